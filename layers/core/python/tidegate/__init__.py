@@ -1,0 +1,1 @@
+"""Tidegate: serverless GitOps for Terraform and OpenTofu on AWS."""

@@ -1,0 +1,58 @@
+"""A check run as the forge takes it: what Tidegate shows on a commit, within the forge's limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+#: GitHub's limits, in characters (its OpenAPI description).
+MAXIMUM_TEXT = 65_535
+MAXIMUM_ACTIONS = 3
+
+
+class Button(StrEnum):
+    """Buttons on a check run: the value is both label and identifier (at most 20 characters)."""
+
+    CONFIRM = "Confirm"
+    REJECT = "Reject"
+    UNLOCK = "Unlock"
+
+
+class Conclusion(StrEnum):
+    """How a completed check run ended, in GitHub's words."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    NEUTRAL = "neutral"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+    TIMED_OUT = "timed_out"
+    ACTION_REQUIRED = "action_required"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A button and the sentence shown with it (at most 40 characters)."""
+
+    button: Button
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """What a check run shows. ``status`` is queued, in_progress or completed.
+
+    ``summary`` and ``text`` are Markdown of at most 65,535 characters each; ``external_id`` is the
+    deployment's id, or empty for one that belongs to a commit only.
+    """
+
+    name: str
+    sha: str
+    external_id: str
+    status: str
+    title: str
+    summary: str
+    text: str = ""
+    conclusion: Conclusion | None = None
+    actions: tuple[Action, ...] = ()
+    details_url: str | None = None

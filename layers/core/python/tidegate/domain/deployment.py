@@ -1,0 +1,154 @@
+"""A deployment: one attempt to deploy one revision to one root, and the states it goes through.
+
+::
+
+    queued ─▶ planning ─▶ awaiting_review ─▶ approved ─▶ applying ─▶ applied
+      │          │  │            │                          │  └──▶ apply_failed
+      │          │  └─▶ no_changes                          └─────▶ outcome_unknown
+      │          └────▶ plan_failed
+      └─▶ refused        awaiting_review ─▶ rejected | review_expired
+
+Any state may also end in ``engine_fault``: Tidegate itself failed and nothing was applied. Once a
+runner has taken the apply job, a fault of Tidegate is ``outcome_unknown`` instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.root import Revision, Root, queue_id
+
+
+class Trigger(StrEnum):
+    """What asked for a deployment."""
+
+    MERGE = "merge"
+    MANUAL = "manual"
+
+
+class State(StrEnum):
+    """Where a deployment is."""
+
+    QUEUED = "queued"
+    PLANNING = "planning"
+    AWAITING_REVIEW = "awaiting_review"
+    APPROVED = "approved"
+    APPLYING = "applying"
+    APPLIED = "applied"
+    NO_CHANGES = "no_changes"
+    PLAN_FAILED = "plan_failed"
+    APPLY_FAILED = "apply_failed"
+    REJECTED = "rejected"
+    REVIEW_EXPIRED = "review_expired"
+    REFUSED = "refused"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+    ENGINE_FAULT = "engine_fault"
+
+
+_FOLLOWERS: dict[State, frozenset[State]] = {
+    State.QUEUED: frozenset({State.PLANNING, State.REFUSED, State.ENGINE_FAULT}),
+    State.PLANNING: frozenset(
+        {State.AWAITING_REVIEW, State.APPROVED, State.NO_CHANGES, State.PLAN_FAILED, State.ENGINE_FAULT}
+    ),
+    State.AWAITING_REVIEW: frozenset(
+        {State.APPROVED, State.REJECTED, State.REVIEW_EXPIRED, State.PLANNING, State.ENGINE_FAULT}
+    ),
+    State.APPROVED: frozenset({State.APPLYING, State.ENGINE_FAULT}),
+    State.APPLYING: frozenset({State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT}),
+}
+
+#: States after which the infrastructure may be what the revision says: the next baseline.
+_MAY_HAVE_APPLIED = frozenset({State.APPLIED, State.NO_CHANGES, State.APPLY_FAILED, State.OUTCOME_UNKNOWN})
+
+
+def is_final(state: State) -> bool:
+    """Tell whether a deployment in ``state`` has ended."""
+    return state not in _FOLLOWERS
+
+
+def may_follow(before: State, after: State) -> bool:
+    """Tell whether a deployment may go from ``before`` to ``after``."""
+    return after in _FOLLOWERS.get(before, frozenset())
+
+
+def moves_baseline(state: State) -> bool:
+    """Tell whether later revisions are compared with a deployment that ended in ``state``.
+
+    A failed or unknown apply counts: it may have changed infrastructure. A failed plan does not.
+    """
+    return state in _MAY_HAVE_APPLIED
+
+
+def ends_without_result(state: State, apply_was_taken: bool) -> State:
+    """Return how a deployment in ``state`` ends when nothing will report its result any more.
+
+    ``apply_was_taken`` tells whether a runner has taken its apply job (design rule 5).
+    """
+    return State.OUTCOME_UNKNOWN if state is State.APPLYING and apply_was_taken else State.ENGINE_FAULT
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A stored object: its key in the artifact bucket and the SHA-256 of its bytes in hexadecimal."""
+
+    key: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a plan job left: the reviewed plan is exactly what is applied (design rule 6)."""
+
+    job: str
+    changes: PlannedChanges
+    engine_version: str
+    file: Artifact
+    lock_file: Artifact | None
+    json: Artifact
+    text: Artifact
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The one answer to a plan review. ``id`` is opaque to users; ``at`` is ISO 8601 in UTC."""
+
+    id: str
+    asked_at: str
+    approved: bool | None = None
+    by: str | None = None
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The record of a deployment. Times are ISO 8601 in UTC with microseconds."""
+
+    id: str
+    repository: str
+    root: Root
+    revision: Revision
+    trigger: Trigger
+    requested_by: str
+    requested_at: str
+    installation: int
+    state: State = State.QUEUED
+    reason: str = ""
+    must_review: str | None = None
+    plan: Plan | None = None
+    review: Review | None = None
+    apply_job: str | None = None
+    last_lines: str = ""
+    changed_at: str = ""
+    version: int = 0
+
+    @property
+    def queue(self) -> str:
+        return queue_id(self.repository, self.root.name)
+
+    def moved(self, state: State, at: str, reason: str = "") -> Deployment:
+        """Return the record after the step to ``state``. Raise ValueError for a step that may not be."""
+        if not may_follow(self.state, state):
+            raise ValueError(f"{self.id} cannot go from {self.state} to {state}")
+        return replace(self, state=state, reason=reason, changed_at=at)

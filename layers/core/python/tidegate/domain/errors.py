@@ -1,0 +1,114 @@
+"""Refusals: one class each, whose message says what happened, to what, and what to do.
+
+::
+
+    TidegateError
+    ├── InvalidName            a name or path from outside that Tidegate does not accept
+    ├── InvalidConfiguration   a configuration file that cannot be used
+    ├── InvalidWebhook         a request that is no webhook that we understand
+    │   ├── UnverifiedWebhook  … whose signature does not hold
+    │   └── OversizedWebhook   … that is too large
+    ├── NotFound               a deployment, job or queue that does not exist
+    ├── Conflict               somebody else wrote first: read again and decide again
+    ├── TooLate                a task token that nobody waits for any more
+    ├── ForgeUnavailable       the forge refused for now; try again after a while
+    ├── ForgeRefused           the forge refused for good
+    ├── CloudUnavailable       an AWS service refused for now; try again after a while
+    ├── AuditUnavailable       the audit message could not be published
+    └── ApplyAlreadyStarted    a second apply of one deployment
+"""
+
+from __future__ import annotations
+
+
+class TidegateError(Exception):
+    """Every refusal of Tidegate's own."""
+
+
+class InvalidName(TidegateError):
+    """A name or path from outside that is not accepted."""
+
+    def __init__(self, kind: str, text: str, advice: str) -> None:
+        shown = text if len(text) <= 60 else f"{text[:57]}..."
+        super().__init__(f"{shown!r} is not usable as {kind}: {advice}.")
+        self.kind, self.text = kind, text
+
+
+class InvalidConfiguration(TidegateError):
+    """A configuration file that cannot be used: where it is wrong, and what is allowed."""
+
+    def __init__(self, file: str, line: int, problem: str, allowed: str, column: int | None = None) -> None:
+        place = f"{file}:{line}" if column is None else f"{file}:{line}:{column}"
+        super().__init__(f"{place}: {problem}. {allowed}.")
+        self.file, self.line, self.column, self.problem, self.allowed = file, line, column, problem, allowed
+
+
+class InvalidWebhook(TidegateError):
+    """A request that is not a webhook that Tidegate understands."""
+
+
+class UnverifiedWebhook(InvalidWebhook):
+    """A webhook whose signature is missing, of a wrong kind, or wrong."""
+
+
+class OversizedWebhook(InvalidWebhook):
+    """A webhook whose body is larger than Tidegate takes."""
+
+
+class NotFound(TidegateError):
+    """A thing that was asked for by its id does not exist."""
+
+    def __init__(self, kind: str, identifier: str) -> None:
+        super().__init__(f"There is no {kind} {identifier!r}; it may have expired.")
+
+
+class Conflict(TidegateError):
+    """Somebody else wrote first. Read again and decide again."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} changed in the meantime: read it again and decide again.")
+
+
+class TooLate(TidegateError):
+    """A task token was answered that nobody waits for any more."""
+
+    def __init__(self) -> None:
+        super().__init__("Nobody waits for this answer any more; nothing was changed.")
+
+
+class ForgeUnavailable(TidegateError):
+    """The forge did not answer usefully for now. ``retry_after`` is in seconds."""
+
+    def __init__(self, problem: str, retry_after: int | None = None) -> None:
+        when = f" Try again in {retry_after} s." if retry_after else ""
+        super().__init__(f"The forge did not answer as needed: {problem}.{when}")
+        self.retry_after = retry_after
+
+
+class ForgeRefused(TidegateError):
+    """The forge refused for good: asking again will not help."""
+
+    def __init__(self, status: int, problem: str) -> None:
+        super().__init__(f"The forge refused ({status}): {problem}. Check the App's installation and its permissions.")
+        self.status = status
+
+
+class CloudUnavailable(TidegateError):
+    """An AWS service did not answer usefully for now."""
+
+    def __init__(self, service: str, problem: str) -> None:
+        super().__init__(f"{service} did not answer as needed: {problem}. It is tried again.")
+
+
+class AuditUnavailable(TidegateError):
+    """The audit message could not be published, so the apply must not start."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"The audit topic did not take the message ({problem}), so the apply was not started.")
+
+
+class ApplyAlreadyStarted(TidegateError):
+    """A deployment starts at most one apply, ever."""
+
+    def __init__(self, deployment: str) -> None:
+        super().__init__(f"An apply of {deployment} was started before. It is never started twice.")

@@ -1,0 +1,67 @@
+"""A job: one run of the engine by a runner, and everything that the runner must know for it.
+
+No pydantic here: the runner imports this module, and its start is part of every deploy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegate.domain.deployment import Artifact
+from tidegate.domain.root import Root
+
+
+class JobKind(StrEnum):
+    """What the runner does."""
+
+    PLAN = "plan"
+    APPLY = "apply"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The specification of one job. An apply carries the reviewed plan, a plan does not.
+
+    ``engine_version`` is the version that made the plan; ``lock_file`` the working directory's
+    dependency lock file at that time (design rule 6).
+    """
+
+    id: str
+    deployment: str
+    kind: JobKind
+    repository: str
+    sha: str
+    clone_url: str
+    root: Root
+    plan_file: Artifact | None = None
+    lock_file: Artifact | None = None
+    engine_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakenJob:
+    """A job that a runner has taken: nobody else can take it any more.
+
+    ``token`` is the task token that the result is reported to; ``clone_token`` reads the repository
+    for an hour at most and is deleted from the record when the job is taken.
+    """
+
+    job: Job
+    token: str
+    clone_token: str
+
+
+def job_id(deployment: str, kind: JobKind, attempt: int) -> str:
+    """Return the id of a deployment's job: ``<deployment>-plan-1``. An apply has one attempt only."""
+    return f"{deployment}-{kind}-{attempt}"
+
+
+def plan_prefix(job: str) -> str:
+    """Return where a plan job's artifacts lie in the artifact bucket."""
+    return f"plans/{job}"
+
+
+def log_key(job: str) -> str:
+    """Return where a job's complete log lies in the artifact bucket once it has ended."""
+    return f"logs/{job}.txt"

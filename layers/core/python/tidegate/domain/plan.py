@@ -1,0 +1,71 @@
+"""What a plan would change, read from the engine's JSON form of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: Addresses kept per kind of change: enough to read in a check run, little enough for a record.
+KEPT_ADDRESSES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChanges:
+    """Counts of a plan and the first addresses of what it destroys or replaces.
+
+    A replacement counts once, as a replacement. ``outputs`` counts changed outputs, ``moved`` counts
+    moves, imports and removals from the state: each of these alone makes a plan one with changes.
+    """
+
+    add: int = 0
+    change: int = 0
+    destroy: int = 0
+    replace: int = 0
+    outputs: int = 0
+    moved: int = 0
+    destroyed: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        return bool(self.add or self.change or self.destroy or self.replace or self.outputs or self.moved)
+
+
+def planned_changes(plan: Mapping[str, Any]) -> PlannedChanges:
+    """Count what the plan ``terraform show -json`` printed would change.
+
+    Raise ValueError when the document is not a plan: an unreadable plan is never an empty one.
+    """
+    if "format_version" not in plan or not isinstance(plan.get("resource_changes", []), list):
+        raise ValueError("this is not the JSON form of a plan")
+    add = change = moved = 0
+    destroyed: list[str] = []
+    replaced: list[str] = []
+    for resource in plan.get("resource_changes", []):
+        details = resource["change"]
+        actions = set(details["actions"])
+        if {"create", "delete"} <= actions:
+            replaced.append(resource["address"])
+        elif "create" in actions:
+            add += 1
+        elif "delete" in actions:
+            destroyed.append(resource["address"])
+        elif "update" in actions:
+            change += 1
+        elif "previous_address" in resource or details.get("importing") or "forget" in actions:
+            moved += 1
+    return PlannedChanges(
+        add=add,
+        change=change,
+        destroy=len(destroyed),
+        replace=len(replaced),
+        outputs=_changed(plan.get("output_changes", {}).values()),
+        moved=moved,
+        destroyed=tuple(destroyed[:KEPT_ADDRESSES]),
+        replaced=tuple(replaced[:KEPT_ADDRESSES]),
+    )
+
+
+def _changed(outputs: Iterable[Mapping[str, Any]]) -> int:
+    return sum(1 for output in outputs if set(output["actions"]) - {"no-op", "read"})

@@ -1,0 +1,125 @@
+"""The deploy queue of one root: what it holds, what may be taken from it, when its worker may end.
+
+The queue's head is one item with a version. Every accepted change raises the version, and a worker
+that waits or closes does so only at the version that it decided on: so no wake-up is lost
+(design rule 3) and at most one deployment is in flight (rule 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegate.domain.deployment import Deployment, State, Trigger
+from tidegate.domain.root import Revision
+
+#: Rounds (claims) after which a worker hands over to a fresh execution. A round takes under 60 events
+#: of the deploy machine's history; 200 stay below half of the 25,000 that Step Functions allows.
+ROUNDS_PER_EXECUTION = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """Why merges wait: who locked the queue, when (ISO 8601, UTC), for which revision, and the reason."""
+
+    by: str
+    at: str
+    revision: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The deploy execution that owns the queue. ``started`` once it has claimed for the first time."""
+
+    execution: str
+    generation: int
+    started: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A deployment in line."""
+
+    deployment: str
+    trigger: Trigger
+    revision: str
+    requested_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """The deployment that later revisions are compared with."""
+
+    deployment: str
+    revision: Revision
+    state: State
+    trigger: Trigger
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHead:
+    """The head of a root's queue. ``token`` is the task token of a worker that waits for a signal."""
+
+    queue: str
+    version: int = 0
+    generation: int = 0
+    lock: Lock | None = None
+    worker: Worker | None = None
+    token: str | None = None
+    in_flight: str | None = None
+    deployed: Deployed | None = None
+
+
+class Step(StrEnum):
+    """What a worker does next. The values are the deploy machine's words."""
+
+    DEPLOY = "deploy"
+    WAIT = "wait"
+    HAND_OVER = "hand over"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A worker's next step and why."""
+
+    step: Step
+    reason: str
+    take: Waiting | None = None
+
+
+def order(waiting: Waiting) -> tuple[int, str, str]:
+    """Sort key of the queue: manual before merge, then first in, first out."""
+    return (0 if waiting.trigger is Trigger.MANUAL else 1, waiting.requested_at, waiting.deployment)
+
+
+def may_take(first: Waiting | None, lock: Lock | None) -> bool:
+    """Tell whether the first in line may be taken: a lock holds back merges only."""
+    return first is not None and (lock is None or first.trigger is Trigger.MANUAL)
+
+
+def next_step(head: QueueHead, first: Waiting | None, execution: str, rounds: int) -> NextStep:
+    """Decide what the worker ``execution`` does next, given the first in line."""
+    if head.worker is None or head.worker.execution != execution:
+        return NextStep(Step.STOP, "Another execution works on this queue.")
+    if head.in_flight is not None:
+        return NextStep(Step.DEPLOY, "This deployment was claimed before and has not ended.")
+    if not may_take(first, head.lock):
+        reason = "Nothing is waiting." if first is None else "The queue is locked and only merges are waiting."
+        return NextStep(Step.WAIT, reason)
+    if rounds >= ROUNDS_PER_EXECUTION:
+        return NextStep(Step.HAND_OVER, f"This execution has worked for {rounds} rounds.")
+    return NextStep(Step.DEPLOY, "It is the first in line.", first)
+
+
+def lock_after(deployment: Deployment, at: str) -> Lock | None:
+    """Return the lock that a deployment's end puts on its queue, if any (design rule 5)."""
+    if deployment.state is not State.OUTCOME_UNKNOWN:
+        return None
+    return Lock(
+        by="tidegate",
+        at=at,
+        revision=deployment.revision.sha,
+        reason="It is not known what the last apply changed. Inspect the state, then unlock the queue.",
+    )

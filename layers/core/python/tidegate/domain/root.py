@@ -1,0 +1,143 @@
+"""What a root is, what it may be called, and the identifiers derived from it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tidegate.domain.errors import InvalidName
+
+MAXIMUM_ROOT_NAME = 100
+MAXIMUM_PATH = 1024
+
+_ROOT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
+_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
+_WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,89}")
+_SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+
+
+class EngineName(StrEnum):
+    """The programs that Tidegate drives."""
+
+    TERRAFORM = "terraform"
+    TOFU = "tofu"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine and the exact version it must have; without a version, Tidegate's default applies."""
+
+    name: EngineName = EngineName.TERRAFORM
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One root module of a repository: the unit of planning, locking and deploying."""
+
+    name: str
+    dir: str
+    workspace: str = "default"
+    engine: Engine = field(default_factory=Engine)
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A commit and the branch it was taken from."""
+
+    sha: str
+    branch: str
+
+    @property
+    def short(self) -> str:
+        return self.sha[:7]
+
+
+def root_name(text: str) -> str:
+    """Return ``text`` if it may name a root; raise InvalidName otherwise.
+
+    Root names reach check-run names, DynamoDB keys, pages and messages, so they are plain:
+    letters, digits, ``.``, ``_``, ``-`` and ``/``, at most 100 characters, no segment that
+    starts with a dot or a dash.
+    """
+    if len(text) > MAXIMUM_ROOT_NAME or not _ROOT_NAME.fullmatch(text):
+        raise InvalidName(
+            "root name",
+            text,
+            f"use at most {MAXIMUM_ROOT_NAME} letters, digits, '.', '_', '-' and '/', "
+            "with no part that starts with '.' or '-'",
+        )
+    return text
+
+
+def repository_name(text: str) -> str:
+    """Return ``text`` if it is an ``owner/name``; raise InvalidName otherwise."""
+    if not _REPOSITORY.fullmatch(text) or any(part in {".", ".."} for part in text.split("/")):
+        raise InvalidName("repository", text, "it has the form owner/name")
+    return text
+
+
+def workspace_name(text: str) -> str:
+    """Return ``text`` if it may name a workspace; raise InvalidName otherwise."""
+    if not _WORKSPACE.fullmatch(text):
+        raise InvalidName(
+            "workspace", text, "use at most 90 letters, digits, '.', '_' and '-', starting with a letter or digit"
+        )
+    return text
+
+
+def commit_sha(text: str) -> str:
+    """Return ``text`` if it is a full commit SHA in lower case; raise InvalidName otherwise."""
+    if not _SHA.fullmatch(text):
+        raise InvalidName("commit", text, "it is 40 (or 64) hexadecimal digits in lower case")
+    return text
+
+
+def directory(text: str) -> str:
+    """Return the normal form of a directory below the repository's top; raise InvalidName otherwise.
+
+    ``.`` is the top. Any other character than control characters and backslashes may occur in a
+    directory: it only ever travels as one argument of a program, never through a shell.
+    """
+    advice = "it is a relative path below the repository, without '..', '\\' and control characters"
+    if len(text) > MAXIMUM_PATH or "\\" in text or any(ord(letter) < 32 or ord(letter) == 127 for letter in text):
+        raise InvalidName("directory", text, advice)
+    parts = [part for part in text.split("/") if part not in {"", "."}]
+    if text.startswith("/") or ".." in parts or ".git" in parts:
+        raise InvalidName("directory", text, advice)
+    return "/".join(parts) or "."
+
+
+def queue_id(repository: str, root: str) -> str:
+    """Return the name of a root's deploy queue, ``OWNER/REPO||ROOT`` (the original's workflow id)."""
+    return f"{repository}||{root}"
+
+
+def slug(text: str, length: int) -> str:
+    """Return a readable piece of ``text`` that is legal in an execution name."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:length].rstrip("-") or "root"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def deployment_id(repository: str, root: str, sha: str, request: str) -> str:
+    """Return the id of a deployment: the same for the same root, revision and request.
+
+    ``request`` tells attempts at one revision apart: ``merge`` for the one that a merge makes,
+    however often its webhook arrives; the id of the demand for every other.
+    At most 64 characters of ``[A-Za-z0-9-]``, so that it is legal as an execution name.
+    """
+    return f"{slug(root, 40)}-{sha[:7]}-{_digest(repository, root, sha, request)}"
+
+
+def worker_name(queue: str, generation: int) -> str:
+    """Return the name of the deploy execution that works on ``queue`` in ``generation``.
+
+    Execution names allow 80 characters and neither ``/`` nor ``|``: a readable prefix, a hash
+    that tells queues apart, and the generation.
+    """
+    return f"{slug(queue, 50)}-{_digest(queue)}-{generation}"

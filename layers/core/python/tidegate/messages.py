@@ -1,0 +1,175 @@
+"""Input and output of every task of the state machines: a Lambda's payload is one of these, no more.
+
+The keys of each task's ``Payload`` in ``stepfunctions/*.asl.json`` are the input's fields, and a
+Choice reads only fields of the output before it. A test holds the files to that.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tidegate.domain.deployment import Plan
+
+
+class Message(BaseModel):
+    """A message: unknown fields are refused, so that a typo in a state machine shows."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ClaimDeployment(Message):
+    """Asks for the worker's next step. ``rounds`` counts the claims of this execution so far."""
+
+    queue: str
+    execution: str
+    rounds: int = Field(ge=0)
+
+
+class Claimed(Message):
+    """The worker's next step; ``deployment`` is set when the step is ``deploy``.
+
+    ``version`` is the queue's version that this was decided on.
+    """
+
+    step: Literal["deploy", "wait", "hand over", "stop"]
+    reason: str
+    version: int
+    deployment: str | None = None
+
+
+class ValidateRevision(Message):
+    """Asks whether a deployment's revision may follow the one deployed last."""
+
+    queue: str
+    deployment: str
+
+
+class RevisionValidated(Message):
+    """Whether the revision may be deployed, and why."""
+
+    allowed: bool
+    reason: str
+
+
+class RecordOutcome(Message):
+    """Ends a deployment in its queue. ``error`` is what the Terraform machine failed with, if it did."""
+
+    queue: str
+    deployment: str
+    error: str | None = None
+
+
+class OutcomeRecorded(Message):
+    """The state in which the deployment ended."""
+
+    state: str
+
+
+class WaitForSignal(Message):
+    """Leaves a task token at the queue, to be answered when something arrives after ``version``."""
+
+    queue: str
+    execution: str
+    version: int
+    token: str
+
+
+class CloseWorker(Message):
+    """Asks to close the queue's worker, if nothing can be taken."""
+
+    queue: str
+    execution: str
+
+
+class WorkerClosed(Message):
+    """Whether the worker was closed; if not, there is work."""
+
+    closed: bool
+
+
+class HandOverWorker(Message):
+    """Asks to start the next execution on this queue in place of ``execution``."""
+
+    queue: str
+    execution: str
+
+
+class BeginJob(Message):
+    """Begins a plan or an apply: the job is created and the new state is announced."""
+
+    deployment: str
+    kind: Literal["plan", "apply"]
+    attempt: int = Field(ge=1)
+
+
+class JobBegun(Message):
+    """The id of the job that a runner is to take."""
+
+    job: str
+
+
+class HandOverJob(Message):
+    """Leaves the task token that waits for the job's result to the runner."""
+
+    job: str
+    token: str
+
+
+class RunnerStarted(Message):
+    """The runner's first answer: the task that runs it."""
+
+    runner: str
+
+
+class ApplyResult(Message):
+    """What the runner answers when an apply succeeded; ``last_lines`` end the engine's output."""
+
+    job: str
+    last_lines: str
+
+
+class RecordPlan(Message):
+    """Stores a plan, as the runner answered it, and asks what it needs."""
+
+    deployment: str
+    plan: Plan
+
+
+class PlanRecorded(Message):
+    """What the plan needs next."""
+
+    next: Literal["nothing", "review", "apply"]
+    reason: str
+
+
+class RequestReview(Message):
+    """Asks people to review the plan; the token is answered with their decision."""
+
+    deployment: str
+    token: str
+
+
+class ReviewDecided(Message):
+    """The answer to a plan review."""
+
+    approved: bool
+    by: str
+    at: str
+
+
+class RecordResult(Message):
+    """Records how a deployment ended. ``error`` and ``cause`` are those of the failed state."""
+
+    deployment: str
+    state: Literal["applied", "plan_failed", "apply_failed", "review_expired", "outcome_unknown", "engine_fault"]
+    error: str | None = None
+    cause: str | None = None
+    last_lines: str = ""
+
+
+class ResultRecorded(Message):
+    """The state that was recorded: ``engine_fault`` becomes ``outcome_unknown`` if an apply was running."""
+
+    state: str

@@ -1,0 +1,231 @@
+"""What use cases need from the world, in the domain's words. Adapters fulfil these.
+
+Every method may raise what its adapter's service raises when that service is down; what is named
+below is what callers are meant to handle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tidegate.domain.check_run import CheckRun
+from tidegate.domain.deployment import Deployment
+from tidegate.domain.job import Job, TakenJob
+from tidegate.domain.queue import QueueHead, Waiting
+from tidegate.domain.revision import Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A stored webhook delivery: the event's kind and the few fields of it that are used."""
+
+    id: str
+    event: str
+    fields: Mapping[str, Any]
+    received_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCheckRun:
+    """The check run on the forge that shows a deployment now, and what it shows.
+
+    ``closed`` tells that the forge shows it as completed: to show progress again, a new one is made.
+    """
+
+    deployment: str
+    id: int
+    shown_version: int
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    """Consecutive lines of a job's log. ``position`` is the number of its first line, from 0."""
+
+    position: int
+    lines: tuple[str, ...]
+
+
+class Clock(Protocol):
+    def now(self) -> str:
+        """Return the time, ISO 8601 in UTC with microseconds and ``+00:00``."""
+
+
+class DeployQueues(Protocol):
+    """The deploy queues. A head that was never written reads as version 0."""
+
+    def enqueue(self, deployment: Deployment) -> bool:
+        """Store the deployment, put it in line and raise the head's version, all or nothing.
+
+        Return False, and change nothing, when a deployment with this id was stored before.
+        """
+
+    def read(self, queue: str) -> tuple[QueueHead, Waiting | None]:
+        """Return the head and the first in line, consistently."""
+
+    def waiting(self, queue: str) -> Sequence[Waiting]:
+        """Return all that are in line, first first."""
+
+    def commit(
+        self,
+        before: QueueHead,
+        after: QueueHead,
+        *,
+        take: Waiting | None = None,
+        put_back: Waiting | None = None,
+        deployment: Deployment | None = None,
+    ) -> QueueHead:
+        """Replace the head if it still has ``before``'s version, and return it with its new version.
+
+        In the same transaction ``take`` leaves the line, ``put_back`` returns to it, and
+        ``deployment`` is saved as ``Deployments.save`` does. Raise Conflict when anything of it changed.
+        """
+
+    def unfinished(self) -> Iterable[str]:
+        """Return the queues with waiting deployments or one in flight (for the reconciler)."""
+
+
+class Deployments(Protocol):
+    def get(self, deployment: str) -> Deployment:
+        """Return the record. Raise NotFound."""
+
+    def save(self, deployment: Deployment) -> Deployment:
+        """Replace the record if it still has this ``version``; return it with its new version.
+
+        Raise Conflict when it changed.
+        """
+
+    def keep_review_token(self, deployment: str, review: str, token: str) -> None:
+        """Keep the task token that waits for ``review``; replaces the token of an earlier attempt."""
+
+    def review_token(self, deployment: str, review: str) -> str:
+        """Return the token that waits for ``review``. Raise NotFound."""
+
+
+class CheckRuns(Protocol):
+    """Which check run shows which deployment."""
+
+    def published(self, deployment: str) -> PublishedCheckRun | None:
+        """Return what is shown, or None when nothing was shown yet."""
+
+    def remember(self, published: PublishedCheckRun) -> None:
+        """Store what is shown now."""
+
+
+class Jobs(Protocol):
+    def create(self, job: Job) -> None:
+        """Store the job. Creating it again with the same content changes nothing."""
+
+    def get(self, job: str) -> Job:
+        """Return the job. Raise NotFound."""
+
+    def hand_over(self, job: str, token: str, clone_token: str) -> bool:
+        """Leave the tokens for the runner. Return False when a runner has taken the job, or it is closed."""
+
+    def take(self, job: str, runner: str) -> TakenJob | None:
+        """Take the job for ``runner`` (a task ARN), once and for all; None while nothing was handed over.
+
+        Raise ApplyAlreadyStarted when another runner has taken it, or it was closed.
+        """
+
+    def token(self, job: str) -> str | None:
+        """Return the task token that waits for the job's result, if one was handed over."""
+
+    def close(self, job: str) -> bool:
+        """Make sure that nobody takes the job any more. Return whether a runner had taken it."""
+
+
+class JobLogs(Protocol):
+    """The lines of running jobs. They expire a day after they were written."""
+
+    def append(self, job: str, chunk: LogChunk) -> None:
+        """Store lines at their position. The same chunk again changes nothing."""
+
+    def read(self, job: str, position: int) -> Sequence[LogChunk]:
+        """Return stored chunks from ``position`` on."""
+
+
+class Deliveries(Protocol):
+    def store(self, delivery: Delivery) -> bool:
+        """Store a delivery. Return False, and change nothing, when its id was stored before."""
+
+    def get(self, delivery: str) -> Delivery:
+        """Return a stored delivery. Raise NotFound."""
+
+    def is_queued(self, delivery: str) -> bool:
+        """Tell whether the delivery was put on its event queue."""
+
+    def mark_queued(self, delivery: str) -> None:
+        """Remember that the delivery is on its event queue."""
+
+    def unqueued(self, before: str) -> Iterable[Delivery]:
+        """Return deliveries that were received before ``before`` and never queued (for the reconciler)."""
+
+
+class EventQueue(Protocol):
+    def send(self, delivery: Delivery) -> None:
+        """Put the delivery on the queue of its kind of event."""
+
+
+class Announcements(Protocol):
+    """Telling others that a deployment changed. At least once, newest state wins."""
+
+    def changed(self, deployment: Deployment) -> None:
+        """Put the state on the event bus and ask for the check run to be brought up to date."""
+
+    def refresh(self, deployment: str) -> None:
+        """Ask for the check run to be brought up to date."""
+
+
+class AuditLog(Protocol):
+    def record(self, deployment: Deployment) -> None:
+        """Publish the deployment's state to the audit topic. Raise AuditUnavailable."""
+
+
+class Workflows(Protocol):
+    def start_deploy(self, execution: str, queue: str) -> None:
+        """Start the deploy machine under this execution name. Started before is success."""
+
+    def settle(self, token: str, output: Mapping[str, Any]) -> None:
+        """Answer a task token. Raise TooLate when nobody waits for it any more."""
+
+    def fail(self, token: str, error: str, cause: str) -> None:
+        """Fail a task token. Raise TooLate when nobody waits for it any more."""
+
+
+class Forge(Protocol):
+    """The forge's API for one repository at a time. Raises ForgeUnavailable and ForgeRefused."""
+
+    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+        """Tell how ``head`` relates to ``base``."""
+
+    def may_write(self, installation: int, repository: str, user: str) -> bool:
+        """Tell whether ``user`` has write permission on the repository."""
+
+    def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
+        """Create a check run and return its id."""
+
+    def update_check_run(self, installation: int, repository: str, id: int, check_run: CheckRun) -> None:
+        """Replace what a check run shows."""
+
+    def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
+        """Return the id of the newest check run with this external id, if there is one."""
+
+    def clone_url(self, repository: str) -> str:
+        """Return the repository's HTTPS address for git."""
+
+    def clone_token(self, installation: int, repository: str) -> str:
+        """Return a token that can read this repository's contents, and nothing else, for an hour."""
+
+
+class Artifacts(Protocol):
+    def get(self, key: str) -> bytes:
+        """Return a stored object. Raise NotFound."""
+
+    def get_start(self, key: str, size: int) -> bytes:
+        """Return at most the first ``size`` bytes of a stored object. Raise NotFound."""
+
+    def put(self, key: str, content: bytes) -> None:
+        """Store an object."""
