@@ -18,21 +18,17 @@ provider "aws" {
   region = "us-east-1"
 }
 
-resource "aws_sqs_queue" "dead_letters" {
-  name = "orders-dead-letters"
-}
-
-resource "aws_sqs_queue" "orders" {
+resource "aws_sns_topic" "orders" {
   name = "orders"
-
-  redrive_policy = jsonencode({
-    deadLetterTargetArn = aws_sqs_queue.dead_letters.arn
-    maxReceiveCount     = 5
-  })
 }
 
-resource "aws_ssm_parameter" "queue_url" {
-  name  = "/orders/queue-url"
+resource "aws_cloudwatch_log_group" "orders" {
+  name              = "/orders"
+  retention_in_days = 30
+}
+
+resource "aws_ssm_parameter" "topic" {
+  name  = "/orders/topic"
   type  = "String"
-  value = aws_sqs_queue.orders.url
+  value = aws_sns_topic.orders.arn
 }
