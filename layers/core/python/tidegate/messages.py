@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tidegate.domain.deployment import Plan
+
+#: What a runner must have counted in a plan.
+_COUNTS = frozenset({"add", "change", "destroy", "replace", "outputs", "moved"})
 
 
 class Message(BaseModel):
@@ -135,6 +138,14 @@ class RecordPlan(Message):
 
     deployment: str
     plan: Plan
+
+    @field_validator("plan", mode="before")
+    @classmethod
+    def _has_counts(cls, plan: object) -> object:
+        """Refuse a plan whose changes were not counted: an unreadable plan is never an empty one."""
+        if isinstance(plan, dict) and _COUNTS - set(plan.get("changes") or {}):
+            raise ValueError(f"the plan's changes must say {', '.join(sorted(_COUNTS))}")
+        return plan
 
 
 class PlanRecorded(Message):

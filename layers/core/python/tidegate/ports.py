@@ -48,6 +48,14 @@ class LogChunk:
     lines: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectStart:
+    """The first bytes of a stored object, and the size of the whole in bytes."""
+
+    content: bytes
+    size: int
+
+
 class Clock(Protocol):
     def now(self) -> str:
         """Return the time, ISO 8601 in UTC with microseconds and ``+00:00``."""
@@ -132,6 +140,9 @@ class Jobs(Protocol):
 
     def token(self, job: str) -> str | None:
         """Return the task token that waits for the job's result, if one was handed over."""
+
+    def runner(self, job: str) -> str | None:
+        """Return the runner that took the job (as it gave itself to ``take``), if one did."""
 
     def close(self, job: str) -> bool:
         """Make sure that nobody takes the job any more. Return whether a runner had taken it."""
@@ -224,7 +235,7 @@ class Artifacts(Protocol):
     def get(self, key: str) -> bytes:
         """Return a stored object. Raise NotFound."""
 
-    def get_start(self, key: str, size: int) -> bytes:
+    def get_start(self, key: str, size: int) -> ObjectStart:
         """Return at most the first ``size`` bytes of a stored object. Raise NotFound."""
 
     def put(self, key: str, content: bytes) -> None:

@@ -55,7 +55,8 @@ _FOLLOWERS: dict[State, frozenset[State]] = {
     State.AWAITING_REVIEW: frozenset(
         {State.APPROVED, State.REJECTED, State.REVIEW_EXPIRED, State.PLANNING, State.ENGINE_FAULT}
     ),
-    State.APPROVED: frozenset({State.APPLYING, State.ENGINE_FAULT}),
+    # The review's time may run out while its answer is on the way: then the answer came too late.
+    State.APPROVED: frozenset({State.APPLYING, State.REVIEW_EXPIRED, State.ENGINE_FAULT}),
     State.APPLYING: frozenset({State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT}),
 }
 
@@ -139,6 +140,7 @@ class Deployment:
     plan: Plan | None = None
     review: Review | None = None
     apply_job: str | None = None
+    apply_started_at: str | None = None
     last_lines: str = ""
     changed_at: str = ""
     version: int = 0

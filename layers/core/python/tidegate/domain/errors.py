@@ -15,7 +15,9 @@
     ├── ForgeRefused           the forge refused for good
     ├── CloudUnavailable       an AWS service refused for now; try again after a while
     ├── AuditUnavailable       the audit message could not be published
-    └── ApplyAlreadyStarted    a second apply of one deployment
+    ├── ApplyAlreadyStarted    a second apply of one deployment
+    ├── JobGone                a job that a runner has taken, or that was closed
+    └── WrongState             a step that a deployment cannot take from where it is
 """
 
 from __future__ import annotations
@@ -112,3 +114,17 @@ class ApplyAlreadyStarted(TidegateError):
 
     def __init__(self, deployment: str) -> None:
         super().__init__(f"An apply of {deployment} was started before. It is never started twice.")
+
+
+class JobGone(TidegateError):
+    """A job cannot be handed over: a runner has taken it, or it was closed."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(f"Job {job} was taken by a runner before, or was closed. It is not run twice.")
+
+
+class WrongState(TidegateError):
+    """A step was asked for that the deployment cannot take from the state that it is in."""
+
+    def __init__(self, deployment: str, state: str, step: str) -> None:
+        super().__init__(f"{deployment} is {state}: {step} is not possible any more, and nothing was done.")
