@@ -174,6 +174,19 @@ class Deliveries(Protocol):
     def unqueued(self, before: str) -> Iterable[Delivery]:
         """Return deliveries that were received before ``before`` and never queued (for the reconciler)."""
 
+    def conclude(self, delivery: str, outcome: str) -> None:
+        """Remember what became of the delivery, in a sentence. The last one stands."""
+
+
+class WebhookSecrets(Protocol):
+    """The secrets that webhooks may be signed with; more than one while they are rotated."""
+
+    def current(self) -> tuple[str, ...]:
+        """Return the secrets as read some minutes ago at most; none when none is configured."""
+
+    def refreshed(self) -> tuple[str, ...]:
+        """Return the secrets as they are now, or ``current()`` when they were read a moment ago."""
+
 
 class EventQueue(Protocol):
     def send(self, delivery: Delivery) -> None:

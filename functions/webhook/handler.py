@@ -1,0 +1,97 @@
+"""Lambda behind the HTTP API: receives the forge's webhooks. Imports little, because its start counts."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from tidegate.adapters.aws_http import Aws
+from tidegate.adapters.deliveries import DynamoDeliveries, SqsEventQueue, StoredWebhookSecrets
+from tidegate.domain.webhook import MAXIMUM_BODY
+from tidegate.usecases.receive_webhook import Answer, WebhookReceiver, WebhookRequest
+
+#: Seconds for one attempt of an AWS call and how often it is tried: GitHub waits for 10 s in all.
+_TIMEOUT, _ATTEMPTS = 2.0, 2
+
+
+class _Clock:
+    def now(self) -> str:
+        return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+@cache
+def _receiver() -> WebhookReceiver:
+    aws = Aws(timeout=_TIMEOUT, attempts=_ATTEMPTS)
+    queues = {"push": os.environ["TIDEGATE_PUSH_QUEUE"], "check_run": os.environ["TIDEGATE_PRESS_QUEUE"]}
+    return WebhookReceiver(
+        StoredWebhookSecrets(aws, os.environ["TIDEGATE_WEBHOOK_SECRET_NAME"]),
+        DynamoDeliveries(aws, os.environ["TIDEGATE_TABLE"]),
+        SqsEventQueue(aws, queues),
+        _Clock(),
+    )
+
+
+def lambda_handler(event: Mapping[str, Any], _context: object) -> dict[str, Any]:
+    """Answer a request of API Gateway's payload format 2.0."""
+    started = time.perf_counter()
+    headers = event.get("headers") or {}
+    try:
+        answer = _answer(event, headers)
+    except Exception as error:  # noqa: BLE001  # The edge: the forge must show a failed delivery.
+        answer = Answer(500, "failed", "The event could not be stored. Deliver it again.")
+        _log(headers, answer, started, error=f"{type(error).__name__}: {error}")
+    else:
+        _log(headers, answer, started)
+    return {
+        "statusCode": answer.status,
+        "headers": {"content-type": "application/json"},
+        "body": json.dumps({"result": answer.result, "reason": answer.reason}),
+    }
+
+
+def _answer(event: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
+    try:
+        body = _body(event)
+    except binascii.Error:
+        return Answer(400, "refused", "The body is not what its encoding says.")
+    return _receiver().receive(
+        WebhookRequest(
+            body,
+            headers.get("x-hub-signature-256"),
+            headers.get("x-github-event"),
+            headers.get("x-github-delivery"),
+        )
+    )
+
+
+def _body(event: Mapping[str, Any]) -> bytes:
+    """Return the raw bytes; of a body that is much too large, only what shows that it is."""
+    text: str = event.get("body") or ""
+    if event.get("isBase64Encoded"):
+        return base64.b64decode(text[: MAXIMUM_BODY * 4 // 3 + 8], validate=True)
+    return text[: MAXIMUM_BODY + 1].encode("utf-8", "surrogatepass")
+
+
+def _log(headers: Mapping[str, str], answer: Answer, started: float, **more: str) -> None:
+    """Write one line of JSON: neither payload nor secrets, and names from outside only escaped and cut."""
+    line = {
+        "level": "ERROR" if answer.status >= 500 else "INFO",  # noqa: PLR2004
+        "function": "webhook",
+        "delivery": str(headers.get("x-github-delivery"))[:64],
+        "event": str(headers.get("x-github-event"))[:40],
+        "repository": answer.repository,
+        "status": answer.status,
+        "result": answer.result,
+        "reason": answer.reason,
+        "milliseconds": round((time.perf_counter() - started) * 1000, 1),
+        **more,
+    }
+    sys.stdout.write(json.dumps(line) + "\n")

@@ -1,0 +1,91 @@
+"""Receive a webhook: verify it, store what is used of it, queue it, and only then acknowledge it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.domain.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
+from tidegate.domain.webhook import (
+    Accepted,
+    Refused,
+    check_signature,
+    check_size,
+    delivery_id,
+    parse_payload,
+    read_event,
+)
+from tidegate.ports import Clock, Deliveries, Delivery, EventQueue, WebhookSecrets
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRequest:
+    """A request as it came; the headers are None when absent."""
+
+    body: bytes
+    signature: str | None
+    event: str | None
+    delivery: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the forge is told: an HTTP status, a word for the result, and why."""
+
+    status: int
+    result: str
+    reason: str
+    repository: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookReceiver:
+    """Receives webhooks with the given secrets, store, queue and clock."""
+
+    secrets: WebhookSecrets
+    deliveries: Deliveries
+    queue: EventQueue
+    clock: Clock
+
+    def receive(self, request: WebhookRequest) -> Answer:
+        """Answer one request. What the store or the queue raises passes through: nothing was acknowledged."""
+        try:
+            check_size(len(request.body))
+            if not self.secrets.current():
+                return Answer(503, "refused", "No webhook secret is configured, so no webhook is accepted.")
+            self._verify(request)
+            return self._take(request)
+        except UnverifiedWebhook as error:
+            return Answer(401, "refused", str(error))
+        except OversizedWebhook as error:
+            return Answer(413, "refused", str(error))
+        except InvalidWebhook as error:
+            return Answer(400, "refused", str(error))
+
+    def _verify(self, request: WebhookRequest) -> None:
+        """Check the signature; if it does not hold, once more with secrets that may just have been rotated."""
+        known = self.secrets.current()
+        try:
+            check_signature(request.body, request.signature, known)
+        except UnverifiedWebhook:
+            newer = self.secrets.refreshed()
+            if newer == known:
+                raise
+            check_signature(request.body, request.signature, newer)
+
+    def _take(self, request: WebhookRequest) -> Answer:
+        identifier = delivery_id(request.delivery)
+        decision = read_event(request.event or "", parse_payload(request.body))
+        if not isinstance(decision, Accepted):
+            return Answer(202, "refused" if isinstance(decision, Refused) else "ignored", decision.reason)
+        return self._store(Delivery(identifier, decision.event, decision.fields, self.clock.now()))
+
+    def _store(self, delivery: Delivery) -> Answer:
+        """Store, queue, mark as queued. Whoever finds it stored and not marked goes on from there."""
+        repository = delivery.fields["repository"]
+        if not self.deliveries.store(delivery):
+            if self.deliveries.is_queued(delivery.id):
+                return Answer(202, "duplicate", "This delivery was received before.", repository)
+            delivery = self.deliveries.get(delivery.id)
+        self.queue.send(delivery)
+        self.deliveries.mark_queued(delivery.id)
+        return Answer(202, "stored", f"The {delivery.event} event is stored and queued.", repository)
