@@ -237,6 +237,9 @@ class Forge(Protocol):
     def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
         """Return the id of the newest check run with this external id, if there is one."""
 
+    def check_run_url(self, repository: str, id: int) -> str:
+        """Return the address of a check run's page."""
+
     def clone_url(self, repository: str) -> str:
         """Return the repository's HTTPS address for git."""
 

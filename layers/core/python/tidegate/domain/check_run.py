@@ -8,6 +8,7 @@ from enum import StrEnum
 #: GitHub's limits, in characters (its OpenAPI description).
 MAXIMUM_TEXT = 65_535
 MAXIMUM_ACTIONS = 3
+MAXIMUM_TITLE = 250
 
 
 class Button(StrEnum):
