@@ -1,0 +1,70 @@
+"""Text from outside made harmless for a forge's Markdown: nothing of it is ever read as markup.
+
+Names, reasons and the engine's output are data (design rule 8). They must not mention people, break
+out of a fence, bring HTML or links, or hide text behind control characters.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPE_SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colours, cursor movements
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"  # titles, links and the like
+    r"|\x1b[ -/]*[0-~]?"
+)
+#: Control characters other than tab and newline, marks that turn text around, halves of characters.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+_MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|~])")
+_REFERENCES = re.compile(r"@|#(?=\d)|(?<=w)(?=\.)|(?<=:)(?=//)|(?<=GH)(?=-\d)", re.IGNORECASE)
+_BREAK = "\u200b"
+_OPENS_FENCE = re.compile(r"^(?=[ \t]*```)", re.MULTILINE)
+_BACKTICKS = re.compile(r"`+")
+
+
+def plain(text: str) -> str:
+    """Return the text without escape sequences and control characters; lines end in a newline only."""
+    text = _ESCAPE_SEQUENCES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    return _INVISIBLE.sub("", text)
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return the text on one line of at most ``longest`` characters; an ellipsis tells that it was longer."""
+    line = " ".join(plain(text[: 4 * longest]).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def escaped(text: str, longest: int = 1000) -> str:
+    """Return one line of prose in which nothing is markup, a mention, a reference or a link."""
+    line = _REFERENCES.sub(lambda match: match.group() + _BREAK, one_line(text, longest))
+    line = _MARKUP.sub(r"\\\1", line)
+    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def code(text: str, longest: int = 250) -> str:
+    """Return the text as inline code on one line."""
+    line = one_line(text, longest) or " "
+    fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(line)), default=0))
+    return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return the text as a block of code that it cannot end.
+
+    A fence ends at a line that begins with as many backticks, indented by at most three spaces: a line
+    of the text that begins so is indented further.
+    """
+    body = _OPENS_FENCE.sub("    ", plain(text)).strip("\n")
+    return f"```{language}\n{body}\n```"
+
+
+def folded(label: str, block: str) -> str:
+    """Return the block behind a fold. ``label`` is our own words."""
+    return f"<details><summary>{label}</summary>\n\n{block}\n\n</details>"
+
+
+def size(text: str) -> int:
+    """Return the size that counts against the forge's limits: bytes are never fewer than characters."""
+    return len(text.encode())

@@ -1,0 +1,58 @@
+"""What the engine prints, made readable in a check run: coloured as a diff, and cut to what fits."""
+
+from __future__ import annotations
+
+import re
+
+from tidegate.domain.markdown import plain, size
+
+_CHANGE = re.compile(r"^([ \t]*)(-/\+|\+/-|<=|[+\-~])(?=[ \t])", re.MULTILINE)
+#: How a diff is coloured: ``+`` green, ``-`` red, ``!`` orange. A replacement destroys, so it is red.
+_COLOURS = {"+": "+", "-": "-", "~": "!", "-/+": "-/+", "+/-": "-/+", "<=": " <="}
+
+
+def as_diff(plan: str) -> str:
+    """Return a plan as the engine prints it, with its markers where a diff has them: first in the line."""
+    return _CHANGE.sub(lambda match: _COLOURS[match.group(2)] + match.group(1), plain(plan))
+
+
+def cut_middle(text: str, room: int, whole: int | None = None) -> str:
+    """Return the text in at most ``room`` bytes: its first and last lines, and how much is missing between.
+
+    ``whole`` is the size of the text that this is the beginning of: then only the beginning is kept.
+    """
+    missing_after = max(0, (whole or 0) - size(text))
+    if size(text) <= room and not missing_after:
+        return text
+    if missing_after:
+        start = _first_lines(text, room - _NOTE_ROOM)
+        return f"{start}\n{_note(missing_after + size(text) - size(start))}"
+    start = _first_lines(text, (room - _NOTE_ROOM) * 2 // 3)
+    end = _last_lines(text, room - _NOTE_ROOM - size(start))
+    return f"{start}\n{_note(size(text) - size(start) - size(end))}\n{end}"
+
+
+def cut_start(text: str, room: int) -> str:
+    """Return the text in at most ``room`` bytes: its last lines, after a line that says how much is missing."""
+    if size(text) <= room:
+        return text
+    end = _last_lines(text, room - _NOTE_ROOM)
+    return f"{_note(size(text) - size(end))}\n{end}"
+
+
+_NOTE_ROOM = 80
+
+
+def _note(missing: int) -> str:
+    return f"… {missing:,} bytes are left out here …"
+
+
+def _first_lines(text: str, room: int) -> str:
+    """Return whole lines from the beginning, or a part of the first line when it alone is too long."""
+    start = text.encode()[: max(0, room)].decode(errors="ignore")
+    return start if size(start) == size(text) else start.rpartition("\n")[0] or start
+
+
+def _last_lines(text: str, room: int) -> str:
+    end = text.encode()[max(0, size(text) - max(0, room)) :].decode(errors="ignore")
+    return end if size(end) == size(text) else end.partition("\n")[2] or end

@@ -1,0 +1,146 @@
+"""Answer a press of a check run's button: decide a review or unlock a queue, or say why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tidegate.domain.check_run import Button, Conclusion
+from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
+from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.errors import Conflict, NotFound
+from tidegate.domain.queue import QueueHead
+from tidegate.domain.review import Followup, judge_press
+from tidegate.ports import Announcements, CheckRuns, Deployments, DeployQueues, Forge, Workflows
+from tidegate.usecases.check_run_view import CheckRunPainter
+from tidegate.usecases.settle_review import settle_review
+
+#: Times that a decision is tried again when somebody else writes at the same moment.
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """A press of a button: on which check run, by whom, and when it was received (ISO 8601, UTC)."""
+
+    repository: str
+    installation: int
+    check_run: int
+    name: str
+    sha: str
+    external_id: str
+    identifier: str
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ButtonAnswerer:
+    """Answers presses. Every refusal shows on the pressed check run.
+
+    ``unlock`` takes the queue's lock away on behalf of a user and lets the queue go on.
+    """
+
+    deployments: Deployments
+    queues: DeployQueues
+    check_runs: CheckRuns
+    forge: Forge
+    workflows: Workflows
+    announcements: Announcements
+    painter: CheckRunPainter
+    unlock: Callable[[str, str], object]
+
+    def answer(self, press: Press) -> str:
+        """Do what the button says, or refuse. Return what was done, in a few words, for the log."""
+        deployment = self._deployment(press)
+        if deployment is None:
+            return self._refuse_foreign(press)
+        shown = self.check_runs.published(deployment.id)
+        if shown is not None and shown.id != press.check_run:
+            return self._refuse_outdated(press, deployment, shown.id)
+        if press.identifier not in list(Button):
+            return self._refuse(press, deployment, f"There is no button {press.identifier!r}.")
+        if not self.forge.may_write(press.installation, press.repository, press.by):
+            return self._refuse(
+                press, deployment, f"{press.by} may not write to {press.repository}, and only who may can decide here."
+            )
+        if press.identifier == Button.UNLOCK:
+            return self._unlock(press, deployment)
+        return self._decide(press, deployment)
+
+    def _deployment(self, press: Press) -> Deployment | None:
+        """Return the deployment that the pressed check run shows, if it does show one of ours."""
+        try:
+            deployment = self.deployments.get(press.external_id)
+        except NotFound:
+            return None
+        ours = (deployment.repository, deployment.installation, deployment.revision.sha)
+        is_ours = ours == (press.repository, press.installation, press.sha)
+        return deployment if is_ours and press.name == check_run_name(deployment.root.name) else None
+
+    def _decide(self, press: Press, deployment: Deployment) -> str:
+        button = Button(press.identifier)
+        for _ in range(_TRIES):
+            verdict = judge_press(deployment, button, press.by, press.at)
+            if verdict.followup is Followup.REFUSE:
+                return self._refuse(press, deployment, verdict.reason)
+            if verdict.followup is Followup.SETTLE_AGAIN:
+                return self._settle(deployment)
+            try:
+                return self._settle(self.deployments.save(_decided(deployment, button, press)))
+            except Conflict:
+                deployment = self.deployments.get(deployment.id)
+        raise Conflict(f"The deployment {deployment.id}")
+
+    def _settle(self, deployment: Deployment) -> str:
+        settle_review(deployment, self.deployments, self.workflows)
+        self.announcements.changed(deployment)
+        return "decided"
+
+    def _unlock(self, press: Press, deployment: Deployment) -> str:
+        head, _ = self.queues.read(deployment.queue)
+        if not _locks(deployment, head):
+            return self._refuse(press, deployment, "This deployment does not lock the queue (any more).")
+        self.unlock(deployment.queue, press.by)
+        for waiting in self.queues.waiting(deployment.queue):
+            self.announcements.refresh(waiting.deployment)
+        self.announcements.refresh(deployment.id)
+        return "unlocked"
+
+    def _refuse(self, press: Press, deployment: Deployment, reason: str) -> str:
+        """Show the refusal. Drawn from what may have changed meanwhile: so ask for the newest state after it."""
+        check_run = self.painter.paint(deployment, reason)
+        if check_run.status != "completed":  # Buttons are on completed check runs only, and those are not reopened.
+            check_run = replace(check_run, status="completed", conclusion=Conclusion.NEUTRAL)
+        self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
+        if self.deployments.get(deployment.id).version != deployment.version:
+            self.announcements.refresh(deployment.id)
+        return f"refused: {reason}"
+
+    def _refuse_outdated(self, press: Press, deployment: Deployment, newest: int) -> str:
+        url = self.forge.check_run_url(press.repository, newest)
+        check_run = render_continued(deployment, url)
+        self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
+        return "refused: outdated"
+
+    def _refuse_foreign(self, press: Press) -> str:
+        problem = "This button belongs to no deployment that Tidegate knows here, so nothing was done."
+        check_run = render_foreign(press.name, press.sha, press.external_id, problem)
+        self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
+        return "refused: foreign"
+
+
+def _decided(deployment: Deployment, button: Button, press: Press) -> Deployment:
+    approved = button is Button.CONFIRM
+    moved = deployment.moved(State.APPROVED if approved else State.REJECTED, press.at)
+    if moved.review is None:
+        raise ValueError(f"{deployment.id} awaits a review that was never asked for")
+    return replace(moved, review=replace(moved.review, approved=approved, by=press.by, at=press.at))
+
+
+def _locks(deployment: Deployment, head: QueueHead) -> bool:
+    return (
+        deployment.state is State.OUTCOME_UNKNOWN
+        and head.lock is not None
+        and head.lock.revision == deployment.revision.sha
+    )

@@ -1,0 +1,85 @@
+"""Begin a plan or an apply: create the job that a runner takes, and show that it begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.errors import ApplyAlreadyStarted, WrongState
+from tidegate.domain.job import Job, JobKind, job_id
+from tidegate.messages import BeginJob, JobBegun
+from tidegate.ports import Announcements, AuditLog, Clock, Deployments, Forge, Jobs
+
+#: Attempts to plan in all; the number is the Terraform machine's.
+PLAN_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class JobBeginner:
+    """Begins jobs. Called again with the same message, it changes nothing more and answers the same."""
+
+    deployments: Deployments
+    jobs: Jobs
+    forge: Forge
+    audit: AuditLog
+    announcements: Announcements
+    clock: Clock
+
+    def begin(self, message: BeginJob) -> JobBegun:
+        """Create the job and move the deployment on.
+
+        Raise WrongState, AuditUnavailable or ApplyAlreadyStarted: then no job was begun. Raise Conflict
+        when somebody else changed the deployment meanwhile.
+        """
+        deployment = self.deployments.get(message.deployment)
+        kind = JobKind(message.kind)
+        job = job_id(deployment.id, kind, message.attempt)
+        if kind is JobKind.PLAN:
+            self._begin_plan(deployment, job, message.attempt)
+        else:
+            self._begin_apply(deployment, job)
+        return JobBegun(job=job)
+
+    def _begin_plan(self, deployment: Deployment, job: str, attempt: int) -> None:
+        at = self.clock.now()
+        reason = (
+            "" if attempt == 1 else f"This is attempt {attempt} of {PLAN_ATTEMPTS}: the one before was interrupted."
+        )
+        if deployment.state is State.PLANNING:
+            planning = replace(deployment, reason=reason, changed_at=at)
+        elif deployment.state is State.QUEUED:
+            planning = deployment.moved(State.PLANNING, at, reason)
+        else:
+            raise WrongState(deployment.id, deployment.state, "a plan")
+        self.jobs.create(self._job(deployment, JobKind.PLAN, job))
+        self.announcements.changed(self.deployments.save(planning))
+
+    def _begin_apply(self, deployment: Deployment, job: str) -> None:
+        """Audit, create the job, move on: in this order, so that no apply starts without its audit message."""
+        if deployment.apply_job is not None:
+            if deployment.state is not State.APPLYING or deployment.apply_job != job:
+                raise ApplyAlreadyStarted(deployment.id)
+            self.announcements.changed(deployment)
+            return
+        if deployment.state is not State.APPROVED:
+            raise WrongState(deployment.id, deployment.state, "an apply")
+        at = self.clock.now()
+        applying = replace(deployment.moved(State.APPLYING, at), apply_job=job, apply_started_at=at)
+        self.audit.record(applying)
+        self.jobs.create(self._job(deployment, JobKind.APPLY, job))
+        self.announcements.changed(self.deployments.save(applying))
+
+    def _job(self, deployment: Deployment, kind: JobKind, job: str) -> Job:
+        plan = deployment.plan if kind is JobKind.APPLY else None
+        return Job(
+            id=job,
+            deployment=deployment.id,
+            kind=kind,
+            repository=deployment.repository,
+            sha=deployment.revision.sha,
+            clone_url=self.forge.clone_url(deployment.repository),
+            root=deployment.root,
+            plan_file=plan.file if plan else None,
+            lock_file=plan.lock_file if plan else None,
+            engine_version=plan.engine_version if plan else None,
+        )

@@ -1,0 +1,30 @@
+"""Hand a job over to its runner: leave the task token and a token to clone with in the job's record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.domain.errors import JobGone
+from tidegate.messages import HandOverJob
+from tidegate.ports import Deployments, Forge, Jobs
+
+
+@dataclass(frozen=True, slots=True)
+class JobHandover:
+    """Hands jobs over."""
+
+    deployments: Deployments
+    jobs: Jobs
+    forge: Forge
+
+    def hand_over(self, message: HandOverJob) -> None:
+        """Leave the tokens for the runner.
+
+        Raise ForgeUnavailable before anything was left: the same can then be tried again. Raise JobGone
+        when a runner has taken the job before, as then nobody would answer this token.
+        """
+        job = self.jobs.get(message.job)
+        deployment = self.deployments.get(job.deployment)
+        clone_token = self.forge.clone_token(deployment.installation, deployment.repository)
+        if not self.jobs.hand_over(job.id, message.token, clone_token):
+            raise JobGone(job.id)

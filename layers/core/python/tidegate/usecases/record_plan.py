@@ -1,0 +1,41 @@
+"""Record a plan, and decide what it needs: nothing, a review, or the apply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.errors import WrongState
+from tidegate.domain.review import Need, PlanVerdict, ReviewPolicy, judge_plan
+from tidegate.messages import PlanRecorded, RecordPlan
+from tidegate.ports import Announcements, Clock, Deployments
+
+_STATES = {Need.NOTHING: State.NO_CHANGES, Need.APPLY: State.APPROVED}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecorder:
+    """Records plans. Called again with the same plan, it changes nothing more and answers the same."""
+
+    deployments: Deployments
+    announcements: Announcements
+    clock: Clock
+    policy: ReviewPolicy = ReviewPolicy.ALWAYS
+
+    def record(self, message: RecordPlan) -> PlanRecorded:
+        """Store the plan and the decision. Raise WrongState when the deployment is not being planned."""
+        deployment = self.deployments.get(message.deployment)
+        verdict = judge_plan(deployment, message.plan, self.policy)
+        if deployment.state is State.PLANNING:
+            deployment = self.deployments.save(self._planned(deployment, message, verdict))
+        elif deployment.plan != message.plan:
+            raise WrongState(deployment.id, deployment.state, "recording a plan")
+        if verdict.next is not Need.REVIEW:  # The request for review, which follows at once, is shown by itself.
+            self.announcements.changed(deployment)
+        return PlanRecorded(next=verdict.next.value, reason=verdict.reason)
+
+    def _planned(self, deployment: Deployment, message: RecordPlan, verdict: PlanVerdict) -> Deployment:
+        at = self.clock.now()
+        if verdict.next is Need.REVIEW:
+            return replace(deployment, plan=message.plan, changed_at=at)
+        return replace(deployment.moved(_STATES[verdict.next], at, verdict.reason), plan=message.plan)

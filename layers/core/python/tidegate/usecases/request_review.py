@@ -1,0 +1,48 @@
+"""Ask people to review a plan: keep the token that waits for them, and show the buttons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deployment import Deployment, Plan, Review, State
+from tidegate.domain.errors import WrongState
+from tidegate.domain.review import review_id
+from tidegate.messages import RequestReview
+from tidegate.ports import Announcements, Clock, Deployments, Workflows
+from tidegate.usecases.settle_review import settle_review
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequester:
+    """Requests reviews.
+
+    A retried state has a new token. The token is kept before the deployment is read again, and whoever
+    decides writes the decision before reading the token: so one of the two sees the other.
+    """
+
+    deployments: Deployments
+    workflows: Workflows
+    announcements: Announcements
+    clock: Clock
+
+    def request(self, message: RequestReview) -> None:
+        """Wait for a review with ``message.token``. Raise WrongState when there is no plan to review."""
+        deployment = self.deployments.get(message.deployment)
+        review = review_id(deployment, _plan(deployment))
+        self.deployments.keep_review_token(deployment.id, review, message.token)
+        if deployment.state is State.PLANNING:
+            asked = Review(id=review, asked_at=self.clock.now())
+            waiting = replace(deployment.moved(State.AWAITING_REVIEW, asked.asked_at), review=asked)
+            deployment = self.deployments.save(waiting)
+        else:
+            deployment = self.deployments.get(message.deployment)
+        if deployment.review is not None and deployment.review.approved is not None:
+            settle_review(deployment, self.deployments, self.workflows)
+        self.announcements.changed(deployment)
+
+
+def _plan(deployment: Deployment) -> Plan:
+    reviewable = {State.PLANNING, State.AWAITING_REVIEW, State.APPROVED, State.REJECTED}
+    if deployment.plan is None or deployment.state not in reviewable:
+        raise WrongState(deployment.id, deployment.state, "a plan review")
+    return deployment.plan

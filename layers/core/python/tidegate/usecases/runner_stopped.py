@@ -1,0 +1,43 @@
+"""Tell a waiting execution at once that its runner has stopped, and why, instead of after a missing heartbeat."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tidegate.domain.errors import TooLate
+from tidegate.ports import Jobs, Workflows
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedRunner:
+    """A task that has stopped: its ARN, the job and start token that it was given, and why it stopped."""
+
+    task: str
+    job: str
+    start_token: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedRunnerReporter:
+    """Reports stopped runners. A runner that answered before it stopped is too late to fail: nothing happens."""
+
+    jobs: Jobs
+    workflows: Workflows
+
+    def report(self, stopped: StoppedRunner) -> None:
+        """Fail what waits for this task: its start, and the job's result if this very task took the job.
+
+        An earlier task of the same job, whose start came too late, must not fail the task that took it.
+        """
+        if stopped.start_token:
+            self._fail(stopped.start_token, stopped.reason)
+        token = self.jobs.token(stopped.job)
+        if token is not None and self.jobs.runner(stopped.job) == stopped.task:
+            self._fail(token, stopped.reason)
+
+    def _fail(self, token: str, reason: str) -> None:
+        with suppress(TooLate):
+            self.workflows.fail(token, "RunnerStopped", json.dumps({"message": reason}))
