@@ -1,0 +1,85 @@
+"""Telling others that a deployment changed: the check-run queue (SQS FIFO) and the event bus (EventBridge).
+
+An event has the source ``tidegate``, the detail type ``Deployment changed`` and this detail::
+
+    {"version": 1, "deployment": …, "repository": …, "root": …, "revision": …, "branch": …, "trigger": …,
+     "requested_by": …, "state": …, "reason": …, "changed_at": …, "apply_job": …,
+     "changes": {"add": 1, "change": 0, "destroy": 0, "replace": 0, "outputs": 0, "moved": 0} or null}
+
+A message of the check-run queue is ``{"deployment": …, "again": …}``. Its group is the deployment, so
+that its check run is brought up to date by one at a time and in order.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from tidegate.adapters.boto import cloud_errors
+from tidegate.domain.deployment import Deployment
+from tidegate.domain.errors import CloudUnavailable
+
+SOURCE = "tidegate"
+DETAIL_TYPE = "Deployment changed"
+#: Version of the event's shape: raised when a field changes its meaning or goes.
+EVENT_VERSION = 1
+_COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved")
+
+
+class AwsAnnouncements:
+    """The port ``Announcements``: ``queue`` is a URL, ``bus`` a name."""
+
+    def __init__(self, sqs: Any, events: Any, queue: str, bus: str) -> None:
+        self._sqs = sqs
+        self._events = events
+        self._queue = queue
+        self._bus = bus
+
+    def changed(self, deployment: Deployment) -> None:
+        """Announce a saved deployment. The same version again within five minutes is one message."""
+        self._ask(deployment.id, f"{deployment.id}-{deployment.version}", again=False)
+        self._publish(deployment)
+
+    def refresh(self, deployment: str) -> None:
+        self._ask(deployment, uuid.uuid4().hex, again=True)
+
+    def _ask(self, deployment: str, deduplication: str, *, again: bool) -> None:
+        with cloud_errors("SQS"):
+            self._sqs.send_message(
+                QueueUrl=self._queue,
+                MessageBody=json.dumps({"deployment": deployment, "again": again}),
+                MessageGroupId=deployment,
+                MessageDeduplicationId=deduplication,
+            )
+
+    def _publish(self, deployment: Deployment) -> None:
+        entry = {
+            "EventBusName": self._bus,
+            "Source": SOURCE,
+            "DetailType": DETAIL_TYPE,
+            "Detail": json.dumps(_detail(deployment)),
+        }
+        with cloud_errors("EventBridge"):
+            answer = self._events.put_events(Entries=[entry])
+        if answer.get("FailedEntryCount"):
+            raise CloudUnavailable("EventBridge", str(answer["Entries"][0].get("ErrorCode")))
+
+
+def _detail(deployment: Deployment) -> dict[str, Any]:
+    changes = deployment.plan.changes if deployment.plan else None
+    return {
+        "version": EVENT_VERSION,
+        "deployment": deployment.id,
+        "repository": deployment.repository,
+        "root": deployment.root.name,
+        "revision": deployment.revision.sha,
+        "branch": deployment.revision.branch,
+        "trigger": deployment.trigger.value,
+        "requested_by": deployment.requested_by,
+        "state": deployment.state.value,
+        "reason": deployment.reason,
+        "changed_at": deployment.changed_at,
+        "apply_job": deployment.apply_job,
+        "changes": {name: getattr(changes, name) for name in _COUNTS} if changes else None,
+    }
