@@ -154,3 +154,13 @@ class Deployment:
         if not may_follow(self.state, state):
             raise ValueError(f"{self.id} cannot go from {self.state} to {state}")
         return replace(self, state=state, reason=reason, changed_at=at)
+
+    def ended_without_result(self, apply_was_taken: bool, error: str | None, at: str) -> Deployment:  # noqa: FBT001
+        """Return the record of a deployment whose result nobody will report. Raise ValueError if it has ended.
+
+        ``error`` is the name of what the Terraform machine failed with, if it is known.
+        """
+        state = ends_without_result(self.state, apply_was_taken)
+        why = f"Tidegate failed ({error})" if error else "Tidegate's execution ended without a result"
+        known = "nothing was applied" if state is State.ENGINE_FAULT else "an apply was running"
+        return self.moved(state, at, f"{why}; {known}.")

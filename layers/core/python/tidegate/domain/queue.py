@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegate.domain.deployment import Deployment, State, Trigger
+from tidegate.domain.deployment import Deployment, State, Trigger, moves_baseline
 from tidegate.domain.root import Revision
 
 #: Rounds (claims) after which a worker hands over to a fresh execution. A round takes under 60 events
@@ -59,10 +59,16 @@ class Deployed:
 
 @dataclass(frozen=True, slots=True)
 class QueueHead:
-    """The head of a root's queue. ``token`` is the task token of a worker that waits for a signal."""
+    """The head of a root's queue.
+
+    ``length`` is the number of deployments in line; stores keep it, so that a reader sees when the
+    line that it read is older or newer than the head. ``token`` is the task token of a worker that
+    waits for a signal; it stays until the worker's next claim, as settling it twice is harmless.
+    """
 
     queue: str
     version: int = 0
+    length: int = 0
     generation: int = 0
     lock: Lock | None = None
     worker: Worker | None = None
@@ -113,13 +119,29 @@ def next_step(head: QueueHead, first: Waiting | None, execution: str, rounds: in
     return NextStep(Step.DEPLOY, "It is the first in line.", first)
 
 
+def waiting_for(deployment: Deployment) -> Waiting:
+    """Return the deployment's place in line."""
+    return Waiting(deployment.id, deployment.trigger, deployment.revision.sha, deployment.requested_at)
+
+
+def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
+    """Return what later revisions are compared with once ``deployment`` has ended."""
+    if not moves_baseline(deployment.state):
+        return before
+    return Deployed(deployment.id, deployment.revision, deployment.state, deployment.trigger)
+
+
 def lock_after(deployment: Deployment, at: str) -> Lock | None:
-    """Return the lock that a deployment's end puts on its queue, if any (design rule 5)."""
-    if deployment.state is not State.OUTCOME_UNKNOWN:
-        return None
-    return Lock(
-        by="tidegate",
-        at=at,
-        revision=deployment.revision.sha,
-        reason="It is not known what the last apply changed. Inspect the state, then unlock the queue.",
-    )
+    """Return the lock that a deployment's end puts on its queue, if any.
+
+    An unknown outcome locks until somebody has looked (design rule 5). A manual deployment locks once
+    it may have changed anything, so that the next merge does not undo it unseen. One that was refused
+    or rejected does not.
+    """
+    if deployment.state is State.OUTCOME_UNKNOWN:
+        reason = "It is not known what the last apply changed. Inspect the state, then unlock the queue."
+        return Lock("tidegate", at, deployment.revision.sha, reason)
+    if deployment.trigger is Trigger.MANUAL and moves_baseline(deployment.state):
+        reason = f"{deployment.revision.short} was deployed by hand. Merges wait until the queue is unlocked."
+        return Lock(deployment.requested_by, at, deployment.revision.sha, reason)
+    return None

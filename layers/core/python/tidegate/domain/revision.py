@@ -32,10 +32,12 @@ class RevisionVerdict:
 def judge_revision(revision: Revision, deployed: Deployed | None, comparison: Comparison | None) -> RevisionVerdict:
     """Decide about ``revision`` (design rule 4, never backwards).
 
-    ``comparison`` is None only when nothing was deployed before.
+    ``comparison`` may be None only when nothing was deployed before. Raise ValueError otherwise.
     """
-    if deployed is None or comparison is None:
+    if deployed is None:
         return RevisionVerdict(True, "Nothing was deployed to this root before.")
+    if comparison is None:
+        raise ValueError(f"{revision.sha} was not compared with {deployed.revision.sha}")
     last = deployed.revision.short
     match comparison:
         case Comparison.AHEAD:

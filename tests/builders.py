@@ -1,0 +1,125 @@
+"""Things of the domain for tests: complete and valid, so that a test names only what it is about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tidegate.domain.deployment import Artifact, Deployment, Plan, Review, State, Trigger
+from tidegate.domain.job import Job, JobKind, job_id
+from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.queue import Deployed, Lock
+from tidegate.domain.root import Revision, Root, deployment_id, queue_id
+from tidegate.ports import Delivery
+
+REPOSITORY = "acme/infra"
+NOW = "2026-03-02T08:00:00.000000+00:00"
+DIGEST = "ab" * 32
+
+
+def sha(number: int = 1) -> str:
+    """Return a commit SHA that tells ``number``."""
+    return f"{number:040x}"
+
+
+def any_revision(number: int = 1, **fields: Any) -> Revision:
+    return replace(Revision(sha(number), "main"), **fields)
+
+
+def any_root(**fields: Any) -> Root:
+    return replace(Root("network", "roots/network"), **fields)
+
+
+def any_artifact(**fields: Any) -> Artifact:
+    return replace(Artifact("plans/job/plan.tfplan", DIGEST), **fields)
+
+
+def any_plan(**fields: Any) -> Plan:
+    plan = Plan(
+        job="network-plan-1",
+        changes=PlannedChanges(add=2, destroy=1, destroyed=("aws_sqs_queue.old",)),
+        engine_version="1.11.4",
+        file=any_artifact(key="plans/network-plan-1/plan.tfplan"),
+        lock_file=any_artifact(key="plans/network-plan-1/lock.hcl"),
+        json=any_artifact(key="plans/network-plan-1/plan.json"),
+        text=any_artifact(key="plans/network-plan-1/plan.txt"),
+    )
+    return replace(plan, **fields)
+
+
+def any_review(**fields: Any) -> Review:
+    return replace(Review("review-1", NOW), **fields)
+
+
+def any_deployment(number: int = 1, **fields: Any) -> Deployment:
+    """Return a queued deployment of revision ``number``; the id follows from repository, root and revision."""
+    root = fields.get("root", any_root())
+    repository = fields.get("repository", REPOSITORY)
+    revision = fields.get("revision", any_revision(number))
+    deployment = Deployment(
+        id=deployment_id(repository, root.name, revision.sha, fields.get("trigger", Trigger.MERGE)),
+        repository=repository,
+        root=root,
+        revision=revision,
+        trigger=Trigger.MERGE,
+        requested_by="ada",
+        requested_at=f"2026-03-02T08:00:{number % 60:02}.000000+00:00",
+        installation=7,
+    )
+    return replace(deployment, **fields)
+
+
+def deployment_in(state: State, number: int = 1, **fields: Any) -> Deployment:
+    """Return a deployment in ``state``, with the plan, review and apply job that it has there."""
+    deployment = any_deployment(number, state=state, changed_at=NOW)
+    if state not in _WITHOUT_PLAN:
+        deployment = replace(deployment, plan=any_plan())
+    if state in _REVIEWED:
+        approved = None if state is State.AWAITING_REVIEW else state is not State.REJECTED
+        answered = {} if approved is None else {"by": "grace", "at": NOW}
+        deployment = replace(deployment, review=any_review(approved=approved, **answered))
+    if state in _APPLIED:
+        job = job_id(deployment.id, JobKind.APPLY, 1)
+        deployment = replace(deployment, apply_job=job, apply_started_at=NOW)
+    return replace(deployment, **fields)
+
+
+_WITHOUT_PLAN = {State.QUEUED, State.PLANNING, State.PLAN_FAILED, State.REFUSED, State.ENGINE_FAULT}
+_APPLIED = {State.APPLYING, State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN}
+_REVIEWED = {State.AWAITING_REVIEW, State.APPROVED, State.REJECTED} | _APPLIED
+
+
+def any_queue(root: str = "network", repository: str = REPOSITORY) -> str:
+    return queue_id(repository, root)
+
+
+def any_deployed(number: int = 1, **fields: Any) -> Deployed:
+    revision = any_revision(number)
+    deployed = Deployed(any_deployment(number).id, revision, State.APPLIED, Trigger.MERGE)
+    return replace(deployed, **fields)
+
+
+def any_lock(**fields: Any) -> Lock:
+    return replace(Lock("ada", NOW, sha(1), "Somebody looks."), **fields)
+
+
+def any_job(kind: JobKind = JobKind.PLAN, **fields: Any) -> Job:
+    deployment = any_deployment()
+    job = Job(
+        id=job_id(deployment.id, kind, 1),
+        deployment=deployment.id,
+        kind=kind,
+        repository=REPOSITORY,
+        sha=deployment.revision.sha,
+        clone_url=f"https://github.com/{REPOSITORY}.git",
+        root=deployment.root,
+    )
+    if kind is JobKind.APPLY:
+        plan = any_plan()
+        job = replace(job, plan_file=plan.file, lock_file=plan.lock_file, engine_version=plan.engine_version)
+    return replace(job, **fields)
+
+
+def any_delivery(number: int = 1, **fields: Any) -> Delivery:
+    delivery = Delivery(f"delivery-{number}", "push", {"repository": REPOSITORY, "after": sha(number)}, NOW)
+    return replace(delivery, **fields)
