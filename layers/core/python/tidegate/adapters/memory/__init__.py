@@ -1,0 +1,35 @@
+"""Adapters that keep everything in memory: for tests, and to read what a port means."""
+
+from tidegate.adapters.memory.stores import (
+    MemoryCheckRuns,
+    MemoryDeliveries,
+    MemoryDeployments,
+    MemoryDeployQueues,
+    MemoryJobLogs,
+    MemoryJobs,
+)
+from tidegate.adapters.memory.world import (
+    MemoryAnnouncements,
+    MemoryArtifacts,
+    MemoryAuditLog,
+    MemoryClock,
+    MemoryEventQueue,
+    MemoryForge,
+    MemoryWorkflows,
+)
+
+__all__ = [
+    "MemoryAnnouncements",
+    "MemoryArtifacts",
+    "MemoryAuditLog",
+    "MemoryCheckRuns",
+    "MemoryClock",
+    "MemoryDeliveries",
+    "MemoryDeployQueues",
+    "MemoryDeployments",
+    "MemoryEventQueue",
+    "MemoryForge",
+    "MemoryJobLogs",
+    "MemoryJobs",
+    "MemoryWorkflows",
+]

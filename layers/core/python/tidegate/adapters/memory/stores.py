@@ -1,0 +1,238 @@
+"""The stores in memory. Each operation is one step for other threads, as it is in the table."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deployment import Deployment
+from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
+from tidegate.domain.job import Job, TakenJob
+from tidegate.domain.queue import QueueHead, Waiting, order, waiting_for
+from tidegate.ports import Delivery, LogChunk, PublishedCheckRun
+
+
+class MemoryDeployments:
+    """The port ``Deployments``. ``lock`` is shared with the queues, whose transactions include deployments."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._records: dict[str, Deployment] = {}
+        self._tokens: dict[str, tuple[str, str]] = {}
+
+    def add(self, deployment: Deployment) -> bool:
+        """Store a new record. Return False, and change nothing, when there is one with this id."""
+        with self.lock:
+            return self._records.setdefault(deployment.id, deployment) is deployment
+
+    def get(self, deployment: str) -> Deployment:
+        with self.lock:
+            if deployment not in self._records:
+                raise NotFound("deployment", deployment)
+            return self._records[deployment]
+
+    def save(self, deployment: Deployment) -> Deployment:
+        with self.lock:
+            self.check(deployment)
+            saved = replace(deployment, version=deployment.version + 1)
+            self._records[deployment.id] = saved
+            return saved
+
+    def check(self, deployment: Deployment) -> None:
+        """Raise Conflict unless ``save`` would store this."""
+        stored = self._records.get(deployment.id)
+        if stored is None or stored.version != deployment.version:
+            raise Conflict(f"The deployment {deployment.id}")
+
+    def keep_review_token(self, deployment: str, review: str, token: str) -> None:
+        with self.lock:
+            self._tokens[deployment] = (review, token)
+
+    def review_token(self, deployment: str, review: str) -> str:
+        with self.lock:
+            kept, token = self._tokens.get(deployment, ("", ""))
+            if kept != review:
+                raise NotFound("review", review)
+            return token
+
+
+class MemoryDeployQueues:
+    """The port ``DeployQueues``."""
+
+    def __init__(self, deployments: MemoryDeployments) -> None:
+        self._deployments = deployments
+        self._heads: dict[str, QueueHead] = {}
+        self._lines: dict[str, list[Waiting]] = {}
+
+    def enqueue(self, deployment: Deployment) -> bool:
+        with self._deployments.lock:
+            if not self._deployments.add(deployment):
+                return False
+            line = self._lines.setdefault(deployment.queue, [])
+            line.append(waiting_for(deployment))
+            head = self._head(deployment.queue)
+            self._heads[deployment.queue] = replace(head, version=head.version + 1, length=len(line))
+            return True
+
+    def read(self, queue: str) -> tuple[QueueHead, Waiting | None]:
+        with self._deployments.lock:
+            return self._head(queue), next(iter(self.waiting(queue)), None)
+
+    def waiting(self, queue: str) -> Sequence[Waiting]:
+        with self._deployments.lock:
+            return sorted(self._lines.get(queue, []), key=order)
+
+    def commit(
+        self,
+        before: QueueHead,
+        after: QueueHead,
+        *,
+        take: Waiting | None = None,
+        put_back: Waiting | None = None,
+        deployment: Deployment | None = None,
+    ) -> QueueHead:
+        with self._deployments.lock:
+            line = self._lines.setdefault(before.queue, [])
+            if self._head(before.queue).version != before.version or (take and take not in line):
+                raise Conflict(f"The queue {before.queue}")
+            if put_back and put_back in line:
+                raise Conflict(f"The queue {before.queue}")
+            if deployment:
+                self._deployments.save(deployment)
+            line = [waiting for waiting in line if waiting != take] + ([put_back] if put_back else [])
+            self._lines[before.queue] = line
+            self._heads[before.queue] = replace(after, version=before.version + 1, length=len(line))
+            return self._heads[before.queue]
+
+    def unfinished(self) -> Iterable[str]:
+        with self._deployments.lock:
+            return [queue for queue, head in self._heads.items() if head.length or head.in_flight]
+
+    def _head(self, queue: str) -> QueueHead:
+        return self._heads.get(queue) or QueueHead(queue)
+
+
+class MemoryCheckRuns:
+    """The port ``CheckRuns``."""
+
+    def __init__(self) -> None:
+        self._published: dict[str, PublishedCheckRun] = {}
+
+    def published(self, deployment: str) -> PublishedCheckRun | None:
+        return self._published.get(deployment)
+
+    def remember(self, published: PublishedCheckRun) -> None:
+        self._published[published.deployment] = published
+
+
+@dataclass(slots=True)
+class _JobRecord:
+    job: Job | None = None
+    token: str | None = None
+    clone_token: str = ""
+    runner: str | None = None
+    closed: bool = False
+
+
+class MemoryJobs:
+    """The port ``Jobs``."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._records: dict[str, _JobRecord] = {}
+
+    def create(self, job: Job) -> None:
+        with self._lock:
+            if self._records.setdefault(job.id, _JobRecord(job)).job != job:
+                raise Conflict(f"The job {job.id}")
+
+    def get(self, job: str) -> Job:
+        with self._lock:
+            return self._get(job)[1]
+
+    def hand_over(self, job: str, token: str, clone_token: str) -> bool:
+        with self._lock:
+            record, _ = self._get(job)
+            if record.runner is not None or record.closed:
+                return False
+            record.token, record.clone_token = token, clone_token
+            return True
+
+    def take(self, job: str, runner: str) -> TakenJob | None:
+        with self._lock:
+            record, found = self._get(job)
+            if record.closed or record.runner not in {None, runner}:
+                raise ApplyAlreadyStarted(found.deployment)
+            if record.token is None:
+                return None
+            clone_token, record.clone_token, record.runner = record.clone_token, "", runner
+            return TakenJob(found, record.token, clone_token)
+
+    def token(self, job: str) -> str | None:
+        with self._lock:
+            return self._records.get(job, _JobRecord()).token
+
+    def runner(self, job: str) -> str | None:
+        with self._lock:
+            return self._records.get(job, _JobRecord()).runner
+
+    def close(self, job: str) -> bool:
+        with self._lock:
+            record = self._records.setdefault(job, _JobRecord())
+            record.closed = True
+            return record.runner is not None
+
+    def _get(self, job: str) -> tuple[_JobRecord, Job]:
+        record = self._records.get(job)
+        if record is None or record.job is None:
+            raise NotFound("job", job)
+        return record, record.job
+
+
+class MemoryJobLogs:
+    """The port ``JobLogs``. Nothing expires here."""
+
+    def __init__(self) -> None:
+        self._chunks: dict[str, dict[int, LogChunk]] = {}
+
+    def append(self, job: str, chunk: LogChunk) -> None:
+        self._chunks.setdefault(job, {})[chunk.position] = chunk
+
+    def read(self, job: str, position: int) -> Sequence[LogChunk]:
+        return [chunk for at, chunk in sorted(self._chunks.get(job, {}).items()) if at >= position]
+
+
+class MemoryDeliveries:
+    """The port ``Deliveries``. ``outcomes`` tells what became of deliveries."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stored: dict[str, Delivery] = {}
+        self._queued: set[str] = set()
+        self.outcomes: dict[str, str] = {}
+
+    def store(self, delivery: Delivery) -> bool:
+        with self._lock:
+            return self._stored.setdefault(delivery.id, delivery) is delivery
+
+    def get(self, delivery: str) -> Delivery:
+        if delivery not in self._stored:
+            raise NotFound("delivery", delivery)
+        return self._stored[delivery]
+
+    def is_queued(self, delivery: str) -> bool:
+        return self.get(delivery).id in self._queued
+
+    def mark_queued(self, delivery: str) -> None:
+        self._queued.add(self.get(delivery).id)
+
+    def unqueued(self, before: str) -> Iterable[Delivery]:
+        return [
+            delivery
+            for delivery in self._stored.values()
+            if delivery.id not in self._queued and delivery.received_at < before
+        ]
+
+    def conclude(self, delivery: str, outcome: str) -> None:
+        self.outcomes[self.get(delivery).id] = outcome

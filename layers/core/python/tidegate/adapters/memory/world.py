@@ -1,0 +1,194 @@
+"""The rest of the world in memory: a clock, executions and tokens, a forge, topics and buckets.
+
+What tests set and read is public: ``forge.comparisons``, ``workflows.starts``, ``audit.unavailable`` …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from tidegate.domain.check_run import CheckRun
+from tidegate.domain.deployment import Deployment
+from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound, TidegateError, TooLate
+from tidegate.domain.revision import Comparison
+from tidegate.ports import Delivery, ObjectStart
+
+
+@dataclass(slots=True)
+class MemoryClock:
+    """The port ``Clock``: a clock that goes a microsecond further at each look, or as far as it is told."""
+
+    at: str = "2026-03-02T09:00:00.000000+00:00"
+
+    def now(self) -> str:
+        self.advance(0.000001)
+        return self.at
+
+    def advance(self, seconds: float) -> None:
+        later = datetime.fromisoformat(self.at) + timedelta(seconds=seconds)
+        self.at = later.isoformat(timespec="microseconds")
+
+
+@dataclass(slots=True)
+class MemoryWorkflows:
+    """The port ``Workflows``.
+
+    ``starts`` holds each accepted start (execution name, queue), ``waiting`` the tokens that somebody
+    waits for, ``settled`` and ``failed`` the answers. ``refusals`` makes as many of the next calls
+    fail as AWS does when it throttles.
+    """
+
+    starts: list[tuple[str, str]] = field(default_factory=list)
+    waiting: set[str] = field(default_factory=set)
+    settled: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    failed: dict[str, tuple[str, str]] = field(default_factory=dict)
+    refusals: int = 0
+
+    def start_deploy(self, execution: str, queue: str) -> None:
+        self._refuse()
+        if (execution, queue) not in self.starts:
+            self.starts.append((execution, queue))
+
+    def settle(self, token: str, output: Mapping[str, Any]) -> None:
+        self._answer(token)
+        self.settled[token] = output
+
+    def fail(self, token: str, error: str, cause: str) -> None:
+        self._answer(token)
+        self.failed[token] = (error, cause)
+
+    def _answer(self, token: str) -> None:
+        self._refuse()
+        if token not in self.waiting:
+            raise TooLate
+        self.waiting.remove(token)
+
+    def _refuse(self) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise CloudUnavailable("Step Functions", "ThrottlingException")
+
+
+@dataclass(slots=True)
+class MemoryAnnouncements:
+    """The port ``Announcements``: what was announced, in order."""
+
+    announced: list[Deployment] = field(default_factory=list)
+    refreshed: list[str] = field(default_factory=list)
+
+    def changed(self, deployment: Deployment) -> None:
+        self.announced.append(deployment)
+
+    def refresh(self, deployment: str) -> None:
+        self.refreshed.append(deployment)
+
+
+@dataclass(slots=True)
+class MemoryAuditLog:
+    """The port ``AuditLog``: what was recorded, in order. ``unavailable`` makes it refuse."""
+
+    recorded: list[Deployment] = field(default_factory=list)
+    unavailable: bool = False
+
+    def record(self, deployment: Deployment) -> None:
+        if self.unavailable:
+            raise AuditUnavailable("the topic does not answer")
+        self.recorded.append(deployment)
+
+
+@dataclass(slots=True)
+class MemoryForge:
+    """The port ``Forge``.
+
+    ``comparisons`` is keyed by (base, head); what is not in it is ``comparison``. ``writers`` may write.
+    ``failures`` are raised by the next calls to the API, one each.
+    """
+
+    comparison: Comparison = Comparison.AHEAD
+    comparisons: dict[tuple[str, str], Comparison] = field(default_factory=dict)
+    compared: list[tuple[str, str]] = field(default_factory=list)
+    writers: set[str] = field(default_factory=set)
+    check_runs: dict[int, CheckRun] = field(default_factory=dict)
+    updates: list[tuple[int, CheckRun]] = field(default_factory=list)
+    failures: list[TidegateError] = field(default_factory=list)
+
+    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+        self._called(installation, repository)
+        self.compared.append((base, head))
+        return self.comparisons.get((base, head), self.comparison)
+
+    def may_write(self, installation: int, repository: str, user: str) -> bool:
+        self._called(installation, repository)
+        return user in self.writers
+
+    def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
+        self._called(installation, repository)
+        identifier = len(self.check_runs) + 1
+        self.check_runs[identifier] = check_run
+        return identifier
+
+    def update_check_run(self, installation: int, repository: str, id: int, check_run: CheckRun) -> None:  # noqa: A002
+        self._called(installation, repository)
+        if id not in self.check_runs:
+            raise NotFound("check run", str(id))
+        self.check_runs[id] = check_run
+        self.updates.append((id, check_run))
+
+    def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
+        self._called(installation, repository)
+        found = [
+            identifier
+            for identifier, check_run in self.check_runs.items()
+            if (check_run.sha, check_run.external_id) == (sha, external_id)
+        ]
+        return max(found, default=None)
+
+    def check_run_url(self, repository: str, id: int) -> str:  # noqa: A002
+        return f"https://github.com/{repository}/runs/{id}"
+
+    def clone_url(self, repository: str) -> str:
+        return f"https://github.com/{repository}.git"
+
+    def clone_token(self, installation: int, repository: str) -> str:
+        self._called(installation, repository)
+        return f"clone-token-of-{repository}"
+
+    def _called(self, _installation: int, _repository: str) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+
+
+@dataclass(slots=True)
+class MemoryArtifacts:
+    """The port ``Artifacts``."""
+
+    objects: dict[str, bytes] = field(default_factory=dict)
+
+    def get(self, key: str) -> bytes:
+        if key not in self.objects:
+            raise NotFound("object", key)
+        return self.objects[key]
+
+    def get_start(self, key: str, size: int) -> ObjectStart:
+        content = self.get(key)
+        return ObjectStart(content[:size], len(content))
+
+    def put(self, key: str, content: bytes) -> None:
+        self.objects[key] = content
+
+
+@dataclass(slots=True)
+class MemoryEventQueue:
+    """The port ``EventQueue``: what was sent, in order. ``refusals`` makes as many of the next calls fail."""
+
+    sent: list[Delivery] = field(default_factory=list)
+    refusals: int = 0
+
+    def send(self, delivery: Delivery) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise CloudUnavailable("SQS", "RequestThrottled")
+        self.sent.append(delivery)
