@@ -1,0 +1,55 @@
+"""How a job stands in the table, for the functions (boto3) and the runner (which has no boto3) alike.
+
+The item ``job#ID`` / ``record`` holds the specification as JSON in ``specification``, the task token
+in ``token``, the forge's token in ``clone_token``, ``taken_by`` and ``closed``. Log chunks are items
+``log#<position>`` beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from tidegate.domain.deployment import Artifact
+from tidegate.domain.job import Job, JobKind
+from tidegate.domain.root import Engine, EngineName, Root
+
+RECORD = "record"
+#: Lines of running jobs are kept for a day; the complete log is in S3 by then.
+LOG_SECONDS = 24 * 3600
+
+
+def job_key(job: str) -> str:
+    """Return the partition key of a job's items."""
+    return f"job#{job}"
+
+
+def log_sort_key(position: int) -> str:
+    """Return the sort key of the log chunk whose first line has this number."""
+    return f"log#{position:010d}"
+
+
+def to_specification(job: Job) -> str:
+    """Return the job as JSON."""
+    return json.dumps(asdict(job), separators=(",", ":"), sort_keys=True)
+
+
+def from_specification(text: str) -> Job:
+    """Return the job that ``to_specification`` wrote."""
+    fields: dict[str, Any] = json.loads(text)
+    root = fields.pop("root")
+    engine = root.pop("engine")
+    return Job(
+        **{
+            **fields,
+            "kind": JobKind(fields["kind"]),
+            "root": Root(**root, engine=Engine(EngineName(engine["name"]), engine["version"])),
+            "plan_file": _artifact(fields["plan_file"]),
+            "lock_file": _artifact(fields["lock_file"]),
+        }
+    )
+
+
+def _artifact(fields: dict[str, str] | None) -> Artifact | None:
+    return None if fields is None else Artifact(**fields)
