@@ -33,7 +33,7 @@ class InvalidName(TidegateError):
     def __init__(self, kind: str, text: str, advice: str) -> None:
         shown = text if len(text) <= 60 else f"{text[:57]}..."
         super().__init__(f"{shown!r} is not usable as {kind}: {advice}.")
-        self.kind, self.text = kind, text
+        self.kind, self.text, self.advice = kind, text, advice
 
 
 class InvalidConfiguration(TidegateError):

@@ -31,6 +31,11 @@ def directory_of(path: str) -> str:
     return posixpath.dirname(path) or TOP
 
 
+def default_root_name(repository: str, directory: str) -> str:
+    """Return the name that a root has when nobody gave it one: its directory, or at the top the repository's name."""
+    return repository.rpartition("/")[2] if directory == TOP else directory
+
+
 def modules_in(files: Mapping[str, ModuleFile]) -> dict[str, Module]:
     """Return the modules by directory, given what every module file says."""
     uses: dict[str, set[str]] = {}

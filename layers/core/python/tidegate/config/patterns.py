@@ -1,0 +1,43 @@
+"""Patterns of files, as in ``.gitignore``, relative to a root's directory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pathspec import PathSpec
+from pathspec.pattern import Pattern
+
+_SPECIAL = re.compile(r"([\\*?\[\]!#])")
+_ABOVE = "../"
+
+
+def root_patterns(directory: str, patterns: Sequence[str]) -> PathSpec[Pattern]:
+    """Return what matches the files that ``patterns`` mean for the root in ``directory``.
+
+    A pattern is relative to the directory, ``../`` leads out of it, and a leading ``/`` means the
+    repository's top. ``!`` excludes; the last pattern that matches a file decides. Raise ValueError
+    for a pattern that has no meaning.
+    """
+    return PathSpec.from_lines("gitignore", [_from_top(directory, pattern) for pattern in patterns])
+
+
+def matches(patterns: PathSpec[Pattern], path: str) -> bool:
+    """Tell whether a file matches. A newline in its name is no obstacle to ``*``, as it would be to pathspec."""
+    return patterns.match_file(path.replace("\n", " "))
+
+
+def _from_top(directory: str, pattern: str) -> str:
+    """Return the pattern relative to the repository's top, and anchored there."""
+    negation = "!" if pattern.startswith("!") else ""
+    rest = pattern.removeprefix("!").removeprefix("./")
+    parts = [] if directory == "." else directory.split("/")
+    if rest.startswith("/"):
+        parts, rest = [], rest[1:]
+    while rest.startswith(_ABOVE):
+        if not parts:
+            raise ValueError(f"{pattern!r} leads out of the repository")
+        parts, rest = parts[:-1], rest.removeprefix(_ABOVE)
+    if not rest.strip("/ ") or ".." in rest.split("/"):
+        raise ValueError(f"{pattern!r} names no file")
+    return negation + "/" + "".join(_SPECIAL.sub(r"\\\1", part) + "/" for part in parts) + rest

@@ -1,0 +1,53 @@
+"""The check run ``tidegate/config``: what of a commit's configuration cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.domain.check_run import CheckRun, Conclusion
+from tidegate.domain.errors import InvalidConfiguration
+from tidegate.domain.markdown import code, escaped
+
+NAME = "tidegate/config"
+#: Refused names that are listed; more would not be read, and the forge limits the text.
+_LISTED = 50
+
+
+def external_id(sha: str) -> str:
+    """Return what the check run on ``sha`` is found by: it belongs to the commit, not to a deployment."""
+    return f"config-{sha}"
+
+
+def render_invalid(sha: str, error: InvalidConfiguration) -> CheckRun:
+    """Show that the configuration file cannot be used, where it is wrong, and what is allowed."""
+    column = "" if error.column is None else f", column {error.column}"
+    summary = (
+        f"{code(error.file)}, line {error.line}{column}: {escaped(error.problem)}.\n\n"
+        f"{escaped(error.allowed)}.\n\n"
+        "Nothing of this commit is deployed. Correct the file and merge that: "
+        "every root is then planned, so that nothing is missed."
+    )
+    return _failed(sha, f"{error.file} cannot be used (line {error.line})", summary)
+
+
+def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
+    """Show which roots are not deployed because of their names; ``refused`` has a sentence for each."""
+    lines = [f"- {escaped(sentence)}" for sentence in refused[:_LISTED]]
+    if len(refused) > _LISTED:
+        lines.append(f"- … and {len(refused) - _LISTED} more")
+    summary = "\n".join(
+        ["These directories are not deployed. Rename them, or give them names in `tidegate.yaml`.", "", *lines]
+    )
+    return _failed(sha, f"Not deployed because of their names: {len(refused)}", summary)
+
+
+def _failed(sha: str, title: str, summary: str) -> CheckRun:
+    return CheckRun(
+        name=NAME,
+        sha=sha,
+        external_id=external_id(sha),
+        status="completed",
+        title=title,
+        summary=summary,
+        conclusion=Conclusion.FAILURE,
+    )
