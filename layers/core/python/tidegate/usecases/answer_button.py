@@ -9,10 +9,9 @@ from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
 from tidegate.domain.deployment import Deployment, State
 from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.queue import QueueHead
 from tidegate.domain.review import Followup, judge_press
 from tidegate.ports import Announcements, CheckRuns, Deployments, DeployQueues, Forge, Workflows
-from tidegate.usecases.check_run_view import CheckRunPainter
+from tidegate.usecases.check_run_view import CheckRunPainter, locks_queue
 from tidegate.usecases.settle_review import settle_review
 
 #: Times that a decision is tried again when somebody else writes at the same moment.
@@ -99,7 +98,7 @@ class ButtonAnswerer:
 
     def _unlock(self, press: Press, deployment: Deployment) -> str:
         head, _ = self.queues.read(deployment.queue)
-        if not _locks(deployment, head):
+        if not locks_queue(deployment, head):
             return self._refuse(press, deployment, "This deployment does not lock the queue (any more).")
         self.unlock(deployment.queue, press.by)
         for waiting in self.queues.waiting(deployment.queue):
@@ -136,11 +135,3 @@ def _decided(deployment: Deployment, button: Button, press: Press) -> Deployment
     if moved.review is None:
         raise ValueError(f"{deployment.id} awaits a review that was never asked for")
     return replace(moved, review=replace(moved.review, approved=approved, by=press.by, at=press.at))
-
-
-def _locks(deployment: Deployment, head: QueueHead) -> bool:
-    return (
-        deployment.state is State.OUTCOME_UNKNOWN
-        and head.lock is not None
-        and head.lock.revision == deployment.revision.sha
-    )

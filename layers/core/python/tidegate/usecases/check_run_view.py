@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.domain.check_run import MAXIMUM_TEXT, CheckRun
-from tidegate.domain.check_run_text import View, render
+from tidegate.domain.check_run_face import View
+from tidegate.domain.check_run_text import render
 from tidegate.domain.deployment import Deployment, State
 from tidegate.domain.errors import NotFound
 from tidegate.domain.queue import QueueHead
@@ -40,7 +41,7 @@ class CheckRunPainter:
         view = View(
             ahead=self._ahead(deployment, head),
             lock=head.lock,
-            unlocked=_is_unlocked(deployment, head),
+            locks=locks_queue(deployment, head) or _will_lock(deployment, head),
             plan_text=start.content.decode(errors="replace"),
             plan_size=start.size,
             bucket=self.links.bucket,
@@ -69,10 +70,16 @@ class CheckRunPainter:
         return line.index(deployment.id) + (head.in_flight is not None)
 
 
-def _is_unlocked(deployment: Deployment, head: QueueHead) -> bool:
-    """Tell whether the lock that an unknown outcome put on the queue is gone.
+def locks_queue(deployment: Deployment, head: QueueHead) -> bool:
+    """Tell whether the queue's lock is the one that this deployment's end put there."""
+    return (
+        head.lock is not None
+        and head.lock.revision == deployment.revision.sha
+        and head.deployed is not None
+        and head.deployed.deployment == deployment.id
+    )
 
-    While the deployment is still in flight, its lock is about to come.
-    """
-    is_locked = head.lock is not None and head.lock.revision == deployment.revision.sha
-    return not is_locked and head.in_flight != deployment.id
+
+def _will_lock(deployment: Deployment, head: QueueHead) -> bool:
+    """Tell whether the deployment has ended in a way that locks, and its lock is about to come."""
+    return deployment.state is State.OUTCOME_UNKNOWN and head.in_flight == deployment.id

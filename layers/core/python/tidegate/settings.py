@@ -1,0 +1,122 @@
+"""What the environment says: one frozen group of settings for each need, so that a function has only what it uses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Self
+
+from tidegate.domain.review import ReviewPolicy
+
+
+class MissingSettingError(Exception):
+    """A variable that the function needs is not set."""
+
+    def __init__(self, variable: str) -> None:
+        super().__init__(f"The environment variable {variable} is not set. The CDK app sets it: deploy it again.")
+        self.variable = variable
+
+
+def _variable(name: str, default: Any = MISSING) -> Any:
+    return field(default=default, metadata={"variable": name})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A group of settings. Each field names its variable; without a default, the variable must be set."""
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
+        """Read the group. Raise MissingSettingError, which names the variable that is missing."""
+        return cls(**{setting.name: _read(setting, environ) for setting in fields(cls)})
+
+
+def _read(setting: Field[Any], environ: Mapping[str, str]) -> Any:
+    variable = setting.metadata["variable"]
+    value = environ.get(variable, "")
+    if value:
+        return value
+    if setting.default is MISSING:
+        raise MissingSettingError(variable)
+    return setting.default
+
+
+@dataclass(frozen=True)
+class TableSettings(Settings):
+    """The table of queues, deployments, jobs and deliveries."""
+
+    table: str = _variable("TIDEGATE_TABLE")
+
+
+@dataclass(frozen=True)
+class ArtifactSettings(Settings):
+    """The artifact bucket."""
+
+    bucket: str = _variable("TIDEGATE_ARTIFACT_BUCKET")
+
+
+@dataclass(frozen=True)
+class AuditSettings(Settings):
+    """The audit topic's ARN."""
+
+    topic: str = _variable("TIDEGATE_AUDIT_TOPIC")
+
+
+@dataclass(frozen=True)
+class AnnouncementSettings(Settings):
+    """The event bus's name and the check-run queue's URL."""
+
+    bus: str = _variable("TIDEGATE_EVENT_BUS")
+    check_run_queue: str = _variable("TIDEGATE_CHECK_RUN_QUEUE")
+
+
+@dataclass(frozen=True)
+class EventQueueSettings(Settings):
+    """The URLs of the queues of pushes and of presses."""
+
+    push_queue: str = _variable("TIDEGATE_PUSH_QUEUE")
+    press_queue: str = _variable("TIDEGATE_PRESS_QUEUE")
+
+
+@dataclass(frozen=True)
+class PressQueueSettings(Settings):
+    """The URL of the queue of presses."""
+
+    press_queue: str = _variable("TIDEGATE_PRESS_QUEUE")
+
+
+@dataclass(frozen=True)
+class WorkflowSettings(Settings):
+    """The deploy machine's ARN; a function that answers tokens only needs none."""
+
+    deploy_machine: str = _variable("TIDEGATE_DEPLOY_STATE_MACHINE", "")
+
+
+@dataclass(frozen=True)
+class ForgeSettings(Settings):
+    """The forge's addresses and the name of the App's secret."""
+
+    app_secret: str = _variable("TIDEGATE_APP_SECRET_NAME")
+    url: str = _variable("TIDEGATE_FORGE_URL", "https://github.com")
+    api_url: str = _variable("TIDEGATE_FORGE_API_URL", "https://api.github.com")
+
+
+@dataclass(frozen=True)
+class LinkSettings(Settings):
+    """Where check runs link to: URLs with ``{deployment}`` and ``{job}`` in them; without, they do not link."""
+
+    execution: str = _variable("TIDEGATE_EXECUTION_URL", "")
+    log: str = _variable("TIDEGATE_LOG_URL", "")
+
+
+@dataclass(frozen=True)
+class ReviewSettings(Settings):
+    """Which plans with changes wait for a person: ``always`` (all of them) or ``when_needed``."""
+
+    policy_name: str = _variable("TIDEGATE_REVIEW_POLICY", ReviewPolicy.ALWAYS.value)
+
+    @property
+    def policy(self) -> ReviewPolicy:
+        """Return the policy; raise ValueError for a word that is none."""
+        return ReviewPolicy(self.policy_name)

@@ -1,0 +1,50 @@
+"""Logs and metrics of the functions: one line of JSON per call, with the ids to search for and never a token."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+from aws_lambda_powertools import Logger
+
+logger = Logger(service="tidegate")
+
+#: Namespace of the metrics that alarms watch.
+NAMESPACE = "Tidegate"
+#: Fields of events that identify what a call was about. Tokens are not among them.
+_IDENTIFIERS = ("deployment", "queue", "job", "kind", "attempt", "execution", "state", "error")
+
+Handler = Callable[[Mapping[str, Any], Any], Any]
+
+
+def observed(handler: Handler) -> Handler:
+    """Log each call of a function's handler: what it was about, how it ended, and how long it took."""
+
+    @wraps(handler)
+    def run(event: Mapping[str, Any], context: Any) -> Any:
+        identifiers = {name: event[name] for name in _IDENTIFIERS if event.get(name) is not None}
+        about = {
+            "function": getattr(context, "function_name", None),
+            "request": getattr(context, "aws_request_id", None),
+        }
+        started = time.perf_counter()
+        try:
+            result = handler(event, context)
+        except Exception as error:
+            logger.exception("failed", extra={**about, **identifiers, "refusal": type(error).__name__})
+            raise
+        milliseconds = round((time.perf_counter() - started) * 1000, 1)
+        logger.info("done", extra={**about, **identifiers, "result": result, "milliseconds": milliseconds})
+        return result
+
+    return run
+
+
+def count(metric: str, number: int = 1) -> None:
+    """Count something that an alarm watches, in CloudWatch's embedded metric format."""
+    definition = {"Namespace": NAMESPACE, "Dimensions": [[]], "Metrics": [{"Name": metric, "Unit": "Count"}]}
+    timestamp = int(time.time() * 1000)
+    print(json.dumps({"_aws": {"Timestamp": timestamp, "CloudWatchMetrics": [definition]}, metric: number}))  # noqa: T201

@@ -1,0 +1,336 @@
+"""The GitHub adapter against a real HTTP server that answers as GitHub does, refusals above all."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tidegate.adapters.github import AppCredentials, GitHubForge
+from tidegate.domain.check_run import Action, Button, CheckRun, Conclusion
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.domain.revision import Comparison
+
+REPOSITORY, INSTALLATION = "acme/infrastructure", 7
+BASE, HEAD = "a" * 40, "b" * 40
+TOKENS = f"/app/installations/{INSTALLATION}/access_tokens"
+NOW = 1_800_000_000.0
+CHECK_RUN = CheckRun(
+    name="tidegate/deploy: network",
+    sha=HEAD,
+    external_id="network-1",
+    status="completed",
+    title="Review the plan",
+    summary="summary",
+    text="text",
+    conclusion=Conclusion.ACTION_REQUIRED,
+    actions=(Action(Button.CONFIRM, "Apply"), Action(Button.REJECT, "Do not")),
+)
+
+
+@dataclass
+class Received:
+    method: str
+    path: str
+    authorization: str
+    body: dict | None
+
+
+@dataclass
+class GitHubStub:
+    """Answers requests from ``script`` (method and path to a line of answers; the last one stays)."""
+
+    url: str = ""
+    script: dict[tuple[str, str], deque] = field(default_factory=dict)
+    received: list[Received] = field(default_factory=list)
+    tokens: int = 0
+
+    def on(self, method, path, *answers):
+        self.script[method, path] = deque(answers)
+
+    def answer(self, request):
+        self.received.append(request)
+        path = request.path.partition("?")[0]
+        if (request.method, path) == ("POST", TOKENS) and ("POST", TOKENS) not in self.script:
+            self.tokens += 1
+            return 201, {"token": f"token-{self.tokens}", "expires_at": "2027-01-15T09:00:00Z"}, {}
+        answers = self.script[request.method, path]
+        answer = answers.popleft() if len(answers) > 1 else answers[0]
+        return answer if len(answer) == 3 else (*answer, {})
+
+    def asked(self, method, path):
+        return [
+            request for request in self.received if (request.method, request.path.partition("?")[0]) == (method, path)
+        ]
+
+
+@pytest.fixture(scope="session")
+def private_key():
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    form = serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    return key.private_bytes(serialization.Encoding.PEM, *form).decode(), key.public_key()
+
+
+@pytest.fixture
+def github():
+    stub = GitHubStub()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _respond(self):
+            length = int(self.headers.get("Content-Length") or 0)
+            raw = self.rfile.read(length)
+            request = Received(
+                self.command, self.path, self.headers.get("Authorization", ""), json.loads(raw) if raw else None
+            )
+            status, body, headers = stub.answer(request)
+            content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+            self.send_response(status)
+            for name, value in {"Content-Type": "application/json", **headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = do_PATCH = _respond  # noqa: N815
+
+        def log_message(self, *arguments):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    stub.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield stub
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def now():
+    return [NOW]
+
+
+@pytest.fixture
+def forge(github, private_key, now):
+    app = AppCredentials("123", private_key[0])
+    return GitHubForge(lambda: app, url="https://forge.example/", api_url=github.url, now=lambda: now[0])
+
+
+def repo(path):
+    return f"/repos/{REPOSITORY}/{path}"
+
+
+COMPARE = repo(f"compare/{BASE}...{HEAD}")
+
+
+def compare(forge):
+    return forge.compare(INSTALLATION, REPOSITORY, BASE, HEAD)
+
+
+@pytest.mark.parametrize("status", ["ahead", "identical", "behind", "diverged"])
+def test_compare_gives_the_forges_word(forge, github, status):
+    github.on("GET", COMPARE, (200, {"status": status}))
+    assert compare(forge) is Comparison(status)
+
+
+def test_a_missing_head_is_told_from_a_missing_base(forge, github):
+    github.on("GET", COMPARE, (404, {"message": "Not Found"}))
+    commit = repo(f"git/commits/{HEAD}")
+    github.on("GET", commit, (404, {"message": "Not Found"}))
+    assert compare(forge) is Comparison.HEAD_MISSING
+    github.on("GET", commit, (200, {"sha": HEAD}))
+    assert compare(forge) is Comparison.BASE_MISSING
+
+
+def test_a_missing_head_is_not_concluded_from_another_refusal(forge, github):
+    github.on("GET", COMPARE, (404, {"message": "Not Found"}))
+    github.on("GET", repo(f"git/commits/{HEAD}"), (500, {"message": "oops"}))
+    with pytest.raises(ForgeUnavailable):
+        compare(forge)
+
+
+def test_the_token_is_limited_to_the_repository_and_to_what_the_call_needs(forge, github):
+    github.on("GET", COMPARE, (200, {"status": "ahead"}))
+    compare(forge)
+    forge.clone_token(INSTALLATION, REPOSITORY)
+    (asked,) = github.asked("POST", TOKENS)
+    assert asked.body == {"repositories": ["infrastructure"], "permissions": {"contents": "read", "metadata": "read"}}
+    assert github.asked("GET", COMPARE)[0].authorization == "token token-1"
+
+
+def test_the_apps_own_token_is_backdated_by_a_minute(forge, github, private_key):
+    forge.clone_token(INSTALLATION, REPOSITORY)
+    (asked,) = github.asked("POST", TOKENS)
+    claims = jwt.decode(asked.authorization.removeprefix("Bearer "), private_key[1], algorithms=["RS256"])
+    assert claims["iss"] == "123"
+    assert claims["exp"] - claims["iat"] == 360
+
+
+def test_a_token_is_used_again_until_shortly_before_its_end(forge, github, now):
+    github.on("GET", COMPARE, (200, {"status": "ahead"}))
+    ends = 1_800_003_600.0  # 2027-01-15T09:00:00Z
+    compare(forge)
+    now[0] = ends - 301
+    compare(forge)
+    assert github.tokens == 1
+    now[0] = ends - 299
+    compare(forge)
+    assert github.tokens == 2
+
+
+def test_a_clone_token_is_good_for_half_an_hour_at_least(forge, github, now):
+    assert forge.clone_token(INSTALLATION, REPOSITORY) == "token-1"
+    now[0] = 1_800_003_600.0 - 1799
+    assert forge.clone_token(INSTALLATION, REPOSITORY) == "token-2"
+
+
+def test_permissions_and_repositories_do_not_share_a_token(forge, github):
+    github.on("GET", COMPARE, (200, {"status": "ahead"}))
+    compare(forge)
+    github.on("GET", repo("collaborators/octocat/permission"), (200, {"permission": "write"}))
+    forge.may_write(INSTALLATION, REPOSITORY, "octocat")
+    forge.clone_token(INSTALLATION, "acme/other")
+    assert [request.body["repositories"] for request in github.asked("POST", TOKENS)] == [
+        ["infrastructure"],
+        ["infrastructure"],
+        ["other"],
+    ]
+
+
+@pytest.mark.parametrize(("permission", "may"), [("admin", True), ("write", True), ("read", False), ("none", False)])
+def test_writers_and_administrators_may_write(forge, github, permission, may):
+    github.on("GET", repo("collaborators/octocat/permission"), (200, {"permission": permission}))
+    assert forge.may_write(INSTALLATION, REPOSITORY, "octocat") is may
+
+
+def test_a_stranger_may_not_write(forge, github):
+    github.on("GET", repo("collaborators/octo%5Bbot%5D/permission"), (404, {"message": "Not Found"}))
+    assert forge.may_write(INSTALLATION, REPOSITORY, "octo[bot]") is False
+
+
+def test_a_check_run_is_created_with_its_buttons_in_one_request(forge, github):
+    github.on("POST", repo("check-runs"), (201, {"id": 42}))
+    assert forge.create_check_run(INSTALLATION, REPOSITORY, CHECK_RUN) == 42
+    assert [request.method for request in github.received] == ["POST", "POST"]
+    assert github.received[1].body == {
+        "name": "tidegate/deploy: network",
+        "head_sha": HEAD,
+        "external_id": "network-1",
+        "status": "completed",
+        "conclusion": "action_required",
+        "output": {"title": "Review the plan", "summary": "summary", "text": "text"},
+        "actions": [
+            {"label": "Confirm", "description": "Apply", "identifier": "Confirm"},
+            {"label": "Reject", "description": "Do not", "identifier": "Reject"},
+        ],
+    }
+
+
+def test_a_check_run_is_updated_without_being_read_first(forge, github):
+    github.on("PATCH", repo("check-runs/42"), (200, {"id": 42}))
+    running = CheckRun("n", HEAD, "network-1", "in_progress", "t", "s", details_url="https://x.example")
+    forge.update_check_run(INSTALLATION, REPOSITORY, 42, running)
+    assert [request.method for request in github.received] == ["POST", "PATCH"]
+    assert github.received[1].body["actions"] == []
+    assert github.received[1].body["details_url"] == "https://x.example"
+    assert "conclusion" not in github.received[1].body
+
+
+def test_the_newest_check_run_of_our_own_is_found(forge, github):
+    runs = [
+        {"id": 5, "external_id": "network-1", "app": {"id": 123}},
+        {"id": 9, "external_id": "network-1", "app": {"id": 123}},
+        {"id": 11, "external_id": "network-1", "app": {"id": 666}},
+        {"id": 12, "external_id": "dns-1", "app": {"id": 123}},
+    ]
+    github.on("GET", repo(f"commits/{HEAD}/check-runs"), (200, {"total_count": 4, "check_runs": runs}))
+    assert forge.find_check_run(INSTALLATION, REPOSITORY, HEAD, "network-1") == 9
+    assert forge.find_check_run(INSTALLATION, REPOSITORY, HEAD, "app-1") is None
+    assert {request.method for request in github.received[1:]} == {"GET"}
+    assert len(github.received) == 3
+
+
+LIMITS = [
+    pytest.param(403, {"message": "You have exceeded a secondary rate limit"}, {"Retry-After": "17"}, 17, id="named"),
+    pytest.param(403, {"message": "You have exceeded a secondary rate limit"}, {}, 60, id="secondary"),
+    pytest.param(429, {"message": "slow down"}, {"Retry-After": "3"}, 3, id="429"),
+    pytest.param(429, {"message": "slow down"}, {}, None, id="429 without time"),
+    pytest.param(
+        403,
+        {"message": "API rate limit exceeded"},
+        {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(NOW) + 100)},
+        101,
+        id="primary",
+    ),
+    pytest.param(500, {"message": "oops"}, {}, None, id="500"),
+    pytest.param(502, "<html>Bad Gateway</html>", {"Content-Type": "text/html"}, None, id="502"),
+    pytest.param(503, {"message": "maintenance"}, {"Retry-After": "120"}, 120, id="503"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "headers", "wait"), LIMITS)
+def test_what_passes_by_itself_says_how_long_to_wait(forge, github, status, body, headers, wait):  # noqa: PLR0917
+    github.on("GET", COMPARE, (status, body, headers))
+    with pytest.raises(ForgeUnavailable) as refusal:
+        compare(forge)
+    assert refusal.value.retry_after == wait
+    assert len(github.asked("GET", COMPARE)) == 1
+
+
+@pytest.mark.parametrize("status", [403, 404, 410, 422])
+def test_what_does_not_pass_is_refused_with_the_forges_words(forge, github, status):
+    github.on("POST", repo("check-runs"), (status, {"message": "Resource not accessible by integration"}))
+    with pytest.raises(ForgeRefused, match="Resource not accessible") as refusal:
+        forge.create_check_run(INSTALLATION, REPOSITORY, CHECK_RUN)
+    assert refusal.value.status == status
+
+
+def test_a_token_that_is_not_known_any_more_is_replaced_once(forge, github):
+    github.on("GET", COMPARE, (401, {"message": "Bad credentials"}), (200, {"status": "ahead"}))
+    assert compare(forge) is Comparison.AHEAD
+    assert [request.authorization for request in github.asked("GET", COMPARE)] == ["token token-1", "token token-2"]
+
+
+def test_a_second_refusal_of_the_token_is_final(forge, github):
+    github.on("GET", COMPARE, (401, {"message": "Bad credentials"}))
+    with pytest.raises(ForgeRefused, match="401"):
+        compare(forge)
+    assert len(github.asked("GET", COMPARE)) == 2
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, ForgeRefused), (404, ForgeRefused), (500, ForgeUnavailable)])
+def test_a_token_that_is_not_given_is_a_refusal_like_any_other(forge, github, status, kind):
+    github.on("POST", TOKENS, (status, {"message": "no"}))
+    with pytest.raises(kind):
+        forge.clone_token(INSTALLATION, REPOSITORY)
+    with pytest.raises(kind):
+        compare(forge)
+
+
+def test_a_forge_that_does_not_answer_is_unavailable(private_key):
+    app = AppCredentials("123", private_key[0])
+    forge = GitHubForge(lambda: app, url="https://forge.example", api_url="http://127.0.0.1:1")
+    with pytest.raises(ForgeUnavailable, match="no answer"):
+        forge.may_write(INSTALLATION, REPOSITORY, "octocat")
+    with pytest.raises(ForgeUnavailable, match="no answer"):
+        forge.clone_token(INSTALLATION, REPOSITORY)
+
+
+def test_addresses_are_the_forges(forge):
+    assert forge.clone_url(REPOSITORY) == "https://forge.example/acme/infrastructure.git"
+    assert forge.check_run_url(REPOSITORY, 42) == "https://forge.example/acme/infrastructure/runs/42"
+
+
+def test_secrets_do_not_show_in_what_is_printed(private_key):
+    assert "PRIVATE KEY" not in repr(AppCredentials("123", private_key[0]))

@@ -1,0 +1,268 @@
+"""What check runs say: every state, within the forge's limits, whatever the engine printed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from tests.builders import any_lock, any_plan, any_review, any_root, deployment_in
+from tidegate.domain.check_run import MAXIMUM_ACTIONS, MAXIMUM_TEXT, MAXIMUM_TITLE, Button, Conclusion
+from tidegate.domain.check_run_face import View, counts
+from tidegate.domain.check_run_text import render, render_continued, render_foreign
+from tidegate.domain.deployment import State
+from tidegate.domain.plan import PlannedChanges
+
+PLAN = """\
+Terraform will perform the following actions:
+
+  # aws_sqs_queue.a will be created
+  + resource "aws_sqs_queue" "a" {
+      + arn = (known after apply)
+    }
+
+  # aws_sqs_queue.b will be updated in-place
+  ~ resource "aws_sqs_queue" "b" {
+      ~ delay_seconds = 0 -> 5
+    }
+
+  # aws_sqs_queue.c must be replaced
+-/+ resource "aws_sqs_queue" "c" {
+
+Plan: 2 to add, 1 to change, 1 to destroy.
+"""
+
+
+def shown(state, view=None, **fields):
+    return render(deployment_in(state, **fields), view or View())
+
+
+def everything(check_run):
+    return f"{check_run.title}\n{check_run.summary}\n{check_run.text}"
+
+
+EXPECTED = {
+    State.QUEUED: ("queued", None, "Planning starts by itself"),
+    State.PLANNING: ("in_progress", None, "shown here for review"),
+    State.AWAITING_REVIEW: ("completed", Conclusion.ACTION_REQUIRED, "Nothing is applied until somebody decides"),
+    State.APPROVED: ("in_progress", None, "Confirmed by `grace`"),
+    State.APPLYING: ("in_progress", None, "Do not run the engine"),
+    State.APPLIED: ("completed", Conclusion.SUCCESS, "Confirmed by `grace`"),
+    State.NO_CHANGES: ("completed", Conclusion.SUCCESS, "nothing was applied"),
+    State.PLAN_FAILED: ("completed", Conclusion.FAILURE, "merge that"),
+    State.APPLY_FAILED: ("completed", Conclusion.FAILURE, "parts of the plan may have been applied"),
+    State.REJECTED: ("completed", Conclusion.CANCELLED, "Rejected by `grace`"),
+    State.REVIEW_EXPIRED: ("completed", Conclusion.TIMED_OUT, "nothing was applied"),
+    State.REFUSED: ("completed", Conclusion.FAILURE, "Nothing was planned or applied"),
+    State.OUTCOME_UNKNOWN: ("completed", Conclusion.FAILURE, "It is not known what was applied"),
+    State.ENGINE_FAULT: ("completed", Conclusion.FAILURE, "nothing was applied"),
+}
+
+
+@pytest.mark.parametrize("state", State)
+def test_every_state_says_where_it_is_and_what_follows(state):
+    check_run = shown(state)
+    status, conclusion, words = EXPECTED[state]
+    assert (check_run.status, check_run.conclusion) == (status, conclusion)
+    assert words in check_run.summary
+    assert check_run.name == "tidegate/deploy: network"
+    assert check_run.title
+
+
+def test_a_deployment_in_line_says_its_place():
+    assert "1 deployment of this root goes first" in shown(State.QUEUED, View(ahead=1)).summary
+    assert "3 deployments of this root go first" in shown(State.QUEUED, View(ahead=3)).title
+    assert "next to go" in shown(State.QUEUED, View(ahead=0)).summary
+
+
+def test_a_deployment_behind_a_lock_says_who_locked_and_why():
+    check_run = shown(State.QUEUED, View(lock=any_lock()))
+    assert "Somebody looks" in check_run.summary
+    assert "by `ada`" in check_run.summary
+    assert "locked" in check_run.title
+
+
+def test_a_review_offers_both_buttons_and_says_until_when():
+    check_run = shown(State.AWAITING_REVIEW, review=any_review(asked_at="2026-03-02T08:00:00.000000+00:00"))
+    assert [action.button for action in check_run.actions] == [Button.CONFIRM, Button.REJECT]
+    assert "2026-03-09 08:00 UTC" in check_run.summary
+    assert "may write to this repository" in check_run.summary
+
+
+def test_a_review_says_what_must_be_looked_at():
+    assert "**Look twice:** It has diverged" in shown(State.AWAITING_REVIEW, must_review="It has diverged").summary
+
+
+def test_what_is_destroyed_and_replaced_comes_before_the_counts():
+    changes = PlannedChanges(
+        add=3, change=1, destroy=2, replace=1, outputs=2, moved=1, destroyed=("a.gone", "b.gone"), replaced=("c.new",)
+    )
+    check_run = shown(State.AWAITING_REVIEW, plan=any_plan(changes=changes))
+    order = ["destroys 2 resources", "* `a.gone`", "* `b.gone`", "replaces 1 resource:", "* `c.new`", "`+3` to add"]
+    places = [check_run.summary.index(words) for words in order]
+    assert places == sorted(places)
+    assert "2 outputs to change" in check_run.summary
+    assert "1 to move in the state only" in check_run.summary
+    assert check_run.title == "Review the plan: +3 ~1 -2 ±1, 2 outputs, 1 in the state only"
+
+
+def test_addresses_that_were_not_kept_are_counted():
+    plan = any_plan(changes=PlannedChanges(destroy=80, destroyed=tuple(f"a.b[{n}]" for n in range(50))))
+    assert "and 30 more: see the plan" in shown(State.AWAITING_REVIEW, plan=plan).summary
+
+
+def test_one_output_is_one_output():
+    assert counts(PlannedChanges(outputs=1)) == "+0 ~0 -0 ±0, 1 output"
+
+
+def test_the_plan_is_folded_and_coloured_as_a_diff():
+    check_run = shown(State.AWAITING_REVIEW, View(plan_text=PLAN, plan_size=len(PLAN), bucket="artifacts"))
+    (fence,) = [token for token in MarkdownIt().parse(check_run.text) if token.type == "fence"]
+    lines = fence.content.splitlines()
+    assert fence.info == "diff"
+    assert '+   resource "aws_sqs_queue" "a" {' in lines
+    assert "!       delay_seconds = 0 -> 5" in lines
+    assert '-/+ resource "aws_sqs_queue" "c" {' in lines
+    assert "<details><summary>Plan</summary>" in check_run.text
+    assert "`s3://artifacts/plans/network-plan-1/plan.txt`" in check_run.text
+
+
+@pytest.mark.parametrize("state", [State.PLAN_FAILED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN])
+def test_a_failure_shows_the_engines_last_lines_before_the_plan(state):
+    check_run = shown(state, View(plan_text=PLAN), last_lines="\x1b[31mError:\x1b[0m no such thing\n", plan=any_plan())
+    assert check_run.text.index("Error: no such thing") < check_run.text.index("<details>")
+
+
+def test_an_unknown_outcome_says_step_by_step_what_to_do_and_unlocks():
+    check_run = shown(State.OUTCOME_UNKNOWN, View(locks=True, bucket="artifacts", lock=any_lock()))
+    assert check_run.conclusion is Conclusion.ACTION_REQUIRED
+    assert [action.button for action in check_run.actions] == [Button.UNLOCK]
+    assert all(f"\n{number}. " in f"\n{check_run.summary}" for number in range(1, 6))
+    assert "s3://artifacts/errored/" in check_run.summary
+
+
+def test_an_unlocked_unknown_outcome_has_no_button():
+    check_run = shown(State.OUTCOME_UNKNOWN, View(locks=False))
+    assert check_run.actions == ()
+    assert "does not lock the queue any more" in check_run.summary
+
+
+def test_a_manual_deployment_that_locks_can_be_unlocked_where_it_ended():
+    check_run = shown(State.APPLIED, View(locks=True, lock=any_lock(reason="Merges wait.")))
+    assert check_run.conclusion is Conclusion.SUCCESS
+    assert [action.button for action in check_run.actions] == [Button.UNLOCK]
+    assert "Merges wait" in check_run.summary
+
+
+def test_an_apply_without_review_says_so():
+    assert "No review was needed" in shown(State.APPLIED, review=None).summary
+
+
+def test_a_late_decision_is_told_from_none():
+    assert "came too late" in shown(State.REVIEW_EXPIRED, reason="The decision came too late.").summary
+
+
+def test_a_review_without_a_known_start_still_names_its_length():
+    assert "after 7 days" in shown(State.AWAITING_REVIEW, review=None).summary
+
+
+def test_a_plan_that_is_not_known_is_not_counted():
+    assert shown(State.APPROVED, plan=None).title == "Approved: no plan"
+
+
+def test_a_press_without_effect_is_answered_first():
+    check_run = shown(State.AWAITING_REVIEW, View(notice="<b>mallory</b> may not write."))
+    assert check_run.summary.startswith("> **Your press had no effect.**")
+    assert "<b>" not in check_run.summary
+
+
+def test_links_are_shown_when_they_are_known():
+    check_run = shown(State.APPLYING, View(execution_url="https://x.example/e", log_url="https://x.example/l"))
+    assert check_run.details_url == "https://x.example/l"
+    assert "[Log](https://x.example/l) · [Execution](https://x.example/e)" in check_run.summary
+    assert shown(State.APPLYING, View(execution_url="https://x.example/e")).details_url == "https://x.example/e"
+
+
+def test_an_old_check_run_points_to_the_newer_one():
+    check_run = render_continued(deployment_in(State.APPLYING), "https://forge.example/runs/2")
+    assert (check_run.status, check_run.conclusion) == ("completed", Conclusion.NEUTRAL)
+    assert "https://forge.example/runs/2" in check_run.summary
+    assert check_run.actions == ()
+
+
+def test_an_unknown_check_run_is_told_what_is_wrong():
+    check_run = render_foreign("tidegate/deploy: x", "a" * 40, "x", "This is @not ours.")
+    assert "@not" not in check_run.summary
+    assert check_run.conclusion is Conclusion.NEUTRAL
+
+
+def test_a_long_plan_loses_its_middle_and_says_how_much_and_where_the_whole_is():
+    plan = "first line\n" + "".join(f"  + line {number}\n" for number in range(20_000)) + "Plan: 1 to add"
+    text = shown(State.AWAITING_REVIEW, View(plan_text=plan, plan_size=len(plan), bucket="b")).text
+    assert "first line" in text
+    assert "Plan: 1 to add" in text
+    assert "bytes are left out here" in text
+    assert "The whole plan: `s3://b/plans/network-plan-1/plan.txt`" in text
+    assert MAXIMUM_TEXT - 1000 < len(text.encode()) <= MAXIMUM_TEXT
+
+
+def test_a_plan_of_which_only_the_start_was_read_says_how_much_is_missing():
+    text = shown(State.AWAITING_REVIEW, View(plan_text="start\n", plan_size=20_000_000)).text
+    assert "start" in text
+    assert "19,999,99" in text
+
+
+def test_last_lines_that_are_too_long_lose_their_beginning():
+    text = shown(State.APPLY_FAILED, last_lines="begin\n" + "line\n" * 10_000 + "the end", plan=None).text
+    assert "the end" in text
+    assert "begin" not in text
+    assert "bytes are left out here" in text
+
+
+HOSTILE = st.text(st.one_of(st.sampled_from("`\n~+-<>@|\x1b é漢😀"), st.characters(codec="utf-8")), max_size=300)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    state=st.sampled_from(list(State)),
+    plan=HOSTILE,
+    times=st.sampled_from([1, 50, 2000]),
+    more=st.sampled_from([0, 1, 10**9]),
+    reason=HOSTILE,
+    last_lines=HOSTILE,
+    address=HOSTILE,
+    notice=HOSTILE,
+)
+def test_whatever_is_printed_the_check_run_fits_and_stays_in_its_fences(  # noqa: PLR0917
+    state, plan, times, more, reason, last_lines, address, notice
+):
+    changes = PlannedChanges(destroy=60, replace=60, destroyed=(address,) * 50, replaced=(address * 20,) * 50)
+    deployment = deployment_in(
+        state,
+        reason=reason * times,
+        last_lines=(last_lines * times)[:12_000],
+        must_review=reason or None,
+        plan=any_plan(changes=changes),
+        root=any_root(dir="r" * 1024),
+    )
+    text = plan * times
+    view = View(
+        plan_text=text, plan_size=len(text.encode()) + more, notice=notice, lock=any_lock(reason=reason), locks=True
+    )
+    check_run = render(deployment, view)
+    assert len(check_run.summary.encode()) <= MAXIMUM_TEXT
+    assert len(check_run.text.encode()) <= MAXIMUM_TEXT
+    assert len(check_run.title) <= MAXIMUM_TITLE
+    assert len(check_run.actions) <= MAXIMUM_ACTIONS
+    tokens = [token.type for token in MarkdownIt().parse(check_run.text)]
+    assert tokens.count("fence") == bool(last_lines) + bool(text)
+    assert tokens.count("html_block") == (2 if text else 0)
+    assert everything(check_run).encode()
+
+
+@pytest.mark.parametrize("state", State)
+def test_buttons_fit_the_forges_limits(state):
+    for action in shown(state, View(locks=True)).actions:
+        assert len(action.button.value) <= 20
+        assert len(action.description) <= 40
