@@ -1,0 +1,70 @@
+"""The forge's WSGI application: git, REST, pages and the local switches, each under its own addresses."""
+
+from __future__ import annotations
+
+import logging
+
+from werkzeug.wrappers import Request, Response
+
+from local.forge import git_http, local_api
+from local.forge.faults import Faults
+from local.forge.hosting import Hosting
+from local.forge.http_server import Hangup
+from local.forge.pages import site
+from local.forge.refusals import Refusal
+from local.forge.rest import api
+
+log = logging.getLogger(__name__)
+
+
+class Application:
+    """Answers every request. Faults hit REST, git and OAuth, never the pages or the switches."""
+
+    def __init__(self, hosting: Hosting, faults: Faults) -> None:
+        self._hosting, self._faults = hosting, faults
+
+    def __call__(self, environ, start_response):  # type: ignore[no-untyped-def]
+        request = Request(environ)
+        return self.respond(request)(environ, start_response)
+
+    def respond(self, request: Request) -> Response:
+        """Return the answer to one request. Raise Hangup when the connection is to be closed instead."""
+        try:
+            return self._dispatch(request)
+        except Refusal as refusal:
+            return api.refuse(refusal) if _is_program(request) else site.refuse(self._hosting, request, refusal)
+        except Hangup:
+            raise
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return api.refuse(Refusal(500, "Server Error"))
+
+    def _dispatch(self, request: Request) -> Response:
+        if request.path.startswith("/_local/"):
+            return local_api.respond(self._hosting, self._faults, request)
+        fault = self._faults.take(request) if _is_program(request) else None
+        if fault and not fault.after:
+            self._faults.raise_it(fault)
+        response = self._answer(request)
+        if fault:
+            self._faults.raise_it(fault)
+        return response
+
+    def _answer(self, request: Request) -> Response:
+        if request.path.startswith(f"{api.PREFIX}/"):
+            return api.respond(self._hosting, request)
+        if git := _git_path(request):
+            return git_http.answer(self._hosting, request, *git)
+        return site.respond(self._hosting, request)
+
+
+def _is_program(request: Request) -> bool:
+    return request.path.startswith(("/api/", "/_local/")) or _git_path(request) is not None
+
+
+def _git_path(request: Request) -> tuple[str, str, str] | None:
+    """Return owner, repository and the rest of a git client's address."""
+    parts = request.path.split("/", 3)
+    if len(parts) == 4 and parts[2].endswith(".git"):  # noqa: PLR2004 - "", owner, name.git, rest
+        return parts[1], parts[2].removesuffix(".git"), parts[3]
+    return None

@@ -1,0 +1,62 @@
+"""The page of a check run and its buttons."""
+
+from __future__ import annotations
+
+from werkzeug.wrappers import Response
+
+from local.forge import checks
+from local.forge.pages.repository_pages import shown
+from local.forge.pages.visit import Visit
+from local.forge.records import CheckRun
+from local.forge.refusals import not_found
+
+
+def _run(visit: Visit) -> CheckRun:
+    try:
+        found = visit.hosting.store.get(CheckRun, visit.path["id"])
+    except KeyError:
+        raise not_found() from None
+    if found.repository != visit.repository.repository:
+        raise not_found()
+    return found
+
+
+def run(visit: Visit) -> Response:
+    """Show a check run beside the other checks of its commit."""
+    one = _run(visit)
+    commit = shown(visit, visit.git.commit(one.head_sha))
+    newest = next(other for other in commit.runs if other.name == one.name)
+    pressed = visit.request.args.get("pressed")
+    labels = {action["identifier"]: action["label"] for action in one.actions}
+    return visit.show(
+        "run.html",
+        repository=visit.repository,
+        run=one,
+        commit=commit.commit,
+        runs=commit.runs,
+        newest=newest,
+        pressed=labels.get(pressed or ""),
+        live=True,
+        moving=commit.may_change,
+    )
+
+
+def press(visit: Visit) -> Response:
+    """Press a button of a check run: the App gets the check_run webhook (requested_action).
+
+    Everybody who can see the page can press: it is the App that knows who may decide what.
+    """
+    form, one = visit.form(), _run(visit)
+    identifier = form.get("identifier", "")
+    checks.press(visit.hosting, visit.repository, one, identifier, visit.person.login)
+    response = visit.go("runs", one.id)
+    response.location = f"{response.location}?pressed={identifier}"
+    return response
+
+
+def rerun(visit: Visit) -> Response:
+    """Ask the App to run a check again."""
+    visit.form()
+    one = _run(visit)
+    checks.tell(visit.hosting, visit.repository, one, "rerequested", visit.person.login)
+    return visit.go("runs", one.id)

@@ -1,0 +1,102 @@
+"""The list of repositories, one repository, one commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from werkzeug.wrappers import Response
+
+from local.forge import checks, clock
+from local.forge.git import Commit, GitRefused
+from local.forge.pages.rendering import is_settled
+from local.forge.pages.visit import Visit
+from local.forge.records import CheckRun, PullRequest
+from local.forge.refusals import not_found
+
+_COMMITS = 25
+_FILES = 300
+#: For so long after a commit its page looks for check runs that may appear, in seconds.
+_EXPECTANT = 600
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCommit:
+    """A commit with the newest run of each of its checks."""
+
+    commit: Commit
+    runs: list[CheckRun]
+
+    @property
+    def may_change(self) -> bool:
+        """Whether something may still happen to its checks."""
+        age = (datetime.now(UTC) - clock.read(self.commit.committer.date)).total_seconds()
+        return not all(map(is_settled, self.runs)) or (not self.runs and age < _EXPECTANT)
+
+
+def shown(visit: Visit, commit: Commit) -> ShownCommit:
+    """Return a commit with its checks, by name."""
+    runs = checks.latest(checks.runs_of(visit.hosting, visit.repository, commit.sha))
+    return ShownCommit(commit, sorted(runs, key=lambda run: run.name))
+
+
+def index(visit: Visit) -> Response:
+    """Show all repositories."""
+    found = []
+    for repository in visit.hosting.repositories():
+        head = visit.hosting.git(repository).branches().get(repository.default_branch)
+        newest = visit.hosting.git(repository).commit(head) if head else None
+        runs = checks.latest(checks.runs_of(visit.hosting, repository, head)) if head else []
+        pulls = len(visit.hosting.store.find(PullRequest, repository.repository, state="open"))
+        found.append({"repository": repository, "newest": newest, "runs": runs, "pulls": pulls})
+    return visit.show("index.html", found=found, live=True)
+
+
+def repository(visit: Visit) -> Response:
+    """Show a repository: branches, newest commits, open pull requests."""
+    one, branches = visit.repository, visit.git.branches()
+    branch = visit.path.get("branch", one.default_branch)
+    if branch not in branches and "branch" in visit.path:
+        raise not_found()
+    commits = (
+        [shown(visit, commit) for commit in visit.git.log(branches[branch], _COMMITS)] if branch in branches else []
+    )
+    pulls = visit.hosting.store.find(PullRequest, one.repository, state="open")[::-1]
+    return visit.show(
+        "repository.html",
+        repository=one,
+        branch=branch,
+        branches=sorted(branches),
+        commits=commits,
+        pulls=pulls,
+        ahead=_ahead(visit, branches),
+        live=True,
+    )
+
+
+def _ahead(visit: Visit, branches: dict[str, str]) -> list[str]:
+    """Return the branches with commits that neither the default branch nor an open pull request has."""
+    one = visit.repository
+    base = branches.get(one.default_branch)
+    offered = {pull.head_ref for pull in visit.hosting.store.find(PullRequest, one.repository, state="open")}
+    others = sorted(branches.keys() - {one.default_branch} - offered)
+    return [name for name in others if base and not visit.git.is_ancestor(branches[name], base)]
+
+
+def commit(visit: Visit) -> Response:
+    """Show a commit: message, checks, changed files."""
+    try:
+        one = visit.git.commit(visit.git.resolve(visit.path["sha"]))
+    except GitRefused:
+        raise not_found() from None
+    before = one.parents[0] if one.parents else visit.git.empty_tree()
+    files, patches = visit.git.changed_files(before, one.sha), visit.git.patches(before, one.sha)
+    return visit.show(
+        "commit.html",
+        repository=visit.repository,
+        shown=shown(visit, one),
+        files=files[:_FILES],
+        left_out=max(0, len(files) - _FILES),
+        patches=patches,
+        live=True,
+    )

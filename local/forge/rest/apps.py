@@ -1,0 +1,153 @@
+"""The App: itself, its installations and their tokens, its webhook's deliveries."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from werkzeug.wrappers import Response
+
+from local.forge import shapes
+from local.forge.identity import Caller
+from local.forge.records import Account, Delivery, Repository
+from local.forge.refusals import Refusal, not_found
+from local.forge.routing import Call, Routes, answer, page_of
+
+ROUTES = Routes()
+_APP = ("app",)
+_LEVELS = {"read": 1, "write": 2}
+
+
+@ROUTES.add("GET", "/app", who=_APP)
+def app(call: Call) -> Response:
+    return answer({**call.hosting.app_json(), "installations_count": len(_installed(call))})
+
+
+def _installed(call: Call) -> list[Account]:
+    owners = {one.owner for one in call.hosting.repositories()}
+    return [call.hosting.identities.account(owner) for owner in sorted(owners)]
+
+
+@ROUTES.add("GET", "/app/installations", who=_APP)
+def installations(call: Call) -> Response:
+    return page_of(call, _installed(call), lambda one: _installation(call, one))
+
+
+def _installation(call: Call, owner: Account) -> dict[str, Any]:
+    return shapes.installation(call.hosting.urls, call.hosting.settings, owner)
+
+
+def _owner(call: Call) -> Account:
+    owner = next((one for one in _installed(call) if one.id == call.path["id"]), None)
+    if owner is None:
+        raise not_found()
+    return owner
+
+
+@ROUTES.add("GET", "/app/installations/<int:id>", who=_APP)
+def installation(call: Call) -> Response:
+    return answer(_installation(call, _owner(call)))
+
+
+@ROUTES.add("GET", "/repos/<owner>/<name>/installation", who=_APP)
+def installation_of_repository(call: Call) -> Response:
+    return answer(_installation(call, call.hosting.owner(call.repository)))
+
+
+@ROUTES.add("POST", "/app/installations/<int:id>/access_tokens", who=_APP)
+def access_token(call: Call) -> Response:
+    owner, wanted = _owner(call), call.body()
+    permissions = _permissions(call, wanted.get("permissions"))
+    chosen = _repositories(call, owner, wanted)
+    names = None if chosen is None else [one.repository for one in chosen]
+    token, expires_at = call.hosting.identities.give_installation_token(owner.login, permissions, names)
+    body = {
+        "token": token,
+        "expires_at": expires_at,
+        "permissions": permissions,
+        "repository_selection": "all" if chosen is None else "selected",
+    }
+    if chosen is not None:
+        body["repositories"] = [call.hosting.repository_json(one) for one in chosen]
+    return answer(body, 201)
+
+
+def _permissions(call: Call, wanted: Any) -> dict[str, str]:
+    granted = call.hosting.settings.permissions
+    if not wanted:
+        return dict(granted)
+    for name, level in wanted.items():
+        if _LEVELS.get(level, 9) > _LEVELS.get(granted.get(name, ""), 0):
+            raise Refusal(422, "The permissions requested are not granted to this installation.")
+    return {"metadata": "read", **wanted}
+
+
+def _repositories(call: Call, owner: Account, wanted: dict[str, Any]) -> list[Repository] | None:
+    names, ids = wanted.get("repositories") or [], wanted.get("repository_ids") or []
+    if not names and not ids:
+        return None
+    accessible = [one for one in call.hosting.repositories() if one.owner == owner.login]
+    chosen = [one for one in accessible if one.name in names or one.id in ids]
+    if len(chosen) < len(set(names)) + len(set(ids)):
+        raise Refusal(
+            422, "There is at least one repository that does not exist or is not accessible to the parent installation."
+        )
+    return chosen
+
+
+@ROUTES.add("GET", "/installation/repositories", who=("installation",))
+def installation_repositories(call: Call) -> Response:
+    caller: Caller = call.caller
+    seen = [one for one in call.hosting.repositories() if caller.sees(one)]
+    return page_of(call, seen, call.hosting.repository_json, "repositories")
+
+
+def _delivery(call: Call) -> Delivery:
+    try:
+        return call.hosting.store.get(Delivery, call.path["id"])
+    except KeyError:
+        raise not_found() from None
+
+
+def _delivery_item(one: Delivery) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "guid": one.guid,
+        "delivered_at": one.delivered_at,
+        "redelivery": one.redelivery,
+        "duration": one.duration,
+        "status": one.status,
+        "status_code": one.status_code,
+        "event": one.event,
+        "action": one.action,
+        "installation_id": one.installation,
+        "repository_id": one.repository_id,
+        "throttled_at": None,
+    }
+
+
+@ROUTES.add("GET", "/app/hook/deliveries", who=_APP)
+def deliveries(call: Call) -> Response:
+    """List deliveries, newest first; pages are asked for by cursor: the id before which to go on."""
+    newest = [one for one in call.hosting.store.find(Delivery) if one.status != "pending"][::-1]
+    cursor = call.request.args.get("cursor", type=int)
+    rest = newest if cursor is None else [one for one in newest if one.id < cursor]
+    _, size = call.page()
+    page, more = rest[:size], len(rest) > size
+    address = f"{call.hosting.urls.api}/app/hook/deliveries?per_page={size}&cursor={page[-1].id if page else 0}"
+    headers = {"Link": f'<{address}>; rel="next"'} if more else None
+    return answer([_delivery_item(one) for one in page], headers=headers)
+
+
+@ROUTES.add("GET", "/app/hook/deliveries/<int:id>", who=_APP)
+def delivery(call: Call) -> Response:
+    one = _delivery(call)
+    request = {"headers": one.request_headers, "payload": json.loads(one.payload)}
+    response = {"headers": one.response_headers, "payload": one.response}
+    return answer({**_delivery_item(one), "url": one.url, "request": request, "response": response})
+
+
+@ROUTES.add("POST", "/app/hook/deliveries/<int:id>/attempts", who=_APP)
+def redeliver(call: Call) -> Response:
+    call.hosting.webhooks.send_again(_delivery(call).id)
+    return answer({}, 202)

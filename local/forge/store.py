@@ -1,0 +1,108 @@
+"""What the forge remembers, in one SQLite file: records by kind, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+
+class Record(Protocol):
+    """A frozen dataclass of records.py."""
+
+    __dataclass_fields__: Any
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def repository(self) -> str: ...
+
+
+R = TypeVar("R", bound=Any)
+
+SCHEMA = """
+create table if not exists records (
+  kind text not null, id integer not null, repository text not null, body text not null, primary key (kind, id)
+);
+create index if not exists by_repository on records (kind, repository, id);
+create table if not exists notes (name text primary key, value text not null);
+"""
+
+
+class Store:
+    """Records by kind and id, found by the values of their fields. Safe for threads."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.RLock()
+        self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._db.execute("pragma journal_mode = wal")
+        self._db.execute("pragma synchronous = off")
+        self._db.executescript(SCHEMA)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def add(self, make: Callable[[int], R]) -> R:
+        """Store what ``make`` returns for a fresh id, and return it. Ids are unique over all kinds."""
+        with self._lock:
+            (last,) = self._db.execute("select coalesce(max(id), 1000) from records").fetchone()
+            record = make(last + 1)
+            self._write(record)
+            return record
+
+    def change(self, kind: type[R], id: int, change: Callable[[R], R]) -> R:
+        """Replace a record by what ``change`` makes of it, and return that. Raise KeyError."""
+        with self._lock:
+            record = change(self.get(kind, id))
+            self._write(record)
+            return record
+
+    def get(self, kind: type[R], id: int) -> R:
+        """Return a record. Raise KeyError."""
+        with self._lock:
+            row = self._db.execute("select body from records where kind = ? and id = ?", (kind.__name__, id)).fetchone()
+        if row is None:
+            raise KeyError(id)
+        return kind(**json.loads(row[0]))
+
+    def find(self, kind: type[R], repository: str | None = None, **fields: Any) -> list[R]:
+        """Return the records whose fields have these values, oldest first."""
+        question, values = "select body from records where kind = ?", [kind.__name__]
+        if repository is not None:
+            question, values = f"{question} and repository = ?", [*values, repository]
+        for name, value in fields.items():
+            question, values = f"{question} and body ->> ? is ?", [*values, f"$.{name}", value]
+        with self._lock:
+            rows = self._db.execute(f"{question} order by id", values).fetchall()
+        return [kind(**json.loads(body)) for (body,) in rows]
+
+    def first(self, kind: type[R], repository: str | None = None, **fields: Any) -> R | None:
+        """Return the oldest record whose fields have these values."""
+        return next(iter(self.find(kind, repository, **fields)), None)
+
+    def first_or_add(self, kind: type[R], make: Callable[[int], R], repository: str | None = None, **fields: Any) -> R:
+        """Return the oldest record whose fields have these values, or store what ``make`` returns."""
+        with self._lock:
+            return self.first(kind, repository, **fields) or self.add(make)
+
+    def note(self, name: str) -> str | None:
+        """Return a single value that was kept under a name."""
+        with self._lock:
+            row = self._db.execute("select value from notes where name = ?", (name,)).fetchone()
+        return row[0] if row else None
+
+    def keep_note(self, name: str, value: str) -> None:
+        """Keep a single value under a name."""
+        with self._lock:
+            self._db.execute("insert or replace into notes values (?, ?)", (name, value))
+
+    def _write(self, record: Any) -> None:
+        row = (type(record).__name__, record.id, record.repository, json.dumps(asdict(record)))
+        self._db.execute("insert or replace into records values (?, ?, ?, ?)", row)
