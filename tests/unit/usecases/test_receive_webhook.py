@@ -1,0 +1,180 @@
+"""The order of a webhook's steps, whatever arrives twice or dies in between."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+
+from tidegate.adapters.memory.stores import MemoryDeliveries
+from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
+from tidegate.domain.errors import CloudUnavailable
+from tidegate.usecases.receive_webhook import WebhookReceiver, WebhookRequest
+
+DELIVERY = "72d3162e-cc78-11e3-81ab-4c9367dc0958"
+AFTER = "b" * 40
+
+
+@dataclass
+class FakeSecrets:
+    known: tuple[str, ...] = ("current",)
+    newer: tuple[str, ...] | None = None
+    refreshes: int = 0
+
+    def current(self):
+        return self.known
+
+    def refreshed(self):
+        self.refreshes += 1
+        self.known = self.known if self.newer is None else self.newer
+        return self.known
+
+
+@dataclass
+class World:
+    secrets: FakeSecrets = field(default_factory=FakeSecrets)
+    deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
+    queue: MemoryEventQueue = field(default_factory=MemoryEventQueue)
+
+    def receive(self, request):
+        return WebhookReceiver(self.secrets, self.deliveries, self.queue, MemoryClock()).receive(request)
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def push(delivery=DELIVERY, secret="current", body=None, **fields):
+    payload = {
+        "ref": "refs/heads/main",
+        "before": "a" * 40,
+        "after": AFTER,
+        "repository": {"full_name": "acme/infra", "default_branch": "main"},
+        "sender": {"login": "octocat"},
+        "installation": {"id": 42},
+        **fields,
+    }
+    body = json.dumps(payload).encode() if body is None else body
+    return WebhookRequest(body, f"sha256={hmac.new(secret.encode(), body, 'sha256').hexdigest()}", "push", delivery)
+
+
+def test_a_push_is_stored_queued_and_then_acknowledged(world):
+    answer = world.receive(push())
+    assert (answer.status, answer.result, answer.repository) == (202, "stored", "acme/infra")
+    assert world.deliveries.is_queued(DELIVERY)
+    assert [(sent.id, sent.event, sent.fields["after"]) for sent in world.queue.sent] == [(DELIVERY, "push", AFTER)]
+
+
+def test_the_same_delivery_twice_is_queued_once(world):
+    world.receive(push())
+    answer = world.receive(push())
+    assert (answer.status, answer.result) == (202, "duplicate")
+    assert len(world.queue.sent) == 1
+
+
+def test_the_same_delivery_many_times_at_once_is_stored_once_and_lost_never(world):
+    start = threading.Barrier(8)
+    answers = []
+
+    def deliver():
+        start.wait()
+        answers.append(world.receive(push()))
+
+    threads = [threading.Thread(target=deliver) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {answer.status for answer in answers} == {202}
+    assert len({(sent.id, sent.received_at) for sent in world.queue.sent}) == 1
+
+
+def test_a_delivery_that_was_stored_and_not_queued_is_queued_when_it_comes_again_as_it_was_stored(world):
+    world.queue.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        world.receive(push())
+    assert not world.deliveries.is_queued(DELIVERY)
+    first = world.deliveries.get(DELIVERY)
+    assert world.receive(push()).result == "stored"
+    assert world.queue.sent == [first]
+
+
+def test_when_the_store_fails_nothing_is_acknowledged_or_queued(world):
+    class Broken(MemoryDeliveries):
+        def store(self, delivery):
+            raise CloudUnavailable("DynamoDB", "ThrottlingException")
+
+    world.deliveries = Broken()
+    with pytest.raises(CloudUnavailable):
+        world.receive(push())
+    assert world.queue.sent == []
+
+
+def test_when_marking_fails_the_event_is_queued_and_may_be_queued_again(world):
+    class Broken(MemoryDeliveries):
+        def mark_queued(self, delivery):
+            raise CloudUnavailable("DynamoDB", "ThrottlingException")
+
+    world.deliveries = Broken()
+    with pytest.raises(CloudUnavailable):
+        world.receive(push())
+    assert len(world.queue.sent) == 1
+
+
+def test_without_a_configured_secret_every_request_is_refused(world):
+    world.secrets = FakeSecrets(known=())
+    answer = world.receive(push(secret=""))
+    assert (answer.status, answer.result) == (503, "refused")
+    assert world.queue.sent == []
+
+
+@pytest.mark.parametrize("signature", [None, "", "sha1=0123", "sha256=" + "0" * 64])
+def test_every_wrong_signature_has_the_same_answer_and_stores_nothing(world, signature):
+    request = push()
+    answer = world.receive(WebhookRequest(request.body, signature, request.event, request.delivery))
+    assert answer == world.receive(push(secret="wrong"))
+    assert (answer.status, answer.result, answer.repository) == (401, "refused", None)
+    assert list(world.deliveries.unqueued("9")) == []
+    assert world.queue.sent == []
+
+
+def test_a_secret_that_was_just_rotated_is_found_by_reading_the_secrets_once_more(world):
+    world.secrets = FakeSecrets(known=("previous",), newer=("current", "previous"))
+    assert world.receive(push()).result == "stored"
+    assert world.secrets.refreshes == 1
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (push(body=b"{"), 400),
+        (push(body=b'{"ref": "\xff"}'), 400),
+        (push(body=b"[" * 100_000), 400),
+        (push(body=b"x" * 10_000_000), 413),
+        (push(delivery=None), 400),
+        (push(delivery="../.."), 400),
+        (push(installation=None), 400),
+    ],
+    ids=["invalid JSON", "invalid UTF-8", "deep JSON", "10 MB", "no delivery id", "odd delivery id", "no installation"],
+)
+def test_a_request_that_is_no_webhook_is_refused_and_not_stored(world, request_, status):
+    answer = world.receive(request_)
+    assert (answer.status, answer.result) == (status, "refused")
+    assert world.queue.sent == []
+
+
+def test_an_event_that_is_not_acted_on_is_acknowledged_with_the_reason_and_not_stored(world):
+    answer = world.receive(push(ref="refs/tags/v1"))
+    assert (answer.status, answer.result) == (202, "ignored")
+    assert "tag" in answer.reason
+    assert list(world.deliveries.unqueued("9")) == []
+
+
+def test_a_hostile_name_is_acknowledged_as_refused_with_the_reason(world):
+    answer = world.receive(push(repository={"full_name": "acme/a&&id", "default_branch": "main"}))
+    assert (answer.status, answer.result) == (202, "refused")
+    assert "a&&id" in answer.reason
