@@ -1,0 +1,28 @@
+"""Check-run queue (FIFO, group = deployment): brings check runs up to date on the forge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tidegate.adapters.batches import take_in_order
+from tidegate.bootstrap import wiring
+from tidegate.settings import AnnouncementSettings
+from tidegate.telemetry import observed
+
+
+@observed
+def lambda_handler(event: Mapping[str, Any], context: object) -> Any:
+    """Publish what each message asks for; what the forge puts off comes back when it said."""
+    return take_in_order(event, context, _publish, _postpone)
+
+
+def _publish(body: str) -> None:
+    message = json.loads(body)
+    wiring().check_run_publisher.publish(message["deployment"], again=message.get("again", False))
+
+
+def _postpone(receipt: str, seconds: int) -> None:
+    wires = wiring()
+    wires.patience.postpone(AnnouncementSettings.from_env(wires.environ).check_run_queue, receipt, seconds)
