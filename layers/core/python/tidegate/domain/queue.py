@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegate.domain.deployment import Deployment, State, Trigger, moves_baseline
-from tidegate.domain.root import Revision
+from tidegate.domain.root import Revision, worker_name
 
 #: Rounds (claims) after which a worker hands over to a fresh execution. A round takes under 60 events
 #: of the deploy machine's history; 200 stay below half of the 25,000 that Step Functions allows.
@@ -105,9 +105,25 @@ def may_take(first: Waiting | None, lock: Lock | None) -> bool:
     return first is not None and (lock is None or first.trigger is Trigger.MANUAL)
 
 
+def next_worker(head: QueueHead) -> Worker:
+    """Return the worker of the next generation: its execution's name was never used before."""
+    generation = head.generation + 1
+    return Worker(worker_name(head.queue, generation), generation)
+
+
+def works_here(head: QueueHead, execution: str) -> bool:
+    """Tell whether ``execution`` is the queue's worker."""
+    return head.worker is not None and head.worker.execution == execution
+
+
+def has_work(head: QueueHead, first: Waiting | None) -> bool:
+    """Tell whether a worker would have something to do, given the first in line."""
+    return head.in_flight is not None or may_take(first, head.lock)
+
+
 def next_step(head: QueueHead, first: Waiting | None, execution: str, rounds: int) -> NextStep:
     """Decide what the worker ``execution`` does next, given the first in line."""
-    if head.worker is None or head.worker.execution != execution:
+    if not works_here(head, execution):
         return NextStep(Step.STOP, "Another execution works on this queue.")
     if head.in_flight is not None:
         return NextStep(Step.DEPLOY, "This deployment was claimed before and has not ended.")

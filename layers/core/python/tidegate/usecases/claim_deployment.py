@@ -1,0 +1,39 @@
+"""Take the first deployment in line, or say what else a worker does next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.domain.queue import NextStep, QueueHead, Step, Worker, next_step
+from tidegate.messages import ClaimDeployment, Claimed
+from tidegate.ports import DeployQueues
+from tidegate.usecases.decide_again import deciding_again
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentClaimer:
+    """Claims deployments. The same claim again gives the deployment that is in flight."""
+
+    queues: DeployQueues
+
+    def claim(self, message: ClaimDeployment) -> Claimed:
+        """Decide and commit the worker's next step. Raise Conflict when others keep writing."""
+        return deciding_again(lambda: self._claim(message))
+
+    def _claim(self, message: ClaimDeployment) -> Claimed:
+        head, first = self.queues.read(message.queue)
+        next_ = next_step(head, first, message.execution, message.rounds)
+        after = _after(head, next_)
+        if after != head:
+            head = self.queues.commit(head, after, take=next_.take)
+        deployment = head.in_flight if next_.step is Step.DEPLOY else None
+        return Claimed(step=next_.step.value, reason=next_.reason, version=head.version, deployment=deployment)
+
+
+def _after(head: QueueHead, next_: NextStep) -> QueueHead:
+    """Return the head after the step: the worker has begun, and no worker that claims waits for a signal."""
+    if next_.step is Step.STOP or head.worker is None:
+        return head
+    worker = Worker(head.worker.execution, head.worker.generation, started=True)
+    in_flight = next_.take.deployment if next_.take else head.in_flight
+    return replace(head, worker=worker, token=None, in_flight=in_flight)

@@ -1,0 +1,61 @@
+"""Release a queue whose deploy execution failed, was aborted or timed out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deployment import State
+from tidegate.domain.queue import QueueHead, waiting_for, works_here
+from tidegate.ports import Announcements, Deployments, DeployQueues
+from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.end_deployment import DeploymentEnder
+from tidegate.usecases.ensure_worker import WorkerEnsurer
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedExecution:
+    """A deploy execution that ended otherwise than by itself; ``status`` is Step Functions' word for it."""
+
+    queue: str
+    execution: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueReleaser:
+    """Releases queues. Told once more, it only makes sure of a worker again."""
+
+    queues: DeployQueues
+    deployments: Deployments
+    announcements: Announcements
+    ender: DeploymentEnder
+    workers: WorkerEnsurer
+
+    def release(self, closed: ClosedExecution) -> None:
+        """End or put back the deployment in flight, and start a new worker if there is work.
+
+        After a failure of Tidegate's own the new worker is left to the reconciler, so that a lasting
+        fault repeats every few minutes and not every second. Raise Conflict or CloudUnavailable: try again.
+        """
+        deciding_again(lambda: self._release(closed))
+        if closed.status != "FAILED":
+            self.workers.ensure(closed.queue)
+
+    def _release(self, closed: ClosedExecution) -> None:
+        head, _ = self.queues.read(closed.queue)
+        if not works_here(head, closed.execution):
+            return
+        head = replace(head, token=None)
+        if head.in_flight is None:
+            self.queues.commit(head, replace(head, worker=None))
+        else:
+            self._release_deployment(head, head.in_flight, f"execution {closed.status}")
+
+    def _release_deployment(self, head: QueueHead, in_flight: str, error: str) -> None:
+        """Put a deployment that has not begun back in line; end any other."""
+        deployment = self.deployments.get(in_flight)
+        if deployment.state is State.QUEUED:
+            self.queues.commit(head, replace(head, worker=None, in_flight=None), put_back=waiting_for(deployment))
+            self.announcements.changed(deployment)
+        else:
+            self.ender.end(head, deployment, error, worker=None)
