@@ -1,0 +1,82 @@
+"""The local cloud's own HTTP interface below ``/_tidegate/`` on the AWS port: information, faults, levers for tests."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import urllib.parse
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from local.faults import Fault
+from local.httpd import Environ, StartResponse
+from local.unused import unused_permissions
+
+if TYPE_CHECKING:
+    from local.cloud import Cloud
+
+_Answer = Any
+
+
+class Control:
+    """A WSGI application. Paths are ``/_tidegate/<thing>[/<name>[/<verb>]]``; bodies and answers are JSON."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+        self._reads: dict[str, Callable[[], _Answer]] = {
+            "info": cloud.info,
+            "calls": lambda: [dataclasses.asdict(call) for call in cloud.gateway.recorded()],
+            "counts": cloud.gateway.counts,
+            "faults": cloud.faults.hits,
+            "audit": cloud.audit_messages,
+            "tasks": lambda: [task.describe() for task in cloud.tasks.all()],
+            "schedules": cloud.events.schedules,
+            "permissions": self._permissions,
+            "left_out": lambda: dict(cloud.deployed.adapted.left_out) if cloud.deployed else {},
+        }
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request."""
+        parts = [urllib.parse.unquote(part) for part in environ["PATH_INFO"].split("/")[2:]]
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        try:
+            status, answer = 200, self._answer(environ["REQUEST_METHOD"], parts, body)
+        except (KeyError, ValueError) as error:
+            status, answer = 400, {"error": f"{type(error).__name__}: {error}"}
+        text = json.dumps(answer, default=str).encode()
+        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(text)))]
+        start_response(f"{status} {'OK' if status < 400 else 'Bad Request'}", headers)  # noqa: PLR2004
+        return [text]
+
+    def _answer(self, method: str, parts: list[str], body: bytes) -> _Answer:
+        if method == "GET":
+            return self._reads[parts[0]]()
+        if method == "DELETE" and parts[0] == "faults":
+            self._cloud.faults.remove(parts[1] if len(parts) > 1 else None)
+            return {}
+        return self._act(parts, json.loads(body or b"{}"))
+
+    def _act(self, parts: list[str], body: Any) -> _Answer:
+        match parts:
+            case ["faults"]:
+                return {"id": self._cloud.faults.add(Fault.model_validate(body))}
+            case ["schedules", name]:
+                self._cloud.events.fire(name)
+            case ["functions", name, "kill"]:
+                self._cloud.lambdas.kill(name)
+            case ["functions", "warm"]:
+                self._cloud.lambdas.warm(body.get("names"))
+            case ["tasks", name, "kill"]:
+                self._cloud.tasks.kill(name)
+            case ["tasks", name, "interrupt"]:
+                self._cloud.tasks.interrupt(name)
+            case _:
+                raise KeyError("/".join(parts))
+        return {}
+
+    def _permissions(self) -> dict[str, Any]:
+        policies = self._cloud.policies
+        denied = [dataclasses.asdict(call) for call in self._cloud.gateway.recorded() if not call.allowed]
+        granted, used = policies.granted(), policies.used()
+        unused = unused_permissions(granted, used)
+        return {"unused": [dataclasses.asdict(item) for item in unused], "used": len(used), "denied": denied}

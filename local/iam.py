@@ -1,0 +1,208 @@
+"""Decides whether a role may make a call, as IAM does, from the policies that moto holds for it.
+
+Explicit deny wins, then any allow, else denied. Every statement that allowed a call is remembered, so
+that a test run can end with what the template grants and nothing used.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from moto.iam.models import iam_backends
+
+Context = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One permission that a call needs. ``resources``: at least one statement must allow each of them.
+
+    An empty resource (``""``) stands for one that is not known, and matches every statement.
+    """
+
+    action: str
+    resources: tuple[str, ...] = ("*",)
+    context: Context = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """One action on one resource pattern that a role's policy allows."""
+
+    role: str
+    action: str
+    resource: str
+
+
+@functools.lru_cache(maxsize=4096)
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(re.escape(text).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
+
+
+def matches(pattern: str, value: str) -> bool:
+    """Tell whether an IAM pattern with ``*`` and ``?`` matches the whole value."""
+    return _pattern(pattern).fullmatch(value) is not None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _string_equals(expected: str, actual: str) -> bool:
+    return expected == actual
+
+
+def _number(compare: str, expected: str, actual: str) -> bool:
+    left, right = float(actual), float(expected)
+    return {"Equals": left == right, "LessThan": left < right, "GreaterThan": left > right}[compare]
+
+
+_OPERATORS: dict[str, Any] = {
+    "StringEquals": _string_equals,
+    "StringEqualsIgnoreCase": lambda expected, actual: expected.lower() == actual.lower(),
+    "StringLike": matches,
+    "ArnEquals": matches,
+    "ArnLike": matches,
+    "Bool": lambda expected, actual: str(expected).lower() == actual.lower(),
+    "NumericEquals": functools.partial(_number, "Equals"),
+    "NumericLessThan": functools.partial(_number, "LessThan"),
+    "NumericGreaterThan": functools.partial(_number, "GreaterThan"),
+}
+_NEGATED = {
+    "StringNotEquals": "StringEquals",
+    "StringNotLike": "StringLike",
+    "ArnNotEquals": "ArnEquals",
+    "ArnNotLike": "ArnLike",
+}
+
+
+def condition_holds(operator: str, expected: Sequence[str], actual: Sequence[str] | None) -> bool:
+    """Evaluate one condition. ``actual`` is None when the call has no such key. Raise KeyError on an unknown operator."""
+    quantifier, _, name = operator.rpartition(":")
+    optional = name.endswith("IfExists")
+    name = name.removesuffix("IfExists")
+    if name == "Null":
+        return (actual is None) == (str(expected[0]).lower() == "true")
+    if actual is None:
+        return optional or quantifier == "ForAllValues" or name in _NEGATED
+    negated = name in _NEGATED
+    compare = _OPERATORS[_NEGATED.get(name, name)]
+
+    def one(value: str) -> bool:
+        return any(compare(str(item), value) for item in expected) != negated
+
+    return all(map(one, actual)) if quantifier == "ForAllValues" else any(map(one, actual))
+
+
+def _conditions_hold(statement: Mapping[str, Any], context: Context) -> bool:
+    known = {key.lower(): value for key, value in context.items()}
+    return all(
+        condition_holds(operator, _listed(expected), known.get(key.lower()))
+        for operator, keys in statement.get("Condition", {}).items()
+        for key, expected in keys.items()
+    )
+
+
+def _action_matches(statement: Mapping[str, Any], action: str) -> bool:
+    wanted = action.lower()
+    if "NotAction" in statement:
+        return not any(matches(item.lower(), wanted) for item in _listed(statement["NotAction"]))
+    return any(matches(item.lower(), wanted) for item in _listed(statement.get("Action")))
+
+
+def _resource_matches(statement: Mapping[str, Any], resource: str) -> bool:
+    if not resource:
+        return True
+    if "NotResource" in statement:
+        return not any(matches(item, resource) for item in _listed(statement["NotResource"]))
+    return any(matches(item, resource) for item in _listed(statement.get("Resource")))
+
+
+class Policies:
+    """The policies of all roles of one account, as moto holds them, and what was used of them."""
+
+    def __init__(self, account: str) -> None:
+        self._account = account
+        self._used: set[Permission] = set()
+
+    def refusal(self, role: str, checks: Iterable[Check]) -> str | None:
+        """Return why the role may not do this (AWS's wording), or None when it may."""
+        statements = list(self._statements(role))
+        for check in checks:
+            for resource in check.resources:
+                if not self._allowed(role, statements, check, resource):
+                    return (
+                        f"User: {_session(role)} is not authorized to perform: {check.action} on resource: "
+                        f"{resource or '*'} because no identity-based policy allows the {check.action} action"
+                    )
+        return None
+
+    def allows(self, role: str, action: str, resource: str, context: Context | None = None) -> bool:
+        """Tell whether the role may do this, and count it as used."""
+        return self.refusal(role, [Check(action, (resource,), context or {})]) is None
+
+    def granted(self) -> set[Permission]:
+        """Return every action and resource pattern that any role's policy allows."""
+        return {
+            Permission(name, action, resource)
+            for name in self._roles()
+            for statement in self._statements(name)
+            if statement.get("Effect") == "Allow"
+            for action in _listed(statement.get("Action"))
+            for resource in _listed(statement.get("Resource"))
+        }
+
+    def used(self) -> set[Permission]:
+        """Return the granted permissions that a call needed so far."""
+        return set(self._used)
+
+    def _allowed(self, role: str, statements: list[Mapping[str, Any]], check: Check, resource: str) -> bool:
+        fitting = [
+            statement
+            for statement in statements
+            if _action_matches(statement, check.action)
+            and _resource_matches(statement, resource)
+            and _conditions_hold(statement, check.context)
+        ]
+        if any(statement["Effect"] == "Deny" for statement in fitting):
+            return False
+        for statement in fitting:
+            self._remember(role, statement, check.action, resource)
+        return bool(fitting)
+
+    def _remember(self, role: str, statement: Mapping[str, Any], action: str, resource: str) -> None:
+        name = role.rpartition("/")[2]
+        for item in _listed(statement.get("Action")):
+            for pattern in _listed(statement.get("Resource")):
+                if matches(item.lower(), action.lower()) and (not resource or matches(pattern, resource)):
+                    self._used.add(Permission(name, item, pattern))
+
+    def _roles(self) -> list[str]:
+        return [role.name for role in iam_backends[self._account]["aws"].roles.values()]
+
+    def _statements(self, role: str) -> Iterator[Mapping[str, Any]]:
+        name = role.rpartition("/")[2]
+        found = [held for held in iam_backends[self._account]["aws"].roles.values() if held.name == name]
+        for held in found:
+            documents = [*held.policies.values(), *(_document(policy) for policy in held.managed_policies.values())]
+            for document in documents:
+                yield from _parsed(document if isinstance(document, str) else json.dumps(document))
+
+
+def _document(policy: Any) -> str:
+    return str(policy.default_version.document) if hasattr(policy, "default_version") else str(policy.document)
+
+
+@functools.lru_cache(maxsize=512)
+def _parsed(document: str) -> tuple[Mapping[str, Any], ...]:
+    return tuple(_listed(json.loads(document)["Statement"]))
+
+
+def _session(role: str) -> str:
+    account = role.split(":")[4] if role.count(":") >= 5 else ""  # noqa: PLR2004 - the parts of an ARN.
+    return f"arn:aws:sts::{account}:assumed-role/{role.rpartition('/')[2]}/local"

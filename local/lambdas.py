@@ -1,0 +1,294 @@
+"""Runs Lambda functions as processes with AWS's own runtime client, one event at a time each.
+
+An instance is started when no warm one is idle (a cold start) and kept. Time limits, crashes and
+errors are reported as Lambda reports them, and everything printed goes to CloudWatch Logs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from local.credentials import Credentials
+from local.iam import Policies
+from local.logs import Logs, follow
+from local.runtime_api import Invocation, RuntimeApi
+from local.warden import Process, Warden
+
+_INIT_SECONDS = 10.0
+"""Lambda gives a function 10 s to initialise."""
+_DIED = b"the process ended without an answer"
+REQUEST_LIMIT = 6 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """What the template says about a function. ``timeout`` in seconds, ``memory`` in MB."""
+
+    name: str
+    arn: str
+    role: str
+    handler: str
+    code: Path
+    environment: Mapping[str, str]
+    timeout: float
+    memory: int
+    log_group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The answer to an invocation. ``error`` is Lambda's X-Amz-Function-Error: None, Handled or Unhandled."""
+
+    payload: bytes
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all instances share: where AWS is, the region, and the Python path of the package."""
+
+    aws_endpoint: str
+    region: str
+    python_path: tuple[Path, ...]
+    work: Path
+
+
+class Instance:
+    """One process of a function."""
+
+    def __init__(self, function: Function, around: Surroundings, warden: Warden, keys: Mapping[str, str], id: str) -> None:
+        self.id = id
+        self.function = function
+        self.api = RuntimeApi()
+        self.stream = f"{time.strftime('%Y/%m/%d')}/[$LATEST]{id.replace('-', '')}"
+        temporary = tempfile.mkdtemp(prefix=f"{function.name[:40]}-", dir=around.work)
+        self.started = time.monotonic()
+        self.process: Process = warden.start(
+            f"lambda-{id}",
+            [sys.executable, "-m", "awslambdaric", function.handler],
+            {**self._environment(around, temporary), **keys, **function.environment},
+            function.code,
+        )
+        self._current: Invocation | None = None
+        threading.Thread(target=self._watch, name=f"watch-{function.name}", daemon=True).start()
+
+    def _environment(self, around: Surroundings, temporary: str) -> dict[str, str]:
+        path = os.pathsep.join(str(item) for item in (self.function.code, *around.python_path))
+        return {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": temporary,
+            "TMPDIR": temporary,
+            "LANG": "en_US.UTF-8",
+            "TZ": ":UTC",
+            "PYTHONPATH": path,
+            "PYTHONPYCACHEPREFIX": str(around.work / "pycache"),
+            "PYTHONUNBUFFERED": "1",
+            "LAMBDA_TASK_ROOT": str(self.function.code),
+            "LAMBDA_RUNTIME_DIR": str(self.function.code),
+            "_HANDLER": self.function.handler,
+            "AWS_EXECUTION_ENV": "AWS_Lambda_python3.11",
+            "AWS_LAMBDA_RUNTIME_API": self.api.address,
+            "AWS_LAMBDA_FUNCTION_NAME": self.function.name,
+            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(self.function.memory),
+            "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+            "AWS_LAMBDA_LOG_GROUP_NAME": self.function.log_group,
+            "AWS_LAMBDA_LOG_STREAM_NAME": self.stream,
+            "AWS_REGION": around.region,
+            "AWS_DEFAULT_REGION": around.region,
+            "AWS_ENDPOINT_URL": around.aws_endpoint,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_XRAY_SDK_ENABLED": "false",
+        }
+
+    def give(self, invocation: Invocation) -> None:
+        """Hand an event to the process. If it ends before it answers, the answer says so."""
+        self._current = invocation
+        self.api.ready.clear()
+        self.api.events.put(invocation)
+        if self.process.ended.is_set():
+            invocation.answer(_DIED, failed=True)
+
+    def _watch(self) -> None:
+        self.process.wait()
+        if self._current is not None:
+            self._current.answer(_DIED, failed=True)
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.process.signal(signal.SIGKILL)
+
+    def peak_memory(self) -> int:
+        """Return the most memory that the process had, in MB (0 where the system does not tell)."""
+        try:
+            status = Path(f"/proc/{self.process.pid}/status").read_text()
+        except OSError:
+            return 0
+        found = [line for line in status.splitlines() if line.startswith("VmHWM")]
+        return int(found[0].split()[1]) // 1024 if found else 0
+
+
+@dataclass(slots=True)
+class _Pool:
+    idle: list[Instance] = field(default_factory=list)
+    all: dict[str, Instance] = field(default_factory=dict)
+
+
+class Lambdas:
+    """All functions of the stack."""
+
+    def __init__(self, around: Surroundings, warden: Warden, credentials: Credentials, policies: Policies, logs: Logs) -> None:
+        self._around, self._warden, self._credentials = around, warden, credentials
+        self._policies, self._logs = policies, logs
+        self._functions: dict[str, Function] = {}
+        self._pools: dict[str, _Pool] = {}
+        self._lock = threading.Lock()
+
+    def add(self, function: Function) -> None:
+        """Make a function known."""
+        self._functions[function.name] = function
+        self._pools[function.name] = _Pool()
+
+    def functions(self) -> Mapping[str, Function]:
+        """Return the functions by name."""
+        return self._functions
+
+    def find(self, name_or_arn: str) -> Function:
+        """Return the function with this name or ARN (with or without a qualifier). Raise KeyError."""
+        parts = name_or_arn.split(":")
+        name = parts[6] if name_or_arn.startswith("arn:") else parts[2] if len(parts) > 2 else parts[0]  # noqa: PLR2004
+        return self._functions[name]
+
+    def function_of(self, process: str) -> str:
+        """Return the name of the function whose instance has this id, or an empty string."""
+        return next((name for name, pool in self._pools.items() if process in pool.all), "")
+
+    def kill(self, name: str) -> None:
+        """Kill every instance of a function."""
+        for instance in list(self._pools[name].all.values()):
+            instance.kill()
+
+    def kill_instance(self, id: str) -> None:
+        """Kill one instance."""
+        for pool in self._pools.values():
+            if id in pool.all:
+                pool.all[id].kill()
+
+    def warm(self, names: list[str] | None = None) -> None:
+        """Have an idle instance of each of these functions (default: all)."""
+        for name in names or list(self._functions):
+            if not self._pools[name].all:
+                instance = self._start(self._functions[name])
+                instance.api.ready.wait(_INIT_SECONDS)
+                self._release(instance)
+
+    def invoke(self, name_or_arn: str, event: bytes) -> Result:
+        """Run the function and return its answer. Raise KeyError when there is no such function."""
+        function = self.find(name_or_arn)
+        instance, cold = self._acquire(function)
+        invocation = Invocation(str(uuid.uuid4()), event, function.arn, function.timeout)
+        if cold and (failure := self._initialised(instance, invocation)) is not None:
+            return self._end(instance, failure)
+        self._log(instance, [f"START RequestId: {invocation.id} Version: $LATEST"])
+        begun = time.monotonic()
+        instance.give(invocation)
+        failure = self._await(instance, invocation, begun + function.timeout)
+        self._report(instance, invocation, time.monotonic() - begun)
+        return self._end(instance, failure) if failure else self._settle(instance, invocation)
+
+    def _settle(self, instance: Instance, invocation: Invocation) -> Result:
+        peak = instance.peak_memory()
+        if peak > instance.function.memory:
+            return self._end(instance, _failure(invocation, "Runtime.OutOfMemory", "Runtime exited with error: signal: killed"))
+        # Back in the pool before the caller goes on, so that the next event finds it warm.
+        if instance.api.ready.wait(5):
+            self._release(instance)
+        else:
+            instance.kill()
+        return Result(invocation.payload, "Unhandled" if invocation.failed else None)
+
+    def _initialised(self, instance: Instance, invocation: Invocation) -> Result | None:
+        deadline = time.monotonic() + max(_INIT_SECONDS, instance.function.timeout)
+        while not instance.api.ready.wait(0.05):
+            if instance.process.ended.is_set():
+                return _exit_failure(invocation, instance.process.returncode)
+            if time.monotonic() > deadline:
+                return _failure(invocation, "Sandbox.Timedout", "Init timed out")
+        return Result(instance.api.init_error, "Unhandled") if instance.api.init_error else None
+
+    def _await(self, instance: Instance, invocation: Invocation, deadline: float) -> Result | None:
+        if not invocation.answered.wait(max(0.0, deadline - time.monotonic())):
+            seconds = instance.function.timeout
+            return _failure(invocation, "Sandbox.Timedout", f"Task timed out after {seconds:.2f} seconds")
+        return _exit_failure(invocation, instance.process.returncode) if invocation.payload is _DIED else None
+
+    def _end(self, instance: Instance, failure: Result) -> Result:
+        self._log(instance, [failure.payload.decode("utf-8", "replace")])
+        instance.kill()
+        instance.api.close()
+        with self._lock:
+            self._pools[instance.function.name].all.pop(instance.id, None)
+        return failure
+
+    def _acquire(self, function: Function) -> tuple[Instance, bool]:
+        pool = self._pools[function.name]
+        while True:
+            with self._lock:
+                instance = pool.idle.pop() if pool.idle else None
+            if instance is None:
+                return self._start(function), True
+            if not instance.process.ended.is_set():
+                return instance, False
+            with self._lock:
+                pool.all.pop(instance.id, None)
+
+    def _release(self, instance: Instance) -> None:
+        with self._lock:
+            self._pools[instance.function.name].idle.append(instance)
+
+    def _start(self, function: Function) -> Instance:
+        id = str(uuid.uuid4())
+        keys = self._credentials.make(function.role, id).environment
+        instance = Instance(function, self._around, self._warden, keys, id)
+        with self._lock:
+            self._pools[function.name].all[id] = instance
+        follow(instance.process.output, lambda lines: self._log(instance, lines), function.name)
+        return instance
+
+    def _log(self, instance: Instance, lines: list[str]) -> None:
+        """Write for the function, if its role may: without the permission Lambda drops the lines, too."""
+        function = instance.function
+        arn = f"arn:aws:logs:{self._around.region}:{function.arn.split(':')[4]}:log-group:{function.log_group}"
+        stream = f"{arn}:log-stream:{instance.stream}"
+        if all(self._policies.allows(function.role, f"logs:{verb}", stream) for verb in ("CreateLogStream", "PutLogEvents")):
+            self._logs.write(function.log_group, instance.stream, lines)
+
+    def _report(self, instance: Instance, invocation: Invocation, seconds: float) -> None:
+        self._log(
+            instance,
+            [
+                f"END RequestId: {invocation.id}",
+                f"REPORT RequestId: {invocation.id}\tDuration: {seconds * 1000:.2f} ms\t"
+                f"Memory Size: {instance.function.memory} MB\tMax Memory Used: {instance.peak_memory()} MB",
+            ],
+        )
+
+
+def _failure(invocation: Invocation, kind: str, text: str) -> Result:
+    message = f"RequestId: {invocation.id} Error: {text}"
+    return Result(json.dumps({"errorType": kind, "errorMessage": message}).encode(), "Unhandled")
+
+
+def _exit_failure(invocation: Invocation, code: int | None) -> Result:
+    how = f"signal: {'killed' if code == -signal.SIGKILL else -code}" if code is not None and code < 0 else f"exit status {code}"
+    return _failure(invocation, "Runtime.ExitError", f"Runtime exited with error: {how}")

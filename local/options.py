@@ -1,0 +1,35 @@
+"""What a local cloud is told when it starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ACCOUNT = "123456789012"
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+class Options(BaseModel):
+    """Options of a local cloud. Port 0 takes any free one.
+
+    ``limits`` replaces fields of states (machine → state → fields), ``context`` is added to the CDK
+    context, ``warm`` starts an instance of each function at once, ``clock`` runs the schedules.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    forge_port: int = 0
+    api_port: int = 0
+    aws_port: int = 0
+    region: str = "us-east-1"
+    project: Path = PROJECT
+    data: Path | None = None
+    limits: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
+    context: dict[str, Any] = Field(default_factory=dict)
+    assembly: Path | None = None
+    environment: dict[str, str] = Field(default_factory=dict)
+    warm: bool = False
+    clock: bool = True
+    forge: bool = True

@@ -1,0 +1,54 @@
+"""The supervising process of a local cloud: starts it, says where it is, and ends it when told to.
+
+``python -m local.serve`` reads its options as one JSON line from standard input, prints its
+information as one JSON line, and runs until SIGINT, SIGTERM or the end of standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+
+from local.cloud import Cloud
+from local.options import Options
+
+
+def main() -> int:
+    """Serve until told to end. Return the exit code."""
+    end = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: end.set())
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    options = Options.model_validate_json(sys.stdin.readline())
+    cloud = Cloud(options)
+    threading.Thread(target=_until_left_alone, args=(end,), daemon=True).start()
+    code = 0
+    try:
+        cloud.start()
+        print(json.dumps(cloud.info()), file=answers, flush=True)  # noqa: T201 - the answer to the caller.
+        end.wait()
+    except Exception as error:  # noqa: BLE001 - the edge of the process: the caller is told.
+        print(json.dumps({"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}), file=answers, flush=True)  # noqa: T201
+        code = 1
+    finally:
+        cloud.close()
+    return code
+
+
+def _until_left_alone(end: threading.Event) -> None:
+    """End with the process that started us: then standard input is closed."""
+    while sys.stdin.readline():
+        pass
+    end.set()
+
+
+if __name__ == "__main__":
+    _code = main()
+    sys.stderr.flush()
+    # Threads that still serve something must not hold the process back.
+    os._exit(_code)

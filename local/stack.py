@@ -1,0 +1,132 @@
+"""Deploys the adapted template into moto and reads back what the local cloud plays."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moto.awslambda.utils import get_backend
+from moto.iam.aws_managed_policies import aws_managed_policies_data
+from moto.iam.models import AWSManagedPolicy, iam_backends
+
+from local.lambdas import Function
+from local.template import Adapted
+
+STACK = "Tidegate"
+_MANAGED = re.compile(r":iam::aws:policy/([\w/+=,.@-]+)")
+_COMMAND = re.compile(r'^CMD\s*\[\s*"([^"]+)"', re.MULTILINE)
+
+
+class StackFailed(Exception):
+    """The template could not be deployed into moto."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A synthesized app: the template, and where each asset's files are."""
+
+    directory: Path
+    template: Mapping[str, Any]
+    assets: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, directory: Path, stack: str = STACK) -> Assembly:
+        """Read a stack of the cloud assembly. Raise FileNotFoundError."""
+        template = json.loads((directory / f"{stack}.template.json").read_text())
+        assets = json.loads((directory / f"{stack}.assets.json").read_text())
+        return cls(directory, template, assets)
+
+    def code_of(self, properties: Mapping[str, Any]) -> tuple[Path, str]:
+        """Return the directory and the handler of a function, from its asset or its image's Dockerfile."""
+        code = properties["Code"]
+        if "S3Key" in code:
+            source = self.assets["files"][str(code["S3Key"]).partition(".")[0]]["source"]
+            return self.directory / source["path"], str(properties["Handler"])
+        text = json.dumps(code["ImageUri"])
+        source = next(item["source"] for hash, item in self.assets["dockerImages"].items() if hash in text)
+        dockerfile = self.directory / source["directory"] / source.get("dockerFile", "Dockerfile")
+        command = properties.get("ImageConfig", {}).get("Command")
+        found = _COMMAND.search(dockerfile.read_text())
+        return dockerfile.parent, str(command[0] if command else found.group(1) if found else "handler.lambda_handler")
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """The stack in moto: physical ids by logical id, and the resolved properties of played resources."""
+
+    physical: Mapping[str, str]
+    values: Mapping[tuple[str, str], str]
+    adapted: Adapted
+
+    def played(self, type: str) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return logical id and properties of the played resources of a type."""
+        every = self.adapted.played.items()
+        return [(name, resource.get("Properties", {})) for name, resource in every if resource["Type"] == type]
+
+    def value(self, name: str, wanted: str) -> str:
+        """Return a resolved property of a played resource, or an empty string."""
+        return self.values.get((name, wanted), "")
+
+    def of_type(self, type: str) -> dict[str, str]:
+        """Return logical and physical ids of the deployed resources of a type."""
+        resources = self.adapted.template["Resources"]
+        return {name: self.physical[name] for name, resource in resources.items() if resource["Type"] == type}
+
+
+def deploy(cloudformation: Any, adapted: Adapted, account: str) -> Deployed:
+    """Deploy the template. Raise StackFailed."""
+    text = json.dumps(adapted.template)
+    _provide_managed_policies(text, account)
+    cloudformation.create_stack(StackName=STACK, TemplateBody=text, Capabilities=["CAPABILITY_NAMED_IAM"])
+    stack = cloudformation.describe_stacks(StackName=STACK)["Stacks"][0]
+    if stack["StackStatus"] != "CREATE_COMPLETE":
+        raise StackFailed(f"{stack['StackStatus']}: {stack.get('StackStatusReason', '')}")
+    resources = cloudformation.describe_stack_resources(StackName=STACK)["StackResources"]
+    physical = {item["LogicalResourceId"]: item.get("PhysicalResourceId", "") for item in resources}
+    outputs = {item["OutputKey"]: item["OutputValue"] for item in stack.get("Outputs", [])}
+    values = {place: outputs[key] for key, place in adapted.outputs.items() if key in outputs}
+    return Deployed(physical, values, adapted)
+
+
+def _provide_managed_policies(text: str, account: str) -> None:
+    """moto knows AWS's managed policies only if all thousand are loaded: give it those the template names."""
+    names = set(_MANAGED.findall(text))
+    if not names:
+        return
+    backend = iam_backends[account]["aws"]
+    known = json.loads(aws_managed_policies_data)
+    for name, data in known.items():
+        if any(item.endswith(name) for item in names):
+            policy = AWSManagedPolicy.from_data(name, account, "us-east-1", data)
+            backend.managed_policies[policy.arn] = policy
+
+
+def functions(assembly: Assembly, deployed: Deployed, account: str, region: str) -> list[Function]:
+    """Return the stack's functions with everything that is needed to run them."""
+    backend = get_backend(account, region)
+    found = []
+    for logical, name in deployed.of_type("AWS::Lambda::Function").items():
+        properties = assembly.template["Resources"][logical]["Properties"]
+        held = backend.get_function(name)
+        code, handler = assembly.code_of(properties)
+        group = properties.get("LoggingConfig", {}).get("LogGroup", {})
+        found.append(
+            Function(
+                name=name,
+                arn=held.function_arn,
+                role=held.role,
+                handler=handler,
+                code=code,
+                environment={key: str(value) for key, value in held.environment_vars.items()},
+                timeout=float(held.timeout),
+                memory=int(held.memory_size),
+                log_group=deployed.physical.get(group.get("Ref", ""), f"/aws/lambda/{name}")
+                if isinstance(group, dict)
+                else str(group),
+            )
+        )
+    return found
