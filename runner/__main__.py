@@ -1,0 +1,54 @@
+"""The runner's program: ``python -m runner``. One process runs one job, once.
+
+Exit codes: 0 the result was reported, whatever it is; 1 an unexpected fault (reported if possible);
+2 a variable is missing; 3 nobody waits for this runner; 4 the job is not this runner's; 5 the result
+could not be reported.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from runner.interruption import Interruption, listening
+from runner.job_record import JobNotForUs, runner_name
+from runner.report import NobodyWaits, Reporter
+from runner.run import ExitCode, run_job
+from runner.settings import Settings, SettingsError, read_settings
+from tidegate.adapters.aws_http import Aws
+
+
+def main(environ: Mapping[str, str]) -> ExitCode:
+    """Run the job that ``environ`` names."""
+    try:
+        settings = read_settings(environ)
+    except SettingsError as error:
+        return _ended(ExitCode.UNUSABLE_SETTINGS, str(error))
+    interruption = Interruption()
+    with listening(interruption), tempfile.TemporaryDirectory(prefix="tidegate-") as directory:
+        return _run(settings, environ, interruption, Path(directory))
+
+
+def _run(settings: Settings, environ: Mapping[str, str], interruption: Interruption, directory: Path) -> ExitCode:
+    aws = Aws(environ)
+    name = runner_name(environ)
+    try:
+        Reporter(aws).succeed(settings.start_token, {"runner": name})
+    except NobodyWaits:
+        return _ended(ExitCode.NOBODY_WAITS, "nobody waits for this runner any more; it does nothing")
+    try:
+        return run_job(settings, environ, aws=aws, name=name, interruption=interruption, directory=directory)
+    except JobNotForUs as error:
+        return _ended(ExitCode.NOT_OURS, str(error))
+
+
+def _ended(code: ExitCode, why: str) -> ExitCode:
+    print(f"tidegate: {why}", file=sys.stderr, flush=True)  # noqa: T201  # The container's log.
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.environ))

@@ -1,0 +1,105 @@
+"""The engine's commands, in the root's directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.faults import EngineFailed
+from runner.process import ProcessRunner
+from tidegate.domain.root import EngineName
+
+LOCK_FILE = ".terraform.lock.hcl"
+ERRORED_STATE = "errored.tfstate"
+#: How long the engine waits for a state lock that somebody else holds, for instance a person.
+LOCK_TIMEOUT = "60s"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine's program in one root's directory. Each command raises EngineFailed when it fails, or Interrupted."""
+
+    name: EngineName
+    program: Path
+    root: Path
+    environ: Mapping[str, str]
+    processes: ProcessRunner
+
+    def init(self, more_environ: Mapping[str, str], *, readonly: bool) -> None:
+        """Install modules and providers and configure the backend. ``more_environ`` lets git read private modules."""
+        options = ["-lockfile=readonly"] if readonly else []
+        self._command(["init", "-input=false", "-no-color", *options], {**self.environ, **more_environ})
+
+    def select_workspace(self, workspace: str) -> None:
+        self._command(["workspace", "select", "-or-create=true", "--", workspace])
+
+    def plan(self, file: Path) -> None:
+        self._command(["plan", "-input=false", "-no-color", f"-lock-timeout={LOCK_TIMEOUT}", f"-out={file}"])
+
+    def show_json(self, file: Path, target: Path) -> None:
+        """Write the plan's JSON form to ``target``."""
+        with target.open("wb") as output:
+            argv = [str(self.program), "show", "-json", "-no-color", str(file)]
+            self._judge("show", self.processes.run(argv, self.root, self.environ, output))
+
+    def apply(self, file: Path) -> None:
+        self._command(["apply", "-input=false", "-no-color", f"-lock-timeout={LOCK_TIMEOUT}", str(file)])
+
+    def _command(self, arguments: list[str], environ: Mapping[str, str] | None = None) -> None:
+        code = self.processes.run([str(self.program), *arguments], self.root, environ or self.environ)
+        self._judge(arguments[0], code)
+
+    def _judge(self, command: str, code: int) -> None:
+        if code > 0:
+            raise EngineFailed(f"{self.name} {command} failed with exit code {code}.")
+        if code < 0:
+            raise EngineFailed(f"{self.name} {command} was killed by {signal.Signals(-code).name}.")
+
+
+def provider_links(root: Path) -> dict[str, str] | None:
+    """Return where ``init`` linked the providers to, by their place; None when ``init`` did more than that.
+
+    With links only (a mirror or a plugin cache on disk), another job on the same image can make the same links
+    instead of running ``init`` again. The engine itself checks the providers against the lock file.
+    """
+    data = root / ".terraform"
+    if _has_installed_modules(data):
+        return None
+    links: dict[str, str] = {}
+    for directory, folders, files in os.walk(data / "providers"):
+        if files:
+            return None
+        for folder in folders:
+            place = Path(directory) / folder
+            if place.is_symlink():
+                links[str(place.relative_to(data))] = str(place.readlink())
+    return links
+
+
+def _has_installed_modules(data: Path) -> bool:
+    manifest = data / "modules" / "modules.json"
+    if not manifest.is_file():
+        return False
+    modules = json.loads(manifest.read_bytes()).get("Modules", [])
+    return any(module.get("Dir", "").startswith(".terraform/") for module in modules)
+
+
+def link_providers(root: Path, links: Mapping[str, str]) -> bool:
+    """Make the links. Return False, having made none, when one of them would lead nowhere."""
+    data = root / ".terraform"
+    places = {data / place: Path(target) for place, target in links.items()}
+    if not all(_is_provider_place(place) for place in links) or not all(map(Path.is_dir, places.values())):
+        return False
+    for place, target in places.items():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(target, target_is_directory=True)
+    return True
+
+
+def _is_provider_place(place: str) -> bool:
+    parts = Path(place).parts
+    return parts[:1] == ("providers",) and len(parts) == 6 and ".." not in parts  # noqa: PLR2004

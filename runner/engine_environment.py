@@ -1,0 +1,54 @@
+"""What the engine's process may see: a short list of variables, and the engine role's credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tidegate.adapters.aws_signing import Credentials
+
+_PASSED = frozenset(
+    {
+        "AWS_CA_BUNDLE",
+        "AWS_DEFAULT_REGION",
+        "AWS_REGION",
+        "AWS_S3_US_EAST_1_REGIONAL_ENDPOINT",
+        "AWS_STS_REGIONAL_ENDPOINTS",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "LANG",
+        "LC_ALL",
+        "NO_PROXY",
+        "PATH",
+        "SSL_CERT_DIR",
+        "SSL_CERT_FILE",
+        "TF_CLI_CONFIG_FILE",
+        "TF_PLUGIN_CACHE_DIR",
+        "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE",
+        "TF_REGISTRY_CLIENT_TIMEOUT",
+        "TF_REGISTRY_DISCOVERY_RETRY",
+        "TZ",
+    }
+)
+_PASSED_PREFIXES = ("AWS_ENDPOINT_URL", "TF_VAR_")
+
+
+def engine_environment(environ: Mapping[str, str], home: Path, credentials: Credentials) -> dict[str, str]:
+    """Return the engine's environment.
+
+    The runner's own credentials and tokens are not in it. ``TF_CLI_ARGS`` is left out too: it would
+    change what the runner asks the engine to do.
+    """
+    passed = {name: value for name, value in environ.items() if name in _PASSED or name.startswith(_PASSED_PREFIXES)}
+    return {
+        **passed,
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "TF_IN_AUTOMATION": "1",
+        "TF_INPUT": "0",
+        "CHECKPOINT_DISABLE": "1",
+        "AWS_ACCESS_KEY_ID": credentials.access_key,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
+        **({"AWS_SESSION_TOKEN": credentials.session_token} if credentials.session_token else {}),
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }

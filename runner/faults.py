@@ -1,0 +1,47 @@
+"""Why a job ended without a result. The name of each class's ``error`` is what the state machine sees.
+
+::
+
+    JobFault
+    ├── EngineFailed      TerraformClientError  the engine itself exited with an error
+    ├── RunnerFault       RunnerFault           everything else went wrong
+    ├── PlanAltered       PlanAltered           the stored plan is not the reviewed one; nothing was applied
+    ├── ApplyNotStarted   ApplyNotStarted       an apply failed before the engine was started; nothing was applied
+    └── Interrupted       Interrupted           the runner was told to stop
+"""
+
+from __future__ import annotations
+
+
+class JobFault(Exception):  # noqa: N818  # The state machine's words.
+    """A job ends without a result."""
+
+    error = "RunnerFault"
+
+
+class EngineFailed(JobFault):
+    """The engine exited with an error: the author's to mend."""
+
+    error = "TerraformClientError"
+
+
+class RunnerFault(JobFault):
+    """Something that the runner needs did not work."""
+
+
+class PlanAltered(JobFault):
+    """What the plan job stored is not what is there now."""
+
+    error = "PlanAltered"
+
+
+class ApplyNotStarted(JobFault):
+    """An apply job failed before the engine was started, so nothing was applied."""
+
+    error = "ApplyNotStarted"
+
+
+class Interrupted(JobFault):
+    """The runner was told to stop, by ECS or because nobody waits for the job any more."""
+
+    error = "Interrupted"

@@ -1,0 +1,100 @@
+"""What a plan job and an apply job have in common: their tools, and the steps before the engine's work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.background import Background
+from runner.engine import Engine
+from runner.engine_environment import engine_environment
+from runner.engine_install import InstalledEngine, find_engine
+from runner.faults import RunnerFault
+from runner.interruption import Interruption
+from runner.log import JobLog
+from runner.process import ProcessRunner
+from runner.settings import Settings
+from runner.workspace import authorization, check_out, git_environment
+from tidegate.adapters.aws_http import Aws, AwsError
+from tidegate.adapters.aws_signing import Credentials
+from tidegate.domain.job import Job, TakenJob
+
+#: STS limits session names to this.
+_LONGEST_SESSION_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every step of a job uses. ``directory`` is the job's own, and is deleted after it."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+    aws: Aws
+    log: JobLog
+    interruption: Interruption
+    directory: Path
+
+    @property
+    def processes(self) -> ProcessRunner:
+        return ProcessRunner(self.interruption, self.log.write, self.settings.stop_seconds)
+
+
+class Preparation:
+    """Finds the engine and assumes its role while the job is still being handed over and cloned."""
+
+    def __init__(self, tools: Tools, job: Job) -> None:
+        self._tools = tools
+        self._job = job
+        self._engine = Background(self._find_engine)
+        self._credentials = Background(self._assume_role)
+
+    def engine(self, taken: TakenJob) -> tuple[Engine, str]:
+        """Check the commit out and return the engine in the root's directory, and its version."""
+        tools, job = self._tools, self._job
+        root = self._check_out(taken)
+        credentials = self._credentials.result()
+        installed = self._engine.result()
+        secrets = (credentials.secret_key, credentials.session_token or "")
+        tools.log.masker.add(secrets)
+        home = tools.directory / "home"
+        home.mkdir(exist_ok=True)
+        environ = engine_environment(tools.environ, home, credentials)
+        tools.log.say(f"{job.root.engine.name} {installed.version} in {job.root.dir}, commit {job.sha[:12]}")
+        return Engine(job.root.engine.name, installed.program, root, environ, tools.processes), installed.version
+
+    def git_environ(self, taken: TakenJob) -> dict[str, str]:
+        """Return what lets the engine's ``init`` read private modules from the same forge."""
+        home = self._tools.directory / "home"
+        environ = git_environment({}, home, taken.job.clone_url, taken.clone_token)
+        # A module may come from elsewhere by another protocol; the token is sent to the forge's host only.
+        return {
+            name: value for name, value in environ.items() if name.startswith("GIT_") and name != "GIT_ALLOW_PROTOCOL"
+        }
+
+    def _check_out(self, taken: TakenJob) -> Path:
+        tools, job = self._tools, self._job
+        if taken.clone_token:
+            tools.log.masker.add([taken.clone_token, authorization(taken.clone_token)])
+        environ = git_environment(tools.environ, tools.directory, job.clone_url, taken.clone_token)
+        tools.log.say(f"cloning {job.repository} at {job.sha[:12]}")
+
+        def run(argv: list[str], cwd: Path, environ: Mapping[str, str]) -> int:
+            code = tools.processes.run(argv, cwd, environ)
+            tools.log.end_line()
+            tools.interruption.check()
+            return code
+
+        return check_out(run, environ, tools.directory / "source", job)
+
+    def _find_engine(self) -> InstalledEngine:
+        job, tools = self._job, self._tools
+        wanted = job.engine_version or job.root.engine.version
+        return find_engine(job.root.engine.name, wanted, tools.settings, tools.directory, tools.environ)
+
+    def _assume_role(self) -> Credentials:
+        role = self._tools.settings.engine_role
+        try:
+            return self._tools.aws.assume_role(role, self._job.id[-_LONGEST_SESSION_NAME:].lstrip("-"))
+        except AwsError as error:
+            raise RunnerFault(f"The engine's role {role} cannot be assumed: {error.message or error.code}.") from error

@@ -1,0 +1,107 @@
+"""The job's record: read its specification, wait for its tokens, take it once and for all."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+import urllib.parse
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from runner.faults import RunnerFault
+from runner.interruption import Interruption
+from tidegate.adapters.aws_http import Aws, AwsError
+from tidegate.adapters.job_items import RECORD, from_specification, job_key
+from tidegate.domain.job import Job, TakenJob
+
+_FIRST_PAUSE = 0.02
+_LONGEST_PAUSE = 1.0
+_METADATA_SECONDS = 2
+
+
+class JobNotForUs(Exception):  # noqa: N818
+    """The job was taken by another runner, was closed, or was never handed over."""
+
+
+class JobRecord:
+    """The item ``job#ID`` / ``record``. ``wait`` is a pause in seconds that an interruption may end early."""
+
+    def __init__(self, aws: Aws, table: str, job: str, wait: Callable[[float], None] = time.sleep) -> None:
+        self._aws, self._table, self._job, self._wait = aws, table, job, wait
+
+    def specification(self) -> Job:
+        """Return the job. Raise RunnerFault when there is none."""
+        return from_specification(self._read()["specification"]["S"])
+
+    def take(self, runner: str, seconds: float, interruption: Interruption) -> TakenJob:
+        """Take the job for ``runner`` when it is handed over. Raise JobNotForUs, or Interrupted."""
+        deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
+        while time.monotonic() < deadline:
+            interruption.check()
+            item = self._read()
+            if "closed" in item or item.get("taken_by", {}).get("S", runner) != runner:
+                raise JobNotForUs(f"Job {self._job} was taken by another runner, or was closed.")
+            if "token" in item and self._taken(item["token"]["S"], runner):
+                clone_token = item.get("clone_token", {}).get("S", "")
+                return TakenJob(from_specification(item["specification"]["S"]), item["token"]["S"], clone_token)
+            self._wait(pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+        raise JobNotForUs(f"Job {self._job} was not handed over within {seconds:.0f} s.")
+
+    def _taken(self, token: str, runner: str) -> bool:
+        """Take the job if it still has this token. A repeated request takes it again: the answer may get lost."""
+        update = {
+            **self._key(),
+            "UpdateExpression": "SET taken_by = :runner REMOVE clone_token",
+            "ConditionExpression": (
+                "#token = :token AND attribute_not_exists(closed) "
+                "AND (attribute_not_exists(taken_by) OR taken_by = :runner)"
+            ),
+            "ExpressionAttributeNames": {"#token": "token"},
+            "ExpressionAttributeValues": {":token": {"S": token}, ":runner": {"S": runner}},
+        }
+        try:
+            self._aws.call("dynamodb", "UpdateItem", update)
+        except AwsError as error:
+            if error.code != "ConditionalCheckFailedException":
+                raise
+            return False  # Taken, closed, or handed over anew since it was read: reading again tells.
+        return True
+
+    def _read(self) -> dict[str, Any]:
+        item: dict[str, Any] = self._aws.call("dynamodb", "GetItem", {**self._key(), "ConsistentRead": True}).get(
+            "Item", {}
+        )
+        if not item:
+            raise RunnerFault(f"There is no job {self._job}; it may have expired.")
+        return item
+
+    def _key(self) -> dict[str, Any]:
+        return {"TableName": self._table, "Key": {"pk": {"S": job_key(self._job)}, "sk": {"S": RECORD}}}
+
+
+def runner_name(environ: Mapping[str, str]) -> str:
+    """Return this task's ARN, or a name of the process where there is no ECS."""
+    metadata = environ.get("ECS_CONTAINER_METADATA_URI_V4")
+    if metadata:
+        try:
+            arn: str = json.loads(_get(f"{metadata}/task"))["TaskARN"]
+        except (OSError, ValueError, KeyError):
+            pass
+        else:
+            return arn
+    return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
+
+
+def _get(url: str) -> bytes:
+    import http.client  # noqa: PLC0415
+
+    parts = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=_METADATA_SECONDS)
+    try:
+        connection.request("GET", parts.path)
+        return connection.getresponse().read()
+    finally:
+        connection.close()

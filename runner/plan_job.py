@@ -1,0 +1,111 @@
+"""A plan job: initialize, plan, read the plan, store what the apply will need."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from runner.background import Background
+from runner.engine import LOCK_FILE, Engine, provider_links
+from runner.faults import RunnerFault
+from runner.job import Preparation, Tools
+from runner.log import copy_masked
+from runner.plan_json import PlanFacts, read_plan
+from tidegate.domain.deployment import Artifact, Plan
+from tidegate.domain.job import TakenJob, plan_prefix
+
+#: Beside the plan: where ``init`` linked the providers to, so that the apply can do without ``init``.
+PROVIDERS_FILE = "providers.json"
+
+#: What the plan proper begins with; before it, the engine lists what it refreshes.
+_PLAN_BEGINS = re.compile(
+    rb"(Terraform|OpenTofu) (used the selected providers|will perform|has compared)|No changes\.|Changes to Outputs:"
+    rb"|Note: Objects have changed outside|You can apply this plan"
+)
+_PLAN_ENDS = re.compile(rb"\xe2\x94\x80{20,}|Saved the plan to: |To perform exactly these actions")
+
+
+def run_plan(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
+    """Plan, and return the result as the state machine takes it. Raise JobFault."""
+    engine, version = preparation.engine(taken)
+    job = taken.job
+    engine.init(preparation.git_environ(taken), readonly=False)
+    if job.root.workspace != "default":
+        engine.select_workspace(job.root.workspace)
+    files = _PlanFiles(tools, job.id)
+    start = tools.log.size
+    engine.plan(files.plan)
+    tools.log.end_line()
+    end = tools.log.size
+    plan_file = Background(lambda: files.store("plan.tfplan", files.plan))
+    lock_file = Background(lambda: files.store_lock(engine.root))
+    links = Background(lambda: files.store_links(engine.root))
+    facts = _facts(tools, engine, files)
+    json_file = Background(lambda: files.store("plan.json", files.json))
+    files.write_text(start, end)
+    text_file = files.store("plan.txt", files.text)
+    links.result()
+    plan = Plan(job.id, facts.changes, version, plan_file.result(), lock_file.result(), json_file.result(), text_file)
+    return asdict(plan)
+
+
+def _facts(tools: Tools, engine: Engine, files: _PlanFiles) -> PlanFacts:
+    engine.show_json(files.plan, files.json)
+    try:
+        facts = read_plan(files.json)
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunnerFault(f"The plan's JSON form cannot be read ({error}).") from error
+    tools.log.masker.add(facts.sensitive)
+    return facts
+
+
+class _PlanFiles:
+    """The plan's files here and in the artifact bucket."""
+
+    def __init__(self, tools: Tools, job: str) -> None:
+        self._tools = tools
+        self._prefix = plan_prefix(job)
+        self.plan = tools.directory / "plan.tfplan"
+        self.json = tools.directory / "plan.json"
+        self.text = tools.directory / "plan.txt"
+
+    def store(self, name: str, file: Path) -> Artifact:
+        key = f"{self._prefix}/{name}"
+        with file.open("rb") as content:
+            return Artifact(key, self._tools.aws.put_object(self._tools.settings.bucket, key, content))
+
+    def store_lock(self, root: Path) -> Artifact | None:
+        file = root / LOCK_FILE
+        return self.store("lock.hcl", file) if file.is_file() else None
+
+    def store_links(self, root: Path) -> None:
+        links = provider_links(root)
+        if links is not None:
+            key = f"{self._prefix}/{PROVIDERS_FILE}"
+            self._tools.aws.put_object(self._tools.settings.bucket, key, json.dumps(links).encode())
+
+    def write_text(self, start: int, end: int) -> None:
+        """Write the plan as people read it: the engine's words from the log, masked with all that is known now."""
+        whole = self.text.with_suffix(".log")
+        copy_masked(self._tools.log.path, whole, self._tools.log.masker, start, end)
+        first, last = _plan_proper(whole)
+        with whole.open("rb") as reading, self.text.open("wb") as writing:
+            for number, line in enumerate(reading):
+                if first <= number < last:
+                    writing.write(line)
+
+
+def _plan_proper(file: Path) -> tuple[int, int]:
+    """Return the first line of the plan proper and the one after its last; everything when there is no such line."""
+    first, last, number = 0, None, 0
+    found = False
+    with file.open("rb") as reading:
+        for number, line in enumerate(reading, 1):
+            if not found and _PLAN_BEGINS.match(line):
+                first, found = number - 1, True
+            elif found and _PLAN_ENDS.match(line):
+                last = number - 1
+    return first, number if last is None else last

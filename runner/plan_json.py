@@ -1,0 +1,167 @@
+"""What the runner reads from a plan's JSON form, however large that is.
+
+The document is never parsed as a whole: a pattern walks over the mapped file and finds the few parts
+that matter, and only those are parsed, one after the other.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tidegate.domain.plan import PlannedChanges, planned_changes
+
+_TOKEN = re.compile(rb'("(?:[^"\\]++|\\.)*+")(\s*+:)?|([{\[])|([}\]])', re.DOTALL)
+
+#: Containers whose entries are parsed, by the keys that lead to them; ``*`` is any element of a list.
+_CONTAINERS = frozenset(
+    {
+        "/resource_changes",
+        "/resource_drift",
+        "/output_changes",
+        "/variables",
+        "/configuration/root_module/variables",
+        "/prior_state/values/outputs",
+    }
+)
+_PRIOR_RESOURCES = re.compile(r"/prior_state/values/root_module(/child_modules/\*)*/resources")
+_ON_THE_WAY = re.compile(
+    r"(/configuration(/root_module)?|/prior_state(/values(/root_module(/child_modules(/\*/child_modules)*(/\*)?)?)?)?)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """What a plan changes, and the values in it that are marked sensitive."""
+
+    changes: PlannedChanges
+    sensitive: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Parts:
+    resources: list[dict[str, Any]] = field(default_factory=list)
+    outputs: dict[str, Any] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)
+    secret_variables: set[str] = field(default_factory=set)
+    sensitive: set[str] = field(default_factory=set)
+
+
+def read_plan(path: Path) -> PlanFacts:
+    """Read a plan's JSON file. Raise ValueError when it is not a plan."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if not head.startswith(b"{") or b'"format_version"' not in head:
+        raise ValueError("this is not the JSON form of a plan")
+    parts = _Parts()
+    for container, key, entry in entries(path):
+        _note(parts, container, key, entry)
+    for name in parts.secret_variables:
+        parts.sensitive.update(_leaves(parts.variables.get(name)))
+    reduced = {"format_version": "1", "resource_changes": parts.resources, "output_changes": parts.outputs}
+    return PlanFacts(planned_changes(reduced), frozenset(parts.sensitive))
+
+
+def _note(parts: _Parts, container: str, key: str, entry: dict[str, Any]) -> None:
+    match container:
+        case "/resource_changes":
+            parts.sensitive.update(_of_change(entry["change"]))
+            parts.resources.append(_reduced(entry))
+        case "/resource_drift":
+            parts.sensitive.update(_of_change(entry["change"]))
+        case "/output_changes":
+            parts.sensitive.update(_of_change(entry))
+            parts.outputs[key] = {"actions": entry["actions"]}
+        case "/variables":
+            parts.variables[key] = entry.get("value")
+        case "/configuration/root_module/variables":
+            if entry.get("sensitive"):
+                parts.secret_variables.add(key)
+        case "/prior_state/values/outputs":
+            parts.sensitive.update(_leaves(entry.get("value")) if entry.get("sensitive") else ())
+        case _:
+            parts.sensitive.update(_marked(entry.get("values"), entry.get("sensitive_values")))
+
+
+def _reduced(resource: dict[str, Any]) -> dict[str, Any]:
+    """Return what the counts need of a resource's change, without its values."""
+    change = {name: resource["change"][name] for name in ("actions", "importing") if name in resource["change"]}
+    return {name: resource[name] for name in ("address", "previous_address") if name in resource} | {"change": change}
+
+
+def _of_change(change: dict[str, Any]) -> Iterator[str]:
+    yield from _marked(change.get("before"), change.get("before_sensitive"))
+    yield from _marked(change.get("after"), change.get("after_sensitive"))
+
+
+def _marked(value: Any, marks: Any) -> Iterator[str]:
+    """Yield the plain values that ``marks``, a tree shaped like ``value``, marks with true."""
+    if marks is True:
+        yield from _leaves(value)
+    elif isinstance(marks, dict) and isinstance(value, dict):
+        for key, mark in marks.items():
+            yield from _marked(value.get(key), mark)
+    elif isinstance(marks, list) and isinstance(value, list):
+        for each, mark in zip(value, marks, strict=False):
+            yield from _marked(each, mark)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from _leaves(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _leaves(each)
+    elif isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        yield str(value)
+
+
+def entries(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the entries that matter: the container's path, the entry's key (``*`` in a list), the parsed entry."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        yield from _walk(text)
+
+
+def _walk(text: mmap.mmap) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Walk over the tokens. ``paths`` holds each open container's path; None where nothing matters below."""
+    paths: list[str | None] = []
+    key, start, skipped = "*", 0, 0
+    for match in _TOKEN.finditer(text):
+        if match[3] is not None:
+            if skipped or (paths and paths[-1] is None):
+                skipped += 1
+            elif paths and _is_container(paths[-1]):
+                start, skipped = match.start(), 1
+            else:
+                paths.append(_below(paths, key))
+                key = "*"
+        elif match[4] is not None:
+            if not skipped:
+                paths.pop()
+                key = "*"
+                continue
+            skipped -= 1
+            container = paths[-1]
+            if not skipped and container is not None:
+                yield container, key, json.loads(text[start : match.end()])
+                key = "*"
+        elif match[2] is not None and not skipped:
+            key = json.loads(text[match.start(1) : match.end(1)])
+
+
+def _below(paths: list[str | None], key: str) -> str | None:
+    """Return the path of the container under ``key``, or None when nothing in it matters."""
+    if not paths:
+        return ""
+    path = f"{paths[-1]}/{key}"
+    return path if _is_container(path) or _ON_THE_WAY.fullmatch(path) else None
+
+
+def _is_container(path: str | None) -> bool:
+    return path is not None and (path in _CONTAINERS or _PRIOR_RESOURCES.fullmatch(path) is not None)

@@ -1,0 +1,51 @@
+"""Answers to the state machine: the job's result, or why there is none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from runner.heartbeat import GONE
+from tidegate.adapters.aws_http import Aws, AwsError
+
+#: Step Functions takes 32,768 characters; the rest is left for what encoding adds.
+LONGEST_CAUSE = 32_000
+LONGEST_MESSAGE = 4_000
+
+
+class NobodyWaits(Exception):  # noqa: N818
+    """The token was answered before, or its time has run out."""
+
+
+class Reporter:
+    """Answers task tokens. Each method raises NobodyWaits, or AwsError when AWS cannot be reached."""
+
+    def __init__(self, aws: Aws) -> None:
+        self._aws = aws
+
+    def succeed(self, token: str, output: Mapping[str, Any]) -> None:
+        text = json.dumps(output, ensure_ascii=False, separators=(",", ":"))
+        self._answer("SendTaskSuccess", {"taskToken": token, "output": text})
+
+    def fail(self, token: str, error: str, message: str, last_lines: str) -> None:
+        self._answer("SendTaskFailure", {"taskToken": token, "error": error, "cause": cause(message, last_lines)})
+
+    def _answer(self, operation: str, payload: Mapping[str, str]) -> None:
+        try:
+            self._aws.call("states", operation, payload)
+        except AwsError as error:
+            if error.code in GONE:
+                raise NobodyWaits(error.code) from error
+            raise
+
+
+def cause(message: str, last_lines: str) -> str:
+    """Return a failure's cause: JSON of at most LONGEST_CAUSE characters. The end of ``last_lines`` is kept."""
+    message = message[:LONGEST_MESSAGE]
+    while True:
+        text = json.dumps({"message": message, "last_lines": last_lines}, ensure_ascii=False)
+        excess = len(text) - LONGEST_CAUSE
+        if excess <= 0:
+            return text
+        last_lines = last_lines[max(1, excess // 6) :]

@@ -1,0 +1,127 @@
+"""One job from its hand-over to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from runner.apply_job import run_apply
+from runner.background import Background
+from runner.faults import EngineFailed, Interrupted, JobFault, RunnerFault
+from runner.heartbeat import Heartbeat
+from runner.interruption import Interruption
+from runner.job import Preparation, Tools
+from runner.job_record import JobRecord
+from runner.log import JobLog, copy_masked, last_lines
+from runner.log_store import LogSender
+from runner.masking import Masker
+from runner.plan_job import run_plan
+from runner.report import NobodyWaits, Reporter
+from runner.settings import Settings
+from tidegate.adapters.aws_http import Aws, AwsError
+from tidegate.domain.job import JobKind, TakenJob, log_key
+
+
+class ExitCode(IntEnum):
+    """How the runner's process ends; see the package's docstring."""
+
+    REPORTED = 0
+    FAULT = 1
+    UNUSABLE_SETTINGS = 2
+    NOBODY_WAITS = 3
+    NOT_OURS = 4
+    NOT_REPORTED = 5
+
+
+def run_job(
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    aws: Aws,
+    name: str,
+    interruption: Interruption,
+    directory: Path,
+) -> ExitCode:
+    """Take the job, run it, store its log and report its result. Raise JobNotForUs."""
+    masker = Masker(settings.mask_patterns)
+    masker.add([settings.start_token, environ.get("AWS_SECRET_ACCESS_KEY", ""), environ.get("AWS_SESSION_TOKEN", "")])
+    tools = Tools(settings, environ, aws, JobLog(directory / "job.log", masker), interruption, directory)
+    record = JobRecord(aws, settings.table, settings.job)
+    preparation = Preparation(tools, record.specification())
+    taken = record.take(name, settings.hand_over_seconds, interruption)
+    masker.add([taken.token])
+    heartbeat = Heartbeat(aws, taken.token, settings.heartbeat_seconds, lambda: _nobody_waits(tools, taken))
+    sender = LogSender(aws, settings.table, settings.job, tools.log)
+    heartbeat.start()
+    sender.start()
+    try:
+        return _Ending(tools, sender, taken).report(_outcome(tools, preparation, taken))
+    finally:
+        heartbeat.stop()
+
+
+def _nobody_waits(tools: Tools, taken: TakenJob) -> None:
+    """A plan is pointless now. An apply goes on to its end: to kill it would leave more unknown, not less."""
+    if taken.job.kind is JobKind.PLAN:
+        tools.interruption.request("Nobody waits for this plan any more.")
+    else:
+        tools.log.say("nobody waits for this apply any more; it goes on to its end, and its log is kept")
+
+
+def _outcome(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any] | JobFault:
+    run = run_plan if taken.job.kind is JobKind.PLAN else run_apply
+    try:
+        return run(tools, preparation, taken)
+    except EngineFailed as fault:
+        reason = tools.interruption.reason
+        return Interrupted(f"{reason} {fault}") if reason else fault
+    except JobFault as fault:
+        return fault
+    except Exception as error:  # noqa: BLE001  # The runner's edge: whatever it is, it must be reported.
+        return RunnerFault(f"The runner failed: {type(error).__name__}: {error}")
+
+
+class _Ending:
+    """Stores the log and reports, at the same time: neither waits for the other."""
+
+    def __init__(self, tools: Tools, sender: LogSender, taken: TakenJob) -> None:
+        self._tools, self._sender, self._taken = tools, sender, taken
+
+    def report(self, outcome: dict[str, Any] | JobFault) -> ExitCode:
+        log = self._tools.log
+        log.end_line()
+        if isinstance(outcome, JobFault):
+            log.say(f"{outcome.error}: {outcome}")
+        storing = Background(self._store_log)
+        try:
+            self._answer(outcome)
+            code = ExitCode.FAULT if isinstance(outcome, RunnerFault) else ExitCode.REPORTED
+        except (NobodyWaits, AwsError) as error:
+            log.say(f"the result could not be reported: {error}")
+            code = ExitCode.NOT_REPORTED
+        self._sender.finish()
+        storing.result()
+        log.close()
+        return code
+
+    def _answer(self, outcome: dict[str, Any] | JobFault) -> None:
+        reporter, log = Reporter(self._tools.aws), self._tools.log
+        if not isinstance(outcome, JobFault):
+            reporter.succeed(self._taken.token, outcome)
+            return
+        message = log.masker.mask(str(outcome))
+        reporter.fail(self._taken.token, outcome.error, message, last_lines(log.path, log.masker))
+
+    def _store_log(self) -> None:
+        """Store the complete log, masked anew: values that the plan marks sensitive were not known at its start."""
+        tools = self._tools
+        complete = tools.directory / "complete.log"
+        copy_masked(tools.log.path, complete, tools.log.masker)
+        try:
+            with complete.open("rb") as content:
+                key = log_key(self._taken.job.id)
+                tools.aws.put_object(tools.settings.bucket, key, content, "text/plain; charset=utf-8")
+        except AwsError as error:
+            tools.log.say(f"the log could not be stored: {error}")

@@ -1,0 +1,93 @@
+"""What the task definition and the state machine tell the runner, by environment variables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegate.domain.root import EngineName
+
+#: ECS kills a task 120 s after SIGTERM (``stopTimeout``); the last 20 s are kept for the log and the report.
+DEFAULT_STOP_SECONDS = 100.0
+DEFAULT_HEARTBEAT_SECONDS = 5.0
+#: ``hand_over_job`` runs right after the runner's first answer; it may be throttled or retried for a while.
+DEFAULT_HAND_OVER_SECONDS = 300.0
+
+
+class SettingsError(Exception):
+    """A variable is missing or unusable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The runner's settings. Durations are in seconds.
+
+    ``release_keys`` is a directory with ``terraform.asc`` and ``tofu.asc``; ``engine_cache`` is where
+    downloaded engines are kept, None for the job's own directory.
+    """
+
+    job: str
+    start_token: str
+    table: str
+    bucket: str
+    engine_role: str
+    defaults: Mapping[EngineName, str]
+    mirror: str | None
+    release_keys: Path
+    engine_cache: Path | None
+    mask_patterns: tuple[str, ...]
+    stop_seconds: float
+    heartbeat_seconds: float
+    hand_over_seconds: float
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Return the settings in ``environ``. Raise SettingsError naming what is missing."""
+    cache = environ.get("TIDEGATE_ENGINE_CACHE")
+    keys = environ.get("TIDEGATE_RELEASE_KEYS")
+    return Settings(
+        job=_required(environ, "TIDEGATE_JOB"),
+        start_token=_required(environ, "TIDEGATE_START_TOKEN"),
+        table=_required(environ, "TIDEGATE_TABLE"),
+        bucket=_required(environ, "TIDEGATE_ARTIFACT_BUCKET"),
+        engine_role=_required(environ, "TIDEGATE_ENGINE_ROLE"),
+        defaults={
+            EngineName.TERRAFORM: environ.get("TIDEGATE_DEFAULT_TERRAFORM", ""),
+            EngineName.TOFU: environ.get("TIDEGATE_DEFAULT_TOFU", ""),
+        },
+        mirror=environ.get("TIDEGATE_RELEASE_MIRROR") or None,
+        release_keys=Path(keys) if keys else Path(__file__).parent / "keys",
+        engine_cache=Path(cache) if cache else None,
+        mask_patterns=_patterns(environ.get("TIDEGATE_MASK_PATTERNS", "")),
+        stop_seconds=_seconds(environ, "TIDEGATE_STOP_SECONDS", DEFAULT_STOP_SECONDS),
+        heartbeat_seconds=_seconds(environ, "TIDEGATE_HEARTBEAT_SECONDS", DEFAULT_HEARTBEAT_SECONDS),
+        hand_over_seconds=_seconds(environ, "TIDEGATE_HAND_OVER_SECONDS", DEFAULT_HAND_OVER_SECONDS),
+    )
+
+
+def _required(environ: Mapping[str, str], name: str) -> str:
+    value = environ.get(name)
+    if not value:
+        raise SettingsError(f"{name} is not set. The task definition or the state machine has to set it.")
+    return value
+
+
+def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
+    try:
+        return float(environ.get(name) or default)
+    except ValueError as error:
+        raise SettingsError(f"{name} is not a number of seconds: {environ[name]!r}.") from error
+
+
+def _patterns(text: str) -> tuple[str, ...]:
+    if not text:
+        return ()
+    try:
+        patterns = json.loads(text)
+    except ValueError as error:
+        raise SettingsError("TIDEGATE_MASK_PATTERNS is not a JSON list of regular expressions.") from error
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        raise SettingsError("TIDEGATE_MASK_PATTERNS is not a JSON list of regular expressions.")
+    return tuple(patterns)

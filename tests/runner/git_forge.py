@@ -1,0 +1,116 @@
+"""A forge that serves one private repository over HTTP, with git's own CGI program."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+CLONE_TOKEN = "clone-token-0123456789"
+
+
+class Forge:
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.repository = directory / "acme" / "infra.git"
+        self.url = ""
+        self.tokens: list[str] = []
+
+    @property
+    def clone_url(self) -> str:
+        return f"{self.url}/acme/infra.git"
+
+    def commit(self, files: Mapping[str, str | bytes], links: Mapping[str, str] | None = None) -> str:
+        """Make the repository with one commit of these files; return its SHA."""
+        work = self.directory / "work"
+        self._git(self.directory, "init", "--quiet", str(work))
+        for name, content in files.items():
+            file = work / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
+        for name, target in (links or {}).items():
+            (work / name).symlink_to(target)
+        self._git(work, "add", "--all")
+        self._git(work, "commit", "--quiet", "--message", "content")
+        self._git(self.directory, "clone", "--quiet", "--bare", str(work), str(self.repository))
+        self._git(self.repository, "config", "http.uploadpack", "true")
+        self._git(self.repository, "config", "uploadpack.allowAnySHA1InWant", "true")
+        return self._git(work, "rev-parse", "HEAD")
+
+    def _git(self, cwd: Path, *arguments: str) -> str:
+        settings = ["-c", "user.name=Author", "-c", "user.email=author@example.com", "-c", "commit.gpgsign=false"]
+        environ = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+        result = subprocess.run(
+            ["git", *settings, *arguments], cwd=cwd, env=environ, check=True, capture_output=True, text=True
+        )
+        return result.stdout.strip()
+
+    def cgi(self, handler: BaseHTTPRequestHandler) -> tuple[int, list[tuple[str, str]], bytes]:
+        path, _, query = handler.path.partition("?")
+        environ = {
+            "PATH": os.environ["PATH"],
+            "GIT_PROJECT_ROOT": str(self.directory),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "GIT_PROTOCOL": handler.headers.get("git-protocol", ""),
+            "REQUEST_METHOD": handler.command,
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+            "CONTENT_TYPE": handler.headers.get("content-type", ""),
+            "HTTP_CONTENT_ENCODING": handler.headers.get("content-encoding", ""),
+            "REMOTE_ADDR": "127.0.0.1",
+        }
+        body = handler.rfile.read(int(handler.headers.get("content-length", 0)))
+        answer = subprocess.run(
+            ["git", "http-backend"], env=environ, input=body, check=True, capture_output=True
+        ).stdout
+        head, _, content = answer.partition(b"\r\n\r\n")
+        headers = [
+            (name, value.strip()) for name, _, value in (line.partition(":") for line in head.decode().split("\r\n"))
+        ]
+        status = next((int(value.split()[0]) for name, value in headers if name == "Status"), 200)
+        return status, [header for header in headers if header[0] != "Status"], content
+
+
+@contextmanager
+def running_forge(directory: Path) -> Iterator[Forge]:
+    forge = Forge(directory)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def answer(self) -> None:
+            sent = self.headers.get("authorization", "").removeprefix("Basic ")
+            forge.tokens.append(base64.b64decode(sent).decode())
+            if forge.tokens[-1] == f"x-access-token:{CLONE_TOKEN}":
+                status, headers, content = forge.cgi(self)
+            else:
+                status, headers, content = 401, [], b""
+            self.send_response(status)
+            for name, value in headers:
+                self.send_header(name, value)
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = answer  # noqa: N815
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    forge.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield forge
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
