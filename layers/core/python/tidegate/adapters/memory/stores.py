@@ -24,7 +24,9 @@ class MemoryDeployments:
     def add(self, deployment: Deployment) -> bool:
         """Store a new record. Return False, and change nothing, when there is one with this id."""
         with self.lock:
-            return self._records.setdefault(deployment.id, deployment) is deployment
+            is_new = deployment.id not in self._records
+            self._records.setdefault(deployment.id, deployment)
+            return is_new
 
     def get(self, deployment: str) -> Deployment:
         with self.lock:
@@ -214,7 +216,9 @@ class MemoryDeliveries:
 
     def store(self, delivery: Delivery) -> bool:
         with self._lock:
-            return self._stored.setdefault(delivery.id, delivery) is delivery
+            is_new = delivery.id not in self._stored
+            self._stored.setdefault(delivery.id, delivery)
+            return is_new
 
     def get(self, delivery: str) -> Delivery:
         if delivery not in self._stored:

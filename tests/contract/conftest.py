@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.contract.stores import KINDS, Stores, dynamodb_client, dynamodb_stores, memory_stores, new_table
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with dynamodb_client() as client:
+        yield client
+
+
+@pytest.fixture
+def table(client: Any) -> str:
+    return new_table(client)
+
+
+@pytest.fixture(params=KINDS)
+def stores(request: pytest.FixtureRequest) -> Stores:
+    if request.param == "memory":
+        return memory_stores()
+    return dynamodb_stores(request.getfixturevalue("client"), request.getfixturevalue("table"))

@@ -1,0 +1,116 @@
+"""The stores under one contract: in memory, and in DynamoDB as moto plays it in this process."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from moto import mock_aws
+
+from tidegate.adapters.aws_http import AwsError
+from tidegate.adapters.deliveries import DynamoDeliveries
+from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns, DynamoDeployments
+from tidegate.adapters.dynamodb_jobs import DynamoJobLogs, DynamoJobs
+from tidegate.adapters.dynamodb_queues import DynamoDeployQueues
+from tidegate.adapters.memory import (
+    MemoryCheckRuns,
+    MemoryDeliveries,
+    MemoryDeployments,
+    MemoryDeployQueues,
+    MemoryJobLogs,
+    MemoryJobs,
+)
+from tidegate.ports import CheckRuns, Deliveries, Deployments, DeployQueues, JobLogs, Jobs
+
+KINDS = ("memory", "dynamodb")
+
+#: The table's keys and index, as the CDK stack defines them.
+TABLE: dict[str, Any] = {
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    "AttributeDefinitions": [
+        {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "open", "open_since")
+    ],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "open",
+            "KeySchema": [
+                {"AttributeName": "open", "KeyType": "HASH"},
+                {"AttributeName": "open_since", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Stores:
+    queues: DeployQueues
+    deployments: Deployments
+    check_runs: CheckRuns
+    jobs: Jobs
+    logs: JobLogs
+    deliveries: Deliveries
+
+
+class BotoAws:
+    """The signing client's ``call`` on boto3, which moto can intercept."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def call(self, _service: str, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return self._client._make_api_call(operation, payload)
+        except ClientError as error:
+            refusal = error.response["Error"]
+            raise AwsError("dynamodb", operation, refusal["Code"], refusal["Message"]) from error
+
+
+def memory_stores() -> Stores:
+    deployments = MemoryDeployments()
+    return Stores(
+        MemoryDeployQueues(deployments),
+        deployments,
+        MemoryCheckRuns(),
+        MemoryJobs(),
+        MemoryJobLogs(),
+        MemoryDeliveries(),
+    )
+
+
+@contextmanager
+def dynamodb_client() -> Iterator[Any]:
+    """Give a client of a DynamoDB of this process's own."""
+    os.environ.setdefault("AWS_EC2_METADATA_DISABLED", "true")
+    with mock_aws():
+        config = Config(retries={"total_max_attempts": 1}, parameter_validation=True)
+        yield boto3.client("dynamodb", region_name="eu-central-1", config=config)
+
+
+def new_table(client: Any) -> str:
+    """Create an empty table and return its name."""
+    name = f"tidegate-{next(_numbers)}"
+    client.create_table(TableName=name, **TABLE)
+    return name
+
+
+def dynamodb_stores(client: Any, table: str) -> Stores:
+    return Stores(
+        DynamoDeployQueues(client, table),
+        DynamoDeployments(client, table),
+        DynamoCheckRuns(client, table),
+        DynamoJobs(client, table),
+        DynamoJobLogs(client, table, now=lambda: 1_000_000.0),
+        DynamoDeliveries(BotoAws(client), table, now=lambda: 1_000_000.0),  # type: ignore[arg-type]
+    )

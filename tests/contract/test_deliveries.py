@@ -1,0 +1,49 @@
+"""What every store of webhook deliveries does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import NOW, any_delivery
+from tidegate.domain.errors import NotFound
+
+LATER = "2026-03-02T08:30:00.000000+00:00"
+
+
+def test_a_delivery_is_stored_once(stores):
+    assert stores.deliveries.store(any_delivery())
+    assert not stores.deliveries.store(any_delivery(received_at=LATER))
+    assert stores.deliveries.get("delivery-1") == any_delivery()
+
+
+def test_an_unknown_delivery_is_not_found(stores):
+    for ask in (stores.deliveries.get, stores.deliveries.is_queued):
+        with pytest.raises(NotFound):
+            ask("unknown")
+
+
+def test_a_delivery_is_unqueued_until_it_is_marked(stores):
+    stores.deliveries.store(any_delivery())
+    assert not stores.deliveries.is_queued("delivery-1")
+    assert list(stores.deliveries.unqueued(LATER)) == [any_delivery()]
+    stores.deliveries.mark_queued("delivery-1")
+    stores.deliveries.mark_queued("delivery-1")
+    assert stores.deliveries.is_queued("delivery-1")
+    assert list(stores.deliveries.unqueued(LATER)) == []
+
+
+def test_young_deliveries_are_left_alone(stores):
+    stores.deliveries.store(any_delivery())
+    assert list(stores.deliveries.unqueued(NOW)) == []
+
+
+def test_an_outcome_does_not_change_the_delivery(stores):
+    stores.deliveries.store(any_delivery())
+    stores.deliveries.conclude("delivery-1", "Two roots changed.")
+    assert stores.deliveries.get("delivery-1") == any_delivery()
+    assert not stores.deliveries.is_queued("delivery-1")
+
+
+def test_queues_are_not_mistaken_for_deliveries(stores):
+    stores.deliveries.store(any_delivery())
+    assert list(stores.queues.unfinished()) == []

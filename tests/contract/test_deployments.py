@@ -1,0 +1,94 @@
+"""What every store of deployments, and of the check runs that show them, does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.builders import any_deployment, any_plan, any_root, deployment_in
+from tidegate.adapters.records import from_item, pack, to_item, unpack
+from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.errors import Conflict, NotFound
+from tidegate.domain.root import Engine, EngineName
+from tidegate.ports import PublishedCheckRun
+
+
+def test_an_unknown_deployment_is_not_found(stores):
+    with pytest.raises(NotFound):
+        stores.deployments.get("unknown")
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_deployment_is_read_as_it_was_stored(stores, state):
+    deployment = deployment_in(state, root=any_root(engine=Engine(EngineName.TOFU, "1.9.0")))
+    stores.queues.enqueue(deployment)
+    assert stores.deployments.get(deployment.id) == deployment
+
+
+def test_a_deployment_without_a_lock_file_is_read_as_it_was_stored(stores):
+    deployment = deployment_in(State.AWAITING_REVIEW, plan=any_plan(lock_file=None), reason="ünï \x1b[0m\n")
+    stores.queues.enqueue(deployment)
+    assert stores.deployments.get(deployment.id) == deployment
+
+
+def test_saving_raises_the_version(stores):
+    deployment = any_deployment()
+    stores.queues.enqueue(deployment)
+    saved = stores.deployments.save(replace(deployment, reason="first"))
+    assert saved == replace(deployment, reason="first", version=1)
+    assert stores.deployments.get(deployment.id) == saved
+
+
+def test_of_two_that_save_the_same_version_the_second_is_a_conflict(stores):
+    deployment = any_deployment()
+    stores.queues.enqueue(deployment)
+    saved = stores.deployments.save(replace(deployment, reason="first"))
+    with pytest.raises(Conflict):
+        stores.deployments.save(replace(deployment, reason="second"))
+    assert stores.deployments.get(deployment.id) == saved
+
+
+def test_a_deployment_that_was_never_stored_cannot_be_saved(stores):
+    with pytest.raises(Conflict):
+        stores.deployments.save(any_deployment())
+
+
+def test_the_token_of_the_latest_attempt_waits_for_a_review(stores):
+    stores.deployments.keep_review_token("deployment", "review", "token-1")
+    stores.deployments.keep_review_token("deployment", "review", "token-2")
+    assert stores.deployments.review_token("deployment", "review") == "token-2"
+
+
+def test_there_is_no_token_for_another_review(stores):
+    stores.deployments.keep_review_token("deployment", "review", "token")
+    with pytest.raises(NotFound):
+        stores.deployments.review_token("deployment", "another")
+    with pytest.raises(NotFound):
+        stores.deployments.review_token("another", "review")
+
+
+def test_the_newest_check_run_is_remembered(stores):
+    assert stores.check_runs.published("deployment") is None
+    for shown in (PublishedCheckRun("deployment", 1, 0, closed=False), PublishedCheckRun("deployment", 2, 3, True)):
+        stores.check_runs.remember(shown)
+        assert stores.check_runs.published("deployment") == shown
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(st.from_type(Deployment))
+def test_every_deployment_survives_the_way_to_the_table_and_back(deployment):
+    assert unpack(Deployment, from_item(to_item(pack(deployment)))) == deployment
+
+
+def test_a_record_of_another_version_is_read_with_defaults_and_without_what_is_unknown():
+    packed = pack(any_deployment()) | {"future": ["x"]}
+    del packed["state"]
+    assert unpack(Deployment, packed) == any_deployment()
+
+
+def test_what_has_no_form_in_a_record_is_refused():
+    with pytest.raises(TypeError, match="float"):
+        to_item({"x": 1.5})

@@ -1,0 +1,134 @@
+"""What every store of jobs and their logs does."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_job
+from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
+from tidegate.domain.job import JobKind, TakenJob
+from tidegate.ports import LogChunk
+
+
+@pytest.fixture
+def job(stores):
+    job = any_job(JobKind.APPLY)
+    stores.jobs.create(job)
+    return job
+
+
+@pytest.mark.parametrize("kind", JobKind)
+def test_a_job_is_read_as_it_was_created(stores, kind):
+    stores.jobs.create(any_job(kind))
+    assert stores.jobs.get(any_job(kind).id) == any_job(kind)
+
+
+def test_an_unknown_job_is_not_found(stores):
+    for ask in (stores.jobs.get, lambda job: stores.jobs.take(job, "runner")):
+        with pytest.raises(NotFound):
+            ask("unknown")
+    with pytest.raises(NotFound):
+        stores.jobs.hand_over("unknown", "token", "clone")
+    assert stores.jobs.token("unknown") is None
+    assert stores.jobs.runner("unknown") is None
+
+
+def test_creating_the_same_job_again_changes_nothing(stores, job):
+    stores.jobs.hand_over(job.id, "token", "clone")
+    stores.jobs.create(job)
+    assert stores.jobs.take(job.id, "runner") == TakenJob(job, "token", "clone")
+
+
+def test_another_job_under_the_same_id_is_a_conflict(stores, job):
+    with pytest.raises(Conflict):
+        stores.jobs.create(replace(job, sha="0" * 40))
+    assert stores.jobs.get(job.id) == job
+
+
+def test_a_job_can_be_taken_once_it_is_handed_over(stores, job):
+    assert stores.jobs.take(job.id, "runner") is None
+    assert stores.jobs.token(job.id) is None
+    assert stores.jobs.hand_over(job.id, "token", "clone")
+    assert stores.jobs.token(job.id) == "token"
+    assert stores.jobs.runner(job.id) is None
+    assert stores.jobs.take(job.id, "runner") == TakenJob(job, "token", "clone")
+    assert stores.jobs.runner(job.id) == "runner"
+    assert stores.jobs.token(job.id) == "token"
+
+
+def test_the_tokens_handed_over_last_count(stores, job):
+    stores.jobs.hand_over(job.id, "token-1", "clone-1")
+    assert stores.jobs.hand_over(job.id, "token-2", "clone-2")
+    assert stores.jobs.take(job.id, "runner") == TakenJob(job, "token-2", "clone-2")
+
+
+def test_a_taken_job_is_nobody_elses(stores, job):
+    stores.jobs.hand_over(job.id, "token", "clone")
+    stores.jobs.take(job.id, "runner")
+    with pytest.raises(ApplyAlreadyStarted):
+        stores.jobs.take(job.id, "another")
+    assert not stores.jobs.hand_over(job.id, "token-2", "clone-2")
+    assert stores.jobs.token(job.id) == "token"
+
+
+def test_the_token_to_clone_with_is_gone_once_the_job_is_taken(stores, job):
+    stores.jobs.hand_over(job.id, "token", "clone")
+    stores.jobs.take(job.id, "runner")
+    assert stores.jobs.take(job.id, "runner") == TakenJob(job, "token", "")
+
+
+def test_a_closed_job_is_not_handed_over_and_not_taken(stores, job):
+    stores.jobs.hand_over(job.id, "token", "clone")
+    assert not stores.jobs.close(job.id)
+    assert not stores.jobs.hand_over(job.id, "token", "clone")
+    with pytest.raises(ApplyAlreadyStarted):
+        stores.jobs.take(job.id, "runner")
+    assert not stores.jobs.close(job.id)
+
+
+def test_closing_tells_whether_a_runner_has_taken_the_job(stores, job):
+    stores.jobs.hand_over(job.id, "token", "clone")
+    stores.jobs.take(job.id, "runner")
+    assert stores.jobs.close(job.id)
+    assert stores.jobs.close(job.id)
+
+
+def test_a_job_that_was_closed_before_it_was_created_is_never_taken(stores):
+    job = any_job()
+    assert not stores.jobs.close(job.id)
+    with pytest.raises(Conflict):
+        stores.jobs.create(job)
+    with pytest.raises(NotFound):
+        stores.jobs.hand_over(job.id, "token", "clone")
+
+
+def test_of_several_runners_one_takes_the_job(stores, job):
+    stores.jobs.hand_over(job.id, "token", "clone")
+
+    def take(number):
+        try:
+            return int(stores.jobs.take(job.id, f"runner-{number}") is not None)
+        except ApplyAlreadyStarted:
+            return 0
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(take, range(4))) == 1
+
+
+def test_a_log_is_read_from_a_position_on(stores):
+    chunks = [LogChunk(0, ("a", "b")), LogChunk(2, ("",)), LogChunk(10, ("ü \x1b[0m",))]
+    for chunk in [chunks[2], chunks[0], chunks[1], chunks[0]]:
+        stores.logs.append("job", chunk)
+    stores.logs.append("job-2", LogChunk(0, ("other",)))
+    assert list(stores.logs.read("job", 0)) == chunks
+    assert list(stores.logs.read("job", 2)) == chunks[1:]
+    assert list(stores.logs.read("job", 11)) == []
+
+
+def test_a_log_of_many_megabytes_is_read_completely(stores):
+    for position in range(8):
+        stores.logs.append("job", LogChunk(position, ("x" * 200_000,)))
+    assert [chunk.position for chunk in stores.logs.read("job", 0)] == list(range(8))

@@ -1,0 +1,175 @@
+"""What every store of deploy queues does."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_deployed, any_deployment, any_lock, any_queue, any_root
+from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.errors import Conflict
+from tidegate.domain.queue import QueueHead, Worker, waiting_for
+
+
+def test_a_queue_that_was_never_written_is_empty(stores):
+    assert stores.queues.read(any_queue()) == (QueueHead(any_queue()), None)
+    assert list(stores.queues.waiting(any_queue())) == []
+    assert list(stores.queues.unfinished()) == []
+
+
+def test_an_enqueued_deployment_is_stored_in_line_and_raises_the_version(stores):
+    deployment = any_deployment()
+    assert stores.queues.enqueue(deployment)
+    head, first = stores.queues.read(deployment.queue)
+    assert (head.version, head.length, first) == (1, 1, waiting_for(deployment))
+    assert stores.deployments.get(deployment.id) == deployment
+
+
+def test_the_same_deployment_is_enqueued_once_only(stores):
+    deployment = any_deployment()
+    stores.queues.enqueue(deployment)
+    before = stores.queues.read(deployment.queue)
+    assert not stores.queues.enqueue(replace(deployment, requested_at="2027-01-01T00:00:00.000000+00:00"))
+    assert stores.queues.read(deployment.queue) == before
+    assert len(stores.queues.waiting(deployment.queue)) == 1
+
+
+def test_a_deployment_that_was_taken_is_not_enqueued_again(stores):
+    deployment = any_deployment()
+    stores.queues.enqueue(deployment)
+    head, first = stores.queues.read(deployment.queue)
+    stores.queues.commit(head, replace(head, in_flight=deployment.id), take=first)
+    assert not stores.queues.enqueue(deployment)
+    assert stores.queues.read(deployment.queue)[1] is None
+
+
+def test_manual_deployments_stand_before_merges_and_each_kind_first_in_first_out(stores):
+    merges = [any_deployment(number) for number in (1, 2, 3)]
+    manuals = [any_deployment(number, trigger=Trigger.MANUAL) for number in (4, 5)]
+    for deployment in (merges[2], manuals[1], merges[0], manuals[0], merges[1]):
+        stores.queues.enqueue(deployment)
+    line = [waiting.deployment for waiting in stores.queues.waiting(any_queue())]
+    assert line == [deployment.id for deployment in manuals + merges]
+    assert stores.queues.read(any_queue())[1] == waiting_for(manuals[0])
+
+
+def test_queues_of_different_roots_do_not_touch_each_other(stores):
+    here, there = any_deployment(1), any_deployment(1, root=any_root(name="network-2"))
+    stores.queues.enqueue(here)
+    stores.queues.enqueue(there)
+    assert stores.queues.read(here.queue)[1] == waiting_for(here)
+    assert stores.queues.read(there.queue)[1] == waiting_for(there)
+
+
+def test_a_commit_replaces_the_whole_head(stores):
+    full = QueueHead(
+        any_queue(),
+        generation=4,
+        lock=any_lock(),
+        worker=Worker("network-0123-4", 4, started=True),
+        token="token",
+        in_flight="deployment",
+        deployed=any_deployed(),
+    )
+    committed = stores.queues.commit(QueueHead(any_queue()), full)
+    assert committed == replace(full, version=1)
+    assert stores.queues.read(any_queue())[0] == committed
+    emptied = stores.queues.commit(committed, QueueHead(any_queue(), version=1))
+    assert emptied == QueueHead(any_queue(), version=2)
+    assert stores.queues.read(any_queue())[0] == emptied
+
+
+def test_a_commit_on_an_old_version_is_a_conflict_and_changes_nothing(stores):
+    deployment = any_deployment()
+    stores.queues.enqueue(deployment)
+    head, first = stores.queues.read(deployment.queue)
+    stores.queues.enqueue(any_deployment(2))
+    before = stores.queues.read(deployment.queue)
+    with pytest.raises(Conflict):
+        stores.queues.commit(head, replace(head, in_flight=deployment.id), take=first)
+    assert stores.queues.read(deployment.queue) == before
+
+
+def test_a_first_commit_conflicts_with_a_head_that_was_written_meanwhile(stores):
+    stores.queues.enqueue(any_deployment())
+    with pytest.raises(Conflict):
+        stores.queues.commit(QueueHead(any_queue()), QueueHead(any_queue(), token="token"))
+
+
+def test_what_is_not_in_line_cannot_be_taken(stores):
+    stores.queues.enqueue(any_deployment())
+    head, _ = stores.queues.read(any_queue())
+    with pytest.raises(Conflict):
+        stores.queues.commit(head, replace(head, token="x"), take=waiting_for(any_deployment(2)))
+    assert stores.queues.read(any_queue())[0] == head
+
+
+def test_what_is_in_line_cannot_be_put_back(stores):
+    stores.queues.enqueue(any_deployment())
+    head, first = stores.queues.read(any_queue())
+    with pytest.raises(Conflict):
+        stores.queues.commit(head, head, put_back=first)
+    assert stores.queues.read(any_queue())[0] == head
+
+
+def test_a_deployment_returns_to_its_place_in_line(stores):
+    for number in (1, 2):
+        stores.queues.enqueue(any_deployment(number))
+    head, first = stores.queues.read(any_queue())
+    head = stores.queues.commit(head, replace(head, in_flight=first.deployment), take=first)
+    assert (head.length, stores.queues.read(any_queue())[1]) == (1, waiting_for(any_deployment(2)))
+    head = stores.queues.commit(head, replace(head, in_flight=None), put_back=first)
+    assert stores.queues.read(any_queue()) == (head, first)
+    assert head.length == 2
+
+
+def test_a_commit_saves_a_deployment_with_the_head(stores):
+    deployment = any_deployment()
+    stores.queues.enqueue(deployment)
+    head, first = stores.queues.read(any_queue())
+    planning = replace(deployment, state=State.PLANNING)
+    stores.queues.commit(head, replace(head, in_flight=deployment.id), take=first, deployment=planning)
+    assert stores.deployments.get(deployment.id) == replace(planning, version=1)
+
+
+def test_a_commit_with_an_old_deployment_is_a_conflict_and_changes_nothing(stores):
+    deployment = any_deployment()
+    stores.queues.enqueue(deployment)
+    stores.deployments.save(deployment)
+    before = stores.queues.read(any_queue())
+    head, first = before
+    with pytest.raises(Conflict):
+        stores.queues.commit(head, replace(head, in_flight=deployment.id), take=first, deployment=deployment)
+    assert stores.queues.read(any_queue()) == before
+    assert stores.deployments.get(deployment.id).version == 1
+
+
+def test_queues_with_somebody_in_line_or_in_flight_are_unfinished(stores):
+    deployment = any_deployment()
+    stores.queues.enqueue(deployment)
+    assert list(stores.queues.unfinished()) == [deployment.queue]
+    head, first = stores.queues.read(any_queue())
+    head = stores.queues.commit(head, replace(head, in_flight=deployment.id), take=first)
+    assert list(stores.queues.unfinished()) == [deployment.queue]
+    head = stores.queues.commit(head, replace(head, in_flight=None))
+    assert list(stores.queues.unfinished()) == []
+    stores.queues.enqueue(any_deployment(2))
+    assert list(stores.queues.unfinished()) == [deployment.queue]
+
+
+def test_of_several_that_take_at_the_same_time_one_succeeds(stores):
+    deployment = any_deployment()
+    stores.queues.enqueue(deployment)
+    head, first = stores.queues.read(any_queue())
+
+    def take(number):
+        try:
+            stores.queues.commit(head, replace(head, in_flight=f"by {number}"), take=first)
+        except Conflict:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(take, range(4))) == 1
