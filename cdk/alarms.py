@@ -1,0 +1,131 @@
+"""The alarms. docs/operations.md says for each one what it means and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from cdk.asl_state_machine import AslStateMachine
+from cdk.messaging import Messaging
+
+_PERIOD = Duration.minutes(5)
+#: Functions that publish to the audit topic, and say AuditUnavailable in their log when they cannot.
+_AUDITING = ("begin_job", "record_result", "record_outcome", "execution_closed")
+
+
+class Alarms(Construct):
+    """Alarms on what people must know of. All go to the alarm topic."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        prefix: str,
+        functions: Mapping[str, lambda_.Function],
+        messaging: Messaging,
+        machines: Iterable[AslStateMachine],
+    ) -> None:
+        super().__init__(scope, id)
+        self._prefix, self._messaging = prefix, messaging
+        self._action = actions.SnsAction(messaging.alarm)
+        self._dead_letters()
+        for machine in machines:
+            self._failed(machine)
+        self._webhook(functions["webhook"])
+        self._outcome_unknown()
+        self._audit_failures(functions)
+
+    def _dead_letters(self) -> None:
+        for id, queue in self._messaging.dead_letters.items():
+            metric = queue.metric_approximate_number_of_messages_visible(period=_PERIOD, statistic="Maximum")
+            self._alarm(f"{id}DeadLetters", "Messages could not be processed after several tries", metric)
+
+    def _failed(self, machine: AslStateMachine) -> None:
+        id = f"{machine.node.id}Failed"
+        failed = machine.machine.metric_failed(period=_PERIOD, statistic="Sum")
+        timed_out = machine.machine.metric_timed_out(period=_PERIOD, statistic="Sum")
+        both = cloudwatch.MathExpression(
+            expression="failed + late", using_metrics={"failed": failed, "late": timed_out}, period=_PERIOD
+        )
+        self._alarm(id, f"An execution of {machine.name} failed: a fault of Tidegate's own", both)
+
+    def _webhook(self, webhook: lambda_.Function) -> None:
+        errors = webhook.metric_errors(period=_PERIOD, statistic="Sum")
+        throttles = webhook.metric_throttles(period=_PERIOD, statistic="Sum")
+        refused = self._lines("WebhookNotStored", webhook, logs.FilterPattern.string_value("$.result", "=", "failed"))
+        metric = cloudwatch.MathExpression(
+            expression="errors + throttles + FILL(refused, 0)",
+            using_metrics={"errors": errors, "throttles": throttles, "refused": refused},
+            period=_PERIOD,
+        )
+        self._alarm("WebhookErrors", "Webhooks were not stored: redeliver them in the App's settings", metric)
+
+    def _outcome_unknown(self) -> None:
+        """Watch the bus: whichever function records the state announces it there."""
+        rule = events.Rule(
+            self,
+            "OutcomeUnknownRule",
+            description="An apply ended without a report",
+            event_bus=self._messaging.bus,
+            event_pattern=events.EventPattern(source=["tidegate"], detail={"state": ["outcome_unknown"]}),
+            targets=[targets.SnsTopic(self._messaging.alarm, dead_letter_queue=self._messaging.undelivered)],
+        )
+        metric = cloudwatch.Metric(
+            namespace="AWS/Events",
+            metric_name="MatchedEvents",
+            dimensions_map={"EventBusName": self._messaging.bus.event_bus_name, "RuleName": rule.rule_name},
+            period=_PERIOD,
+            statistic="Sum",
+        )
+        self._alarm(
+            "OutcomeUnknown", "An apply ended without a report: its queue is locked until a person looks", metric
+        )
+
+    def _audit_failures(self, functions: Mapping[str, lambda_.Function]) -> None:
+        pattern = logs.FilterPattern.any_term("AuditUnavailable")
+        metrics = {
+            name.replace("_", ""): self._lines(
+                f"AuditUnavailable{name.title().replace('_', '')}", functions[name], pattern
+            )
+            for name in _AUDITING
+        }
+        total = cloudwatch.MathExpression(
+            expression=" + ".join(f"FILL({name}, 0)" for name in metrics), using_metrics=metrics, period=_PERIOD
+        )
+        self._alarm("AuditFailures", "The audit topic refused messages: applies do not start", total)
+
+    def _lines(self, id: str, function: lambda_.Function, pattern: logs.IFilterPattern) -> cloudwatch.Metric:
+        """Count the lines of a function's log that match."""
+        counted = logs.MetricFilter(
+            self,
+            id,
+            log_group=function.log_group,
+            filter_pattern=pattern,
+            metric_namespace=self._prefix,
+            metric_name=id,
+            metric_value="1",
+        )
+        return counted.metric(period=_PERIOD, statistic="Sum")
+
+    def _alarm(self, id: str, description: str, metric: cloudwatch.IMetric) -> None:
+        alarm = cloudwatch.Alarm(
+            self,
+            id,
+            alarm_name=f"{self._prefix}-{id}",
+            alarm_description=f"{description}. See docs/operations.md",
+            metric=metric,
+            threshold=1,
+            evaluation_periods=1,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        alarm.add_alarm_action(self._action)

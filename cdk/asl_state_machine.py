@@ -1,0 +1,145 @@
+"""A state machine from a file in stepfunctions/, with exactly the values and rights that its file needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aws_cdk import ArnFormat, RemovalPolicy, Stack
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
+#: Step Functions' own rule, by which ``startExecution.sync:2`` hears that the child has ended.
+_SYNC_RULE = "StepFunctionsGetEventsForStepFunctionsExecutionRule"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskToRun:
+    """A task definition that the machine may run, and the cluster that it may run it in."""
+
+    definition: ecs.FargateTaskDefinition
+    cluster: ecs.ICluster
+
+
+class PlaceholderMismatch(ValueError):  # noqa: N818  # Named for what it tells.
+    """A file has a placeholder without a value, or there is a value without a placeholder."""
+
+    def __init__(self, file: str, without_value: set[str], without_placeholder: set[str]) -> None:
+        super().__init__(
+            f"{file}: no value for {sorted(without_value)}, no placeholder for {sorted(without_placeholder)}"
+        )
+
+
+def machine_arn(scope: Construct, name: str) -> str:
+    """Return the ARN of a state machine by its name, which does not tie two resources into a circle."""
+    return Stack.of(scope).format_arn(
+        service="states", resource="stateMachine", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
+    )
+
+
+def execution_arn(scope: Construct, name: str) -> str:
+    """Return the ARN pattern of all executions of a state machine."""
+    return Stack.of(scope).format_arn(
+        service="states", resource="execution", resource_name=f"{name}:*", arn_format=ArnFormat.COLON_RESOURCE_NAME
+    )
+
+
+class AslStateMachine(Construct):
+    """A Standard state machine from ``file``; each value in ``values`` grants what its type needs."""
+
+    def __init__(self, scope: Construct, id: str, *, file: Path, name: str, values: Mapping[str, Value]) -> None:
+        super().__init__(scope, id)
+        self.name = name
+        definition = file.read_text(encoding="utf-8")
+        _refuse_mismatch(file.name, definition, values)
+        self.log_group = logs.LogGroup(
+            self,
+            "Log",
+            log_group_name=f"/aws/vendedlogs/states/{name}",
+            retention=logs.RetentionDays.SIX_MONTHS,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        self.role = iam.Role(
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
+            description=f"The state machine {name}",
+        )
+        self.machine = sfn.StateMachine(
+            self,
+            "Resource",
+            state_machine_name=name,
+            definition_body=sfn.DefinitionBody.from_string(definition),
+            definition_substitutions={placeholder: _text(value) for placeholder, value in values.items()},
+            role=self.role,
+            tracing_enabled=True,
+            # Execution data holds task tokens, which are keys to running deployments: they stay out of the log.
+            logs=sfn.LogOptions(destination=self.log_group, level=sfn.LogLevel.ALL, include_execution_data=False),
+        )
+        for value in values.values():
+            self._grant(value)
+
+    def _grant(self, value: Value) -> None:
+        if isinstance(value, TaskToRun):
+            self._grant_run(value)
+        elif isinstance(value, AslStateMachine):
+            self._grant_start(value.name)
+        elif isinstance(value, lambda_.Function):
+            self.role.add_to_policy(
+                iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[value.function_arn])
+            )
+
+    def _grant_run(self, task: TaskToRun) -> None:
+        definition = task.definition
+        family = Stack.of(self).format_arn(
+            service="ecs", resource="task-definition", resource_name=f"{definition.family}:*"
+        )
+        in_cluster = {"ArnEquals": {"ecs:cluster": task.cluster.cluster_arn}}
+        self.role.add_to_policy(iam.PolicyStatement(actions=["ecs:RunTask"], resources=[family], conditions=in_cluster))
+        self.role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["iam:PassRole"],
+                resources=[definition.task_role.role_arn, definition.obtain_execution_role().role_arn],
+                conditions={"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
+            )
+        )
+
+    def _grant_start(self, child: str) -> None:
+        """Grant what startExecution.sync:2 needs: start, watch and stop the child, and hear that it ended."""
+        rule = Stack.of(self).format_arn(service="events", resource="rule", resource_name=_SYNC_RULE)
+        executions = execution_arn(self, child)
+        machine = machine_arn(self, child)
+        for actions, resource in (
+            (["states:StartExecution"], machine),
+            (["states:DescribeExecution", "states:StopExecution"], executions),
+            (["events:DescribeRule", "events:PutRule", "events:PutTargets"], rule),
+        ):
+            self.role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource]))
+
+
+Value = lambda_.Function | TaskToRun | AslStateMachine | str
+
+
+def _refuse_mismatch(file: str, definition: str, values: Mapping[str, Value]) -> None:
+    placeholders = set(PLACEHOLDER.findall(definition))
+    if placeholders != set(values):
+        raise PlaceholderMismatch(file, placeholders - set(values), set(values) - placeholders)
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, TaskToRun):
+        # The family, not the revision: the newest revision is used, and executions that wait for a review
+        # for days do not depend on one that a later deployment has deregistered.
+        return value.definition.family
+    if isinstance(value, AslStateMachine):
+        return value.machine.state_machine_arn
+    return value.function_arn

@@ -1,0 +1,193 @@
+"""What functions may do, in named bundles: the rights and the environment variables that go with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from aws_cdk import ArnFormat, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+
+from cdk.asl_state_machine import machine_arn
+from cdk.messaging import Messaging
+from cdk.settings import Settings
+from cdk.storage import Storage
+
+_COLON = ArnFormat.COLON_RESOURCE_NAME
+_READ = ("dynamodb:GetItem",)
+_WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem")
+
+
+class Capability(Enum):
+    """Something that a function may do."""
+
+    QUEUES = "take, move and put deployments in the queues"
+    READ_QUEUES = "read queues"
+    DEPLOYMENTS = "read and write deployments"
+    READ_DEPLOYMENTS = "read deployments"
+    JOBS = "read and write jobs"
+    DELIVERIES = "read and write deliveries"
+    OPEN_INDEX = "list what is not done yet"
+    SEND_EVENTS = "put events on the push and press queues"
+    ANNOUNCE = "tell the bus and the check-run queue"
+    AUDIT = "publish audit messages"
+    START_DEPLOYS = "start deploy executions"
+    ANSWER_WORKERS = "answer the tokens of deploy executions"
+    ANSWER_JOBS = "answer the tokens of terraform executions"
+    READ_ARTIFACTS = "read plans and logs"
+    FORGE = "speak with the forge as the App"
+    WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Rights and the environment variables that name what they are about."""
+
+    statements: tuple[iam.PolicyStatement, ...]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What capabilities are about."""
+
+    stack: Stack
+    settings: Settings
+    storage: Storage
+    messaging: Messaging
+    deploy_machine: str
+    terraform_machine: str
+
+
+def grant(function: lambda_.Function, capability: Capability, around: Surroundings) -> None:
+    """Give a function what a capability needs."""
+    given = _GRANTS[capability](around)
+    for statement in given.statements:
+        function.add_to_role_policy(statement)
+    for name, value in given.environment.items():
+        function.add_environment(name, value)
+
+
+def allow(*actions: str, on: str, under: Mapping[str, object] | None = None) -> iam.PolicyStatement:
+    """Return a statement that allows actions on one resource."""
+    return iam.PolicyStatement(actions=list(actions), resources=[on], conditions=under)
+
+
+def on_records(table: str, kinds: tuple[str, ...], *actions: str) -> iam.PolicyStatement:
+    """Return a statement on the items of a table whose partition keys begin with one of ``kinds`` and ``#``."""
+    keys = {"dynamodb:LeadingKeys": [f"{kind}#*" for kind in kinds]}
+    return allow(*actions, on=table, under={"ForAllValues:StringLike": keys})
+
+
+def _records(*kinds: str, actions: tuple[str, ...]) -> Callable[[Surroundings], Grant]:
+    def given(around: Surroundings) -> Grant:
+        table = around.storage.table
+        return Grant((on_records(table.table_arn, kinds, *actions),), {"TIDEGATE_TABLE": table.table_name})
+
+    return given
+
+
+def _queues(around: Surroundings) -> Grant:
+    table = around.storage.table
+    return Grant(
+        (
+            on_records(table.table_arn, ("queue",), *_READ, "dynamodb:Query", *_WRITE, "dynamodb:DeleteItem"),
+            on_records(table.table_arn, ("deployment",), *_READ, *_WRITE),
+        ),
+        {"TIDEGATE_TABLE": table.table_name},
+    )
+
+
+def _open_index(around: Surroundings) -> Grant:
+    table = around.storage.table
+    return Grant((allow("dynamodb:Query", on=f"{table.table_arn}/index/open"),), {"TIDEGATE_TABLE": table.table_name})
+
+
+def _send_events(around: Surroundings) -> Grant:
+    push, press = around.messaging.push.queue, around.messaging.press.queue
+    return Grant(
+        (allow("sqs:SendMessage", on=push.queue_arn), allow("sqs:SendMessage", on=press.queue_arn)),
+        {"TIDEGATE_PUSH_QUEUE": push.queue_url, "TIDEGATE_PRESS_QUEUE": press.queue_url},
+    )
+
+
+def _announce(around: Surroundings) -> Grant:
+    queue, bus = around.messaging.check_run.queue, around.messaging.bus
+    return Grant(
+        (allow("sqs:SendMessage", on=queue.queue_arn), allow("events:PutEvents", on=bus.event_bus_arn)),
+        {"TIDEGATE_CHECK_RUN_QUEUE": queue.queue_url, "TIDEGATE_EVENT_BUS": bus.event_bus_name},
+    )
+
+
+def _audit(around: Surroundings) -> Grant:
+    topic = around.messaging.audit.topic_arn
+    return Grant((allow("sns:Publish", on=topic),), {"TIDEGATE_AUDIT_TOPIC": topic})
+
+
+def _start_deploys(around: Surroundings) -> Grant:
+    machine = machine_arn(around.stack, around.deploy_machine)
+    return Grant((allow("states:StartExecution", on=machine),), {"TIDEGATE_DEPLOY_STATE_MACHINE": machine})
+
+
+def _answer_workers(around: Surroundings) -> Grant:
+    machine = machine_arn(around.stack, around.deploy_machine)
+    return Grant((allow("states:SendTaskSuccess", on=machine),), {})
+
+
+def _answer_jobs(around: Surroundings) -> Grant:
+    machine = machine_arn(around.stack, around.terraform_machine)
+    return Grant((allow("states:SendTaskSuccess", "states:SendTaskFailure", on=machine),), {})
+
+
+def _read_artifacts(around: Surroundings) -> Grant:
+    bucket = around.storage.bucket
+    statements = (
+        allow("s3:GetObject", on=bucket.arn_for_objects("plans/*")),
+        allow("s3:GetObject", on=bucket.arn_for_objects("logs/*")),
+    )
+    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
+
+
+def _forge(around: Surroundings) -> Grant:
+    settings = around.settings
+    environment = {
+        "TIDEGATE_APP_SECRET_NAME": settings.app_secret_name,
+        "TIDEGATE_FORGE_URL": settings.forge_url,
+        "TIDEGATE_FORGE_API_URL": settings.forge_api_url,
+    }
+    return Grant((_secret(around, settings.app_secret_name),), environment)
+
+
+def _webhook_secret(around: Surroundings) -> Grant:
+    name = around.settings.webhook_secret_name
+    return Grant((_secret(around, name),), {"TIDEGATE_WEBHOOK_SECRET_NAME": name})
+
+
+def _secret(around: Surroundings, name: str) -> iam.PolicyStatement:
+    """Secrets Manager ends each ARN with six characters of its own."""
+    arn = around.stack.format_arn(
+        service="secretsmanager", resource="secret", resource_name=f"{name}-??????", arn_format=_COLON
+    )
+    return allow("secretsmanager:GetSecretValue", on=arn)
+
+
+_GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
+    Capability.QUEUES: _queues,
+    Capability.READ_QUEUES: _records("queue", actions=(*_READ, "dynamodb:Query")),
+    Capability.DEPLOYMENTS: _records("deployment", actions=(*_READ, *_WRITE)),
+    Capability.READ_DEPLOYMENTS: _records("deployment", actions=_READ),
+    Capability.JOBS: _records("job", actions=(*_READ, *_WRITE)),
+    Capability.DELIVERIES: _records("delivery", actions=(*_READ, *_WRITE)),
+    Capability.OPEN_INDEX: _open_index,
+    Capability.SEND_EVENTS: _send_events,
+    Capability.ANNOUNCE: _announce,
+    Capability.AUDIT: _audit,
+    Capability.START_DEPLOYS: _start_deploys,
+    Capability.ANSWER_WORKERS: _answer_workers,
+    Capability.ANSWER_JOBS: _answer_jobs,
+    Capability.READ_ARTIFACTS: _read_artifacts,
+    Capability.FORGE: _forge,
+    Capability.WEBHOOK_SECRET: _webhook_secret,
+}

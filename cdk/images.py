@@ -1,0 +1,24 @@
+"""What Docker sees of the repository when it builds an image; everything else neither enters nor rebuilds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from aws_cdk import IgnoreMode
+
+
+@dataclass(frozen=True, slots=True)
+class BuildContext:
+    """The files that belong to an image, as .dockerignore patterns that leave out all others."""
+
+    included: tuple[str, ...]
+    ignore_mode: IgnoreMode = field(default=IgnoreMode.DOCKER)
+
+    @property
+    def exclude(self) -> list[str]:
+        """Patterns for an asset's ``exclude``."""
+        return ["*", *(f"!{path}" for path in self.included), "**/__pycache__", "**/*.pyc"]
+
+
+FUNCTION_CONTEXT = BuildContext(("functions/discover_roots", "layers/core", "layers/deps"))
+RUNNER_CONTEXT = BuildContext(("runner", "layers/core"))

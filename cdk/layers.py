@@ -1,0 +1,59 @@
+"""The functions' layers: the package, and the third-party packages built for Lambda's platform without Docker."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import jsii
+from aws_cdk import BundlingOptions, DockerImage, ILocalBundling, RemovalPolicy
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNTIME = lambda_.Runtime.PYTHON_3_13
+ARCHITECTURE = lambda_.Architecture.ARM_64
+_PLATFORM, _PYTHON = "aarch64-manylinux2014", "3.13"
+
+
+class LayerBuildFailed(RuntimeError):  # noqa: N818  # Named for what it tells.
+    """The third-party packages could not be installed for Lambda's platform."""
+
+
+@jsii.implements(ILocalBundling)
+class UvBundling:
+    """Installs the locked requirements with uv, as wheels for Lambda's platform only."""
+
+    def try_bundle(self, output_dir: str, *_: object, **__: object) -> bool:
+        """Fill ``output_dir``. Raise LayerBuildFailed; there is no fallback that would build something else."""
+        uv = shutil.which("uv") or str(ROOT / ".venv" / "bin" / "uv")
+        arguments = [uv, "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--no-deps"]
+        platform = ["--python-platform", _PLATFORM, "--python-version", _PYTHON]
+        source = ["--target", f"{output_dir}/python", "--requirements", str(ROOT / "layers/deps/requirements.txt")]
+        try:
+            subprocess.run([*arguments, *platform, *source], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise LayerBuildFailed(f"uv could not build the layer of third-party packages: {error}") from error
+        return True
+
+
+class Layers(Construct):
+    """``core`` is what every function needs, ``third_party`` what all but the webhook function need."""
+
+    def __init__(self, scope: Construct, id: str) -> None:
+        super().__init__(scope, id)
+        self.core = self._layer("Core", lambda_.Code.from_asset(str(ROOT / "layers/core"), exclude=["**/__pycache__"]))
+        bundling = BundlingOptions(image=DockerImage.from_registry("scratch"), local=UvBundling())
+        self.third_party = self._layer("Deps", lambda_.Code.from_asset(str(ROOT / "layers/deps"), bundling=bundling))
+
+    def _layer(self, id: str, code: lambda_.Code) -> lambda_.LayerVersion:
+        return lambda_.LayerVersion(
+            self,
+            id,
+            code=code,
+            compatible_runtimes=[RUNTIME],
+            compatible_architectures=[ARCHITECTURE],
+            # Versions of functions that still run keep their layers.
+            removal_policy=RemovalPolicy.RETAIN,
+        )

@@ -1,0 +1,101 @@
+"""Queues, topics and the bus. Each queue has a dead-letter queue, which an alarm watches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aws_cdk import Duration
+from aws_cdk import aws_events as events
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+#: Six times the time limit of the function behind the queue (AWS's advice), which leaves room for throttled starts.
+_PUSH_VISIBILITY = Duration.seconds(6 * 300)
+_VISIBILITY = Duration.seconds(6 * 60)
+_KEPT = Duration.days(14)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueWithDeadLetters:
+    """A queue and where its messages end that could not be processed."""
+
+    queue: sqs.Queue
+    dead: sqs.Queue
+
+
+class Messaging(Construct):
+    """Everything that carries messages between functions, and out to people."""
+
+    def __init__(self, scope: Construct, id: str, *, prefix: str, alarm_email: str) -> None:
+        super().__init__(scope, id)
+        self.push = self._standard("Push", _PUSH_VISIBILITY, attempts=8)
+        self.press = self._standard("Press", _VISIBILITY, attempts=8)
+        # The forge may refuse for a long time (limits by the hour): many attempts before a check run is given up.
+        self.check_run = self._fifo("CheckRun", f"{prefix}-check-run", attempts=30)
+        self.undelivered = self._dead("Undelivered", None)
+        self.audit = sns.Topic(
+            self,
+            "Audit",
+            enforce_ssl=True,
+            master_key=kms.Alias.from_alias_name(self, "SnsKey", "alias/aws/sns"),
+        )
+        self.alarm = sns.Topic(self, "Alarm", enforce_ssl=True)
+        if alarm_email:
+            self.alarm.add_subscription(subscriptions.EmailSubscription(alarm_email))
+        self.bus = events.EventBus(self, "Bus", event_bus_name=prefix)
+
+    @property
+    def dead_letters(self) -> dict[str, sqs.Queue]:
+        """The dead-letter queues by what was in them."""
+        return {
+            "Push": self.push.dead,
+            "Press": self.press.dead,
+            "CheckRun": self.check_run.dead,
+            "Undelivered": self.undelivered,
+        }
+
+    def _standard(self, id: str, visibility: Duration, *, attempts: int) -> QueueWithDeadLetters:
+        dead = self._dead(f"{id}Dead", None)
+        queue = sqs.Queue(
+            self,
+            id,
+            visibility_timeout=visibility,
+            retention_period=_KEPT,
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+            dead_letter_queue=sqs.DeadLetterQueue(queue=dead, max_receive_count=attempts),
+        )
+        return QueueWithDeadLetters(queue, dead)
+
+    def _fifo(self, id: str, name: str, *, attempts: int) -> QueueWithDeadLetters:
+        dead = self._dead(f"{id}Dead", f"{name}-dead.fifo")
+        queue = sqs.Queue(
+            self,
+            id,
+            queue_name=f"{name}.fifo",
+            fifo=True,
+            # Messages look alike ("bring this check run up to date") and each counts: the sender names them apart.
+            content_based_deduplication=False,
+            deduplication_scope=sqs.DeduplicationScope.MESSAGE_GROUP,
+            fifo_throughput_limit=sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+            visibility_timeout=_VISIBILITY,
+            retention_period=_KEPT,
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+            dead_letter_queue=sqs.DeadLetterQueue(queue=dead, max_receive_count=attempts),
+        )
+        return QueueWithDeadLetters(queue, dead)
+
+    def _dead(self, id: str, fifo_name: str | None) -> sqs.Queue:
+        return sqs.Queue(
+            self,
+            id,
+            queue_name=fifo_name,
+            fifo=True if fifo_name else None,
+            retention_period=_KEPT,
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+        )

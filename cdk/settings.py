@@ -1,0 +1,98 @@
+"""The context keys that an installation may set. docs/configuration in cdk/README.md lists them for people."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+_PREFIX = re.compile(r"[a-z][a-z0-9-]{0,19}")
+_URL = re.compile(r"https?://[^\s/?#]+(/[^\s?#]*)?")
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+
+class Context(Protocol):
+    """Where context comes from: a construct's node."""
+
+    def try_get_context(self, key: str) -> Any:
+        """Return the value, or None."""
+
+
+class InvalidContext(ValueError):  # noqa: N818  # Named for what it tells.
+    """A context key has a value that cannot be used."""
+
+    def __init__(self, key: str, value: object, allowed: str) -> None:
+        super().__init__(f"context key {key}: {value!r} is not {allowed}. Change it in cdk.json or with -c {key}=…")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """An installation's settings. Policies are names or ARNs of managed policies for the engine's roles."""
+
+    prefix: str
+    forge_url: str
+    forge_api_url: str
+    webhook_secret_name: str
+    app_secret_name: str
+    default_terraform: str
+    default_tofu: str
+    release_mirror: str
+    state_bucket: str
+    plan_policies: tuple[str, ...]
+    apply_policies: tuple[str, ...]
+    alarm_email: str
+
+
+def read_settings(context: Context) -> Settings:
+    """Return the settings of this context. Raise InvalidContext for the first that cannot be used."""
+    text = _Texts(context)
+    return Settings(
+        prefix=text.matching("prefix", _PREFIX, "up to 20 small letters, digits and hyphens", "tidegate"),
+        forge_url=text.matching("forge_url", _URL, "a URL", "https://github.com").rstrip("/"),
+        forge_api_url=text.matching("forge_api_url", _URL, "a URL", "https://api.github.com").rstrip("/"),
+        webhook_secret_name=text.get("webhook_secret_name", "tidegate/webhook-secret"),
+        app_secret_name=text.get("app_secret_name", "tidegate/github-app"),
+        default_terraform=text.matching("default_terraform", _VERSION, "a version like 1.11.4", "1.11.4"),
+        default_tofu=text.matching("default_tofu", _VERSION, "a version like 1.10.6", "1.10.6"),
+        release_mirror=text.optional("release_mirror", _URL, "a URL").rstrip("/"),
+        state_bucket=text.get("state_bucket", ""),
+        plan_policies=_names(context, "plan_policies", ("ReadOnlyAccess",)),
+        apply_policies=_names(context, "apply_policies", ()),
+        alarm_email=text.optional("alarm_email", re.compile(r"[^@\s]+@[^@\s]+"), "an e-mail address"),
+    )
+
+
+class _Texts:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def get(self, key: str, default: str) -> str:
+        value = self._context.try_get_context(key)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise InvalidContext(key, value, "a text")
+        return value
+
+    def optional(self, key: str, pattern: re.Pattern[str], allowed: str) -> str:
+        value = self.get(key, "")
+        if value and not pattern.fullmatch(value):
+            raise InvalidContext(key, value, allowed)
+        return value
+
+    def matching(self, key: str, pattern: re.Pattern[str], allowed: str, default: str) -> str:
+        value = self.get(key, default)
+        if not pattern.fullmatch(value):
+            raise InvalidContext(key, value, allowed)
+        return value
+
+
+def _names(context: Context, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a list of names; ``-c key=a,b`` on the command line gives a text."""
+    value = context.try_get_context(key)
+    if value is None:
+        return default
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InvalidContext(key, value, "a list of names")
+    return tuple(name.strip() for name in names if name.strip())

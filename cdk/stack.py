@@ -1,0 +1,144 @@
+"""The stack: everything that one installation of Tidegate is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import CfnOutput, DefaultStackSynthesizer, Stack, Tags
+from constructs import Construct
+
+from cdk.alarms import Alarms
+from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value
+from cdk.capabilities import Surroundings, grant
+from cdk.functions import SPECS, Functions
+from cdk.http_api import WebhookApi
+from cdk.layers import ROOT, Layers
+from cdk.messaging import Messaging
+from cdk.network import Network
+from cdk.runners import Runners
+from cdk.settings import Settings
+from cdk.storage import Storage
+from cdk.triggers import Triggers
+
+_DEPLOY_TASKS = (
+    "claim_deployment",
+    "validate_revision",
+    "record_outcome",
+    "wait_for_signal",
+    "close_worker",
+    "hand_over_worker",
+)
+_TERRAFORM_TASKS = ("begin_job", "hand_over_job", "record_plan", "request_review", "record_result")
+
+
+class TidegateStack(Stack):
+    """One installation."""
+
+    def __init__(self, scope: Construct, id: str, settings: Settings) -> None:
+        # The rule and parameter that check the bootstrap version are left out: the CDK command line checks it too.
+        super().__init__(
+            scope,
+            id,
+            description="Tidegate: GitOps for Terraform and OpenTofu",
+            synthesizer=DefaultStackSynthesizer(generate_bootstrap_version_rule=False),
+        )
+        Tags.of(self).add("tidegate", settings.prefix)
+        self._settings = settings
+        self.storage = Storage(self, "Storage")
+        self.messaging = Messaging(self, "Messaging", prefix=settings.prefix, alarm_email=settings.alarm_email)
+        self.network = Network(self, "Network")
+        self.runners = Runners(
+            self,
+            "Runners",
+            settings=settings,
+            storage=self.storage,
+            network=self.network,
+            machine=self._name("terraform"),
+        )
+        self.functions = Functions(
+            self, "Functions", layers=Layers(self, "Layers"), undelivered=self.messaging.undelivered
+        ).by_name
+        self._grant()
+        self.terraform = self._machine("Terraform", self._terraform_values())
+        self.deploy = self._machine("Deploy", self._deploy_values())
+        machines = (self.deploy, self.terraform)
+        Triggers(
+            self,
+            "Triggers",
+            functions=self.functions,
+            messaging=self.messaging,
+            machines=machines,
+            runners=self.runners,
+        )
+        Alarms(
+            self,
+            "Alarms",
+            prefix=settings.prefix,
+            functions=self.functions,
+            messaging=self.messaging,
+            machines=machines,
+        )
+        self.api = WebhookApi(self, "WebhookApi", name=settings.prefix, webhook=self.functions["webhook"])
+        self._outputs()
+
+    def _name(self, machine: str) -> str:
+        return f"{self._settings.prefix}-{machine}"
+
+    def _grant(self) -> None:
+        around = Surroundings(
+            stack=self,
+            settings=self._settings,
+            storage=self.storage,
+            messaging=self.messaging,
+            deploy_machine=self._name("deploy"),
+            terraform_machine=self._name("terraform"),
+        )
+        for spec in SPECS:
+            for capability in spec.capabilities:
+                grant(self.functions[spec.name], capability, around)
+
+    def _machine(self, id: str, values: Mapping[str, Value]) -> AslStateMachine:
+        name = id.lower()
+        file = ROOT / "stepfunctions" / f"{name}.asl.json"
+        return AslStateMachine(self, id, file=file, name=self._name(name), values=values)
+
+    def _tasks(self, names: tuple[str, ...]) -> dict[str, Value]:
+        return {spec.id: self.functions[spec.name] for spec in SPECS if spec.name in names}
+
+    def _deploy_values(self) -> dict[str, Value]:
+        return {**self._tasks(_DEPLOY_TASKS), "TerraformStateMachine": self.terraform}
+
+    def _terraform_values(self) -> dict[str, Value]:
+        cluster = self.runners.cluster
+        return {
+            **self._tasks(_TERRAFORM_TASKS),
+            "Cluster": cluster.cluster_arn,
+            "PlanTaskDefinition": TaskToRun(self.runners.plan, cluster),
+            "ApplyTaskDefinition": TaskToRun(self.runners.apply, cluster),
+            "Subnets": ",".join(self.network.subnets),
+            "RunnerSecurityGroup": self.network.security_group.security_group_id,
+            # Public subnets without NAT: a runner needs an address of its own to reach the forge.
+            "AssignPublicIp": "ENABLED",
+        }
+
+    def _outputs(self) -> None:
+        for name, value in {
+            "WebhookUrl": self.api.url,
+            "ApiUrl": self.api.api.api_endpoint,
+            "ForgeUrl": self._settings.forge_url,
+            "ForgeApiUrl": self._settings.forge_api_url,
+            "WebhookSecretName": self._settings.webhook_secret_name,
+            "AppSecretName": self._settings.app_secret_name,
+            "TableName": self.storage.table.table_name,
+            "ArtifactBucket": self.storage.bucket.bucket_name,
+            "DeployStateMachine": self.deploy.machine.state_machine_arn,
+            "TerraformStateMachine": self.terraform.machine.state_machine_arn,
+            "AuditTopic": self.messaging.audit.topic_arn,
+            "AlarmTopic": self.messaging.alarm.topic_arn,
+            "EventBus": self.messaging.bus.event_bus_name,
+            "Cluster": self.runners.cluster.cluster_arn,
+            "RunnerLogGroup": self.runners.log_group.log_group_name,
+            "PlanEngineRole": self.runners.engine_roles["plan"].role_arn,
+            "ApplyEngineRole": self.runners.engine_roles["apply"].role_arn,
+        }.items():
+            CfnOutput(self, name, value=value)

@@ -1,0 +1,33 @@
+"""Writes the template.
+
+The CDK command line hands over the context of cdk.json itself. Run alone, this reads cdk.json, lets
+CDK_CONTEXT_JSON override single keys and CDK_OUTDIR the directory, and leaves out building the layer of
+third-party packages, which does not change the template.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import aws_cdk
+
+from cdk.layers import ROOT
+from cdk.settings import read_settings
+from cdk.stack import TidegateStack
+
+
+def file_context() -> dict[str, object]:
+    """Return the context of cdk.json, and that no layer is to be built."""
+    context: dict[str, object] = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]
+    return {**context, "aws:cdk:bundling-stacks": []}
+
+
+def synthesize() -> Path:
+    """Synthesize the stack and return the template's path. Raise InvalidContext."""
+    by_command_line = "CDK_CLI_ASM_VERSION" in os.environ
+    outdir = os.environ.get("CDK_OUTDIR") or str(ROOT / "cdk.out")
+    app = aws_cdk.App(analytics_reporting=False, context=None if by_command_line else file_context(), outdir=outdir)
+    stack = TidegateStack(app, "Tidegate", read_settings(app.node))
+    return Path(app.synth().directory) / stack.template_file

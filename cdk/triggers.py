@@ -1,0 +1,94 @@
+"""What starts functions: queues, events of Step Functions and ECS, and the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk.aws_lambda_event_sources import SqsEventSource
+from constructs import Construct
+
+from cdk.asl_state_machine import AslStateMachine
+from cdk.messaging import Messaging
+from cdk.runners import Runners
+
+#: The reconciler repairs what was forgotten for more than a minute; five minutes later at the latest it is seen.
+_RECONCILE_EVERY = Duration.minutes(5)
+#: How many roots are discovered at once: each clones from the forge.
+_DISCOVERIES = 10
+
+
+class Triggers(Construct):
+    """Routes from what happened to the function that acts on it."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        functions: Mapping[str, lambda_.Function],
+        messaging: Messaging,
+        machines: tuple[AslStateMachine, ...],
+        runners: Runners,
+    ) -> None:
+        super().__init__(scope, id)
+        self._functions, self._messaging = functions, messaging
+        self._from_queues()
+        self._rule(
+            "ExecutionClosed",
+            "An execution ended without its own doing: failed, stopped by hand, or out of time",
+            "execution_closed",
+            events.EventPattern(
+                source=["aws.states"],
+                detail_type=["Step Functions Execution Status Change"],
+                detail={
+                    "status": ["FAILED", "ABORTED", "TIMED_OUT"],
+                    "stateMachineArn": [machine.machine.state_machine_arn for machine in machines],
+                },
+            ),
+        )
+        self._rule(
+            "RunnerStopped",
+            "A runner stopped: a token that still waits for it fails at once",
+            "runner_stopped",
+            events.EventPattern(
+                source=["aws.ecs"],
+                detail_type=["ECS Task State Change"],
+                detail={"lastStatus": ["STOPPED"], "clusterArn": [runners.cluster.cluster_arn]},
+            ),
+        )
+        self._on_schedule()
+
+    def _from_queues(self) -> None:
+        messaging, functions = self._messaging, self._functions
+        functions["discover_roots"].add_event_source(
+            SqsEventSource(
+                messaging.push.queue, batch_size=1, report_batch_item_failures=True, max_concurrency=_DISCOVERIES
+            )
+        )
+        functions["answer_button"].add_event_source(
+            SqsEventSource(messaging.press.queue, batch_size=5, report_batch_item_failures=True)
+        )
+        functions["publish_check_run"].add_event_source(
+            SqsEventSource(messaging.check_run.queue, batch_size=5, report_batch_item_failures=True, max_concurrency=5)
+        )
+
+    def _rule(self, id: str, description: str, function: str, pattern: events.EventPattern) -> None:
+        events.Rule(self, id, description=description, event_pattern=pattern, targets=[self._target(function)])
+
+    def _on_schedule(self) -> None:
+        events.Rule(
+            self,
+            "Reconcile",
+            description="Repairs what events missed",
+            schedule=events.Schedule.rate(_RECONCILE_EVERY),
+            targets=[self._target("reconcile")],
+        )
+
+    def _target(self, function: str) -> targets.LambdaFunction:
+        return targets.LambdaFunction(
+            self._functions[function], dead_letter_queue=self._messaging.undelivered, retry_attempts=20
+        )
