@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from werkzeug.wrappers import Request, Response
 
@@ -23,7 +25,7 @@ class Application:
     def __init__(self, hosting: Hosting, faults: Faults) -> None:
         self._hosting, self._faults = hosting, faults
 
-    def __call__(self, environ, start_response):  # type: ignore[no-untyped-def]
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         request = Request(environ)
         return self.respond(request)(environ, start_response)
 

@@ -96,7 +96,7 @@ def suite_in_run(urls: Urls, suite: CheckSuite, status: tuple[str, str | None], 
     }
 
 
-def suite_in_webhook(urls: Urls, in_run: Json, head_commit: Json, runs: int) -> Json:
+def suite_in_webhook(in_run: Json, head_commit: Json, runs: int) -> Json:
     """Return the suite as its own webhook carries it."""
     return {
         **in_run,

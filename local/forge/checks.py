@@ -41,7 +41,9 @@ def create(hosting: Hosting, repository: Repository, body: Mapping[str, Any]) ->
         raise Refusal(422, f"No commit found for SHA: {body['head_sha']}") from None
     changes = {"status": "queued", "started_at": clock.now(), **_changes(body)}
     suite = ensure_suite(hosting, repository, sha)
-    run = hosting.store.add(lambda id: CheckRun(id, repository.repository, suite.id, body["name"], sha, **changes))
+    run = hosting.store.add(
+        lambda fresh: CheckRun(fresh, repository.repository, suite.id, body["name"], sha, **changes)
+    )
     tell(hosting, repository, run, "created", hosting.bot().login)
     if run.status == "completed":
         _tell_completed(hosting, repository, run)
@@ -148,7 +150,7 @@ def ensure_suite(
         branch = next((name for name, head in hosting.git(repository).branches().items() if head == sha), None)
     return hosting.store.first_or_add(
         CheckSuite,
-        lambda id: CheckSuite(id, repository.repository, sha, branch, before, clock.now()),
+        lambda fresh: CheckSuite(fresh, repository.repository, sha, branch, before, clock.now()),
         repository.repository,
         head_sha=sha,
     )
@@ -184,7 +186,7 @@ def suite_json(hosting: Hosting, repository: Repository, suite: CheckSuite) -> J
 
 
 def tell(
-    hosting: Hosting, repository: Repository, run: CheckRun, action: str, sender: str, identifier: str | None = None
+    hosting: Hosting, repository: Repository, run: CheckRun, action: str, sender: str, *, identifier: str | None = None
 ) -> None:
     """Send the check_run webhook; ``identifier`` is the pressed button's."""
     suite = hosting.store.get(CheckSuite, run.suite)
@@ -198,7 +200,7 @@ def tell_suite(hosting: Hosting, repository: Repository, suite: CheckSuite, acti
     commit = hosting.git(repository).commit(suite.head_sha)
     runs = len(latest(hosting.store.find(CheckRun, repository.repository, suite=suite.id)))
     shape = check_shapes.suite_in_webhook(
-        hosting.urls, suite_json(hosting, repository, suite), commit_shapes.simple_commit(commit), runs
+        suite_json(hosting, repository, suite), commit_shapes.simple_commit(commit), runs
     )
     hosting.tell("check_suite", repository, sender, {"action": action, "check_suite": shape})
 
@@ -215,4 +217,4 @@ def press(hosting: Hosting, repository: Repository, run: CheckRun, identifier: s
     """Press a button of a check run as a user. Raise Refusal (422) for a button that it does not have."""
     if identifier not in {action["identifier"] for action in run.actions}:
         raise invalid(_RESOURCE, "identifier", "invalid", "the check run has no such action")
-    tell(hosting, repository, run, "requested_action", user, identifier)
+    tell(hosting, repository, run, "requested_action", user, identifier=identifier)

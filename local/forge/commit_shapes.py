@@ -108,6 +108,7 @@ def comparison(
     urls: Urls,
     repository: str,
     which: Comparison,
+    *,
     ends: tuple[Commit, Commit],
     commits: list[Commit],
     files: list[Json],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 NO_COMMIT = "0" * 40
@@ -148,9 +148,18 @@ class BareRepository:
         raw = self.run_bytes("diff", "--raw", "--numstat", "-z", "-M", "--no-abbrev", before, after, "--")
         return list(_changed_files(raw.decode("utf-8", "replace").split("\0")))
 
-    def changes_of(self, commit: Commit) -> list[ChangedFile]:
-        """Return the files that a commit changed against its first parent."""
-        return self.changed_files(commit.parents[0] if commit.parents else self.empty_tree(), commit.sha)
+    def changes_of(self, commits: list[Commit]) -> dict[str, tuple[Commit, list[ChangedFile]]]:
+        """Return by SHA each commit with the files that it changed against its first parent (lines not counted)."""
+        changes: dict[str, tuple[Commit, list[ChangedFile]]] = {one.sha: (one, []) for one in commits}
+        arguments = ("--stdin", "-r", "-M", "-z", "--raw", "--root", "--no-abbrev", "--diff-merges=first-parent")
+        output = self.run("diff-tree", *arguments, stdin="\n".join([*changes, ""]).encode())
+        sha, parts = "", iter(output.split("\0"))
+        for part in parts:
+            if part.startswith(":"):
+                changes[sha][1].append(_raw_entry(part, parts))
+            elif part:
+                sha = part
+        return changes
 
     def patches(self, before: str, after: str) -> dict[str, str]:
         """Return each changed file's hunks by its new name, as GitHub's ``patch`` has them."""
@@ -217,22 +226,26 @@ def _commit(fields: list[str]) -> Commit:
 _STATUS = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "copied", "T": "changed"}
 
 
+def _raw_entry(entry: str, names: Iterator[str]) -> ChangedFile:
+    blob, status = entry.split(" ")[3:5]
+    previous = next(names) if status[0] in "RC" else None
+    return ChangedFile(next(names), _STATUS[status[0]], 0, 0, blob, previous)
+
+
 def _changed_files(parts: list[str]) -> Iterator[ChangedFile]:
     """Read git's ``--raw --numstat -z``: first the raw entries, then the counts, in the same order."""
-    found: dict[str, tuple[str, str, str | None]] = {}
+    found: dict[str, ChangedFile] = {}
     rest = iter(parts)
     for part in rest:
         if part.startswith(":"):
-            blob, status = part.split(" ")[3:5]
-            previous = next(rest) if status[0] in "RC" else None
-            found[next(rest)] = (blob, _STATUS[status[0]], previous)
+            file = _raw_entry(part, rest)
+            found[file.name] = file
         elif part:
             additions, deletions, name = part.split("\t")
             if not name:
                 next(rest)
                 name = next(rest)
-            blob, status, previous = found[name]
-            yield ChangedFile(name, status, _lines(additions), _lines(deletions), blob, previous)
+            yield replace(found[name], additions=_lines(additions), deletions=_lines(deletions))
 
 
 def _lines(count: str) -> int:

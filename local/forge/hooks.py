@@ -78,8 +78,8 @@ class Webhooks:
         guid = str(uuid.uuid4())
         headers = self._headers(event, guid, body, secret)
         delivery = self._store.add(
-            lambda id: Delivery(
-                id,
+            lambda fresh: Delivery(
+                fresh,
                 event.repository,
                 guid,
                 event.name,
@@ -95,15 +95,15 @@ class Webhooks:
         self._waiting.put(delivery.id)
         return delivery
 
-    def send_again(self, id: int) -> Delivery:
+    def send_again(self, number: int) -> Delivery:
         """Send a recorded delivery once more, under the same GUID. Raise KeyError."""
-        old = self._store.get(Delivery, id)
+        old = self._store.get(Delivery, number)
         url, secret = self._target
         headers = {**old.request_headers, **_signatures(old.payload, secret)}
         again = self._store.add(
-            lambda new: replace(
+            lambda fresh: replace(
                 old,
-                id=new,
+                id=fresh,
                 redelivery=True,
                 url=url or old.url,
                 request_headers=headers,
@@ -132,10 +132,10 @@ class Webhooks:
         }
 
     def _work(self) -> None:
-        while (id := self._waiting.get()) != _STOP:
-            delivery = self._store.get(Delivery, id)
+        while (number := self._waiting.get()) != _STOP:
+            delivery = self._store.get(Delivery, number)
             result = _post(delivery, self._settings.webhook_timeout)
-            self._store.change(Delivery, id, lambda old, result=result: replace(old, **result))  # type: ignore[misc]
+            self._store.change(Delivery, number, lambda old, result=result: replace(old, **result))  # type: ignore[misc]
 
 
 def _signatures(body: str, secret: str) -> dict[str, str]:

@@ -57,7 +57,7 @@ class Hosting:
             account = self.identities.account(owner)
             BareRepository.create(self._path(f"{account.login}/{name}"), default_branch)
             full_name, time = f"{account.login}/{name}", clock.now()
-            return self.store.add(lambda id: Repository(id, full_name, default_branch, time, time))
+            return self.store.add(lambda fresh: Repository(fresh, full_name, default_branch, time, time))
 
     def _path(self, full_name: str) -> Path:
         return self._directory / f"{full_name}.git"

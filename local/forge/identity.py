@@ -67,7 +67,7 @@ class Identities:
         """Return the account with this login; the first mention makes it."""
         person = self.person(login)
         kind, name = ("User", person.name) if person else (type, "")
-        return self._store.first_or_add(Account, lambda id: Account(id, login, kind, name), login=login)
+        return self._store.first_or_add(Account, lambda fresh: Account(fresh, login, kind, name), login=login)
 
     def caller(self, request: Request) -> Caller | None:
         """Return who calls, None for nobody. Raise Refusal (401) for credentials that do not hold."""
@@ -141,11 +141,18 @@ class Identities:
         self, owner: str, permissions: dict[str, str], repositories: list[str] | None
     ) -> tuple[str, str]:
         """Return a fresh token of the App's installation on ``owner``, and when it expires."""
-        return self._give("ghs_", "installation", owner, self._settings.token_lifetime, permissions, repositories)
+        return self._give(
+            "ghs_",
+            "installation",
+            owner,
+            self._settings.token_lifetime,
+            permissions=permissions,
+            repositories=repositories,
+        )
 
     def give_person_token(self, login: str) -> str:
         """Return a fresh token with which an application acts for a person (8 hours)."""
-        return self._give("ghu_", "person", login, 8 * 3600, {}, None)[0]
+        return self._give("ghu_", "person", login, 8 * 3600, permissions={}, repositories=None)[0]
 
     def _give(
         self,
@@ -153,11 +160,14 @@ class Identities:
         kind: str,
         holder: str,
         lifetime: float,
+        *,
         permissions: dict[str, str],
         repositories: list[str] | None,
     ) -> tuple[str, str]:
         secret, expires_at = prefix + secrets.token_hex(18), clock.later(lifetime)
-        self._store.add(lambda id: Token(id, "", _digest(secret), kind, holder, expires_at, permissions, repositories))
+        self._store.add(
+            lambda fresh: Token(fresh, "", _digest(secret), kind, holder, expires_at, permissions, repositories)
+        )
         return secret, expires_at
 
 

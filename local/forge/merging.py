@@ -27,7 +27,7 @@ def merge(hosting: Hosting, repository: Repository, pull: PullRequest, user: str
     with hosting.writing(repository):
         git = hosting.git(repository)
         before = git.refs()
-        sha = _merge_commit(hosting, git, pull, method, user, request)
+        sha = _merge_commit(hosting, git, pull, method, user=user, request=request)
         git.update_ref(f"refs/heads/{pull.base_ref}", sha, before[f"refs/heads/{pull.base_ref}"])
         pulls.close_merged(hosting, repository, pull, sha, user)
         pushes.changed(hosting, repository, before, git.refs(), user)
@@ -35,7 +35,7 @@ def merge(hosting: Hosting, repository: Repository, pull: PullRequest, user: str
 
 
 def _merge_commit(
-    hosting: Hosting, git: BareRepository, pull: PullRequest, method: str, user: str, request: Json
+    hosting: Hosting, git: BareRepository, pull: PullRequest, method: str, *, user: str, request: Json
 ) -> str:
     base = git.branches()[pull.base_ref]
     person = hosting.identities.account(user)
@@ -46,6 +46,7 @@ def _merge_commit(
         tree = git.merged_tree(base, pull.head_sha)
     except GitRefused:
         raise Refusal(405, "Pull Request is not mergeable") from None
+    parents: tuple[str, ...]
     if method == "squash":
         title, parents = f"{pull.title} (#{pull.number})", (base,)
     else:

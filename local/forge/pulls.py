@@ -37,8 +37,19 @@ def open_one(  # noqa: PLR0917 - one more than the linter likes, each a differen
         raise invalid(_RESOURCE, "head", "custom", f"A pull request already exists for {owner}:{head}.")
     time, number = clock.now(), 1 + len(hosting.store.find(PullRequest, repository.repository))
     pull = hosting.store.add(
-        lambda id: PullRequest(
-            id, repository.repository, number, title, body, user, head, branches[head], base, branches[base], time, time
+        lambda fresh: PullRequest(
+            fresh,
+            repository.repository,
+            number,
+            title,
+            body,
+            user,
+            head,
+            branches[head],
+            base,
+            branches[base],
+            time,
+            time,
         )
     )
     tell(hosting, repository, pull, "opened", user)

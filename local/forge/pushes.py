@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from local.forge import checks, clock, commit_shapes, pulls
 from local.forge.git import NO_COMMIT, BareRepository, Commit
@@ -12,6 +12,24 @@ from local.forge.shapes import Json
 
 #: GitHub lists at most this many commits in a push, and sends nothing when more tags come at once.
 MAXIMUM_COMMITS, MAXIMUM_TAGS = 2048, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A ref that a push moved; forty zeros stand for a ref that was not there before, or is not any more."""
+
+    ref: str
+    before: str
+    after: str
+    pusher: str
+
+    @property
+    def created(self) -> bool:
+        return self.before == NO_COMMIT
+
+    @property
+    def deleted(self) -> bool:
+        return self.after == NO_COMMIT
 
 
 def changed(
@@ -26,7 +44,8 @@ def changed(
     tags = [ref for ref in moved if ref.startswith("refs/tags/")]
     silent = set(tags) if len(tags) > MAXIMUM_TAGS else set()
     for ref in sorted(moved - silent):
-        _ref_changed(hosting, repository, ref, before.get(ref, NO_COMMIT), after.get(ref, NO_COMMIT), pusher)
+        move = Move(ref, before.get(ref, NO_COMMIT), after.get(ref, NO_COMMIT), pusher)
+        _ref_changed(hosting, repository, move)
 
 
 def _settle_default_branch(
@@ -40,57 +59,51 @@ def _settle_default_branch(
     return hosting.store.change(Repository, repository.id, lambda old: replace(old, default_branch=heads[0]))
 
 
-def _ref_changed(hosting: Hosting, repository: Repository, ref: str, before: str, after: str, pusher: str) -> None:
-    hosting.tell("push", repository, pusher, push_payload(hosting, repository, ref, before, after, pusher))
-    if not ref.startswith("refs/heads/") or after == NO_COMMIT:
+def _ref_changed(hosting: Hosting, repository: Repository, move: Move) -> None:
+    hosting.tell("push", repository, move.pusher, push_payload(hosting, repository, move))
+    if not move.ref.startswith("refs/heads/") or move.deleted:
         return
-    branch = ref.removeprefix("refs/heads/")
-    suite = checks.ensure_suite(hosting, repository, after, branch, before)
-    checks.tell_suite(hosting, repository, suite, "requested", pusher)
+    branch = move.ref.removeprefix("refs/heads/")
+    suite = checks.ensure_suite(hosting, repository, move.after, branch, move.before)
+    checks.tell_suite(hosting, repository, suite, "requested", move.pusher)
     for pull in hosting.store.find(PullRequest, repository.repository, state="open"):
         if pull.head_ref == branch:
-            pulls.synchronize(hosting, repository, pull, after, pusher)
+            pulls.synchronize(hosting, repository, pull, move.after, move.pusher)
         elif pull.base_ref == branch:
-            pulls.base_moved(hosting, repository, pull, after, pusher)
+            pulls.base_moved(hosting, repository, pull, move.after, move.pusher)
 
 
-def push_payload(hosting: Hosting, repository: Repository, ref: str, before: str, after: str, pusher: str) -> Json:
+def push_payload(hosting: Hosting, repository: Repository, move: Move) -> Json:
     """Return the push webhook's payload."""
     git, urls, name = hosting.git(repository), hosting.urls, repository.repository
-    commits = _new_commits(git, repository, ref, before, after)
-    shown = [commit_shapes.pushed_commit(urls, name, one, git.changes_of(one)) for one in commits]
-    created, deleted = before == NO_COMMIT, after == NO_COMMIT
-    forced = not created and not deleted and not git.is_ancestor(before, after)
-    head = None
-    if not deleted:
-        commit = git.commit(git.resolve(after))
-        head = commit_shapes.pushed_commit(urls, name, commit, git.changes_of(commit))
-    end = after[:12] if created else f"{before[:12]}...{after[:12]}"
+    commits = _new_commits(git, repository, move)
+    head = None if move.deleted else git.commit(git.resolve(move.after))
+    changes = git.changes_of([*commits, *([head] if head else [])])
+    shown = {sha: commit_shapes.pushed_commit(urls, name, one, files) for sha, (one, files) in changes.items()}
+    end = move.after[:12] if move.created else f"{move.before[:12]}...{move.after[:12]}"
     return {
-        "ref": ref,
-        "before": before,
-        "after": after,
-        "created": created,
-        "deleted": deleted,
-        "forced": forced,
+        "ref": move.ref,
+        "before": move.before,
+        "after": move.after,
+        "created": move.created,
+        "deleted": move.deleted,
+        "forced": not (move.created or move.deleted or git.is_ancestor(move.before, move.after)),
         "base_ref": None,
         "compare": urls.page(name, "compare", end),
-        "commits": shown,
-        "head_commit": head,
-        "pusher": {"name": pusher, "email": f"{pusher}@users.noreply.forge.invalid"},
+        "commits": [shown[one.sha] for one in commits],
+        "head_commit": shown[head.sha] if head else None,
+        "pusher": {"name": move.pusher, "email": f"{move.pusher}@users.noreply.forge.invalid"},
         "repository": _repository_in_push(hosting, repository),
     }
 
 
-def _new_commits(git: BareRepository, repository: Repository, ref: str, before: str, after: str) -> list[Commit]:
-    if after == NO_COMMIT or ref.startswith("refs/tags/"):
+def _new_commits(git: BareRepository, repository: Repository, move: Move) -> list[Commit]:
+    """Return the commits that a branch gained, oldest first."""
+    if move.deleted or move.ref.startswith("refs/tags/"):
         return []
-    if before == NO_COMMIT:
-        default = git.branches().get(repository.default_branch)
-        revisions = after if default in {None, after} else f"{default}..{after}"
-    else:
-        revisions = f"{before}..{after}"
-    return list(reversed(git.log(revisions, MAXIMUM_COMMITS)))
+    before = git.branches().get(repository.default_branch) if move.created else move.before
+    revisions = move.after if before in {None, move.after} else f"{before}..{move.after}"
+    return git.log(revisions, MAXIMUM_COMMITS)[::-1]
 
 
 def _repository_in_push(hosting: Hosting, repository: Repository) -> Json:

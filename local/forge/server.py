@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
+from typing import Self
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from cryptography.hazmat.primitives import serialization
 
@@ -32,7 +35,7 @@ class Forge:
         self.app_private_key = app_key(directory)
         self.faults = Faults()
         self._store = Store(directory / "forge.sqlite3")
-        self._server = BackgroundServer(lambda *call: self._application(*call), host, port)
+        self._server = BackgroundServer(self._respond, host, port)
         self.port = self._server.port
         self.url = f"http://localhost:{self.port}" if host == "127.0.0.1" else f"http://{host}:{self.port}"
         identities = Identities(self.settings, _public(self.app_private_key), self._store)
@@ -44,11 +47,13 @@ class Forge:
         """The address of the REST API, as on a GitHub Enterprise server."""
         return self.hosting.urls.api
 
-    def start(self) -> Forge:
+    def _respond(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        return self._application(environ, start_response)
+
+    def start(self) -> None:
         """Begin to answer and to send webhooks."""
         self.hosting.webhooks.start()
         self._server.start()
-        return self
 
     def stop(self) -> None:
         """Stop to answer; what was stored stays."""
@@ -57,8 +62,9 @@ class Forge:
         self.hosting.webhooks.stop()
         self._store.close()
 
-    def __enter__(self) -> Forge:
-        return self.start()
+    def __enter__(self) -> Self:
+        self.start()
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

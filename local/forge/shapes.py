@@ -39,7 +39,21 @@ _REPOSITORY_URLS = {
     "trees": "git/trees{/sha}",
 } | {
     name: name
-    for name in ["contributors", "deployments", "downloads", "events", "forks", "hooks", "languages", "merges", "stargazers", "subscribers", "subscription", "tags", "teams"]
+    for name in [
+        "contributors",
+        "deployments",
+        "downloads",
+        "events",
+        "forks",
+        "hooks",
+        "languages",
+        "merges",
+        "stargazers",
+        "subscribers",
+        "subscription",
+        "tags",
+        "teams",
+    ]
 }
 _USER_URLS = {
     "followers": "",
@@ -54,9 +68,9 @@ _USER_URLS = {
 }
 
 
-def node_id(kind: str, id: int) -> str:
+def node_id(kind: str, number: int) -> str:
     """Return a GraphQL id in GitHub's old form."""
-    text = f"{len(kind):03}:{kind}{id}"
+    text = f"{len(kind):03}:{kind}{number}"
     return base64.b64encode(text.encode()).decode()
 
 

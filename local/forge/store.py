@@ -57,20 +57,23 @@ class Store:
             self._write(record)
             return record
 
-    def change(self, kind: type[R], id: int, change: Callable[[R], R]) -> R:
+    def change(self, kind: type[R], number: int, change: Callable[[R], R]) -> R:
         """Replace a record by what ``change`` makes of it, and return that. Raise KeyError."""
         with self._lock:
-            record = change(self.get(kind, id))
+            record: R = change(self.get(kind, number))
             self._write(record)
             return record
 
-    def get(self, kind: type[R], id: int) -> R:
+    def get(self, kind: type[R], number: int) -> R:
         """Return a record. Raise KeyError."""
         with self._lock:
-            row = self._db.execute("select body from records where kind = ? and id = ?", (kind.__name__, id)).fetchone()
+            row = self._db.execute(
+                "select body from records where kind = ? and id = ?", (kind.__name__, number)
+            ).fetchone()
         if row is None:
-            raise KeyError(id)
-        return kind(**json.loads(row[0]))
+            raise KeyError(number)
+        found: R = kind(**json.loads(row[0]))
+        return found
 
     def find(self, kind: type[R], repository: str | None = None, **fields: Any) -> list[R]:
         """Return the records whose fields have these values, oldest first."""

@@ -7,7 +7,27 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 _TAGS = frozenset(
-    ["a", "blockquote", "br", "code", "dd", "del", "details", "div", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "ins", "kbd", "li", "ol", "p", "pre", "q", "s", "samp", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"]
+    {
+        "a",
+        "blockquote",
+        "br",
+        "code",
+        "dd",
+        "del",
+        "details",
+        "div",
+        "dl",
+        "dt",
+        "em",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+    }
+    | {"hr", "ins", "kbd", "li", "ol", "p", "pre", "q", "s", "samp", "span", "strong", "sub", "summary", "sup", "table"}
+    | {"tbody", "td", "th", "thead", "tr", "ul"}
 )
 _ATTRIBUTES = {"a": {"href", "title"}, "details": {"open"}, "td": {"align"}, "th": {"align"}, "ol": {"start"}}
 _CLASSES = {"span": {"added", "removed", "changed", "hunk"}, "code": {"diff"}}

@@ -108,7 +108,7 @@ def comment(visit: Visit) -> Response:
     text = form.get("body", "").strip()
     if text:
         made = visit.hosting.store.add(
-            lambda id: Comment(id, pull.repository, pull.number, visit.person.login, text, time, time)
+            lambda fresh: Comment(fresh, pull.repository, pull.number, visit.person.login, text, time, time)
         )
         shapes = {
             "issue": pull_shapes.issue(visit.hosting, visit.repository, pull),

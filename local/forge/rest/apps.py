@@ -61,7 +61,7 @@ def access_token(call: Call) -> Response:
     chosen = _repositories(call, owner, wanted)
     names = None if chosen is None else [one.repository for one in chosen]
     token, expires_at = call.hosting.identities.give_installation_token(owner.login, permissions, names)
-    body = {
+    body: dict[str, Any] = {
         "token": token,
         "expires_at": expires_at,
         "permissions": permissions,

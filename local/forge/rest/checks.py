@@ -46,7 +46,7 @@ def get(call: Call) -> Response:
 
 
 @ROUTES.add("GET", f"{_IN}/check-runs/<int:id>/annotations", "checks:read")
-def annotations(call: Call) -> Response:
+def list_annotations(call: Call) -> Response:
     run = _run(call)
     return page_of(call, run.annotations, lambda one: check_shapes.annotation(call.hosting.urls, run, one))
 

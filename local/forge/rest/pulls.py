@@ -91,8 +91,8 @@ def comments(call: Call) -> Response:
 def create_comment(call: Call) -> Response:
     pull, text, time = _pull(call), _text(call.body(), "body", "IssueComment"), clock.now()
     comment = call.hosting.store.add(
-        lambda id: Comment(
-            id, pull.repository, pull.number, call.caller.login, text, time, time, call.caller.kind == "installation"
+        lambda fresh: Comment(
+            fresh, pull.repository, pull.number, call.caller.login, text, time, time, call.caller.kind == "installation"
         )
     )
     _tell(call, pull, comment, "created")

@@ -83,7 +83,11 @@ def compare(call: Call) -> Response:
     shown = git.log(f"{which.merge_base}..{which.head}", MAXIMUM_COMMITS)[::-1]
     two = git.commit(which.base), git.commit(which.merge_base)
     files = files_between(call, which.merge_base, which.head)
-    return answer(commit_shapes.comparison(call.hosting.urls, call.repository.repository, which, two, shown, files))
+    return answer(
+        commit_shapes.comparison(
+            call.hosting.urls, call.repository.repository, which, ends=two, commits=shown, files=files
+        )
+    )
 
 
 @ROUTES.add("GET", f"{_IN}/contents/<path:path>", "contents:read")
@@ -139,8 +143,8 @@ def create_status(call: Call) -> Response:
     if body.get("state") not in _STATES:
         raise invalid("Status", "state", "invalid")
     status = call.hosting.store.add(
-        lambda id: CommitStatus(
-            id,
+        lambda fresh: CommitStatus(
+            fresh,
             call.repository.repository,
             sha,
             body["state"],
