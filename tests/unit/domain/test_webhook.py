@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import hmac
@@ -148,10 +149,8 @@ def test_a_body_that_is_no_json_object_in_utf8_is_refused(body):
 
 @given(st.binary(max_size=200))
 def test_whatever_the_body_is_it_is_parsed_or_refused(body):
-    try:
+    with contextlib.suppress(InvalidWebhook):
         assert isinstance(parse_payload(body), dict)
-    except InvalidWebhook:
-        pass
 
 
 def test_a_push_to_the_default_branch_is_accepted_with_the_few_fields_that_are_used():

@@ -48,7 +48,7 @@ def world():
     return World()
 
 
-def push(delivery=DELIVERY, secret="current", body=None, **fields):
+def push(delivery=DELIVERY, key="current", body=None, **fields):
     payload = {
         "ref": "refs/heads/main",
         "before": "a" * 40,
@@ -59,7 +59,7 @@ def push(delivery=DELIVERY, secret="current", body=None, **fields):
         **fields,
     }
     body = json.dumps(payload).encode() if body is None else body
-    return WebhookRequest(body, f"sha256={hmac.new(secret.encode(), body, 'sha256').hexdigest()}", "push", delivery)
+    return WebhookRequest(body, f"sha256={hmac.new(key.encode(), body, 'sha256').hexdigest()}", "push", delivery)
 
 
 def test_a_push_is_stored_queued_and_then_acknowledged(world):
@@ -127,7 +127,7 @@ def test_when_marking_fails_the_event_is_queued_and_may_be_queued_again(world):
 
 def test_without_a_configured_secret_every_request_is_refused(world):
     world.secrets = FakeSecrets(known=())
-    answer = world.receive(push(secret=""))
+    answer = world.receive(push(key=""))
     assert (answer.status, answer.result) == (503, "refused")
     assert world.queue.sent == []
 
@@ -136,7 +136,7 @@ def test_without_a_configured_secret_every_request_is_refused(world):
 def test_every_wrong_signature_has_the_same_answer_and_stores_nothing(world, signature):
     request = push()
     answer = world.receive(WebhookRequest(request.body, signature, request.event, request.delivery))
-    assert answer == world.receive(push(secret="wrong"))
+    assert answer == world.receive(push(key="wrong"))
     assert (answer.status, answer.result, answer.repository) == (401, "refused", None)
     assert list(world.deliveries.unqueued("9")) == []
     assert world.queue.sent == []

@@ -23,7 +23,7 @@ def root_patterns(directory: str, patterns: Sequence[str]) -> PathSpec[Pattern]:
 
 
 def matches(patterns: PathSpec[Pattern], path: str) -> bool:
-    """Tell whether a file matches. A newline in its name is no obstacle to ``*``, as it would be to pathspec."""
+    """Tell whether a file matches. A newline counts as a space: pathspec's wildcards stop at newlines."""
     return patterns.match_file(path.replace("\n", " "))
 
 
@@ -31,7 +31,7 @@ def _from_top(directory: str, pattern: str) -> str:
     """Return the pattern relative to the repository's top, and anchored there."""
     negation = "!" if pattern.startswith("!") else ""
     rest = pattern.removeprefix("!").removeprefix("./")
-    parts = [] if directory == "." else directory.split("/")
+    parts = [] if directory == "." else directory.replace("\n", " ").split("/")
     if rest.startswith("/"):
         parts, rest = [], rest[1:]
     while rest.startswith(_ABOVE):

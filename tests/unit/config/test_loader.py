@@ -1,0 +1,168 @@
+"""What tidegate.yaml may say, and what is told to whoever wrote something else."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.config.loader import DeclaredRoot, load_configuration
+from tidegate.config.model import WHEN_MODIFIED
+from tidegate.domain.errors import InvalidConfiguration
+from tidegate.domain.root import Engine, EngineName, Root
+
+REPOSITORY = "acme/infra"
+
+
+def load(text: str | bytes):
+    return load_configuration(text.encode() if isinstance(text, str) else text, REPOSITORY)
+
+
+def refusal(text: str | bytes) -> InvalidConfiguration:
+    with pytest.raises(InvalidConfiguration) as caught:
+        load(text)
+    return caught.value
+
+
+def test_the_shortest_file_declares_no_roots_and_keeps_the_defaults():
+    loaded = load("version: 1\n")
+    assert (loaded.roots, loaded.engine, loaded.when_modified) == (None, Engine(), WHEN_MODIFIED)
+
+
+def test_every_key_of_a_root_is_taken():
+    text = """
+version: 1
+engine: {name: terraform, version: 1.11.4}
+when_modified: ["**/*.tf"]
+roots:
+  - name: network
+    dir: ./live//network/
+    workspace: prod
+    when_modified: ["*.tf", "!skip.tf"]
+    engine: {name: tofu, version: 1.10.0-rc1}
+  - dir: live/database
+"""
+    assert load(text).roots == (
+        DeclaredRoot(
+            Root("network", "live/network", "prod", Engine(EngineName.TOFU, "1.10.0-rc1")), ("*.tf", "!skip.tf")
+        ),
+        DeclaredRoot(
+            Root("live/database", "live/database", engine=Engine(EngineName.TERRAFORM, "1.11.4")), ("**/*.tf",)
+        ),
+    )
+
+
+def test_directories_with_workspaces_are_taken():
+    text = """
+version: 1
+dirs:
+  live/app:
+    when_modified: {file_patterns: ["*.tf"]}
+    workspaces:
+      dev: {}
+      prod: {name: app-prod, engine: tofu, when_modified: ["**"]}
+  .:
+"""
+    assert [(each.root.name, each.root.dir, each.root.workspace, each.when_modified) for each in load(text).roots] == [
+        ("live/app/dev", "live/app", "dev", ("*.tf",)),
+        ("app-prod", "live/app", "prod", ("**",)),
+        ("infra", ".", "default", WHEN_MODIFIED),
+    ]
+
+
+def test_values_are_text_as_written_so_that_a_version_keeps_its_zeros():
+    assert load("version: 1\nengine: {version: 1.10.0}\n").engine.version == "1.10.0"
+    assert load("version: 1\nroots: [{name: 007, dir: 010}]\n").roots[0].root == Root("007", "010")
+
+
+def test_anchors_and_a_byte_order_mark_are_fine():
+    text = "\ufeffversion: 1\nroots:\n  - {dir: a, when_modified: &all ['**']}\n  - {dir: b, when_modified: *all}\n"
+    assert load(text).roots[1].when_modified == ("**",)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ("version: 1\nrots: []\n", 2, 1, ["unknown key 'rots'", "Did you mean 'roots'?", "engine"]),
+        ("version: 1\nroots:\n  - dri: a\n", 3, 5, ["'dir' is missing"]),
+        ("version: 1\nroots:\n  - dir: a\n    wrokspace: x\n", 4, 5, ["Did you mean 'workspace'?", "when_modified"]),
+        ("version: 1\nengine:\n  nam: tofu\n", 3, 3, ["Did you mean 'name'?", "Allowed here: name, version"]),
+        ("version: 1\ndirs:\n  a:\n    workspaces:\n      x: {y: 1}\n", 5, 11, ["unknown key 'y'"]),
+        ("version: 1\nwhen_modified: {file_paterns: []}\n", 2, 16, ["file_patterns"]),
+        ("roots: []\n", 1, 1, ["'version' is missing"]),
+        ("version: 2\n", 1, 10, ["'2'", "version: 1"]),
+        ("version: 1\nroots: {}\n", 2, 8, ["It should be a list"]),
+        ("version: 1\nroots: [a]\n", 2, 9, ["It should be a mapping"]),
+        ("version: 1\nengine: pulumi\n", 2, 9, ["'terraform' or 'tofu'"]),
+        ("version: 1\nengine: {version: '>= 1.5'}\n", 2, 19, ["not an exact version", "1.11.4"]),
+        ("version: 1\nengine: {version: '1.5.0\n'}\n", 2, 19, ["not an exact version"]),
+        ("version: 1\nroots:\n  - {name: a b, dir: a}\n", 3, 12, ["'a b'", "letters, digits"]),
+        ("version: 1\nroots:\n  - {name: '-chdir=x', dir: a}\n", 3, 12, ["root name"]),
+        ("version: 1\nroots:\n  - {name: '$(x)', dir: a}\n", 3, 12, ["root name"]),
+        ("version: 1\nroots:\n  - {name: 'a&&id', dir: a}\n", 3, 12, ["root name"]),
+        (f"version: 1\nroots:\n  - {{name: {'a' * 300}, dir: a}}\n", 3, 12, ["root name"]),
+        ("version: 1\nroots:\n  - {name: 🚀, dir: a}\n", 3, 12, ["root name"]),
+        ('version: 1\nroots:\n  - {name: "a\\nb", dir: a}\n', 3, 12, ["root name"]),
+        ("version: 1\nroots:\n  - {dir: ../..}\n", 3, 11, ["directory", "'..'"]),
+        ("version: 1\nroots:\n  - {dir: /etc}\n", 3, 11, ["directory"]),
+        ("version: 1\nroots:\n  - {dir: .git/x, name: a}\n", 3, 11, ["directory"]),
+        ("version: 1\nroots:\n  - {dir: 'a&&id'}\n", 3, 11, ["Give it a name"]),
+        ("version: 1\nroots:\n  - {dir: a, workspace: ../x}\n", 3, 25, ["workspace"]),
+        ("version: 1\nroots:\n  - {dir: a}\n  - {dir: b, name: a}\n", 4, 20, ["second time", "line 3"]),
+        ("version: 1\nroots:\n  - {dir: a}\n  - {dir: a/, name: b}\n", 4, 21, ["already", "line 3"]),
+        ("version: 1\nroots: [{dir: a}]\ndirs:\n  b: {name: a}\n", 4, 13, ["second time", "line 2"]),
+        ("version: 1\ndirs:\n  a: {name: x}\n  a/: {name: y}\n", 4, 14, ["already"]),
+        ("version: 1\nversion: 1\n", 2, 1, ["second time", "line 1"]),
+        ("version: 1\nroots:\n  - {dir: a, when_modified: ['../../b']}\n", 3, 29, ["out of the repository"]),
+        ("version: 1\nwhen_modified: ['!']\n", 2, 16, ["not a pattern"]),
+        ("version: 1\nwhen_modified: ['']\n", 2, 17, ["at least 1 character"]),
+        ("version: 1\nroots: [\n", 3, 1, ["not YAML"]),
+        ("version: 1\n\troots: []\n", 2, 1, ["not YAML"]),
+        ("version: 1\nroots: !!python/object:os.system x\n", 2, 8, ["tag"]),
+        ("version: 1\n? [a]\n: b\n", 2, 3, ["not plain text"]),
+        ("version: 1\n---\nversion: 1\n", 2, 1, ["not YAML"]),
+        ("- a\n", 1, 1, ["not a mapping", "version, engine"]),
+        ("", 1, 1, ["empty"]),
+        ("version: 1\nroots: \x07\n", 1, None, ["control character"]),
+        (b"version: 1\n# \xff\n", 2, None, ["UTF-8"]),
+        ("[" * 5000, 1, None, ["nested too deeply"]),
+        (b"#" * (1024 * 1024 + 1), 1, None, ["bytes"]),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place_and_what_is_allowed(text, line, column, words):
+    error = refusal(text)
+    assert (error.file, error.line, error.column) == ("tidegate.yaml", line, column)
+    for word in words:
+        assert word in str(error)
+
+
+def test_of_several_mistakes_the_first_in_the_file_is_told():
+    assert refusal("version: 1\nengine: x\nroots:\n  - {}\nzzz: 1\n").line == 2
+
+
+def test_aliases_of_aliases_do_not_become_a_billion_values():
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    started = time.process_time()
+    assert "too many values" in str(refusal("\n".join(lines)))
+    assert time.process_time() - started < 30
+
+
+def test_an_alias_of_itself_is_refused():
+    assert refusal("version: 1\nroots: &x [*x]\n")
+
+
+fragments = st.sampled_from(
+    ["version", "roots", "dirs", "engine", "name", "dir", "1", ": ", ":", "\n", "  ", "- ", "[", "]", "{", "}", ", "]
+    + ["&a ", "*a", "!!str ", "'", '"', "#", "|", ">", "\t", "é", "\x00", "..", "a&&id", "when_modified", "<<"]
+)
+
+
+@given(st.lists(fragments, max_size=30).map("".join) | st.text(max_size=40))
+def test_whatever_the_file_says_it_is_loaded_or_refused(text):
+    try:
+        load(text.encode("utf-8", "surrogatepass"))
+    except InvalidConfiguration as error:
+        assert error.line >= 1

@@ -1,0 +1,87 @@
+"""Which files a root's patterns mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidegate.config.loader import DeclaredRoot
+from tidegate.config.matcher import changed_roots
+from tidegate.config.model import WHEN_MODIFIED
+from tidegate.domain.root import Root
+
+
+def concerns(path: str, *patterns: str, directory: str = "live/app") -> bool:
+    return bool(changed_roots([DeclaredRoot(Root("app", directory), patterns)], [path]))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "live/app/main.tf",
+        "live/app/deep/er/main.tf.json",
+        "live/app/prod.tfvars",
+        "live/app/template.tftpl",
+        "live/app/main.tofu",
+        "live/app/.terraform.lock.hcl",
+        "live/app/a\nb.tf",
+        "live/app/🚀.tf",
+        "live/app/$(x)/a&&id.tf",
+        "live/app/\udcff.tf",
+        "live/app/" + "x" * 300 + ".tf",
+    ],
+)
+def test_by_default_files_of_the_language_below_the_directory_concern_a_root(path):
+    assert concerns(path, *WHEN_MODIFIED)
+
+
+@pytest.mark.parametrize(
+    "path", ["live/app/README.md", "live/apple/main.tf", "live/main.tf", "main.tf", "x/live/app/a.tf"]
+)
+def test_by_default_other_files_do_not(path):
+    assert not concerns(path, *WHEN_MODIFIED)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("*.tf", "live/app/main.tf", True),
+        ("*.tf", "live/app/deep/main.tf", False),
+        ("./*.tf", "live/app/main.tf", True),
+        ("../../modules/**", "modules/a/b.txt", True),
+        ("../../modules/**", "live/modules/a.txt", False),
+        ("../shared/*.json", "live/shared/a.json", True),
+        ("/global/*.yaml", "global/a.yaml", True),
+        ("/global/*.yaml", "live/app/global/a.yaml", False),
+        ("policies", "live/app/policies/a/b.json", True),
+        ("**", "live/app/anything", True),
+        ("**", "elsewhere/anything", False),
+    ],
+)
+def test_a_pattern_is_relative_to_the_roots_directory(pattern, path, expected):
+    assert concerns(path, pattern) is expected
+
+
+def test_the_last_pattern_that_matches_decides():
+    assert not concerns("live/app/skip.tf", "*.tf", "!skip.tf")
+    assert concerns("live/app/skip.tf", "!skip.tf", "*.tf")
+
+
+def test_no_pattern_means_never_by_a_change():
+    assert not concerns("live/app/main.tf")
+    assert not concerns("live/app/main.tf", "!*.md")
+
+
+@pytest.mark.parametrize("directory", ["a[b]c", "a*", "a?b", "!a", "#a", "a b", "$(x)", "a\nb"])
+def test_a_directory_with_special_characters_means_itself(directory):
+    assert concerns(f"{directory}/main.tf", "*.tf", directory=directory)
+    assert not concerns("abc/main.tf", "*.tf", directory=directory)
+
+
+def test_the_root_at_the_top_is_concerned_by_all_directories_below():
+    assert concerns("deep/main.tf", *WHEN_MODIFIED, directory=".")
+
+
+@pytest.mark.parametrize("pattern", ["../../../x", "../../..", "", "/", "!", "a/../b"])
+def test_a_pattern_that_names_nothing_in_the_repository_is_refused(pattern):
+    with pytest.raises(ValueError, match="names no file|out of the repository"):
+        concerns("x", pattern)

@@ -1,0 +1,233 @@
+"""Which roots a push changes, with tidegate.yaml and without."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+import pytest
+
+from tidegate.domain.errors import InvalidConfiguration
+from tidegate.domain.root import Engine, EngineName, Root
+from tidegate.ports import FileChange
+from tidegate.usecases.discover_roots import Discovery, discover_roots
+
+USES_NETWORK = 'module "network" {\n  source = "../../modules/network"\n}\n'
+BACKEND = 'terraform {\n  backend "s3" {}\n}\n'
+
+
+@dataclass
+class Trees:
+    """The port PushedTrees on two mappings of paths to contents."""
+
+    old: dict[str, str]
+    new: dict[str, str]
+    before_is_known: bool = True
+    requests: list[set[str]] = field(default_factory=list)
+
+    @property
+    def files(self):
+        return {path: blob(text) for path, text in self.new.items()}
+
+    @property
+    def changes(self):
+        old = self.old if self.before_is_known else {}
+        paths = sorted(path for path in old.keys() | self.new.keys() if old.get(path) != self.new.get(path))
+        return [FileChange(path, blob(old.get(path)), blob(self.new.get(path))) for path in paths]
+
+    def read(self, contents):
+        self.requests.append(set(contents))
+        known = {blob(text): text.encode() for text in [*self.old.values(), *self.new.values()]}
+        return {name: known[name] for name in contents}
+
+
+def blob(text: str | None) -> str | None:
+    return None if text is None else hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def discover(old: dict[str, str], new: dict[str, str], **fields) -> Discovery:
+    return discover_roots(Trees(old, new, **fields), "acme/infra")
+
+
+def names(discovery: Discovery) -> list[str]:
+    return [root.name for root in discovery.roots]
+
+
+BASE = {
+    "README.md": "hello",
+    "live/app/main.tf": USES_NETWORK,
+    "live/db/main.tf": "# nothing used",
+    "live/db/prod.tfvars": "a = 1",
+    "live/db/policies/deny.json": "{}",
+    "modules/network/main.tf": 'module "subnet" {\n  source = "../subnet"\n}\n',
+    "modules/subnet/main.tf": "# a module that a module uses",
+}
+
+
+def after(**changes: str | None) -> dict[str, str]:
+    """Return BASE with files replaced; ``__`` stands for ``/`` and ``_dot_`` for a dot; None removes."""
+    renamed = {key.replace("__", "/").replace("_dot_", "."): text for key, text in changes.items()}
+    return {path: text for path, text in {**BASE, **renamed}.items() if text is not None}
+
+
+class TestWithoutFile:
+    def test_a_changed_root_is_found_and_named_after_its_directory(self):
+        assert discover(BASE, after(live__db__main_dot_tf="# changed")).roots == (Root("live/db", "live/db"),)
+
+    @pytest.mark.parametrize("module", ["modules__network__main_dot_tf", "modules__subnet__variables_dot_tf"])
+    def test_a_changed_local_module_selects_the_roots_that_use_it_directly_or_not(self, module):
+        assert names(discover(BASE, after(**{module: "# changed"}))) == ["live/app"]
+
+    def test_a_root_module_of_json_or_opentofu_files_is_one(self):
+        assert names(discover(BASE, {**BASE, "a/main.tf.json": "{}", "b/main.tofu": ""})) == ["a", "b"]
+
+    def test_variable_files_and_lock_files_of_a_root_select_it(self):
+        assert names(discover(BASE, after(live__db__prod_dot_tfvars="a = 2"))) == ["live/db"]
+        assert names(discover(BASE, {**BASE, "live/db/.terraform.lock.hcl": "x"})) == ["live/db"]
+        assert names(discover(BASE, {**BASE, "live/db/env/dev.tfvars": "x"})) == ["live/db"]
+
+    def test_other_files_select_nothing_and_cost_no_request(self):
+        trees = Trees(BASE, after(README_dot_md="bye", live__db__policies__deny_dot_json="[]"))
+        assert discover_roots(trees, "acme/infra") == Discovery(())
+        assert trees.requests == [set()]
+
+    def test_module_files_are_fetched_in_one_request(self):
+        trees = Trees(BASE, after(live__db__main_dot_tf="# changed"))
+        discover_roots(trees, "acme/infra")
+        assert len([request for request in trees.requests if request]) == 1
+
+    def test_a_module_that_declares_where_its_state_lies_is_a_root_although_it_is_used(self):
+        base = {**BASE, "modules/network/backend.tf": BACKEND}
+        assert names(discover(base, {**base, "modules/subnet/main.tf": "# new"})) == ["live/app", "modules/network"]
+
+    def test_a_renamed_file_concerns_its_old_and_its_new_directory(self):
+        moved = after(live__db__main_dot_tf=None, live__app__db_dot_tf="# nothing used", live__db__x_dot_tf="")
+        assert names(discover(BASE, moved)) == ["live/app", "live/db"]
+
+    def test_a_nested_root_does_not_select_the_root_around_it(self):
+        base = {"a/main.tf": "", "a/b/main.tf": ""}
+        assert names(discover(base, {**base, "a/b/main.tf": "# new"})) == ["a/b"]
+
+    def test_a_deleted_root_is_not_deployed_and_the_reason_is_told(self):
+        discovery = discover(BASE, after(live__db__main_dot_tf=None))
+        assert discovery.roots == ()
+        assert "live/db" in discovery.notes[0]
+        assert "nothing destroyed" in discovery.notes[0]
+
+    def test_a_deleted_module_selects_the_roots_that_still_use_it(self):
+        assert names(discover(BASE, after(modules__subnet__main_dot_tf=None))) == ["live/app"]
+
+    def test_a_module_that_nobody_uses_any_more_is_not_deployed_by_that(self):
+        assert names(discover(BASE, after(live__app__main_dot_tf="# nothing used"))) == ["live/app"]
+
+    def test_without_a_known_commit_before_every_root_is_changed(self):
+        assert names(discover({}, BASE, before_is_known=False)) == ["live/app", "live/db"]
+
+    def test_the_root_at_the_top_has_the_repositorys_name(self):
+        assert discover({}, {"main.tf": ""}).roots == (Root("infra", "."),)
+
+    def test_a_directory_with_the_name_of_the_top_is_refused_and_the_top_is_not(self):
+        discovery = discover({}, {"main.tf": "", "infra/main.tf": ""})
+        assert discovery.roots == (Root("infra", "."),)
+        assert "'infra'" in discovery.refused[0]
+
+    @pytest.mark.parametrize(
+        "hostile", ["a&&id", "$(x)", "-chdir=x", "a\nb", "🚀", "x" * 300, "\udcff", ".hidden", "a b", "a`b"]
+    )
+    def test_a_hostile_directory_is_refused_and_the_others_are_deployed(self, hostile):
+        discovery = discover(BASE, {**after(live__db__main_dot_tf="# new"), f"{hostile}/main.tf": ""})
+        assert names(discovery) == ["live/db"]
+        assert len(discovery.refused) == 1
+        assert "\n" not in discovery.refused[0]
+        assert discovery.refused[0].encode()
+
+    def test_a_hostile_directory_that_did_not_change_bothers_nobody(self):
+        base = {**BASE, "$(x)/main.tf": ""}
+        assert discover(base, {**base, "live/db/main.tf": "# new"}).refused == ()
+
+    @pytest.mark.parametrize("broken", ["module {{{", "\x00", "a = [", 'module "x" {\n  source = '])
+    def test_a_root_with_a_broken_file_is_a_root_whose_plan_will_tell(self, broken):
+        assert names(discover(BASE, {**BASE, "live/db/main.tf": broken})) == ["live/db"]
+
+    def test_what_an_engine_downloaded_is_no_root(self):
+        assert names(discover(BASE, {**BASE, "live/db/.terraform/modules/x/main.tf": ""})) == ["live/db"]
+
+    def test_modules_that_use_each_other_are_followed_once(self):
+        ring = {f"m/{n}/main.tf": f'module "x" {{\n  source = "../{(n + 1) % 3}"\n}}\n' for n in range(3)}
+        base = {**ring, "root/main.tf": 'module "x" {\n  source = "../m/0"\n}\n'}
+        assert names(discover(base, {**base, "m/2/main.tf": "# new"})) == ["root"]
+
+    def test_a_source_above_the_repository_is_nobodys_module(self):
+        base = {"a/main.tf": 'module "x" {\n  source = "../../../etc"\n}\n'}
+        assert names(discover(base, {**base, "a/b.tf": ""})) == ["a"]
+
+
+FILE = """
+version: 1
+roots:
+  - name: app
+    dir: live/app
+    when_modified: ["**/*.tf*", "../../modules/**", "!**/skip.tf"]
+  - dir: live/db
+    engine: {name: tofu, version: 1.10.0}
+"""
+CONFIGURED = {**BASE, "tidegate.yaml": FILE}
+
+
+class TestWithFile:
+    def test_only_declared_roots_are_deployed(self):
+        new = {**CONFIGURED, "live/db/main.tf": "# new", "live/other/main.tf": ""}
+        engine = Engine(EngineName.TOFU, "1.10.0")
+        assert discover(CONFIGURED, new).roots == (Root("live/db", "live/db", engine=engine),)
+
+    def test_patterns_decide_also_outside_of_the_directory_and_exceptions_hold(self):
+        assert names(discover(CONFIGURED, {**CONFIGURED, "modules/subnet/x.txt": ""})) == ["app"]
+        assert names(discover(CONFIGURED, {**CONFIGURED, "live/app/skip.tf": ""})) == []
+
+    def test_one_small_request_reads_the_file(self):
+        trees = Trees(CONFIGURED, {**CONFIGURED, "live/db/main.tf": "# new"})
+        discover_roots(trees, "acme/infra")
+        assert trees.requests == [{blob(FILE)}]
+
+    def test_a_root_that_the_push_configures_anew_is_deployed(self):
+        new = {**CONFIGURED, "tidegate.yaml": FILE.replace("1.10.0", "1.10.1")}
+        assert names(discover(CONFIGURED, new)) == ["live/db"]
+
+    def test_a_change_of_the_file_that_concerns_no_root_deploys_nothing(self):
+        assert discover(CONFIGURED, {**CONFIGURED, "tidegate.yaml": FILE + "# a comment\n"}).roots == ()
+
+    def test_a_file_that_says_what_was_so_without_it_deploys_nothing(self):
+        new = {**BASE, "tidegate.yaml": "version: 1\nroots:\n  - dir: live/app\n  - dir: live/db\n"}
+        assert discover(BASE, new).roots == ()
+        assert discover(new, BASE).roots == ()
+
+    def test_after_a_file_that_could_not_be_used_every_root_is_deployed(self):
+        broken = {**BASE, "tidegate.yaml": "version: 1\nrots: []\n"}
+        assert names(discover(broken, CONFIGURED)) == ["app", "live/db"]
+        assert names(discover(broken, BASE)) == ["live/app", "live/db"]
+
+    def test_a_file_that_cannot_be_used_is_refused_with_its_place(self):
+        with pytest.raises(InvalidConfiguration) as refusal:
+            discover(BASE, {**BASE, "tidegate.yaml": "version: 1\nrots: []\n"})
+        assert (refusal.value.line, refusal.value.column) == (2, 1)
+
+    def test_a_declared_root_whose_directory_is_gone_is_told_and_not_destroyed(self):
+        new = {path: text for path, text in CONFIGURED.items() if not path.startswith("live/db/")}
+        discovery = discover(CONFIGURED, new)
+        assert discovery.roots == ()
+        assert "nothing destroyed" in discovery.notes[0]
+
+    def test_a_file_without_roots_sets_the_engine_of_the_discovered_ones(self):
+        base = {**BASE, "tidegate.yaml": "version: 1\nengine: tofu\n"}
+        discovery = discover(base, {**base, "live/db/main.tf": "# new"})
+        assert discovery.roots == (Root("live/db", "live/db", engine=Engine(EngineName.TOFU)),)
+
+    def test_a_file_that_declares_no_roots_at_all_deploys_none(self):
+        base = {**BASE, "tidegate.yaml": "version: 1\nroots: []\n"}
+        assert discover(base, {**base, "live/db/main.tf": "# new"}).roots == ()
+
+    def test_several_workspaces_of_one_directory_are_several_roots(self):
+        text = "version: 1\ndirs:\n  live/db:\n    workspaces:\n      dev:\n      prod:\n        name: database\n"
+        base = {**BASE, "tidegate.yaml": text}
+        discovery = discover(base, {**base, "live/db/main.tf": "# new"})
+        assert discovery.roots == (Root("database", "live/db", "prod"), Root("live/db/dev", "live/db", "dev"))
