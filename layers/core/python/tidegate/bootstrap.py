@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tidegate.settings import (
+    AddressSettings,
     AnnouncementSettings,
     ArtifactSettings,
     AuditSettings,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         DeployQueues,
         EventQueue,
         Forge,
+        ForgeAddresses,
         Jobs,
         Workflows,
     )
@@ -158,6 +160,12 @@ class Adapters:
         return QueuePatience(self._sqs)
 
     @cached_property
+    def addresses(self) -> ForgeAddresses:
+        from tidegate.adapters.addresses import GitHubAddresses
+
+        return GitHubAddresses(AddressSettings.from_env(self.environ).url)
+
+    @cached_property
     def forge(self) -> Forge:
         from tidegate.adapters.github import GitHubForge
 
@@ -186,7 +194,7 @@ class Bootstrap(Adapters):
     def job_beginner(self) -> JobBeginner:
         from tidegate.usecases.begin_job import JobBeginner
 
-        return JobBeginner(self.deployments, self.jobs, self.forge, self.audit, self.announcements, self.clock)
+        return JobBeginner(self.deployments, self.jobs, self.addresses, self.audit, self.announcements, self.clock)
 
     @cached_property
     def job_handover(self) -> JobHandover:

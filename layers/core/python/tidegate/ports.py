@@ -232,7 +232,17 @@ class Workflows(Protocol):
         """Fail a task token. Raise TooLate when nobody waits for it any more."""
 
 
-class Forge(Protocol):
+class ForgeAddresses(Protocol):
+    """Where things are on the forge."""
+
+    def check_run_url(self, repository: str, id: int) -> str:
+        """Return the address of a check run's page."""
+
+    def clone_url(self, repository: str) -> str:
+        """Return the repository's HTTPS address for git."""
+
+
+class Forge(ForgeAddresses, Protocol):
     """The forge's API for one repository at a time. Raises ForgeUnavailable and ForgeRefused."""
 
     def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
@@ -249,12 +259,6 @@ class Forge(Protocol):
 
     def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
         """Return the id of the newest check run with this external id, if there is one."""
-
-    def check_run_url(self, repository: str, id: int) -> str:
-        """Return the address of a check run's page."""
-
-    def clone_url(self, repository: str) -> str:
-        """Return the repository's HTTPS address for git."""
 
     def clone_token(self, installation: int, repository: str) -> str:
         """Return a token that can read this repository's contents, and nothing else, for an hour."""

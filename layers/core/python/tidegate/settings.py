@@ -94,6 +94,13 @@ class WorkflowSettings(Settings):
 
 
 @dataclass(frozen=True)
+class AddressSettings(Settings):
+    """The forge's own address."""
+
+    url: str = _variable("TIDEGATE_FORGE_URL", "https://github.com")
+
+
+@dataclass(frozen=True)
 class ForgeSettings(Settings):
     """The forge's addresses and the name of the App's secret."""
 

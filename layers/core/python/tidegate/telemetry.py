@@ -1,8 +1,7 @@
-"""Logs and metrics of the functions: one line of JSON per call, with the ids to search for and never a token."""
+"""Logs of the functions: one line of JSON per call, with the ids to search for and never a token."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -12,8 +11,6 @@ from aws_lambda_powertools import Logger
 
 logger = Logger(service="tidegate")
 
-#: Namespace of the metrics that alarms watch.
-NAMESPACE = "Tidegate"
 #: Fields of events that identify what a call was about. Tokens are not among them.
 _IDENTIFIERS = ("deployment", "queue", "job", "kind", "attempt", "execution", "state", "error")
 
@@ -41,10 +38,3 @@ def observed(handler: Handler) -> Handler:
         return result
 
     return run
-
-
-def count(metric: str, number: int = 1) -> None:
-    """Count something that an alarm watches, in CloudWatch's embedded metric format."""
-    definition = {"Namespace": NAMESPACE, "Dimensions": [[]], "Metrics": [{"Name": metric, "Unit": "Count"}]}
-    timestamp = int(time.time() * 1000)
-    print(json.dumps({"_aws": {"Timestamp": timestamp, "CloudWatchMetrics": [definition]}, metric: number}))  # noqa: T201

@@ -18,6 +18,7 @@ from github.CheckRun import CheckRun as GitHubCheckRun
 from github.Repository import Repository
 from requests import RequestException
 
+from tidegate.adapters.addresses import GitHubAddresses
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.domain.revision import Comparison
@@ -58,7 +59,7 @@ class _Access:
     client: Github
 
 
-class GitHubForge:
+class GitHubForge(GitHubAddresses):
     """The port ``Forge``. ``credentials`` is asked when the first token is needed."""
 
     def __init__(
@@ -69,8 +70,8 @@ class GitHubForge:
         api_url: str,
         now: Callable[[], float] = time.time,
     ) -> None:
+        super().__init__(url)
         self._credentials = credentials
-        self._url = url.rstrip("/")
         self._api_url = api_url.rstrip("/")
         self._now = now
         self._app: GithubIntegration | None = None
@@ -118,12 +119,6 @@ class GitHubForge:
             return max((run.id for run in runs if run.external_id == external_id and _is_of(run, ours)), default=None)
 
         return self._call(installation, repository, _WRITE_CHECKS, call)
-
-    def check_run_url(self, repository: str, id: int) -> str:  # noqa: A002
-        return f"{self._url}/{repository}/runs/{id}"
-
-    def clone_url(self, repository: str) -> str:
-        return f"{self._url}/{repository}.git"
 
     def clone_token(self, installation: int, repository: str) -> str:
         try:

@@ -8,7 +8,7 @@ from tidegate.domain.deployment import Deployment, State
 from tidegate.domain.errors import ApplyAlreadyStarted, WrongState
 from tidegate.domain.job import Job, JobKind, job_id
 from tidegate.messages import BeginJob, JobBegun
-from tidegate.ports import Announcements, AuditLog, Clock, Deployments, Forge, Jobs
+from tidegate.ports import Announcements, AuditLog, Clock, Deployments, ForgeAddresses, Jobs
 
 #: Attempts to plan in all; the number is the Terraform machine's.
 PLAN_ATTEMPTS = 3
@@ -20,7 +20,7 @@ class JobBeginner:
 
     deployments: Deployments
     jobs: Jobs
-    forge: Forge
+    addresses: ForgeAddresses
     audit: AuditLog
     announcements: Announcements
     clock: Clock
@@ -77,7 +77,7 @@ class JobBeginner:
             kind=kind,
             repository=deployment.repository,
             sha=deployment.revision.sha,
-            clone_url=self.forge.clone_url(deployment.repository),
+            clone_url=self.addresses.clone_url(deployment.repository),
             root=deployment.root,
             plan_file=plan.file if plan else None,
             lock_file=plan.lock_file if plan else None,

@@ -1,0 +1,49 @@
+"""A world in memory for the use cases of the Terraform machine, and deployments placed in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tests.builders import any_plan
+from tidegate.adapters.memory import (
+    MemoryAnnouncements,
+    MemoryArtifacts,
+    MemoryAuditLog,
+    MemoryCheckRuns,
+    MemoryClock,
+    MemoryDeployments,
+    MemoryDeployQueues,
+    MemoryForge,
+    MemoryJobs,
+    MemoryWorkflows,
+)
+from tidegate.usecases.check_run_view import CheckRunPainter, Links
+
+
+@dataclass
+class World:
+    """Every port, in memory."""
+
+    deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
+    jobs: MemoryJobs = field(default_factory=MemoryJobs)
+    check_runs: MemoryCheckRuns = field(default_factory=MemoryCheckRuns)
+    forge: MemoryForge = field(default_factory=lambda: MemoryForge(writers={"grace", "ada"}))
+    audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
+    announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
+    workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
+    artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
+    clock: MemoryClock = field(default_factory=MemoryClock)
+
+    def __post_init__(self):
+        self.queues = MemoryDeployQueues(self.deployments)
+        self.artifacts.put(any_plan().text.key, b"  + resource\n")
+
+    def put(self, deployment):
+        assert self.deployments.add(deployment)
+        return deployment
+
+    def painter(self, **links):
+        return CheckRunPainter(self.queues, self.artifacts, Links(**links))
+
+    def states(self):
+        return [deployment.state for deployment in self.announcements.announced]

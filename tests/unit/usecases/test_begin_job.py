@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_deployment, any_plan, deployment_in
+from tests.unit.usecases.terraform_world import World
+from tidegate.domain.deployment import State
+from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, Conflict, NotFound, WrongState
+from tidegate.domain.job import JobKind
+from tidegate.messages import BeginJob
+from tidegate.usecases.begin_job import JobBeginner
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture
+def beginner(world):
+    return JobBeginner(world.deployments, world.jobs, world.forge, world.audit, world.announcements, world.clock)
+
+
+def begin(beginner, deployment, kind="plan", attempt=1):
+    return beginner.begin(BeginJob(deployment=deployment.id, kind=kind, attempt=attempt)).job
+
+
+def test_a_plan_creates_its_job_and_shows_that_planning_begins(world, beginner):
+    deployment = world.put(any_deployment())
+    job = world.jobs.get(begin(beginner, deployment))
+    assert (job.id, job.kind, job.sha) == (f"{deployment.id}-plan-1", JobKind.PLAN, deployment.revision.sha)
+    assert job.clone_url == "https://github.com/acme/infra.git"
+    assert (job.plan_file, job.lock_file, job.engine_version) == (None, None, None)
+    assert world.states() == [State.PLANNING]
+    assert world.audit.recorded == []
+
+
+def test_a_further_attempt_to_plan_has_a_job_of_its_own_and_says_so(world, beginner):
+    deployment = world.put(any_deployment())
+    begin(beginner, deployment)
+    assert begin(beginner, deployment, attempt=2) == f"{deployment.id}-plan-2"
+    assert "attempt 2 of 3" in world.deployments.get(deployment.id).reason
+
+
+def test_beginning_the_same_plan_again_answers_the_same(world, beginner):
+    deployment = world.put(any_deployment())
+    assert begin(beginner, deployment) == begin(beginner, deployment)
+
+
+@pytest.mark.parametrize("state", sorted(set(State) - {State.QUEUED, State.PLANNING}))
+def test_a_plan_does_not_begin_once_the_deployment_is_further(world, beginner, state):
+    deployment = world.put(deployment_in(state))
+    with pytest.raises(WrongState):
+        begin(beginner, deployment)
+    assert world.deployments.get(deployment.id) == deployment
+
+
+def test_an_apply_carries_exactly_the_reviewed_plan(world, beginner):
+    deployment = world.put(deployment_in(State.APPROVED))
+    job = world.jobs.get(begin(beginner, deployment, "apply"))
+    plan = any_plan()
+    assert (job.plan_file, job.lock_file, job.engine_version) == (plan.file, plan.lock_file, plan.engine_version)
+    applying = world.deployments.get(deployment.id)
+    assert (applying.state, applying.apply_job) == (State.APPLYING, job.id)
+    assert applying.apply_started_at
+
+
+def test_an_apply_is_audited_before_anything_is_written(world, beginner):
+    deployment = world.put(deployment_in(State.APPROVED))
+    world.audit.unavailable = True
+    with pytest.raises(AuditUnavailable):
+        begin(beginner, deployment, "apply")
+    assert world.deployments.get(deployment.id) == deployment
+    assert world.announcements.announced == []
+    with pytest.raises(NotFound):
+        world.jobs.get(f"{deployment.id}-apply-1")
+
+
+def test_the_audit_message_says_that_the_apply_runs_and_who_approved(world, beginner):
+    deployment = world.put(deployment_in(State.APPROVED))
+    begin(beginner, deployment, "apply")
+    (recorded,) = world.audit.recorded
+    assert (recorded.state, recorded.apply_job) == (State.APPLYING, f"{deployment.id}-apply-1")
+    assert recorded.review.by == "grace"
+
+
+def test_beginning_the_same_apply_again_answers_the_same_and_audits_once(world, beginner):
+    deployment = world.put(deployment_in(State.APPROVED))
+    assert begin(beginner, deployment, "apply") == begin(beginner, deployment, "apply")
+    assert len(world.audit.recorded) == 1
+    assert world.states() == [State.APPLYING, State.APPLYING]
+
+
+def test_an_apply_that_could_not_be_stored_is_begun_again(world, beginner):
+    deployment = world.put(deployment_in(State.APPROVED))
+    stale = replace(deployment, version=deployment.version)
+    world.deployments.save(deployment)
+
+    class Behind:
+        def get(self, _):
+            return stale
+
+        save = world.deployments.save
+
+    behind = replace(beginner, deployments=Behind())
+    with pytest.raises(Conflict):
+        begin(behind, deployment, "apply")
+    assert begin(beginner, deployment, "apply") == f"{deployment.id}-apply-1"
+
+
+@pytest.mark.parametrize("state", [State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN])
+def test_a_deployment_never_starts_a_second_apply(world, beginner, state):
+    deployment = world.put(deployment_in(state))
+    with pytest.raises(ApplyAlreadyStarted):
+        begin(beginner, deployment, "apply")
+
+
+def test_another_apply_of_a_running_one_is_refused(world, beginner):
+    deployment = world.put(deployment_in(State.APPLYING))
+    with pytest.raises(ApplyAlreadyStarted):
+        begin(beginner, deployment, "apply", attempt=2)
+
+
+@pytest.mark.parametrize("state", [State.QUEUED, State.PLANNING, State.AWAITING_REVIEW, State.REJECTED])
+def test_what_is_not_approved_is_not_applied(world, beginner, state):
+    deployment = world.put(deployment_in(state))
+    with pytest.raises(WrongState):
+        begin(beginner, deployment, "apply")
+    assert world.audit.recorded == []

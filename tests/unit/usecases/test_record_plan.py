@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+from pydantic import ValidationError
+
+from tests.builders import any_plan, deployment_in
+from tests.unit.usecases.terraform_world import World
+from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.errors import WrongState
+from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.review import ReviewPolicy
+from tidegate.messages import RecordPlan
+from tidegate.usecases.record_plan import PlanRecorder
+
+EMPTY = PlannedChanges()
+ADDS = PlannedChanges(add=1)
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def record(world, plan, policy=ReviewPolicy.ALWAYS, **fields):
+    deployment = deployment_in(State.PLANNING, **fields)
+    world.deployments.add(deployment)
+    recorder = PlanRecorder(world.deployments, world.announcements, world.clock, policy)
+    recorded = recorder.record(RecordPlan(deployment=deployment.id, plan=plan))
+    return recorded, world.deployments.get(deployment.id)
+
+
+def test_an_empty_plan_ends_the_deployment(world):
+    recorded, deployment = record(world, any_plan(changes=EMPTY))
+    assert recorded.next == "nothing"
+    assert deployment.state is State.NO_CHANGES
+    assert world.states() == [State.NO_CHANGES]
+
+
+@pytest.mark.parametrize("policy", ReviewPolicy)
+def test_an_empty_plan_needs_no_review_even_of_a_diverged_revision(world, policy):
+    recorded, _ = record(world, any_plan(changes=EMPTY), policy, must_review="It has diverged.")
+    assert recorded.next == "nothing"
+
+
+@pytest.mark.parametrize("changes", [ADDS, PlannedChanges(outputs=1), PlannedChanges(moved=1)])
+def test_every_plan_with_changes_waits_for_review(world, changes):
+    recorded, deployment = record(world, any_plan(changes=changes))
+    assert recorded.next == "review"
+    assert (deployment.state, deployment.plan) == (State.PLANNING, any_plan(changes=changes))
+
+
+def test_a_revision_that_must_be_reviewed_is_whatever_the_policy(world):
+    recorded, _ = record(world, any_plan(changes=ADDS), ReviewPolicy.WHEN_NEEDED, must_review="It has diverged.")
+    assert (recorded.next, recorded.reason) == ("review", "It has diverged.")
+
+
+def test_when_needed_a_plan_that_only_adds_is_applied_at_once(world):
+    recorded, deployment = record(world, any_plan(changes=ADDS), ReviewPolicy.WHEN_NEEDED)
+    assert recorded.next == "apply"
+    assert (deployment.state, deployment.review) == (State.APPROVED, None)
+    assert world.states() == [State.APPROVED]
+
+
+@pytest.mark.parametrize("changes", [PlannedChanges(destroy=1), PlannedChanges(replace=1)])
+def test_when_needed_a_plan_that_destroys_is_reviewed(world, changes):
+    recorded, _ = record(world, any_plan(changes=changes), ReviewPolicy.WHEN_NEEDED)
+    assert recorded.next == "review"
+
+
+def test_when_needed_a_manual_deployment_is_reviewed(world):
+    recorded, _ = record(world, any_plan(changes=ADDS), ReviewPolicy.WHEN_NEEDED, trigger=Trigger.MANUAL)
+    assert recorded.next == "review"
+
+
+@pytest.mark.parametrize(("changes", "policy"), [(EMPTY, "always"), (ADDS, "always"), (ADDS, "when_needed")])
+def test_recording_the_same_plan_again_answers_the_same(world, changes, policy):
+    first, before = record(world, any_plan(changes=changes), ReviewPolicy(policy))
+    again, after = record(world, any_plan(changes=changes), ReviewPolicy(policy))
+    assert again == first
+    assert after.state is before.state
+
+
+def test_a_plan_for_a_deployment_that_ended_is_refused(world):
+    world.put(deployment_in(State.ENGINE_FAULT))
+    with pytest.raises(WrongState):
+        record(world, any_plan())
+
+
+@pytest.mark.parametrize("changes", [{}, None, {"add": 1}])
+def test_a_plan_that_was_not_counted_is_never_an_empty_one(changes):
+    with pytest.raises(ValidationError, match="changes must say"):
+        RecordPlan.model_validate({"deployment": "d", "plan": {**asdict(any_plan()), "changes": changes}})
+
+
+def test_a_plan_is_read_as_the_runner_writes_it():
+    assert RecordPlan.model_validate({"deployment": "d", "plan": asdict(any_plan())}).plan == any_plan()
