@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import typer
 
+from cli import local
+
 app = typer.Typer(
     name="tidegate",
     help="Serverless GitOps for Terraform and OpenTofu on AWS.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.add_typer(local.app, name="local")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import threading
+import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ from local.warden import Warden
 
 _STATE_BUCKET = "tidegate-local-terraform-state"
 _AUDIT_QUEUE = "tidegate-local-audit"
+_CONTEXT = {"state_bucket": _STATE_BUCKET, "plan_policies": ["ReadOnlyAccess"], "apply_policies": ["AdministratorAccess"]}
+"""The local installation: where roots keep their states, and what the engine may do in this account."""
 WEBHOOK_SECRET = "local-webhook-secret"
 
 
@@ -125,12 +128,13 @@ class Cloud:
 
     def _deploy(self) -> None:
         options = self.options
-        directory = options.assembly or synth.synthesize(options.project, options.context)
+        context = {**_CONTEXT, **options.context}
+        directory = options.assembly or synth.synthesize(options.project, context)
         assembly = stack.Assembly.read(directory)
         addresses = template.Addresses(self.api.url, self._forge_environment())
         adapted = template.adapt(assembly.template, addresses, ACCOUNT, options.region, options.limits)
         self.deployed = stack.deploy(self.clients.operator("cloudformation"), adapted, ACCOUNT)
-        for function in stack.functions(assembly, self.deployed, ACCOUNT, options.region):
+        for function in stack.functions(assembly, self.deployed, options.project, ACCOUNT, options.region):
             self.lambdas.add(function)
         self._log_executions(assembly.template, self.deployed)
         self._connect(self.deployed)
@@ -231,6 +235,7 @@ class Cloud:
             return {}
         named = self.deployed.of_type
         buckets, machines = named("AWS::S3::Bucket"), named("AWS::StepFunctions::StateMachine")
+        queues = named("AWS::SQS::Queue")
         return {
             "forge_url": self.forge.url if self.forge else "",
             "forge_api_url": self.forge.api_url if self.forge else "",
@@ -244,13 +249,18 @@ class Cloud:
             "artifact_bucket": next((id for name, id in buckets.items() if "artifact" in name.lower()), ""),
             "state_machines": {_machine(name): arn for name, arn in machines.items()},
             "audit_topic": self.audit_topic(self.deployed),
-            "event_bus": next(iter(named("AWS::Events::EventBus").values()), ""),
-            "queues": dict(named("AWS::SQS::Queue")),
-            "functions": dict(named("AWS::Lambda::Function")),
+            "event_bus": self._event_bus(),
+            "queues": {name: self.aws.url + urllib.parse.urlsplit(url).path for name, url in queues.items()},
+            "functions": {_function(name): name for name in self.lambdas.functions()},
             "log_groups": dict(named("AWS::Logs::LogGroup")),
             "state_bucket": _STATE_BUCKET,
             "pid": os.getpid(),
         }
+
+    def _event_bus(self) -> str:
+        resources = self.deployed.adapted.template["Resources"] if self.deployed else {}
+        buses = [item for item in resources.values() if item["Type"] == "AWS::Events::EventBus"]
+        return str(buses[0]["Properties"]["Name"]) if buses else ""
 
     def _may(self, service: str, function: str) -> bool:
         return (service, function) in self._permissions
@@ -280,6 +290,10 @@ class Cloud:
 def _machine(logical: str) -> str:
     name = logical.lower()
     return next((known for known in ("deploy", "terraform") if name.startswith(known)), logical)
+
+
+def _function(name: str) -> str:
+    return name.removeprefix("tidegate-").replace("-", "_")
 
 
 def _passed_on(environment: Mapping[str, str]) -> dict[str, str]:

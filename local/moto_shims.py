@@ -20,6 +20,7 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 from moto.core.config import default_user_config
 from moto.events.models import Rule
+from moto.logs.models import LogGroup
 from moto.sqs.models import Queue
 from moto.stepfunctions import models as sfn_models
 from moto.stepfunctions.exceptions import InvalidName
@@ -77,6 +78,7 @@ def install() -> None:
         _error_names,
         _lambda_targets,
         _message_signal,
+        _log_group_arns,
     ):
         shim()
 
@@ -426,6 +428,17 @@ def _message_signal() -> None:
         HUB.message_arrived(self.name)
 
     Queue.add_message = add
+
+
+def _log_group_arns() -> None:
+    """CloudFormation's ARN of a log group ends with ``:*`` on AWS, so policies cover its streams."""
+    original = LogGroup.get_cfn_attribute
+
+    def attribute(self: LogGroup, attribute_name: str) -> Any:
+        value = original(self, attribute_name)
+        return f"{value}:*" if attribute_name == "Arn" and not value.endswith(":*") else value
+
+    LogGroup.get_cfn_attribute = attribute
 
 
 def token_owner(backend: StepFunctionBackend, token: str) -> str | None:

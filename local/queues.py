@@ -40,6 +40,7 @@ class Poller:
 
     def __init__(self, mapped: Mapped, sqs: Any, invoke: Callable[[str, bytes], Result], region: str) -> None:
         self._mapped, self._sqs, self._invoke, self._region = mapped, sqs, invoke, region
+        self._url = f"http://sqs/{mapped.queue.account_id}/{mapped.queue.name}"
         self._signal = threading.Event()
         self._signal.set()
         self._closing = False
@@ -75,8 +76,9 @@ class Poller:
         """Return the seconds until a message that is in flight or delayed can be seen again; None: no such message."""
         now = time.time() * 1000
         messages = list(self._mapped.queue._messages)
-        times = [time for item in messages if (time := max(item.visible_at or 0, item.delayed_until or 0)) > now]
-        return (min(times) - now) / 1000 + 0.01 if times else None
+        times = [max(item.visible_at or 0, item.delayed_until or 0) for item in messages]
+        later = [at for at in times if at > now]
+        return (min(later) - now) / 1000 + 0.01 if later else None
 
     def _drain(self) -> None:
         while not self._closing:
@@ -90,7 +92,7 @@ class Poller:
     def _receive(self) -> list[Mapping[str, Any]]:
         try:
             answer = self._sqs.receive_message(
-                QueueUrl=self._mapped.queue.url("http://sqs"),
+                QueueUrl=self._url,
                 MaxNumberOfMessages=min(10, self._mapped.batch_size),
                 MessageSystemAttributeNames=_ATTRIBUTE_NAMES,
                 MessageAttributeNames=_ATTRIBUTE_NAMES,
@@ -130,7 +132,7 @@ class Poller:
             entries = [
                 {"Id": str(index), "ReceiptHandle": message["ReceiptHandle"]} for index, message in enumerate(messages)
             ]
-            self._sqs.delete_message_batch(QueueUrl=self._mapped.queue.url("http://sqs"), Entries=entries)
+            self._sqs.delete_message_batch(QueueUrl=self._url, Entries=entries)
 
     def _record(self, message: Mapping[str, Any]) -> dict[str, Any]:
         attributes = message.get("MessageAttributes", {})

@@ -18,7 +18,6 @@ from local.template import Adapted
 
 STACK = "Tidegate"
 _MANAGED = re.compile(r":iam::aws:policy/([\w/+=,.@-]+)")
-_COMMAND = re.compile(r'^CMD\s*\[\s*"([^"]+)"', re.MULTILINE)
 
 
 class StackFailed(Exception):
@@ -40,8 +39,15 @@ class Assembly:
         assets = json.loads((directory / f"{stack}.assets.json").read_text())
         return cls(directory, template, assets)
 
-    def code_of(self, properties: Mapping[str, Any]) -> tuple[Path, str]:
-        """Return the directory and the handler of a function, from its asset or its image's Dockerfile."""
+    def code_of(self, resource: Mapping[str, Any], project: Path) -> tuple[Path, str]:
+        """Return the directory and the handler of a function, from its asset or its image's Dockerfile.
+
+        The template's ``Tidegate::Source`` names the directory in the project that the code comes from:
+        from there a change takes effect without a new synthesis.
+        """
+        properties, metadata = resource["Properties"], resource.get("Metadata", {})
+        if "Tidegate::Source" in metadata:
+            return project / metadata["Tidegate::Source"], _handler(properties)
         code = properties["Code"]
         if "S3Key" in code:
             source = self.assets["files"][str(code["S3Key"]).partition(".")[0]]["source"]
@@ -49,9 +55,7 @@ class Assembly:
         text = json.dumps(code["ImageUri"])
         source = next(item["source"] for hash, item in self.assets["dockerImages"].items() if hash in text)
         dockerfile = self.directory / source["directory"] / source.get("dockerFile", "Dockerfile")
-        command = properties.get("ImageConfig", {}).get("Command")
-        found = _COMMAND.search(dockerfile.read_text())
-        return dockerfile.parent, str(command[0] if command else found.group(1) if found else "handler.lambda_handler")
+        return dockerfile.parent, _handler(properties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,12 @@ class Deployed:
         """Return logical and physical ids of the deployed resources of a type."""
         resources = self.adapted.template["Resources"]
         return {name: self.physical[name] for name, resource in resources.items() if resource["Type"] == type}
+
+
+def _handler(properties: Mapping[str, Any]) -> str:
+    """Return the handler; an image's is its command (by the house's rule the Dockerfile's is the same for all)."""
+    command = properties.get("ImageConfig", {}).get("Command") or ["handler.lambda_handler"]
+    return str(properties.get("Handler") or command[0])
 
 
 def deploy(cloudformation: Any, adapted: Adapted, account: str) -> Deployed:
@@ -105,14 +115,14 @@ def _provide_managed_policies(text: str, account: str) -> None:
             backend.managed_policies[policy.arn] = policy
 
 
-def functions(assembly: Assembly, deployed: Deployed, account: str, region: str) -> list[Function]:
+def functions(assembly: Assembly, deployed: Deployed, project: Path, account: str, region: str) -> list[Function]:
     """Return the stack's functions with everything that is needed to run them."""
     backend = get_backend(account, region)
     found = []
     for logical, name in deployed.of_type("AWS::Lambda::Function").items():
         properties = assembly.template["Resources"][logical]["Properties"]
         held = backend.get_function(name)
-        code, handler = assembly.code_of(properties)
+        code, handler = assembly.code_of(assembly.template["Resources"][logical], project)
         group = properties.get("LoggingConfig", {}).get("LogGroup", {})
         found.append(
             Function(

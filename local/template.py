@@ -111,10 +111,13 @@ def adapt(template: Mapping[str, Any], addresses: Addresses, account: str, regio
     document["Outputs"] = dict(_outputs(adapted))
     for name, resource in resources.items():
         _drop_dependencies(resource, adapted.left_out)
+        if resource["Type"] == "AWS::Lambda::Function":
+            _name_function(resource)
         _REWRITES.get(resource["Type"], _as_it_is)(name, resource.setdefault("Properties", {}), (account, region), limits)
         if resource["Type"] == "AWS::Lambda::Function" and addresses.function_environment:
             _readdress(resource["Properties"], addresses.function_environment)
-    adapted.template = _replace_references(document, adapted.left_out, addresses)
+    buses = {name for name, resource in resources.items() if resource["Type"] == "AWS::Events::EventBus"}
+    adapted.template = _name_buses(_replace_references(document, adapted.left_out, addresses), buses)
     return adapted
 
 
@@ -158,6 +161,13 @@ def _function(name: str, properties: dict[str, Any], place: tuple[str, str], lim
     properties.setdefault("FunctionName", name)
     for key in ("Layers", "PackageType", "ImageConfig", "VpcConfig", "DeadLetterConfig"):
         properties.pop(key, None)
+
+
+def _name_function(resource: dict[str, Any]) -> None:
+    """A generated name would not say which function it is: use the name of the directory with its code."""
+    source = resource.get("Metadata", {}).get("Tidegate::Source")
+    if source:
+        resource["Properties"].setdefault("FunctionName", "tidegate-" + source.rpartition("/")[2].replace("_", "-"))
 
 
 def _readdress(properties: dict[str, Any], environment: Mapping[str, str]) -> None:
@@ -216,6 +226,16 @@ def _replace_references(value: Any, left_out: Mapping[str, str], addresses: Addr
     if isinstance(value, list):
         return [_replace_references(item, left_out, addresses) for item in value]
     return value
+
+
+def _name_buses(value: Any, buses: set[str]) -> Any:
+    """In moto a reference to an event bus is an object instead of its name."""
+    if isinstance(value, dict):
+        target = _target(value)
+        if target is not None and target[0] in buses and not target[1]:
+            return {"Fn::GetAtt": [target[0], "Name"]}
+        return {key: _name_buses(item, buses) for key, item in value.items()}
+    return [_name_buses(item, buses) for item in value] if isinstance(value, list) else value
 
 
 def _target(value: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -1,0 +1,78 @@
+"""Which local clouds of this user run now: a small file for each, so that other commands find them."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+DEFAULT_PORT = 4750
+"""The forge's port; the two ports after it are the HTTP API's and the AWS API's."""
+
+
+class NotRunning(Exception):
+    """No local cloud runs (on the wanted port)."""
+
+
+def directory() -> Path:
+    """Return where the files are."""
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base) / "tidegate" / "local"
+
+
+def write(info: Mapping[str, Any]) -> Path:
+    """Remember a running local cloud; return its file, to be removed when it ends."""
+    directory().mkdir(parents=True, exist_ok=True)
+    path = directory() / f"{info['pid']}.json"
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(info, indent=2) + "\n")
+    return path
+
+
+def find(port: int | None = None) -> dict[str, Any]:
+    """Return the information of the local cloud whose forge has this port (None: the newest). Raise NotRunning."""
+    files = sorted(directory().glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in files:
+        info: dict[str, Any] = json.loads(path.read_text())
+        if not _alive(int(info["pid"])):
+            path.unlink(missing_ok=True)
+        elif port is None or str(info["forge_url"]).endswith(f":{port}"):
+            return info
+    where = "" if port is None else f" with its forge on port {port}"
+    raise NotRunning(f"No local cloud is running{where}. Start one with: make up")
+
+
+def ports(wanted: int | None) -> tuple[int, int, int]:
+    """Return the forge's, the HTTP API's and the AWS API's port. Raise OSError when a wanted one is taken.
+
+    Without a wish it is 4750 and the two after it, or any free ones when another local cloud has these.
+    """
+    first = DEFAULT_PORT if wanted is None else wanted
+    chosen = (first, first + 1, first + 2)
+    taken = [port for port in chosen if not _free(port)]
+    if not taken:
+        return chosen
+    if wanted is not None:
+        raise OSError(f"port {taken[0]} is taken; choose another with PORT=")
+    return (0, 0, 0)
+
+
+def _free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
