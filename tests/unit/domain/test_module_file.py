@@ -26,7 +26,7 @@ def sources(text: str, name: str = "main.tf") -> set[str]:
         'module "network" {\n  cidr = "10.0.0.0/8"\n  source = "./network" # here\n}',
         '# module "x" { source = "./x" }\nmodule "network" {\n  source = "./network"\n}',
         '/* module "x" {\n source = "./x" } */ module "network" {\n  source = "./network"\n}',
-        'locals {\n  a = <<-EOT\n    module "x" { source = "./x"\n  EOT\n}\nmodule "network" {\n  source = "./network"\n}',
+        'locals {\n  a = <<-E\n    module "x" { source = "./x"\n  E\n}\nmodule "network" {\n  source = "./network"\n}',
         'locals {\n  a = "${jsonencode({ a = "}" })} \\" {"\n}\nmodule "network" {\n  source = "./network"\n}',
         'locals {\n  a = "$${ {"\n}\nmodule "network" {\n  source = "./network"\n}',
         'resource "x" "y" {\n  source = "./y"\n}\nmodule "network" {\n  source = "./network"\n}',

@@ -48,8 +48,11 @@ if TYPE_CHECKING:
     from tidegate.usecases.answer_button import ButtonAnswerer
     from tidegate.usecases.begin_job import JobBeginner
     from tidegate.usecases.check_run_view import CheckRunPainter
+    from tidegate.usecases.enqueue import Enqueuer
+    from tidegate.usecases.ensure_worker import WorkerEnsurer
     from tidegate.usecases.hand_over_job import JobHandover
     from tidegate.usecases.publish_check_run import CheckRunPublisher
+    from tidegate.usecases.receive_push import PushReceiver
     from tidegate.usecases.reconcile import Reconciler
     from tidegate.usecases.record_plan import PlanRecorder
     from tidegate.usecases.record_result import ResultRecorder
@@ -240,6 +243,25 @@ class Bootstrap(Adapters):
         from tidegate.usecases.publish_check_run import CheckRunPublisher
 
         return CheckRunPublisher(self.deployments, self.check_runs, self.forge, self.check_run_painter)
+
+    @cached_property
+    def worker_ensurer(self) -> WorkerEnsurer:
+        from tidegate.usecases.ensure_worker import WorkerEnsurer
+
+        return WorkerEnsurer(self.queues, self.workflows)
+
+    @cached_property
+    def enqueuer(self) -> Enqueuer:
+        from tidegate.usecases.enqueue import Enqueuer
+
+        return Enqueuer(self.queues, self.deployments, self.announcements, self.worker_ensurer)
+
+    @cached_property
+    def push_receiver(self) -> PushReceiver:
+        from tidegate.adapters.git import GitSource
+        from tidegate.usecases.receive_push import PushReceiver
+
+        return PushReceiver(self.deliveries, self.forge, GitSource(self.environ), self.enqueuer.enqueue)
 
     @cached_property
     def button_answerer(self) -> ButtonAnswerer:

@@ -80,6 +80,13 @@ class EventQueueSettings(Settings):
 
 
 @dataclass(frozen=True)
+class PushQueueSettings(Settings):
+    """The URL of the queue of pushes."""
+
+    push_queue: str = _variable("TIDEGATE_PUSH_QUEUE")
+
+
+@dataclass(frozen=True)
 class PressQueueSettings(Settings):
     """The URL of the queue of presses."""
 

@@ -30,7 +30,7 @@ PROTOCOLS = frozenset({"https", "http"})
 
 _ZEROS = re.compile(r"0+")
 _MISSING = re.compile(r"not our ref|unadvertised object|couldn't find remote ref|bad object|missing necessary objects")
-_REFUSED = re.compile(r"requested URL returned error: (4\d\d)|(Repository not found|could not read Username)")
+_REFUSED = re.compile(r"requested URL returned error: (4\d\d)|repository '[^']*' not found|could not read Username")
 _TOO_MANY_REQUESTS = 429
 _LINK = "160000"
 _PASSED_ON = (

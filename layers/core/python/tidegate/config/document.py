@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -15,6 +16,7 @@ from tidegate.domain.errors import InvalidConfiguration
 #: of aliases of aliases cannot become a billion values).
 MAXIMUM_BYTES = 1024 * 1024
 MAXIMUM_VALUES = 200_000
+MAXIMUM_DEPTH = 30
 
 _STANDARD = "tag:yaml.org,2002:"
 _NULL = f"{_STANDARD}null"
@@ -56,12 +58,12 @@ def read_document(file: str, raw: bytes) -> Document:
         raise InvalidConfiguration(file, 1, f"the file has {len(raw)} bytes", f"At most {MAXIMUM_BYTES} are read")
     document = Document(file)
     try:
-        node = YAML(typ="safe", pure=True).compose(raw.decode("utf-8-sig"))
+        node = _yaml().compose(raw.decode("utf-8-sig"))
         document.content = None if node is None else _Reader(document).read(node, ())
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise InvalidConfiguration(file, line, "this is not UTF-8", "Save the file as UTF-8") from None
-    except RecursionError:
+    except (RecursionError, MaxDepthExceededError):
         raise InvalidConfiguration(
             file, 1, "values are nested too deeply", "No key needs more than six levels"
         ) from None
@@ -70,6 +72,13 @@ def read_document(file: str, raw: bytes) -> Document:
     except YAMLError:
         raise InvalidConfiguration(file, 1, "a control character stands in the file", "Remove it") from None
     return document
+
+
+def _yaml() -> YAML:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.max_depth = MAXIMUM_DEPTH
+    yaml.composer.warn_double_anchors = False
+    return yaml
 
 
 def _not_yaml(file: str, error: MarkedYAMLError) -> InvalidConfiguration:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.configuration_check import external_id, render_invalid, render_refused
 from tidegate.domain.deployment import Deployment, Trigger
-from tidegate.domain.errors import ForgeRefused, InvalidConfiguration, NotFound
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, InvalidConfiguration, NotFound
 from tidegate.domain.root import Revision, Root, deployment_id
 from tidegate.ports import Deliveries, Delivery, Forge, SourceHistory
 from tidegate.usecases.discover_roots import Discovery, discover_roots
@@ -48,11 +48,19 @@ class PushReceiver:
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the push.
 
-        Raise ForgeUnavailable, and ExceptionGroup when roots could not be enqueued; all others then are.
+        Raise ForgeUnavailable and ForgeRefused (a permission may be given, so that is tried again, too), and
+        ExceptionGroup when roots could not be enqueued; all others then are.
         """
         push = Push(delivery=delivery.id, received_at=delivery.received_at, **delivery.fields)
-        outcome = self._outcome(push)[:_LONGEST_OUTCOME]
-        self.deliveries.conclude(push.delivery, outcome)
+        try:
+            outcome = self._outcome(push)
+        except (ForgeUnavailable, ForgeRefused) as error:
+            self._conclude(push, f"{error} The push is received again.")
+            raise
+        return self._conclude(push, outcome)
+
+    def _conclude(self, push: Push, outcome: str) -> str:
+        self.deliveries.conclude(push.delivery, outcome[:_LONGEST_OUTCOME])
         return outcome
 
     def _outcome(self, push: Push) -> str:
@@ -60,8 +68,6 @@ class PushReceiver:
             discovery = self._discover(push)
         except NotFound:
             return f"The forge does not have the commit {push.after} any more: nothing is deployed."
-        except ForgeRefused as error:
-            return f"{error} Nothing is deployed."
         except InvalidConfiguration as error:
             return f"{error} Nothing is deployed. {self._show(push, render_invalid(push.after, error))}"
         self._enqueue_all(push, discovery.roots)

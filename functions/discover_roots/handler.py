@@ -1,0 +1,30 @@
+"""Push queue: enqueues a deployment for every root that a push to the default branch changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tidegate.adapters.batches import take_all
+from tidegate.adapters.deliveries import from_message
+from tidegate.bootstrap import wiring
+from tidegate.settings import PushQueueSettings
+from tidegate.telemetry import logger, observed
+
+
+@observed
+def lambda_handler(event: Mapping[str, Any], context: object) -> Any:
+    """Receive each push; what the forge puts off comes back when it said."""
+    return take_all(event, context, _receive, _postpone)
+
+
+def _receive(body: str) -> None:
+    delivery = from_message(body)
+    outcome = wiring().push_receiver.receive(delivery)
+    about = {"delivery": delivery.id, "repository": delivery.fields["repository"], "sha": delivery.fields["after"]}
+    logger.info("push", extra={**about, "outcome": outcome})
+
+
+def _postpone(receipt: str, seconds: int) -> None:
+    wires = wiring()
+    wires.patience.postpone(PushQueueSettings.from_env(wires.environ).push_queue, receipt, seconds)

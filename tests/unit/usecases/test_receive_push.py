@@ -1,0 +1,203 @@
+"""What becomes of a push: deployments, check runs and recorded reasons, each once."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.builders import sha
+from tests.unit.usecases.test_discover_roots import BASE, Trees
+from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
+from tidegate.adapters.memory.world import MemoryForge
+from tidegate.domain.check_run import Conclusion
+from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.ports import Delivery
+from tidegate.usecases.receive_push import PushReceiver
+
+AFTER = sha(2)
+CHANGED = {**BASE, "live/app/main.tf": "# new", "live/db/main.tf": "# new"}
+
+
+@dataclass
+class World:
+    deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
+    forge: MemoryForge = field(default_factory=MemoryForge)
+    deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
+    old: dict[str, str] = field(default_factory=lambda: BASE)
+    new: dict[str, str] = field(default_factory=lambda: CHANGED)
+    fetched: list[tuple[str, str, str, str]] = field(default_factory=list)
+    gone: bool = False
+    broken: set[str] = field(default_factory=set)
+    enqueued: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.queues = MemoryDeployQueues(self.deployments)
+
+    @contextmanager
+    def fetch(self, url, token, before, after):
+        self.fetched.append((url, token, before, after))
+        if self.gone:
+            raise NotFound("commit", after)
+        yield Trees(self.old, self.new)
+
+    def enqueue(self, deployment):
+        if deployment.root.name in self.broken:
+            raise CloudUnavailable("DynamoDB", "ThrottlingException")
+        if self.queues.enqueue(deployment):
+            self.enqueued.append(deployment)
+
+    def receive(self, delivery_id="delivery-1", **fields):
+        push = {
+            "repository": "acme/infra",
+            "before": sha(1),
+            "after": AFTER,
+            "branch": "main",
+            "installation": 42,
+            "sender": "octocat",
+            "forced": False,
+            **fields,
+        }
+        delivery = Delivery(delivery_id, "push", push, "2026-03-02T08:00:00.000000+00:00")
+        self.deliveries.store(delivery)
+        return PushReceiver(self.deliveries, self.forge, self, self.enqueue).receive(delivery)
+
+    @property
+    def names(self):
+        return [deployment.root.name for deployment in self.enqueued]
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def test_a_push_becomes_one_deployment_for_each_changed_root(world):
+    outcome = world.receive()
+    assert world.names == ["live/app", "live/db"]
+    assert "live/app, live/db" in outcome
+    assert world.deliveries.outcomes == {"delivery-1": outcome}
+    assert world.fetched == [("https://github.com/acme/infra.git", "clone-token-of-acme/infra", sha(1), AFTER)]
+
+
+def test_a_deployment_tells_who_asked_for_what_and_when(world):
+    world.receive()
+    first = world.enqueued[0]
+    assert (first.repository, first.revision.sha, first.revision.branch) == ("acme/infra", AFTER, "main")
+    assert (first.trigger, first.state, first.requested_by) == (Trigger.MERGE, State.QUEUED, "octocat")
+    assert (first.requested_at, first.installation) == ("2026-03-02T08:00:00.000000+00:00", 42)
+
+
+def test_the_same_push_again_or_in_another_delivery_enqueues_nothing_more(world):
+    world.receive()
+    world.receive()
+    world.receive("delivery-2")
+    assert world.names == ["live/app", "live/db"]
+
+
+def test_a_forced_push_back_to_a_deployed_commit_is_a_new_request(world):
+    world.receive()
+    world.receive("delivery-2", before=sha(3), forced=True)
+    world.receive("delivery-3", before=sha(3), forced=True)
+    assert len(world.enqueued) == 4
+
+
+def test_one_root_that_cannot_be_enqueued_holds_back_no_other_and_the_push_is_tried_again(world):
+    world.broken = {"live/app"}
+    with pytest.raises(ExceptionGroup):
+        world.receive()
+    assert world.names == ["live/db"]
+    world.broken = set()
+    world.receive()
+    assert world.names == ["live/db", "live/app"]
+
+
+def test_a_push_that_changes_no_root_leaves_a_reason(world):
+    world.new = {**BASE, "README.md": "new"}
+    assert world.receive() == "No root is changed by this push."
+    assert world.deliveries.outcomes["delivery-1"]
+    assert world.forge.check_runs == {}
+
+
+def test_a_deleted_root_leaves_a_reason_and_no_deployment(world):
+    world.new = {path: text for path, text in BASE.items() if not path.startswith("live/db")}
+    assert "nothing destroyed" in world.receive()
+    assert world.names == []
+
+
+def test_a_commit_that_is_gone_leaves_a_reason(world):
+    world.gone = True
+    assert "does not have the commit" in world.receive()
+    assert world.names == []
+
+
+def test_an_invalid_file_becomes_a_failed_check_run_that_says_where_and_what_is_allowed(world):
+    world.new = {**CHANGED, "tidegate.yaml": "version: 1\n'[x](http://evil) @all': []\n"}
+    world.receive()
+    world.receive("delivery-2")
+    (check_run,) = world.forge.check_runs.values()
+    assert (check_run.name, check_run.sha, check_run.status) == ("tidegate/config", AFTER, "completed")
+    assert check_run.conclusion is Conclusion.FAILURE
+    assert "`tidegate.yaml`, line 2, column 1" in check_run.summary
+    assert "engine, when" in check_run.summary
+    assert "[x](http" not in check_run.summary
+    assert "@all" not in check_run.summary
+    assert world.names == []
+
+
+def test_a_hostile_directory_becomes_a_failed_check_run_and_the_other_roots_are_deployed(world):
+    world.new = {**CHANGED, "$(x)\n**@all**/main.tf": "", "🚀/main.tf": "", "\udcff/main.tf": ""}
+    outcome = world.receive()
+    assert world.names == ["live/app", "live/db"]
+    (check_run,) = world.forge.check_runs.values()
+    assert check_run.conclusion is Conclusion.FAILURE
+    assert check_run.title == "Not deployed because of their names: 3"
+    assert "**@all**" not in check_run.summary
+    assert check_run.summary.encode()
+    assert outcome.encode()
+
+
+def test_a_hundred_hostile_directories_fit_into_one_check_run(world):
+    world.new = {**BASE, **{f"{'$(x)' * 60}{number}/main.tf": "" for number in range(100)}}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert len(check_run.summary) < 65_535
+    assert "50 more" in check_run.summary
+
+
+def test_roots_are_enqueued_even_if_the_forge_fails_to_show_the_check_run_and_that_is_tried_again(world):
+    world.new = {**CHANGED, "$(x)/main.tf": ""}
+    world.forge = FailingChecks(ForgeUnavailable("500"))
+    with pytest.raises(ForgeUnavailable):
+        world.receive()
+    assert world.names == ["live/app", "live/db"]
+    assert "received again" in world.deliveries.outcomes["delivery-1"]
+
+
+def test_a_check_run_that_the_forge_refuses_is_told_in_the_outcome(world):
+    world.new = {**CHANGED, "$(x)/main.tf": ""}
+    world.forge = FailingChecks(ForgeRefused(403, "no permission"))
+    assert "no permission" in world.receive()
+
+
+@pytest.mark.parametrize("failure", [ForgeUnavailable("secondary limit", 60), ForgeRefused(401, "Bad credentials")])
+def test_a_forge_that_gives_no_token_means_trying_again_with_the_reason_recorded(world, failure):
+    world.forge.failures = [failure]
+    with pytest.raises(type(failure)):
+        world.receive()
+    assert "received again" in world.deliveries.outcomes["delivery-1"]
+    world.receive()
+    assert world.names == ["live/app", "live/db"]
+
+
+class FailingChecks(MemoryForge):
+    """A forge that shows no check runs."""
+
+    def __init__(self, failure):
+        super().__init__()
+        self.failure = failure
+
+    def create_check_run(self, installation, repository, check_run):
+        raise self.failure
