@@ -48,16 +48,25 @@ if TYPE_CHECKING:
     from tidegate.usecases.answer_button import ButtonAnswerer
     from tidegate.usecases.begin_job import JobBeginner
     from tidegate.usecases.check_run_view import CheckRunPainter
+    from tidegate.usecases.claim_deployment import DeploymentClaimer
+    from tidegate.usecases.close_worker import WorkerCloser
+    from tidegate.usecases.end_deployment import DeploymentEnder
     from tidegate.usecases.enqueue import Enqueuer
     from tidegate.usecases.ensure_worker import WorkerEnsurer
+    from tidegate.usecases.execution_closed import QueueReleaser
     from tidegate.usecases.hand_over_job import JobHandover
+    from tidegate.usecases.hand_over_worker import WorkerHandover
     from tidegate.usecases.publish_check_run import CheckRunPublisher
     from tidegate.usecases.receive_push import PushReceiver
     from tidegate.usecases.reconcile import Reconciler
+    from tidegate.usecases.record_outcome import OutcomeRecorder
     from tidegate.usecases.record_plan import PlanRecorder
     from tidegate.usecases.record_result import ResultRecorder
     from tidegate.usecases.request_review import ReviewRequester
     from tidegate.usecases.runner_stopped import StoppedRunnerReporter
+    from tidegate.usecases.unlock import QueueUnlocker
+    from tidegate.usecases.validate_revision import RevisionValidator
+    from tidegate.usecases.wait_for_signal import SignalWaiter
 
 
 class Adapters:
@@ -194,6 +203,62 @@ class Bootstrap(Adapters):
     """The use cases on their ports."""
 
     @cached_property
+    def queue_unlocker(self) -> QueueUnlocker:
+        from tidegate.usecases.unlock import QueueUnlocker
+
+        return QueueUnlocker(self.queues, self.announcements, self.worker_ensurer)
+
+    @cached_property
+    def deployment_claimer(self) -> DeploymentClaimer:
+        from tidegate.usecases.claim_deployment import DeploymentClaimer
+
+        return DeploymentClaimer(self.queues)
+
+    @cached_property
+    def revision_validator(self) -> RevisionValidator:
+        from tidegate.usecases.validate_revision import RevisionValidator
+
+        return RevisionValidator(self.queues, self.deployments, self.forge, self.clock)
+
+    @cached_property
+    def deployment_ender(self) -> DeploymentEnder:
+        from tidegate.usecases.end_deployment import DeploymentEnder
+
+        return DeploymentEnder(self.queues, self.deployments, self.jobs, self.audit, self.announcements, self.clock)
+
+    @cached_property
+    def outcome_recorder(self) -> OutcomeRecorder:
+        from tidegate.usecases.record_outcome import OutcomeRecorder
+
+        return OutcomeRecorder(self.queues, self.deployments, self.announcements, self.deployment_ender)
+
+    @cached_property
+    def signal_waiter(self) -> SignalWaiter:
+        from tidegate.usecases.wait_for_signal import SignalWaiter
+
+        return SignalWaiter(self.queues, self.workflows)
+
+    @cached_property
+    def worker_closer(self) -> WorkerCloser:
+        from tidegate.usecases.close_worker import WorkerCloser
+
+        return WorkerCloser(self.queues)
+
+    @cached_property
+    def worker_handover(self) -> WorkerHandover:
+        from tidegate.usecases.hand_over_worker import WorkerHandover
+
+        return WorkerHandover(self.queues, self.worker_ensurer)
+
+    @cached_property
+    def queue_releaser(self) -> QueueReleaser:
+        from tidegate.usecases.execution_closed import QueueReleaser
+
+        return QueueReleaser(
+            self.queues, self.deployments, self.announcements, self.deployment_ender, self.worker_ensurer
+        )
+
+    @cached_property
     def job_beginner(self) -> JobBeginner:
         from tidegate.usecases.begin_job import JobBeginner
 
@@ -275,14 +340,14 @@ class Bootstrap(Adapters):
             self.workflows,
             self.announcements,
             self.check_run_painter,
-            self.unlock,
+            self.queue_unlocker.unlock,
         )
 
     @cached_property
     def reconciler(self) -> Reconciler:
         from tidegate.usecases.reconcile import Reconciler
 
-        return Reconciler(self.deliveries, self.events, self.queues, self.clock, self.ensure_worker)
+        return Reconciler(self.deliveries, self.events, self.queues, self.clock, self.worker_ensurer.ensure)
 
 
 _wiring: list[Bootstrap] = []

@@ -37,7 +37,7 @@ class Press:
 class ButtonAnswerer:
     """Answers presses. Every refusal shows on the pressed check run.
 
-    ``unlock`` takes the queue's lock away on behalf of a user and lets the queue go on.
+    ``unlock`` takes a queue's lock away, lets the queue go on, and shows that to those who wait in it.
     """
 
     deployments: Deployments
@@ -47,7 +47,7 @@ class ButtonAnswerer:
     workflows: Workflows
     announcements: Announcements
     painter: CheckRunPainter
-    unlock: Callable[[str, str], object]
+    unlock: Callable[[str], object]
 
     def answer(self, press: Press) -> str:
         """Do what the button says, or refuse. Return what was done, in a few words, for the log."""
@@ -100,9 +100,7 @@ class ButtonAnswerer:
         head, _ = self.queues.read(deployment.queue)
         if not locks_queue(deployment, head):
             return self._refuse(press, deployment, "This deployment does not lock the queue (any more).")
-        self.unlock(deployment.queue, press.by)
-        for waiting in self.queues.waiting(deployment.queue):
-            self.announcements.refresh(waiting.deployment)
+        self.unlock(deployment.queue)
         self.announcements.refresh(deployment.id)
         return "unlocked"
 

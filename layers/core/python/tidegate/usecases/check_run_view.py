@@ -9,7 +9,7 @@ from tidegate.domain.check_run_face import View
 from tidegate.domain.check_run_text import render
 from tidegate.domain.deployment import Deployment, State
 from tidegate.domain.errors import NotFound
-from tidegate.domain.queue import QueueHead
+from tidegate.domain.queue import QueueHead, lock_after
 from tidegate.ports import Artifacts, DeployQueues, ObjectStart
 
 #: Bytes of a plan that are read: more than a check run can show, so that its end is known if it is short.
@@ -36,12 +36,13 @@ class CheckRunPainter:
     def paint(self, deployment: Deployment, notice: str = "") -> CheckRun:
         """Return what the check run shows. ``notice`` answers a press that had no effect."""
         head, _ = self.queues.read(deployment.queue)
+        coming = lock_after(deployment, deployment.changed_at) if head.in_flight == deployment.id else None
         start = self._plan_start(deployment)
         job = deployment.apply_job or (deployment.plan.job if deployment.plan else "")
         view = View(
             ahead=self._ahead(deployment, head),
-            lock=head.lock,
-            locks=locks_queue(deployment, head) or _will_lock(deployment, head),
+            lock=coming or head.lock,
+            locks=coming is not None or locks_queue(deployment, head),
             plan_text=start.content.decode(errors="replace"),
             plan_size=start.size,
             bucket=self.links.bucket,
@@ -78,8 +79,3 @@ def locks_queue(deployment: Deployment, head: QueueHead) -> bool:
         and head.deployed is not None
         and head.deployed.deployment == deployment.id
     )
-
-
-def _will_lock(deployment: Deployment, head: QueueHead) -> bool:
-    """Tell whether the deployment has ended in a way that locks, and its lock is about to come."""
-    return deployment.state is State.OUTCOME_UNKNOWN and head.in_flight == deployment.id

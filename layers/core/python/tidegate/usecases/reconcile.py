@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tidegate.domain.queue import may_take
+from tidegate.domain.queue import has_work
 from tidegate.ports import Clock, Deliveries, DeployQueues, EventQueue
 
 #: Seconds after which a delivery that is not queued counts as forgotten: a webhook takes less than ten.
@@ -48,7 +48,7 @@ class Reconciler:
         woken = 0
         for queue in self.queues.unfinished():
             head, first = self.queues.read(queue)
-            if may_take(first, head.lock) or head.in_flight is not None:
+            if has_work(head, first):
                 self.ensure_worker(queue)
                 woken += 1
         return woken

@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_deployed, any_lock, deployment_in
+from tests.unit.usecases.terraform_world import World
+from tidegate.domain.check_run import Button, Conclusion
+from tidegate.domain.deployment import State
+from tidegate.domain.errors import Conflict
+from tidegate.usecases.answer_button import ButtonAnswerer, Press
+from tidegate.usecases.publish_check_run import CheckRunPublisher
+
+LATER = "2026-03-02T10:00:00.000000+00:00"
+
+
+class PressedWorld(World):
+    """A world with a deployment whose check run, number 1, is pressed."""
+
+    def __init__(self, state=State.AWAITING_REVIEW, **fields):
+        super().__init__()
+        self.deployment = self.put(deployment_in(state, **fields))
+        self.publish()
+        self.unlocked = []
+        if self.deployment.review:
+            self.deployments.keep_review_token(self.deployment.id, self.deployment.review.id, "token")
+            self.workflows.waiting.add("token")
+
+    def publish(self):
+        CheckRunPublisher(self.deployments, self.check_runs, self.forge, self.painter()).publish(self.deployment.id)
+
+    def unlock(self, queue):
+        self.unlocked.append(queue)
+        head, _ = self.queues.read(queue)
+        self.queues.commit(head, replace(head, lock=None))
+
+    def lock(self):
+        head, _ = self.queues.read(self.deployment.queue)
+        deployed = any_deployed(deployment=self.deployment.id, revision=self.deployment.revision)
+        lock = any_lock(revision=self.deployment.revision.sha)
+        self.queues.commit(head, replace(head, lock=lock, deployed=deployed))
+
+    def press(self, identifier=Button.CONFIRM, by="grace", at=LATER, deployments=None, **fields):
+        answerer = ButtonAnswerer(
+            deployments or self.deployments,
+            self.queues,
+            self.check_runs,
+            self.forge,
+            self.workflows,
+            self.announcements,
+            self.painter(),
+            self.unlock,
+        )
+        press = Press(
+            repository=self.deployment.repository,
+            installation=self.deployment.installation,
+            check_run=1,
+            name="tidegate/deploy: network",
+            sha=self.deployment.revision.sha,
+            external_id=self.deployment.id,
+            identifier=identifier,
+            by=by,
+            at=at,
+        )
+        return answerer.answer(replace(press, **fields))
+
+    @property
+    def now(self):
+        return self.deployments.get(self.deployment.id)
+
+    @property
+    def shown(self):
+        return self.forge.check_runs[1]
+
+
+@pytest.mark.parametrize(
+    ("button", "state", "approved"),
+    [(Button.CONFIRM, State.APPROVED, True), (Button.REJECT, State.REJECTED, False)],
+)
+def test_a_press_decides_settles_and_is_announced(button, state, approved):
+    world = PressedWorld()
+    world.press(button)
+    assert (world.now.state, world.now.review.by, world.now.review.at) == (state, "grace", LATER)
+    assert world.workflows.settled == {"token": {"approved": approved, "by": "grace", "at": LATER}}
+    assert world.states() == [state]
+
+
+def test_the_same_press_delivered_twice_settles_again_and_decides_once():
+    world = PressedWorld()
+    world.press()
+    world.workflows.waiting.add("token")
+    world.workflows.settled.clear()
+    decided = world.now
+    world.press()
+    assert world.now == decided
+    assert "token" in world.workflows.settled
+    assert "no effect" not in world.shown.summary
+
+
+def test_a_press_whose_token_nobody_waits_for_any_more_is_still_recorded():
+    world = PressedWorld()
+    world.workflows.waiting.clear()
+    assert world.press() == "decided"
+    assert world.now.state is State.APPROVED
+
+
+@pytest.mark.parametrize("by", ["grace", "ada"])
+def test_a_second_press_has_no_effect_and_hears_who_decided(by):
+    world = PressedWorld()
+    world.press(Button.CONFIRM)
+    decided = world.now
+    world.press(Button.REJECT, by=by, at="2026-03-02T11:00:00.000000+00:00")
+    assert world.now == decided
+    assert len(world.workflows.settled) == 1
+    assert "grace confirmed this plan before" in world.shown.summary
+    assert (world.shown.status, world.shown.conclusion) == ("completed", Conclusion.NEUTRAL)
+
+
+def test_a_press_after_a_rejection_hears_of_it():
+    world = PressedWorld()
+    world.press(Button.REJECT)
+    world.press(Button.CONFIRM, by="ada")
+    assert "grace rejected this plan before" in world.shown.summary
+    assert world.shown.conclusion is Conclusion.CANCELLED
+
+
+def test_of_two_presses_at_the_same_moment_one_decides():
+    world = PressedWorld()
+
+    class RejectsMeanwhile:
+        get = world.deployments.get
+        review_token = world.deployments.review_token
+
+        def save(self, deployment):
+            if world.now.state is State.AWAITING_REVIEW:
+                world.press(Button.REJECT, by="ada")
+            return world.deployments.save(deployment)
+
+    answer = world.press(Button.CONFIRM, deployments=RejectsMeanwhile())
+    assert world.now.state is State.REJECTED
+    assert world.workflows.settled["token"]["approved"] is False
+    assert "ada rejected this plan before" in answer
+
+
+def test_a_press_that_never_gets_through_is_delivered_again():
+    world = PressedWorld()
+
+    class AlwaysBehind:
+        get = world.deployments.get
+
+        def save(self, deployment):
+            raise Conflict(deployment.id)
+
+    with pytest.raises(Conflict):
+        world.press(deployments=AlwaysBehind())
+
+
+def test_somebody_without_write_permission_decides_nothing_and_the_buttons_stay():
+    world = PressedWorld()
+    world.press(by="mallory")
+    assert world.now == world.deployment
+    assert "mallory may not write to" in world.shown.summary
+    assert len(world.shown.actions) == 2
+    assert world.workflows.settled == {}
+
+
+def test_a_button_of_an_outdated_check_run_points_to_the_newest():
+    world = PressedWorld()
+    world.press()
+    world.publish()
+    decided = world.now
+    assert world.press(Button.REJECT, by="ada") == "refused: outdated"
+    assert world.now == decided
+    assert "https://github.com/acme/infra/runs/2" in world.shown.summary
+    assert world.shown.actions == ()
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"external_id": "no-such-deployment"},
+        {"repository": "mallory/infra"},
+        {"installation": 666},
+        {"sha": "f" * 40},
+        {"name": "tidegate/deploy: other"},
+    ],
+)
+def test_a_button_of_a_check_run_that_is_not_ours_does_nothing_and_says_so(foreign):
+    world = PressedWorld()
+    assert world.press(**foreign) == "refused: foreign"
+    assert world.now == world.deployment
+    assert "belongs to no deployment" in world.shown.summary
+
+
+def test_a_press_before_the_check_run_was_remembered_counts():
+    world = PressedWorld()
+    world.check_runs._published.clear()
+    world.press()
+    assert world.now.state is State.APPROVED
+
+
+def test_an_unknown_button_is_refused():
+    world = PressedWorld()
+    assert "no button" in world.press("Destroy")
+    assert world.now == world.deployment
+
+
+def test_a_press_after_the_review_expired_hears_so():
+    world = PressedWorld(State.REVIEW_EXPIRED)
+    world.press()
+    assert "The review expired after 7 days" in world.shown.summary
+
+
+@pytest.mark.parametrize("state", [State.NO_CHANGES, State.PLAN_FAILED, State.REFUSED, State.ENGINE_FAULT])
+def test_a_press_in_a_state_that_waits_for_nobody_hears_so(state):
+    world = PressedWorld(state)
+    world.press()
+    assert "does not wait for a review" in world.shown.summary
+    assert world.now.state is state
+
+
+def test_a_refusal_that_overtook_a_change_asks_for_the_newest_state():
+    world = PressedWorld()
+
+    class ChangesMeanwhile:
+        reads = 0
+
+        def get(self, deployment):
+            self.reads += 1
+            found = world.deployments.get(deployment)
+            return replace(found, version=found.version + 1) if self.reads > 1 else found
+
+    world.press(by="mallory", deployments=ChangesMeanwhile())
+    assert world.announcements.refreshed == [world.deployment.id]
+
+
+def test_a_deployment_whose_review_was_never_asked_for_cannot_be_decided():
+    world = PressedWorld(review=None)
+    world.press()
+    assert "does not wait for a review" in world.shown.summary
+
+
+def test_unlock_lets_the_queue_go_on_and_shows_it():
+    world = PressedWorld(State.OUTCOME_UNKNOWN)
+    world.lock()
+    assert world.press(Button.UNLOCK) == "unlocked"
+    assert world.unlocked == [world.deployment.queue]
+    assert world.announcements.refreshed == [world.deployment.id]
+
+
+def test_a_second_unlock_has_no_effect():
+    world = PressedWorld(State.OUTCOME_UNKNOWN)
+    world.lock()
+    world.press(Button.UNLOCK)
+    world.press(Button.UNLOCK, by="ada")
+    assert len(world.unlocked) == 1
+    assert "does not lock the queue" in world.shown.summary
+
+
+def test_an_old_unlock_does_not_take_a_later_lock_away():
+    world = PressedWorld(State.OUTCOME_UNKNOWN)
+    world.lock()
+    head, _ = world.queues.read(world.deployment.queue)
+    world.queues.commit(head, replace(head, lock=any_lock(revision="e" * 40), deployed=any_deployed(9)))
+    world.press(Button.UNLOCK)
+    assert world.unlocked == []
+
+
+def test_a_lock_that_another_deployment_of_the_same_revision_put_there_is_not_taken_away():
+    world = PressedWorld(State.OUTCOME_UNKNOWN)
+    world.lock()
+    head, _ = world.queues.read(world.deployment.queue)
+    world.queues.commit(head, replace(head, deployed=replace(head.deployed, deployment="another")))
+    world.press(Button.UNLOCK)
+    assert world.unlocked == []
+
+
+def test_somebody_without_write_permission_unlocks_nothing():
+    world = PressedWorld(State.OUTCOME_UNKNOWN)
+    world.lock()
+    world.press(Button.UNLOCK, by="mallory")
+    assert world.unlocked == []

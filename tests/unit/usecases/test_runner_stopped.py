@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.builders import any_job
+from tests.unit.usecases.terraform_world import World
+from tidegate.usecases.runner_stopped import StoppedRunner, StoppedRunnerReporter
+
+TASK, OTHER_TASK = "arn:aws:ecs:eu-central-1:123456789012:task/c/1", "arn:aws:ecs:eu-central-1:123456789012:task/c/2"
+KILLED = StoppedRunner(TASK, any_job().id, "start-token", "OutOfMemoryError")
+
+
+@pytest.fixture
+def world():
+    world = World()
+    world.jobs.create(any_job())
+    world.workflows.waiting |= {"start-token", "job-token"}
+    return world
+
+
+def report(world, stopped=KILLED):
+    StoppedRunnerReporter(world.jobs, world.workflows).report(stopped)
+    return world.workflows.failed
+
+
+def take(world, runner):
+    world.jobs.hand_over(any_job().id, "job-token", "clone")
+    world.jobs.take(any_job().id, runner)
+
+
+def test_a_runner_that_never_started_fails_its_start_with_the_reason(world):
+    assert report(world) == {"start-token": ("RunnerStopped", json.dumps({"message": "OutOfMemoryError"}))}
+
+
+def test_a_runner_that_had_taken_the_job_fails_the_job(world):
+    world.workflows.waiting.remove("start-token")
+    take(world, TASK)
+    assert set(report(world)) == {"job-token"}
+
+
+def test_an_earlier_task_does_not_fail_the_one_that_took_the_job(world):
+    take(world, OTHER_TASK)
+    assert set(report(world)) == {"start-token"}
+
+
+def test_a_runner_that_answered_before_it_stopped_fails_nothing(world):
+    take(world, TASK)
+    world.workflows.waiting.clear()
+    assert report(world) == {}
+
+
+def test_a_task_without_a_start_token_fails_only_its_job(world):
+    take(world, TASK)
+    assert set(report(world, StoppedRunner(TASK, any_job().id, None, "stopped"))) == {"job-token"}
