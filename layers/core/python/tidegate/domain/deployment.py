@@ -50,7 +50,7 @@ class State(StrEnum):
 _FOLLOWERS: dict[State, frozenset[State]] = {
     State.QUEUED: frozenset({State.PLANNING, State.REFUSED, State.ENGINE_FAULT}),
     State.PLANNING: frozenset(
-        {State.AWAITING_REVIEW, State.APPROVED, State.NO_CHANGES, State.PLAN_FAILED, State.ENGINE_FAULT}
+        {State.AWAITING_REVIEW, State.APPROVED, State.NO_CHANGES, State.PLAN_FAILED, State.REFUSED, State.ENGINE_FAULT}
     ),
     State.AWAITING_REVIEW: frozenset(
         {State.APPROVED, State.REJECTED, State.REVIEW_EXPIRED, State.PLANNING, State.ENGINE_FAULT}

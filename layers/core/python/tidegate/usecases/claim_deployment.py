@@ -31,9 +31,13 @@ class DeploymentClaimer:
 
 
 def _after(head: QueueHead, next_: NextStep) -> QueueHead:
-    """Return the head after the step: the worker has begun, and no worker that claims waits for a signal."""
+    """Return the head after the step: the worker has begun.
+
+    The token stays, although a worker that claims waits no more: should this be a late repetition of an
+    earlier claim, the worker does wait, and the next signal must reach it.
+    """
     if next_.step is Step.STOP or head.worker is None:
         return head
     worker = Worker(head.worker.execution, head.worker.generation, started=True)
     in_flight = next_.take.deployment if next_.take else head.in_flight
-    return replace(head, worker=worker, token=None, in_flight=in_flight)
+    return replace(head, worker=worker, in_flight=in_flight)

@@ -31,7 +31,8 @@ class DeploymentEnder:
         at = self.clock.now()
         ended = deployment if is_final(deployment.state) else self._without_result(deployment, error, at)
         lock = lock_after(ended, at) or head.lock
-        after = replace(head, in_flight=None, worker=worker, deployed=baseline_after(ended, head.deployed), lock=lock)
+        deployed = baseline_after(ended, head.deployed)
+        after = replace(head, in_flight=None, worker=worker, token=None, deployed=deployed, lock=lock)
         if ended is deployment:
             self.queues.commit(head, after)
         else:

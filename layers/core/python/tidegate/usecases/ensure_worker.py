@@ -39,9 +39,9 @@ class WorkerEnsurer:
             self._wake(head.token)
 
     def _wake(self, token: str) -> None:
-        """Settle the token. It stays at the head until the worker's next claim, in case this call is lost.
+        """Settle the token. It stays at the head, in case this call is lost.
 
-        When it is too late, the worker looks at the queue again before it closes.
+        When it is too late, the worker is awake, or looks at the queue again before it closes.
         """
         with suppress(TooLate):
             self.workflows.settle(token, {"reason": "There is work in the queue."})

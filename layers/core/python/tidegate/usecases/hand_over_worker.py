@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.queue import next_worker, works_here
 from tidegate.messages import HandOverWorker
-from tidegate.ports import DeployQueues, Workflows
+from tidegate.ports import DeployQueues
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 
@@ -16,7 +16,6 @@ class WorkerHandover:
     """Hands queues over. Once more, the same next execution is started."""
 
     queues: DeployQueues
-    workflows: Workflows
     workers: WorkerEnsurer
 
     def hand_over(self, message: HandOverWorker) -> None:

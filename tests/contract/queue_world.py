@@ -1,0 +1,434 @@
+"""A small world around the queue's use cases: executions that take steps, children that plan and apply.
+
+Any call may die before or after any of its calls to a port, be repeated at once or much later, and any
+execution may crash between two steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tests.builders import any_deployment, any_plan, sha
+from tests.contract.stores import Stores
+from tidegate.adapters.memory import (
+    MemoryAnnouncements,
+    MemoryAuditLog,
+    MemoryClock,
+    MemoryDeliveries,
+    MemoryEventQueue,
+    MemoryForge,
+)
+from tidegate.domain.deployment import State, Trigger, is_final
+from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, JobGone, TooLate, WrongState
+from tidegate.domain.job import JobKind, job_id
+from tidegate.domain.revision import Comparison
+from tidegate.domain.root import deployment_id
+from tidegate.messages import (
+    BeginJob,
+    ClaimDeployment,
+    CloseWorker,
+    HandOverJob,
+    HandOverWorker,
+    RecordOutcome,
+    RecordResult,
+    ValidateRevision,
+    WaitForSignal,
+)
+from tidegate.usecases.begin_job import JobBeginner
+from tidegate.usecases.claim_deployment import DeploymentClaimer
+from tidegate.usecases.close_worker import WorkerCloser
+from tidegate.usecases.end_deployment import DeploymentEnder
+from tidegate.usecases.enqueue import Enqueuer
+from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.execution_closed import ClosedExecution, QueueReleaser
+from tidegate.usecases.hand_over_job import JobHandover
+from tidegate.usecases.hand_over_worker import WorkerHandover
+from tidegate.usecases.reconcile import Reconciler
+from tidegate.usecases.record_outcome import OutcomeRecorder
+from tidegate.usecases.record_result import ResultRecorder
+from tidegate.usecases.unlock import QueueUnlocker
+from tidegate.usecases.validate_revision import RevisionValidator
+from tidegate.usecases.wait_for_signal import SignalWaiter
+
+#: Revisions from here on are on other branches: diverged from every other one.
+BRANCHES = 100
+
+
+class Died(Exception):  # noqa: N818
+    """The process died in the middle of its work."""
+
+
+@dataclass
+class Fate:
+    """Which of the next calls to a port is a process's last, and whether it still has its effect."""
+
+    countdown: int | None = None
+    after: bool = False
+
+    def is_due(self) -> bool:
+        if self.countdown is None:
+            return False
+        self.countdown -= 1
+        if self.countdown >= 0:
+            return False
+        self.countdown = None
+        return True
+
+
+class Mortal:
+    """A port whose callers may die at any call."""
+
+    def __init__(self, port: Any, fate: Fate) -> None:
+        self._port, self._fate = port, fate
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._port, name)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            due = self._fate.is_due()
+            if due and not self._fate.after:
+                raise Died
+            result = method(*arguments, **named)
+            if due:
+                raise Died
+            return result
+
+        return call
+
+
+class Revisions(MemoryForge):
+    """A forge whose commits are numbers: a larger one is ahead, those of branches are diverged."""
+
+    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+        return relation(int(base, 16), int(head, 16))
+
+
+def relation(base: int, head: int) -> Comparison:
+    if base == head:
+        return Comparison.IDENTICAL
+    if max(base, head) >= BRANCHES:
+        return Comparison.DIVERGED
+    return Comparison.AHEAD if head > base else Comparison.BEHIND
+
+
+@dataclass
+class Execution:
+    """A deploy execution: the next step, and the variables that the steps pass on."""
+
+    name: str
+    step: str = "claim"
+    rounds: int = 198
+    version: int = 0
+    deployment: str = ""
+    token: str = ""
+    error: str | None = None
+    alive: bool = True
+
+
+@dataclass
+class Child:
+    """A Terraform execution: the next step; ``crash`` ends it at any of them."""
+
+    deployment: str
+    step: str = "plan"
+
+
+@dataclass
+class Machines:
+    """Step Functions: the port ``Workflows``, and the executions that it started."""
+
+    executions: dict[str, Execution] = field(default_factory=dict)
+    children: dict[str, Child] = field(default_factory=dict)
+
+    def start_deploy(self, execution: str, _queue: str) -> None:
+        self.executions.setdefault(execution, Execution(execution))
+
+    def settle(self, token: str, _output: object) -> None:
+        for execution in self.executions.values():
+            if execution.alive and execution.step == "waiting" and execution.token == token:
+                execution.step, execution.token = "claim", ""
+                return
+        raise TooLate
+
+
+class World:
+    """One queue and everything that acts on it. ``applies`` counts the applies that runners took."""
+
+    def __init__(self, stores: Stores) -> None:
+        self.stores, self.fate, self.machines = stores, Fate(), Machines()
+        self.queue = any_deployment().queue
+        self.accepted: dict[str, int] = {}
+        self.applies: list[str] = []
+        self.repeatable: list[Callable[[], object]] = []
+        self.unfinished_calls: list[Callable[[], object]] = []
+        self.closed: list[ClosedExecution] = []
+        self._tokens = 0
+        self._wire()
+
+    def _wire(self) -> None:
+        def mortal(port: Any) -> Any:
+            return Mortal(port, self.fate)
+
+        queues, deployments, jobs = map(mortal, (self.stores.queues, self.stores.deployments, self.stores.jobs))
+        workflows, announcements = mortal(self.machines), mortal(MemoryAnnouncements())
+        audit, forge, clock = mortal(MemoryAuditLog()), mortal(Revisions()), MemoryClock()
+        workers = WorkerEnsurer(queues, workflows)
+        ender = DeploymentEnder(queues, deployments, jobs, audit, announcements, clock)
+        self.enqueuer = Enqueuer(queues, deployments, announcements, workers)
+        self.unlocker = QueueUnlocker(queues, announcements, workers)
+        self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers)
+        self.claimer, self.closer = DeploymentClaimer(queues), WorkerCloser(queues)
+        self.validator = RevisionValidator(queues, deployments, forge, clock)
+        self.recorder = OutcomeRecorder(queues, deployments, announcements, ender)
+        self.waiter, self.handover = SignalWaiter(queues, workflows), WorkerHandover(queues, workers)
+        self.reconciler = Reconciler(MemoryDeliveries(), MemoryEventQueue(), queues, clock, workers.ensure)
+        self.beginner = JobBeginner(deployments, jobs, forge, audit, announcements, clock)
+        self.job_handover = JobHandover(deployments, jobs, forge)
+        self.result_recorder = ResultRecorder(deployments, jobs, audit, announcements, clock)
+        self.clock = clock
+
+    # What people and events do. A call that dies is delivered again, as SQS and EventBridge do.
+
+    def deliver(self, call: Callable[[], object]) -> None:
+        self.repeatable.append(call)
+        try:
+            call()
+        except Died:
+            self.unfinished_calls.append(call)
+        finally:
+            self.fate.countdown = None
+
+    def push(self, number: int, trigger: Trigger) -> None:
+        identifier = deployment_id("acme/infra", "network", sha(number), trigger)
+        deployment = any_deployment(number, id=identifier, trigger=trigger, requested_at=self.clock.now())
+        self.accepted.setdefault(deployment.id, number)
+        self.deliver(lambda: self.enqueuer.enqueue(deployment))
+
+    def unlock(self) -> None:
+        self.deliver(lambda: self.unlocker.unlock(self.queue))
+
+    def reconcile(self) -> None:
+        self.deliver(self.reconciler.reconcile)
+
+    def crash(self, execution: Execution, status: str) -> None:
+        """End an execution between two steps, or in the middle of one. Its child goes on, as on AWS it may."""
+        execution.alive = False
+        self.closed.append(ClosedExecution(self.queue, execution.name, status))
+
+    def deliver_closed(self, index: int) -> None:
+        closed = self.closed.pop(index % len(self.closed))
+        self.deliver(lambda: self.releaser.release(closed))
+
+    def redeliver(self, index: int) -> None:
+        self.deliver(self.unfinished_calls.pop(index % len(self.unfinished_calls)))
+
+    def repeat(self, index: int) -> None:
+        """Repeat a call of any time before; nobody hears its answer."""
+        try:
+            self.repeatable[index % len(self.repeatable)]()
+        except Died:
+            pass
+        finally:
+            self.fate.countdown = None
+
+    # What executions do. A task that dies is retried: the step stays the same.
+
+    def step(self, execution: Execution) -> None:
+        try:
+            getattr(self, f"_{execution.step}")(execution)
+        except Died:
+            pass
+        finally:
+            self.fate.countdown = None
+
+    def _task(self, call: Callable[[], Any]) -> Any:
+        self.repeatable.append(call)
+        return call()
+
+    def _claim(self, execution: Execution) -> None:
+        message = ClaimDeployment(queue=self.queue, execution=execution.name, rounds=execution.rounds)
+        claimed = self._task(lambda: self.claimer.claim(message))
+        execution.rounds += 1
+        execution.version, execution.deployment, execution.error = claimed.version, claimed.deployment or "", None
+        steps = {"deploy": "validate", "wait": "wait", "hand over": "hand_over", "stop": "end"}
+        execution.step = steps[claimed.step]
+
+    def _validate(self, execution: Execution) -> None:
+        message = ValidateRevision(queue=self.queue, deployment=execution.deployment)
+        validated = self._task(lambda: self.validator.validate(message))
+        execution.step = "start_child" if validated.allowed else "record"
+
+    def _start_child(self, execution: Execution) -> None:
+        if execution.deployment in self.machines.children:
+            execution.error, execution.step = "StepFunctions.ExecutionAlreadyExistsException", "record"
+        else:
+            self.machines.children[execution.deployment] = Child(execution.deployment)
+            execution.step = "deploying"
+
+    def _deploying(self, execution: Execution) -> None:
+        if self.machines.children[execution.deployment].step == "end":
+            execution.step = "record"
+
+    def _record(self, execution: Execution) -> None:
+        message = RecordOutcome(queue=self.queue, deployment=execution.deployment, error=execution.error)
+        self._task(lambda: self.recorder.record(message))
+        execution.step = "claim"
+
+    def _wait(self, execution: Execution) -> None:
+        """Enter the waiting state with a new token; a retry has another one."""
+        self._tokens += 1
+        execution.step, execution.token = "waiting", f"token-{self._tokens}"
+        message = WaitForSignal(
+            queue=self.queue, execution=execution.name, version=execution.version, token=execution.token
+        )
+        try:
+            self._task(lambda: self.waiter.wait(message))
+        except Died:
+            if execution.step == "waiting":
+                execution.step, execution.token = "wait", ""
+            raise
+
+    def _waiting(self, execution: Execution) -> None:
+        """Nothing happens by itself."""
+
+    def _close(self, execution: Execution) -> None:
+        message = CloseWorker(queue=self.queue, execution=execution.name)
+        closed = self._task(lambda: self.closer.close(message)).closed
+        execution.step = "end" if closed else "claim"
+
+    def _hand_over(self, execution: Execution) -> None:
+        message = HandOverWorker(queue=self.queue, execution=execution.name)
+        self._task(lambda: self.handover.hand_over(message))
+        execution.step = "end"
+
+    def _end(self, execution: Execution) -> None:
+        execution.alive = False
+
+    # What Terraform executions do. One that is refused or crashes ends without a result.
+
+    def child_step(self, child: Child, outcome: State) -> None:
+        try:
+            getattr(self, f"_child_{child.step}")(child, outcome)
+        except Died:
+            pass
+        except (WrongState, ApplyAlreadyStarted, JobGone, Conflict, ValueError):
+            child.step = "end"
+        finally:
+            self.fate.countdown = None
+
+    def _child_plan(self, child: Child, _outcome: State) -> None:
+        self.beginner.begin(BeginJob(deployment=child.deployment, kind="plan", attempt=1))
+        child.step = "planned"
+
+    def _child_planned(self, child: Child, outcome: State) -> None:
+        deployment = self.stores.deployments.get(child.deployment)
+        if outcome in {State.PLAN_FAILED, State.NO_CHANGES}:
+            self.stores.deployments.save(deployment.moved(outcome, self.clock.now()))
+            child.step = "end"
+        else:
+            planned = replace(deployment, plan=any_plan())
+            self.stores.deployments.save(planned.moved(State.AWAITING_REVIEW, self.clock.now()))
+            child.step = "review"
+
+    def _child_review(self, child: Child, outcome: State) -> None:
+        deployment = self.stores.deployments.get(child.deployment)
+        rejected = outcome in {State.REJECTED, State.REVIEW_EXPIRED}
+        self.stores.deployments.save(deployment.moved(outcome if rejected else State.APPROVED, self.clock.now()))
+        child.step = "end" if rejected else "apply"
+
+    def _child_apply(self, child: Child, _outcome: State) -> None:
+        self.beginner.begin(BeginJob(deployment=child.deployment, kind="apply", attempt=1))
+        child.step = "take"
+
+    def _child_take(self, child: Child, _outcome: State) -> None:
+        job = job_id(child.deployment, JobKind.APPLY, 1)
+        self.job_handover.hand_over(HandOverJob(job=job, token="token"))
+        if self.stores.jobs.take(job, f"runner of {child.deployment}"):
+            self.check_apply(child.deployment)
+            self.applies.append(child.deployment)
+            child.step = "applying"
+
+    def _child_applying(self, child: Child, outcome: State) -> None:
+        result = outcome if outcome in {State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN} else State.APPLIED
+        self.result_recorder.record(RecordResult(deployment=child.deployment, state=result.value))
+        child.step = "end"
+
+    def _child_end(self, child: Child, _outcome: State) -> None:
+        """Nothing happens any more."""
+
+    # What must hold (design, section 4).
+
+    def check_apply(self, deployment: str) -> None:
+        """At the moment that a runner takes an apply: it is the one in flight, the first, and not backwards."""
+        head, _ = self.stores.queues.read(self.queue)
+        assert head.in_flight == deployment, "an apply runs while another deployment is in flight"
+        assert deployment not in self.applies, "a second apply of one deployment"
+        if head.deployed is not None:
+            compared = relation(int(head.deployed.revision.sha, 16), self.accepted[deployment])
+            assert compared is not Comparison.BEHIND, "an apply goes backwards"
+            if compared is Comparison.DIVERGED:
+                assert self.stores.deployments.get(deployment).must_review, "a diverged apply that nobody confirmed"
+
+    def check_always(self) -> None:
+        """Whatever was enqueued is in line, in flight, or final; and in one of these places only."""
+        head, first = self.stores.queues.read(self.queue)
+        line = [waiting.deployment for waiting in self.stores.queues.waiting(self.queue)]
+        assert head.length == len(line) == len(set(line))
+        assert (first.deployment if first else None) == (line[0] if line else None)
+        assert head.in_flight not in line
+        for identifier in line:
+            assert self.stores.deployments.get(identifier).state is State.QUEUED
+        for identifier in set(self._stored()) - {*line, head.in_flight}:
+            assert is_final(self.stores.deployments.get(identifier).state), f"{identifier} was lost"
+        unfinished = list(self.stores.queues.unfinished())
+        assert unfinished == ([self.queue] if line or head.in_flight else [])
+
+    def _stored(self) -> list[str]:
+        pending = [call for call in self.unfinished_calls]
+        return [identifier for identifier in self.accepted if not pending or self._exists(identifier)]
+
+    def _exists(self, identifier: str) -> bool:
+        from tidegate.domain.errors import NotFound
+
+        try:
+            self.stores.deployments.get(identifier)
+        except NotFound:
+            return False
+        return True
+
+    def come_to_rest(self) -> None:
+        """Let everything that is under way end, without faults and without a time-out of an hour."""
+        for _ in range(400):
+            before = self._situation()
+            while self.unfinished_calls:
+                self.redeliver(0)
+            while self.closed:
+                self.deliver_closed(0)
+            self.reconcile()
+            for child in list(self.machines.children.values()):
+                self.child_step(child, State.APPLIED)
+            for execution in list(self.machines.executions.values()):
+                if execution.alive:
+                    self.step(execution)
+            if self._situation() == before:
+                return
+        raise AssertionError("the world does not come to rest")
+
+    def _situation(self) -> object:
+        executions = [(each.name, each.step, each.alive) for each in self.machines.executions.values()]
+        children = [(each.deployment, each.step) for each in self.machines.children.values()]
+        return executions, children, self.stores.queues.read(self.queue), len(self.unfinished_calls)
+
+    def check_at_rest(self) -> None:
+        """Nothing accepted is lost, and no wake-up: what is not final is merges behind a lock."""
+        head, _ = self.stores.queues.read(self.queue)
+        waiting = self.stores.queues.waiting(self.queue)
+        assert head.in_flight is None
+        if waiting:
+            assert head.lock is not None, "there is work, and nobody does it"
+            assert all(each.trigger is Trigger.MERGE for each in waiting)
+        final = set(self.accepted) - {each.deployment for each in waiting}
+        for identifier in final:
+            assert is_final(self.stores.deployments.get(identifier).state), f"{identifier} was lost"

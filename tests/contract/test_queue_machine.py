@@ -1,0 +1,165 @@
+"""The queue's use cases in any order, with deaths, crashes, repetitions and time-outs (design, rules 1 to 4)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from tests.contract.queue_world import BRANCHES, World
+from tests.contract.stores import dynamodb_stores, memory_stores, new_table
+from tidegate.domain.deployment import State, Trigger
+
+NUMBERS = st.integers(1, 6) | st.integers(BRANCHES, BRANCHES + 1)
+INDEX = st.integers(0, 10_000)
+OUTCOMES = st.sampled_from(
+    [
+        State.APPLIED,
+        State.APPLIED,
+        State.NO_CHANGES,
+        State.PLAN_FAILED,
+        State.REJECTED,
+        State.REVIEW_EXPIRED,
+        State.APPLY_FAILED,
+        State.OUTCOME_UNKNOWN,
+    ]
+)
+DEATHS = st.none() | st.tuples(st.integers(0, 6), st.booleans())
+
+
+class QueueMachine(RuleBasedStateMachine):
+    """Rules are what may happen next; the world says what follows and checks it."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self.world = world
+
+    def _fated(self, death: tuple[int, bool] | None) -> None:
+        if death is not None:
+            self.world.fate.countdown, self.world.fate.after = death
+
+    def _alive(self, *steps: str):
+        executions = [each for each in self.world.machines.executions.values() if each.alive]
+        return [each for each in executions if not steps or each.step in steps]
+
+    def _children(self):
+        return [child for child in self.world.machines.children.values() if child.step != "end"]
+
+    @rule(number=NUMBERS, death=DEATHS)
+    def push(self, number, death):
+        self._fated(death)
+        self.world.push(number, Trigger.MERGE)
+
+    @rule(number=NUMBERS, death=DEATHS)
+    def push_by_hand(self, number, death):
+        self._fated(death)
+        self.world.push(number, Trigger.MANUAL)
+
+    @rule(death=DEATHS)
+    def unlock(self, death):
+        self._fated(death)
+        self.world.unlock()
+
+    @precondition(lambda self: self._alive())
+    @rule(index=INDEX, death=DEATHS)
+    def step(self, index, death):
+        executions = self._alive()
+        self._fated(death)
+        self.world.step(executions[index % len(executions)])
+
+    @precondition(lambda self: self._alive())
+    @rule(index=INDEX, count=st.integers(2, 6))
+    def several_steps(self, index, count):
+        executions = self._alive()
+        for _ in range(count):
+            execution = executions[index % len(executions)]
+            if execution.alive:
+                self.world.step(execution)
+
+    @precondition(lambda self: self._children())
+    @rule(index=INDEX, outcome=OUTCOMES, death=DEATHS)
+    def child_step(self, index, outcome, death):
+        children = self._children()
+        self._fated(death)
+        self.world.child_step(children[index % len(children)], outcome)
+
+    @precondition(lambda self: self._children())
+    @rule(index=INDEX, outcome=OUTCOMES)
+    def finish(self, index, outcome):
+        children = self._children()
+        child = children[index % len(children)]
+        for _ in range(6):
+            self.world.child_step(child, outcome)
+
+    @precondition(lambda self: self._children())
+    @rule(index=INDEX)
+    def child_crashes(self, index):
+        children = self._children()
+        children[index % len(children)].step = "end"
+
+    @precondition(lambda self: self._alive())
+    @rule(index=INDEX, status=st.sampled_from(["FAILED", "ABORTED", "TIMED_OUT"]))
+    def crash(self, index, status):
+        executions = self._alive()
+        self.world.crash(executions[index % len(executions)], status)
+
+    @precondition(lambda self: self.world.closed)
+    @rule(index=INDEX, death=DEATHS)
+    def hear_of_a_crash(self, index, death):
+        self._fated(death)
+        self.world.deliver_closed(index)
+
+    @precondition(lambda self: self._alive("waiting"))
+    @rule(index=INDEX)
+    def time_out(self, index):
+        executions = self._alive("waiting")
+        execution = executions[index % len(executions)]
+        execution.step, execution.token = "close", ""
+
+    @precondition(lambda self: self.world.unfinished_calls)
+    @rule(index=INDEX, death=DEATHS)
+    def redeliver(self, index, death):
+        self._fated(death)
+        self.world.redeliver(index)
+
+    @precondition(lambda self: self.world.repeatable)
+    @rule(index=INDEX, death=DEATHS)
+    def repeat(self, index, death):
+        self._fated(death)
+        self.world.repeat(index)
+
+    @rule(death=DEATHS)
+    def reconcile(self, death):
+        self._fated(death)
+        self.world.reconcile()
+
+    @invariant()
+    def nothing_is_lost_or_in_two_places(self):
+        self.world.check_always()
+
+    def teardown(self):
+        self.world.come_to_rest()
+        self.world.check_always()
+        self.world.check_at_rest()
+
+
+def _run(make_world, examples: int, steps: int) -> None:
+    run_state_machine_as_test(
+        lambda: QueueMachine(make_world()),
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_no_order_of_events_breaks_the_rules_in_memory():
+    _run(lambda: World(memory_stores()), examples=300, steps=50)
+
+
+@pytest.mark.parametrize("_", range(2), ids=["a", "b"])
+def test_no_order_of_events_breaks_the_rules_in_dynamodb(client, _):
+    _run(lambda: World(dynamodb_stores(client, new_table(client))), examples=15, steps=30)
