@@ -27,14 +27,14 @@ class Alarms(Construct):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        construct_id: str,
         *,
         prefix: str,
         functions: Mapping[str, lambda_.Function],
         messaging: Messaging,
         machines: Iterable[AslStateMachine],
     ) -> None:
-        super().__init__(scope, id)
+        super().__init__(scope, construct_id)
         self._prefix, self._messaging = prefix, messaging
         self._action = actions.SnsAction(messaging.alarm)
         self._dead_letters()
@@ -45,18 +45,18 @@ class Alarms(Construct):
         self._audit_failures(functions)
 
     def _dead_letters(self) -> None:
-        for id, queue in self._messaging.dead_letters.items():
+        for construct_id, queue in self._messaging.dead_letters.items():
             metric = queue.metric_approximate_number_of_messages_visible(period=_PERIOD, statistic="Maximum")
-            self._alarm(f"{id}DeadLetters", "Messages could not be processed after several tries", metric)
+            self._alarm(f"{construct_id}DeadLetters", "Messages could not be processed after several tries", metric)
 
     def _failed(self, machine: AslStateMachine) -> None:
-        id = f"{machine.node.id}Failed"
+        construct_id = f"{machine.node.id}Failed"
         failed = machine.machine.metric_failed(period=_PERIOD, statistic="Sum")
         timed_out = machine.machine.metric_timed_out(period=_PERIOD, statistic="Sum")
         both = cloudwatch.MathExpression(
             expression="failed + late", using_metrics={"failed": failed, "late": timed_out}, period=_PERIOD
         )
-        self._alarm(id, f"An execution of {machine.name} failed: a fault of Tidegate's own", both)
+        self._alarm(construct_id, f"An execution of {machine.name} failed: a fault of Tidegate's own", both)
 
     def _webhook(self, webhook: lambda_.Function) -> None:
         errors = webhook.metric_errors(period=_PERIOD, statistic="Sum")
@@ -103,24 +103,24 @@ class Alarms(Construct):
         )
         self._alarm("AuditFailures", "The audit topic refused messages: applies do not start", total)
 
-    def _lines(self, id: str, function: lambda_.Function, pattern: logs.IFilterPattern) -> cloudwatch.Metric:
+    def _lines(self, construct_id: str, function: lambda_.Function, pattern: logs.IFilterPattern) -> cloudwatch.Metric:
         """Count the lines of a function's log that match."""
         counted = logs.MetricFilter(
             self,
-            id,
+            construct_id,
             log_group=function.log_group,
             filter_pattern=pattern,
             metric_namespace=self._prefix,
-            metric_name=id,
+            metric_name=construct_id,
             metric_value="1",
         )
         return counted.metric(period=_PERIOD, statistic="Sum")
 
-    def _alarm(self, id: str, description: str, metric: cloudwatch.IMetric) -> None:
+    def _alarm(self, construct_id: str, description: str, metric: cloudwatch.IMetric) -> None:
         alarm = cloudwatch.Alarm(
             self,
-            id,
-            alarm_name=f"{self._prefix}-{id}",
+            construct_id,
+            alarm_name=f"{self._prefix}-{construct_id}",
             alarm_description=f"{description}. See docs/operations.md",
             metric=metric,
             threshold=1,

@@ -54,8 +54,10 @@ def execution_arn(scope: Construct, name: str) -> str:
 class AslStateMachine(Construct):
     """A Standard state machine from ``file``; each value in ``values`` grants what its type needs."""
 
-    def __init__(self, scope: Construct, id: str, *, file: Path, name: str, values: Mapping[str, Value]) -> None:
-        super().__init__(scope, id)
+    def __init__(
+        self, scope: Construct, construct_id: str, *, file: Path, name: str, values: Mapping[str, Value]
+    ) -> None:
+        super().__init__(scope, construct_id)
         self.name = name
         definition = file.read_text(encoding="utf-8")
         _refuse_mismatch(file.name, definition, values)

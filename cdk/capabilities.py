@@ -10,7 +10,7 @@ from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 
-from cdk.asl_state_machine import machine_arn
+from cdk.asl_state_machine import execution_arn, machine_arn
 from cdk.messaging import Messaging
 from cdk.settings import Settings
 from cdk.storage import Storage
@@ -37,6 +37,10 @@ class Capability(Enum):
     ANSWER_WORKERS = "answer the tokens of deploy executions"
     ANSWER_JOBS = "answer the tokens of terraform executions"
     READ_ARTIFACTS = "read plans and logs"
+    REVIEW_POLICY = "know which plans wait for a person"
+    FORGE_ADDRESS = "know where the forge is"
+    PRESS_QUEUE = "know the press queue, to put a message off"
+    CHECK_RUN_QUEUE = "know the check-run queue, to put a message off"
     FORGE = "speak with the forge as the App"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
 
@@ -146,8 +150,56 @@ def _read_artifacts(around: Surroundings) -> Grant:
     statements = (
         allow("s3:GetObject", on=bucket.arn_for_objects("plans/*")),
         allow("s3:GetObject", on=bucket.arn_for_objects("logs/*")),
+        tell_missing(bucket.bucket_arn, "plans/*", "logs/*"),
     )
-    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
+    environment = {
+        "TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name,
+        "TIDEGATE_EXECUTION_URL": around.settings.execution_url or _console_execution(around),
+        "TIDEGATE_LOG_URL": around.settings.log_url or _console_log(around),
+    }
+    return Grant(statements, environment)
+
+
+def tell_missing(bucket: str, *prefixes: str) -> iam.PolicyStatement:
+    """Return what makes S3 answer 404 for an object that is missing, where it would answer 403 otherwise.
+
+    A request for an object carries no ``s3:prefix``, so the condition has to hold without one.
+    """
+    return allow("s3:ListBucket", on=bucket, under={"StringLikeIfExists": {"s3:prefix": list(prefixes)}})
+
+
+def _console_execution(around: Surroundings) -> str:
+    """Return the address of a deployment's execution in the console, with ``{deployment}`` left open."""
+    region = around.stack.region
+    execution = execution_arn(around.stack, around.terraform_machine).removesuffix("*") + "{deployment}"
+    return f"https://{region}.console.aws.amazon.com/states/home?region={region}#/v2/executions/details/{execution}"
+
+
+def _console_log(around: Surroundings) -> str:
+    """Return the address of a job's log in the console, with ``{job}`` left open."""
+    bucket, region = around.storage.bucket.bucket_name, around.stack.region
+    return f"https://{region}.console.aws.amazon.com/s3/object/{bucket}?region={region}&prefix=logs/{{job}}.txt"
+
+
+def _review_policy(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_REVIEW_POLICY": around.settings.review_policy})
+
+
+def _forge_address(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_FORGE_URL": around.settings.forge_url})
+
+
+def _press_queue(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_PRESS_QUEUE": around.messaging.press.queue.queue_url})
+
+
+def _check_run_queue(around: Surroundings) -> Grant:
+    messaging = around.messaging
+    environment = {
+        "TIDEGATE_CHECK_RUN_QUEUE": messaging.check_run.queue.queue_url,
+        "TIDEGATE_EVENT_BUS": messaging.bus.event_bus_name,
+    }
+    return Grant((), environment)
 
 
 def _forge(around: Surroundings) -> Grant:
@@ -188,6 +240,10 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.ANSWER_WORKERS: _answer_workers,
     Capability.ANSWER_JOBS: _answer_jobs,
     Capability.READ_ARTIFACTS: _read_artifacts,
+    Capability.REVIEW_POLICY: _review_policy,
+    Capability.FORGE_ADDRESS: _forge_address,
+    Capability.PRESS_QUEUE: _press_queue,
+    Capability.CHECK_RUN_QUEUE: _check_run_queue,
     Capability.FORGE: _forge,
     Capability.WEBHOOK_SECRET: _webhook_secret,
 }

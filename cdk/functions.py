@@ -60,12 +60,21 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "answer_button",
         "Answers the buttons of check runs",
-        (_C.QUEUES, _C.DELIVERIES, _C.ANNOUNCE, _C.START_DEPLOYS, _C.ANSWER_WORKERS, _C.ANSWER_JOBS, _C.FORGE),
+        (
+            _C.QUEUES,
+            _C.PRESS_QUEUE,
+            _C.ANNOUNCE,
+            _C.START_DEPLOYS,
+            _C.ANSWER_WORKERS,
+            _C.ANSWER_JOBS,
+            _C.READ_ARTIFACTS,
+            _C.FORGE,
+        ),
     ),
     FunctionSpec(
         "publish_check_run",
         "Brings check runs up to date",
-        (_C.READ_QUEUES, _C.DEPLOYMENTS, _C.READ_ARTIFACTS, _C.FORGE),
+        (_C.READ_QUEUES, _C.DEPLOYMENTS, _C.CHECK_RUN_QUEUE, _C.READ_ARTIFACTS, _C.FORGE),
     ),
     FunctionSpec(
         "execution_closed",
@@ -95,10 +104,12 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "begin_job",
         "Creates a job, an apply only with its audit message",
-        (_C.DEPLOYMENTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE, _C.FORGE),
+        (_C.DEPLOYMENTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE, _C.FORGE_ADDRESS),
     ),
     FunctionSpec("hand_over_job", "Leaves a job's tokens to its runner", (_C.READ_DEPLOYMENTS, _C.JOBS, _C.FORGE)),
-    FunctionSpec("record_plan", "Stores a plan and decides what it needs", (_C.DEPLOYMENTS, _C.ANNOUNCE)),
+    FunctionSpec(
+        "record_plan", "Stores a plan and decides what it needs", (_C.DEPLOYMENTS, _C.ANNOUNCE, _C.REVIEW_POLICY)
+    ),
     FunctionSpec("request_review", "Asks people to review a plan", (_C.DEPLOYMENTS, _C.ANNOUNCE, _C.ANSWER_JOBS)),
     FunctionSpec("record_result", "Records how a deployment ended", (_C.DEPLOYMENTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE)),
 )
@@ -107,8 +118,8 @@ SPECS: tuple[FunctionSpec, ...] = (
 class Functions(Construct):
     """All functions by name, each with its own role and log group."""
 
-    def __init__(self, scope: Construct, id: str, *, layers: Layers, undelivered: sqs.IQueue) -> None:
-        super().__init__(scope, id)
+    def __init__(self, scope: Construct, construct_id: str, *, layers: Layers, undelivered: sqs.IQueue) -> None:
+        super().__init__(scope, construct_id)
         self._layers = layers
         self._undelivered = undelivered
         self.by_name: Mapping[str, lambda_.Function] = {spec.name: self._function(spec) for spec in SPECS}
@@ -143,7 +154,7 @@ class Functions(Construct):
             runtime=RUNTIME,
             architecture=ARCHITECTURE,
             handler="handler.lambda_handler",
-            code=lambda_.Code.from_asset(str(_source(spec.name)), exclude=["**/__pycache__"]),
+            code=lambda_.Code.from_asset(str(ROOT / "functions" / spec.name), exclude=["**/__pycache__"]),
             layers=self._layers_of(spec),
             role=role,
             log_group=log_group,
@@ -185,8 +196,3 @@ class Functions(Construct):
 
     def _layers_of(self, spec: FunctionSpec) -> Sequence[lambda_.LayerVersion]:
         return [self._layers.core, self._layers.third_party] if spec.third_party else [self._layers.core]
-
-
-def _source(name):
-    d = ROOT / "functions" / name
-    return d if d.exists() else ROOT / "functions" / "webhook"

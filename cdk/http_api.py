@@ -28,8 +28,8 @@ _ACCESS_LOG = {
 class WebhookApi(Construct):
     """One route; the function behind it verifies every request."""
 
-    def __init__(self, scope: Construct, id: str, *, name: str, webhook: lambda_.Function) -> None:
-        super().__init__(scope, id)
+    def __init__(self, scope: Construct, construct_id: str, *, name: str, webhook: lambda_.Function) -> None:
+        super().__init__(scope, construct_id)
         self.api = apigateway.HttpApi(self, "Api", api_name=name, create_default_stage=False)
         log_group = logs.LogGroup(
             self, "AccessLog", retention=logs.RetentionDays.THREE_MONTHS, removal_policy=RemovalPolicy.DESTROY

@@ -41,16 +41,16 @@ class UvBundling:
 class Layers(Construct):
     """``core`` is what every function needs, ``third_party`` what all but the webhook function need."""
 
-    def __init__(self, scope: Construct, id: str) -> None:
-        super().__init__(scope, id)
+    def __init__(self, scope: Construct, construct_id: str) -> None:
+        super().__init__(scope, construct_id)
         self.core = self._layer("Core", lambda_.Code.from_asset(str(ROOT / "layers/core"), exclude=["**/__pycache__"]))
         bundling = BundlingOptions(image=DockerImage.from_registry("scratch"), local=UvBundling())
         self.third_party = self._layer("Deps", lambda_.Code.from_asset(str(ROOT / "layers/deps"), bundling=bundling))
 
-    def _layer(self, id: str, code: lambda_.Code) -> lambda_.LayerVersion:
+    def _layer(self, construct_id: str, code: lambda_.Code) -> lambda_.LayerVersion:
         return lambda_.LayerVersion(
             self,
-            id,
+            construct_id,
             code=code,
             compatible_runtimes=[RUNTIME],
             compatible_architectures=[ARCHITECTURE],

@@ -29,8 +29,8 @@ class QueueWithDeadLetters:
 class Messaging(Construct):
     """Everything that carries messages between functions, and out to people."""
 
-    def __init__(self, scope: Construct, id: str, *, prefix: str, alarm_email: str) -> None:
-        super().__init__(scope, id)
+    def __init__(self, scope: Construct, construct_id: str, *, prefix: str, alarm_email: str) -> None:
+        super().__init__(scope, construct_id)
         self.push = self._standard("Push", _PUSH_VISIBILITY, attempts=8)
         self.press = self._standard("Press", _VISIBILITY, attempts=8)
         # The forge may refuse for a long time (limits by the hour): many attempts before a check run is given up.
@@ -57,11 +57,11 @@ class Messaging(Construct):
             "Undelivered": self.undelivered,
         }
 
-    def _standard(self, id: str, visibility: Duration, *, attempts: int) -> QueueWithDeadLetters:
-        dead = self._dead(f"{id}Dead", None)
+    def _standard(self, construct_id: str, visibility: Duration, *, attempts: int) -> QueueWithDeadLetters:
+        dead = self._dead(f"{construct_id}Dead", None)
         queue = sqs.Queue(
             self,
-            id,
+            construct_id,
             visibility_timeout=visibility,
             retention_period=_KEPT,
             encryption=sqs.QueueEncryption.SQS_MANAGED,
@@ -70,11 +70,11 @@ class Messaging(Construct):
         )
         return QueueWithDeadLetters(queue, dead)
 
-    def _fifo(self, id: str, name: str, *, attempts: int) -> QueueWithDeadLetters:
-        dead = self._dead(f"{id}Dead", f"{name}-dead.fifo")
+    def _fifo(self, construct_id: str, name: str, *, attempts: int) -> QueueWithDeadLetters:
+        dead = self._dead(f"{construct_id}Dead", f"{name}-dead.fifo")
         queue = sqs.Queue(
             self,
-            id,
+            construct_id,
             queue_name=f"{name}.fifo",
             fifo=True,
             # Messages look alike ("bring this check run up to date") and each counts: the sender names them apart.
@@ -89,10 +89,10 @@ class Messaging(Construct):
         )
         return QueueWithDeadLetters(queue, dead)
 
-    def _dead(self, id: str, fifo_name: str | None) -> sqs.Queue:
+    def _dead(self, construct_id: str, fifo_name: str | None) -> sqs.Queue:
         return sqs.Queue(
             self,
-            id,
+            construct_id,
             queue_name=fifo_name,
             fifo=True if fifo_name else None,
             retention_period=_KEPT,

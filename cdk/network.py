@@ -11,8 +11,8 @@ from constructs import Construct
 class Network(Construct):
     """A VPC with two public subnets and a security group that lets out and never in."""
 
-    def __init__(self, scope: Construct, id: str) -> None:
-        super().__init__(scope, id)
+    def __init__(self, scope: Construct, construct_id: str) -> None:
+        super().__init__(scope, construct_id)
         self.vpc = ec2.Vpc(
             self,
             "Vpc",

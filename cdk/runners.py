@@ -12,7 +12,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cdk.asl_state_machine import machine_arn
-from cdk.capabilities import allow, on_records
+from cdk.capabilities import allow, on_records, tell_missing
 from cdk.images import RUNNER_CONTEXT
 from cdk.layers import ROOT
 from cdk.network import Network
@@ -27,7 +27,7 @@ _SCRATCH_GIB = 30
 
 @dataclass(frozen=True, slots=True)
 class RunnerKind:
-    """What is different between the runners: prefixes of the bucket that they read and write, policies of the engine."""
+    """What is different between the runners: what they read and write in the bucket, and the engine's policies."""
 
     name: str
     reads: tuple[str, ...]
@@ -40,9 +40,16 @@ class Runners(Construct):
     """The cluster and the two task definitions."""
 
     def __init__(
-        self, scope: Construct, id: str, *, settings: Settings, storage: Storage, network: Network, machine: str
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        settings: Settings,
+        storage: Storage,
+        network: Network,
+        machine: str,
     ) -> None:
-        super().__init__(scope, id)
+        super().__init__(scope, construct_id)
         self._settings, self._storage, self._machine = settings, storage, machine
         self.cluster = ecs.Cluster(
             self,
@@ -147,6 +154,7 @@ class Runners(Construct):
         tokens = ("states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat")
         items = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
         for statement in (
+            *([tell_missing(bucket.bucket_arn, *kind.reads)] if kind.reads else []),
             on_records(self._storage.table.table_arn, ("job",), *items),
             *(allow("s3:GetObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.reads),
             *(allow("s3:PutObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.writes),

@@ -1,4 +1,4 @@
-"""The context keys that an installation may set. docs/configuration in cdk/README.md lists them for people."""
+"""The context keys that an installation may set. cdk/README.md says what each is for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 _PREFIX = re.compile(r"[a-z][a-z0-9-]{0,19}")
 _URL = re.compile(r"https?://[^\s/?#]+(/[^\s?#]*)?")
+_URL_WITH_QUERY = re.compile(r"https?://[^\s]+")
+_REVIEW_POLICY = re.compile("always|when_needed")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
@@ -41,6 +43,13 @@ class Settings:
     plan_policies: tuple[str, ...]
     apply_policies: tuple[str, ...]
     alarm_email: str
+    review_policy: str
+    execution_url: str
+    log_url: str
+
+    def engine_policies(self, kind: str) -> tuple[str, ...]:
+        """Return the managed policies of the engine of this kind of runner, ``plan`` or ``apply``."""
+        return self.plan_policies if kind == "plan" else self.apply_policies
 
 
 def read_settings(context: Context) -> Settings:
@@ -59,6 +68,9 @@ def read_settings(context: Context) -> Settings:
         plan_policies=_names(context, "plan_policies", ("ReadOnlyAccess",)),
         apply_policies=_names(context, "apply_policies", ()),
         alarm_email=text.optional("alarm_email", re.compile(r"[^@\s]+@[^@\s]+"), "an e-mail address"),
+        review_policy=text.matching("review_policy", _REVIEW_POLICY, "always or when_needed", "always"),
+        execution_url=text.optional("execution_url", _URL_WITH_QUERY, "a URL"),
+        log_url=text.optional("log_url", _URL_WITH_QUERY, "a URL"),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from aws_cdk import CfnOutput, DefaultStackSynthesizer, Stack, Tags
 from constructs import Construct
 
+from cdk.acknowledgements import acknowledge_findings
 from cdk.alarms import Alarms
 from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value
 from cdk.capabilities import Surroundings, grant
@@ -34,16 +35,16 @@ _TERRAFORM_TASKS = ("begin_job", "hand_over_job", "record_plan", "request_review
 class TidegateStack(Stack):
     """One installation."""
 
-    def __init__(self, scope: Construct, id: str, settings: Settings) -> None:
+    def __init__(self, scope: Construct, construct_id: str, settings: Settings) -> None:
         # The rule and parameter that check the bootstrap version are left out: the CDK command line checks it too.
         super().__init__(
             scope,
-            id,
+            construct_id,
             description="Tidegate: GitOps for Terraform and OpenTofu",
             synthesizer=DefaultStackSynthesizer(generate_bootstrap_version_rule=False),
         )
         Tags.of(self).add("tidegate", settings.prefix)
-        self._settings = settings
+        self.settings = settings
         self.storage = Storage(self, "Storage")
         self.messaging = Messaging(self, "Messaging", prefix=settings.prefix, alarm_email=settings.alarm_email)
         self.network = Network(self, "Network")
@@ -80,14 +81,15 @@ class TidegateStack(Stack):
         )
         self.api = WebhookApi(self, "WebhookApi", name=settings.prefix, webhook=self.functions["webhook"])
         self._outputs()
+        acknowledge_findings(self)
 
     def _name(self, machine: str) -> str:
-        return f"{self._settings.prefix}-{machine}"
+        return f"{self.settings.prefix}-{machine}"
 
     def _grant(self) -> None:
         around = Surroundings(
             stack=self,
-            settings=self._settings,
+            settings=self.settings,
             storage=self.storage,
             messaging=self.messaging,
             deploy_machine=self._name("deploy"),
@@ -97,10 +99,10 @@ class TidegateStack(Stack):
             for capability in spec.capabilities:
                 grant(self.functions[spec.name], capability, around)
 
-    def _machine(self, id: str, values: Mapping[str, Value]) -> AslStateMachine:
-        name = id.lower()
+    def _machine(self, construct_id: str, values: Mapping[str, Value]) -> AslStateMachine:
+        name = construct_id.lower()
         file = ROOT / "stepfunctions" / f"{name}.asl.json"
-        return AslStateMachine(self, id, file=file, name=self._name(name), values=values)
+        return AslStateMachine(self, construct_id, file=file, name=self._name(name), values=values)
 
     def _tasks(self, names: tuple[str, ...]) -> dict[str, Value]:
         return {spec.id: self.functions[spec.name] for spec in SPECS if spec.name in names}
@@ -125,10 +127,10 @@ class TidegateStack(Stack):
         for name, value in {
             "WebhookUrl": self.api.url,
             "ApiUrl": self.api.api.api_endpoint,
-            "ForgeUrl": self._settings.forge_url,
-            "ForgeApiUrl": self._settings.forge_api_url,
-            "WebhookSecretName": self._settings.webhook_secret_name,
-            "AppSecretName": self._settings.app_secret_name,
+            "ForgeUrl": self.settings.forge_url,
+            "ForgeApiUrl": self.settings.forge_api_url,
+            "WebhookSecretName": self.settings.webhook_secret_name,
+            "AppSecretName": self.settings.app_secret_name,
             "TableName": self.storage.table.table_name,
             "ArtifactBucket": self.storage.bucket.bucket_name,
             "DeployStateMachine": self.deploy.machine.state_machine_arn,

@@ -17,8 +17,8 @@ _ERRORED_DAYS = 180
 class Storage(Construct):
     """One table for all records and one bucket for what is too large for it."""
 
-    def __init__(self, scope: Construct, id: str) -> None:
-        super().__init__(scope, id)
+    def __init__(self, scope: Construct, construct_id: str) -> None:
+        super().__init__(scope, construct_id)
         self.table = self._table()
         self.bucket = self._bucket()
 

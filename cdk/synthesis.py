@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import aws_cdk
 
 from cdk.layers import ROOT
 from cdk.settings import read_settings
 from cdk.stack import TidegateStack
+
+#: Makes a plugin that checks the template of an app.
+Plugin = Callable[[aws_cdk.App], Any]
 
 
 def file_context() -> dict[str, object]:
@@ -24,10 +29,13 @@ def file_context() -> dict[str, object]:
     return {**context, "aws:cdk:bundling-stacks": []}
 
 
-def synthesize() -> Path:
-    """Synthesize the stack and return the template's path. Raise InvalidContext."""
+def synthesize(outdir: Path | None = None, plugins: Iterable[Plugin] = ()) -> Path:
+    """Synthesize the stack and return the template's path. ``plugins`` check it. Raise InvalidContext."""
     by_command_line = "CDK_CLI_ASM_VERSION" in os.environ
-    outdir = os.environ.get("CDK_OUTDIR") or str(ROOT / "cdk.out")
-    app = aws_cdk.App(analytics_reporting=False, context=None if by_command_line else file_context(), outdir=outdir)
+    directory = str(outdir or os.environ.get("CDK_OUTDIR") or ROOT / "cdk.out")
+    context = None if by_command_line else file_context()
+    app = aws_cdk.App(analytics_reporting=False, context=context, outdir=directory)
+    for plugin in plugins:
+        aws_cdk.Validations.of(app).add_plugins(plugin(app))
     stack = TidegateStack(app, "Tidegate", read_settings(app.node))
     return Path(app.synth().directory) / stack.template_file

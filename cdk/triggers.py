@@ -27,14 +27,14 @@ class Triggers(Construct):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        construct_id: str,
         *,
         functions: Mapping[str, lambda_.Function],
         messaging: Messaging,
         machines: tuple[AslStateMachine, ...],
         runners: Runners,
     ) -> None:
-        super().__init__(scope, id)
+        super().__init__(scope, construct_id)
         self._functions, self._messaging = functions, messaging
         self._from_queues()
         self._rule(
@@ -76,8 +76,10 @@ class Triggers(Construct):
             SqsEventSource(messaging.check_run.queue, batch_size=5, report_batch_item_failures=True, max_concurrency=5)
         )
 
-    def _rule(self, id: str, description: str, function: str, pattern: events.EventPattern) -> None:
-        events.Rule(self, id, description=description, event_pattern=pattern, targets=[self._target(function)])
+    def _rule(self, construct_id: str, description: str, function: str, pattern: events.EventPattern) -> None:
+        events.Rule(
+            self, construct_id, description=description, event_pattern=pattern, targets=[self._target(function)]
+        )
 
     def _on_schedule(self) -> None:
         events.Rule(

@@ -1,0 +1,107 @@
+"""Findings of cdk-nag that stand, each with the reason. Everything else fails ``make lint``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from aws_cdk import Acknowledgment, Validations
+from aws_cdk import aws_iam as iam
+from constructs import IConstruct
+
+from cdk.functions import SPECS
+
+if TYPE_CHECKING:
+    from cdk.stack import TidegateStack
+
+_ANY = "AwsSolutions-IAM5[Resource::*]"
+_XRAY = "X-Ray's PutTraceSegments and PutTelemetryRecords know no resource."
+_LOG_DELIVERY = "Log deliveries of vended logs and X-Ray's actions know no resource."
+_REGISTRY = "ecr:GetAuthorizationToken knows no resource."
+_ONE_PREFIX = "One prefix of one bucket; the part after it is a job's id."
+
+
+def acknowledge_findings(stack: TidegateStack) -> None:
+    """Say for each finding why it stands."""
+    _for_all(stack)
+    _functions(stack)
+    _runners(stack)
+    _machines(stack)
+    for queue in stack.messaging.dead_letters.values():
+        _say(queue, "Serverless-SQSRedrivePolicy", "This is a dead-letter queue; an alarm watches it.")
+    _say(
+        stack.storage.bucket,
+        "AwsSolutions-S1",
+        "Server access logs are best effort and cost a bucket of their own; CloudTrail's data events record the same.",
+    )
+    _say(
+        stack.api,
+        "AwsSolutions-APIG4",
+        "The forge cannot sign with IAM or a JWT: the function checks an HMAC over the raw body and fails closed.",
+    )
+
+
+def _for_all(stack: TidegateStack) -> None:
+    runtime = "Python 3.13 until every package of the layer has wheels for a newer one on this platform."
+    _say(stack, "AwsSolutions-L1", runtime)
+    _say(stack, "Serverless-LambdaLatestVersion", runtime)
+    _say(
+        stack,
+        "Serverless-LambdaEventSourceMappingDestination",
+        "The sources are SQS queues: failed messages go to the queue's own dead-letter queue.",
+    )
+
+
+def _functions(stack: TidegateStack) -> None:
+    bucket = stack.storage.bucket
+    for spec in SPECS:
+        function = stack.functions[spec.name]
+        role = function.role
+        if not isinstance(role, iam.Role):
+            raise TypeError(f"{spec.name} has no role of its own")
+        _say(role, _ANY, _XRAY)
+        for prefix in ("plans", "logs"):
+            _say(role, f"AwsSolutions-IAM5[Resource::{_arn_of(stack, bucket)}/{prefix}/*]", _ONE_PREFIX)
+        if not spec.invoked_by_events:
+            reason = "Invoked synchronously or from a queue, never asynchronously: its caller keeps what failed."
+            _say(function, "Serverless-LambdaDLQ", reason)
+
+
+def _runners(stack: TidegateStack) -> None:
+    bucket = _arn_of(stack, stack.storage.bucket)
+    for definition in (stack.runners.plan, stack.runners.apply):
+        _say(definition, "AwsSolutions-ECS2", "The variables hold names and versions, no secrets.")
+        _say(definition.obtain_execution_role(), _ANY, _REGISTRY)
+        for prefix in ("plans", "logs", "errored"):
+            _say(definition.task_role, f"AwsSolutions-IAM5[Resource::{bucket}/{prefix}/*]", _ONE_PREFIX)
+    for name, role in stack.runners.engine_roles.items():
+        for policy in stack.settings.engine_policies(name):
+            finding = f"AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{policy}]"
+            _say(role, finding, "Chosen by the installation (plan_policies, apply_policies).")
+        state = f"arn:<AWS::Partition>:s3:::{stack.settings.state_bucket}"
+        for pattern in ("*", "*.tflock"):
+            _say(role, f"AwsSolutions-IAM5[Resource::{state}/{pattern}]", "The states of all roots lie in this bucket.")
+
+
+def _machines(stack: TidegateStack) -> None:
+    region = "<AWS::Region>:<AWS::AccountId>"
+    for machine in (stack.deploy, stack.terraform):
+        _say(machine.role, _ANY, _LOG_DELIVERY)
+    executions = f"arn:<AWS::Partition>:states:{region}:execution:{stack.terraform.name}:*"
+    _say(stack.deploy.role, f"AwsSolutions-IAM5[Resource::{executions}]", "Executions of one machine, by any name.")
+    for definition in (stack.runners.plan, stack.runners.apply):
+        family = f"arn:<AWS::Partition>:ecs:{region}:task-definition/{definition.family}:*"
+        _say(stack.terraform.role, f"AwsSolutions-IAM5[Resource::{family}]", "Revisions of one task definition.")
+
+
+def _arn_of(stack: TidegateStack, construct: IConstruct) -> str:
+    """Return how cdk-nag writes the ARN of a resource of the stack."""
+    child = construct.node.default_child
+    if child is None:
+        raise TypeError(f"{construct.node.path} is no resource")
+    return f"<{stack.get_logical_id(child)}.Arn>"  # type: ignore[arg-type]  # The child is a CfnElement.
+
+
+def _say(construct: IConstruct, rules: str | Iterable[str], reason: str) -> None:
+    for rule in [rules] if isinstance(rules, str) else rules:
+        Validations.of(construct).acknowledge(Acknowledgment(id=rule, reason=reason))
