@@ -241,7 +241,7 @@ def _changed_files(parts: list[str]) -> Iterator[ChangedFile]:
             file = _raw_entry(part, rest)
             found[file.name] = file
         elif part:
-            additions, deletions, name = part.split("\t")
+            additions, deletions, name = part.split("\t", 2)
             if not name:
                 next(rest)
                 name = next(rest)
