@@ -9,7 +9,7 @@ from typing import Any
 
 from aws_lambda_powertools import Logger
 
-logger = Logger(service="tidegate")
+logger = Logger(service="tidegate", serialize_stacktrace=False)
 
 #: Fields of events that identify what a call was about. Tokens are not among them.
 _IDENTIFIERS = ("deployment", "queue", "job", "kind", "attempt", "execution", "state", "error")

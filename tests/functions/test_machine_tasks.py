@@ -1,0 +1,253 @@
+"""The functions that the state machines call: payload in, payload out, refusals by the name of their class."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import pytest
+from pydantic import ValidationError
+
+from tests.builders import any_deployment, any_plan, deployment_in
+from tests.functions.wires import DEPLOY_MACHINE, MemoryBootstrap, call, failures, handler_of, sqs_event
+from tidegate import bootstrap
+from tidegate.adapters.deliveries import to_message
+from tidegate.domain.deployment import State
+from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, ForgeUnavailable, NotFound
+from tidegate.ports import Delivery
+
+TASK = "arn:aws:ecs:eu-central-1:123456789012:task/runners/1"
+
+
+@pytest.fixture
+def wires():
+    wires = MemoryBootstrap()
+    bootstrap.use(wires)
+    yield wires
+    bootstrap.use(None)
+
+
+def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):
+    deployment, queue = any_deployment(), any_deployment().queue
+    wires.enqueuer.enqueue(deployment)
+    (execution, _) = wires.workflows.starts[0]
+    worker = {"queue": queue, "execution": execution}
+
+    claimed = call("claim_deployment", {**worker, "rounds": 0})
+    assert (claimed["step"], claimed["deployment"]) == ("deploy", deployment.id)
+    assert call("validate_revision", {"queue": queue, "deployment": deployment.id})["allowed"] is True
+
+    job = call("begin_job", {"deployment": deployment.id, "kind": "plan", "attempt": 1})["job"]
+    assert call("hand_over_job", {"job": job, "token": "plan-token"}) is None
+    assert wires.jobs.take(job, TASK).token == "plan-token"
+    plan = {"deployment": deployment.id, "plan": json.loads(json.dumps(asdict(any_plan(job=job))))}
+    assert call("record_plan", plan)["next"] == "review"
+    wires.workflows.waiting.add("review-token")
+    assert call("request_review", {"deployment": deployment.id, "token": "review-token"}) is None
+
+    call("publish_check_run", check_run_message(deployment.id))
+    call("answer_button", press_message(wires, deployment.id, "Confirm"))
+    assert wires.workflows.settled["review-token"]["approved"] is True
+
+    job = call("begin_job", {"deployment": deployment.id, "kind": "apply", "attempt": 1})["job"]
+    call("hand_over_job", {"job": job, "token": "apply-token"})
+    wires.jobs.take(job, TASK)
+    result = {"deployment": deployment.id, "state": "applied", "error": None, "cause": None, "last_lines": "Done."}
+    assert call("record_result", result) == {"state": "applied"}
+    assert call("record_outcome", {"queue": queue, "deployment": deployment.id, "error": None}) == {"state": "applied"}
+
+    claimed = call("claim_deployment", {**worker, "rounds": 1})
+    assert claimed["step"] == "wait"
+    wires.workflows.waiting.add("worker-token")
+    assert call("wait_for_signal", {**worker, "version": claimed["version"], "token": "worker-token"}) is None
+    assert call("close_worker", worker) == {"closed": True}
+    assert [recorded.state for recorded in wires.audit.recorded] == [State.APPLYING, State.APPLIED]
+
+
+def check_run_message(*deployments, again=False, receives=1):
+    bodies = [json.dumps({"deployment": deployment, "again": again}) for deployment in deployments]
+    return sqs_event(*bodies, group=list(deployments), receives=receives)
+
+
+def press_message(wires, deployment, identifier, by="grace"):
+    record = wires.deployments.get(deployment)
+    fields = {
+        "repository": record.repository,
+        "id": 1,
+        "external_id": deployment,
+        "name": f"tidegate/deploy: {record.root.name}",
+        "head_sha": record.revision.sha,
+        "identifier": identifier,
+        "installation": record.installation,
+        "sender": by,
+    }
+    return sqs_event(to_message(Delivery("delivery-1", "check_run", fields, wires.clock.now())))
+
+
+def test_a_worker_hands_over_to_the_next_generation(wires):
+    wires.enqueuer.enqueue(any_deployment())
+    ((execution, queue),) = wires.workflows.starts
+    call("claim_deployment", {"queue": queue, "execution": execution, "rounds": 0})
+    assert call("hand_over_worker", {"queue": queue, "execution": execution}) == {}
+    assert len(wires.workflows.starts) == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "event", "refusal"),
+    [
+        ("begin_job", {"deployment": "none", "kind": "plan", "attempt": 1}, NotFound),
+        ("hand_over_job", {"job": "none", "token": "t"}, NotFound),
+        ("record_result", {"deployment": "none", "state": "applied"}, NotFound),
+        ("begin_job", {"deployment": "none", "kind": "destroy", "attempt": 1}, ValidationError),
+        ("begin_job", {"deployment": "none", "kind": "plan", "attempt": 1, "typo": 1}, ValidationError),
+        ("claim_deployment", {"queue": "q"}, ValidationError),
+    ],
+)
+def test_a_refusal_leaves_the_function_under_its_own_name(wires, function, event, refusal):
+    with pytest.raises(refusal):
+        call(function, event)
+
+
+def test_refusals_of_an_apply_leave_the_function_under_their_own_names(wires):
+    approved = deployment_in(State.APPROVED)
+    wires.deployments.add(approved)
+    begin = {"deployment": approved.id, "kind": "apply", "attempt": 1}
+    wires.audit.unavailable = True
+    with pytest.raises(AuditUnavailable):
+        call("begin_job", begin)
+    wires.audit.unavailable = False
+    job = call("begin_job", begin)["job"]
+    wires.forge.failures = [ForgeUnavailable("down")]
+    with pytest.raises(ForgeUnavailable):
+        call("hand_over_job", {"job": job, "token": "t"})
+    with pytest.raises(ApplyAlreadyStarted):
+        call("begin_job", {**begin, "attempt": 2})
+
+
+def test_a_call_is_logged_with_its_ids_and_without_its_token(wires, caplog):
+    deployment = any_deployment(state=State.PLANNING, plan=any_plan())
+    wires.deployments.add(deployment)
+    call("request_review", {"deployment": deployment.id, "token": "secret-token"})
+    line = vars(caplog.records[-1])
+    assert (line["deployment"], line["request"], line["msg"]) == (deployment.id, "request-1", "done")
+    assert "secret-token" not in str(line)
+
+
+def test_a_failed_call_is_logged_with_the_name_of_its_refusal(wires, caplog):
+    with pytest.raises(NotFound):
+        call("begin_job", {"deployment": "none", "kind": "plan", "attempt": 1})
+    line = vars(caplog.records[-1])
+    assert (line["levelname"], line["refusal"], line["deployment"]) == ("ERROR", "NotFound", "none")
+
+
+def test_a_publication_is_postponed_for_as_long_as_the_forge_asks(wires):
+    wires.deployments.add(any_deployment())
+    wires.forge.failures = [ForgeUnavailable("limit", 17)]
+    answer = call("publish_check_run", check_run_message(any_deployment().id))
+    assert failures(answer) == ["message-0"]
+    assert wires.patience.postponed == [("https://sqs.example/check-runs.fifo", "receipt-0", 17)]
+
+
+def test_without_a_time_the_pause_grows_with_each_attempt(wires):
+    wires.deployments.add(any_deployment())
+    for receives in (1, 2, 5, 50):
+        wires.forge.failures = [ForgeUnavailable("down")]
+        call("publish_check_run", check_run_message(any_deployment().id, receives=receives))
+    assert [seconds for _, _, seconds in wires.patience.postponed] == [5, 10, 80, 900]
+
+
+def test_a_group_stops_at_its_first_failure_and_others_go_on(wires):
+    first, second = any_deployment(1), any_deployment(2)
+    wires.deployments.add(first)
+    wires.deployments.add(second)
+    wires.forge.failures = [ForgeUnavailable("down", 1)]
+    answer = call("publish_check_run", check_run_message(first.id, first.id, second.id))
+    assert failures(answer) == ["message-0", "message-1"]
+    assert wires.check_runs.published(second.id) is not None
+    assert wires.check_runs.published(first.id) is None
+
+
+def test_a_message_that_cannot_be_taken_is_left_to_the_queue(wires):
+    answer = call("publish_check_run", check_run_message("no-such-deployment"))
+    assert failures(answer) == ["message-0"]
+    assert wires.patience.postponed == []
+
+
+def test_a_press_is_postponed_while_the_forge_is_down_and_others_are_answered(wires):
+    wires.deployments.add(deployment_in(State.AWAITING_REVIEW))
+    wires.check_run_publisher.publish(deployment_in(State.AWAITING_REVIEW).id)
+    event = press_message(wires, deployment_in(State.AWAITING_REVIEW).id, "Confirm")
+    event["Records"] *= 2
+    event["Records"][1] = {**event["Records"][1], "messageId": "message-1", "receiptHandle": "receipt-1"}
+    wires.forge.failures = [ForgeUnavailable("down", 3)]
+    answer = call("answer_button", event)
+    assert failures(answer) == ["message-0"]
+    assert wires.patience.postponed == [("https://sqs.example/presses", "receipt-0", 3)]
+    assert wires.deployments.get(deployment_in(State.AWAITING_REVIEW).id).state is State.APPROVED
+
+
+def stopped_event(job, **fields):
+    environment = [{"name": "TIDEGATE_JOB", "value": job}, {"name": "TIDEGATE_START_TOKEN", "value": "start-token"}]
+    return {
+        "detail-type": "ECS Task State Change",
+        "detail": {
+            "taskArn": TASK,
+            "startedBy": job,
+            "lastStatus": "STOPPED",
+            "stoppedReason": "Essential container in task exited",
+            "containers": [{"name": "runner", "exitCode": 137, "reason": "OutOfMemoryError: killed"}],
+            "overrides": {"containerOverrides": [{"name": "runner", "environment": environment}]},
+            **fields,
+        },
+    }
+
+
+def test_a_stopped_task_fails_its_start_with_all_that_is_known(wires):
+    wires.workflows.waiting.add("start-token")
+    call("runner_stopped", stopped_event("job-1"))
+    error, cause = wires.workflows.failed["start-token"]
+    assert error == "RunnerStopped"
+    assert json.loads(cause)["message"] == (
+        "Essential container in task exited; OutOfMemoryError: killed; exit code 137"
+    )
+
+
+def test_a_stopped_task_without_overrides_is_found_by_who_started_it(wires):
+    event = stopped_event("job-1", overrides={}, containers=[], stoppedReason=None)
+    stopped = handler_of("runner_stopped").read_event(event["detail"])
+    assert (stopped.job, stopped.start_token) == ("job-1", None)
+    assert stopped.reason == "The task stopped without a reason."
+
+
+def closed_event(machine, queue, execution, status="ABORTED"):
+    detail = {
+        "executionArn": "arn:execution",
+        "stateMachineArn": machine,
+        "name": execution,
+        "status": status,
+        "input": json.dumps({"queue": queue}),
+    }
+    return {"detail-type": "Step Functions Execution Status Change", "detail": detail}
+
+
+def test_an_aborted_deploy_execution_releases_its_queue(wires):
+    deployment = any_deployment()
+    wires.enqueuer.enqueue(deployment)
+    ((execution, queue),) = wires.workflows.starts
+    call("claim_deployment", {"queue": queue, "execution": execution, "rounds": 0})
+    call("execution_closed", closed_event(DEPLOY_MACHINE, queue, execution))
+    head, first = wires.queues.read(queue)
+    assert head.in_flight is None
+    assert first.deployment == deployment.id
+    assert len(wires.workflows.starts) == 2
+
+
+def test_a_terraform_execution_is_left_to_the_deploy_execution_above_it(wires):
+    call("execution_closed", closed_event("arn:aws:states:eu-central-1:123456789012:stateMachine:terraform", "q", "e"))
+    assert wires.workflows.starts == []
+
+
+def test_the_reconciler_says_how_much_it_repaired(wires):
+    wires.queues.enqueue(any_deployment())
+    assert call("reconcile", {}) == {"deliveries": 0, "queues": 1}
+    assert len(wires.workflows.starts) == 1

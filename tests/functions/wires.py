@@ -1,0 +1,119 @@
+"""Functions as Lambda loads them, each from its own file, on a wiring whose adapters keep everything in memory."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from tidegate.adapters.memory import (
+    MemoryAnnouncements,
+    MemoryArtifacts,
+    MemoryAuditLog,
+    MemoryCheckRuns,
+    MemoryClock,
+    MemoryDeliveries,
+    MemoryDeployments,
+    MemoryDeployQueues,
+    MemoryEventQueue,
+    MemoryForge,
+    MemoryJobs,
+    MemoryWorkflows,
+)
+from tidegate.bootstrap import Bootstrap
+
+FUNCTIONS = Path(__file__).parents[2] / "functions"
+DEPLOY_MACHINE = "arn:aws:states:eu-central-1:123456789012:stateMachine:deploy"
+
+
+class MemoryPatience:
+    """Remembers what was postponed: queue, receipt, seconds."""
+
+    def __init__(self):
+        self.postponed = []
+
+    def postpone(self, queue, receipt, seconds):
+        self.postponed.append((queue, receipt, seconds))
+
+
+class MemoryBootstrap(Bootstrap):
+    """The use cases as they are wired, on adapters in memory."""
+
+    def __init__(self):
+        super().__init__(
+            {
+                "TIDEGATE_ARTIFACT_BUCKET": "artifacts",
+                "TIDEGATE_DEPLOY_STATE_MACHINE": DEPLOY_MACHINE,
+                "TIDEGATE_EVENT_BUS": "bus",
+                "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
+                "TIDEGATE_PRESS_QUEUE": "https://sqs.example/presses",
+                "TIDEGATE_PUSH_QUEUE": "https://sqs.example/pushes",
+            }
+        )
+        self.deployments = MemoryDeployments()
+        self.queues = MemoryDeployQueues(self.deployments)
+        self.check_runs = MemoryCheckRuns()
+        self.jobs = MemoryJobs()
+        self.deliveries = MemoryDeliveries()
+        self.events = MemoryEventQueue()
+        self.announcements = MemoryAnnouncements()
+        self.audit = MemoryAuditLog()
+        self.artifacts = MemoryArtifacts()
+        self.workflows = MemoryWorkflows()
+        self.clock = MemoryClock()
+        self.patience = MemoryPatience()
+        self.forge = self.addresses = MemoryForge(writers={"grace"})
+
+
+@dataclass
+class Context:
+    """What Lambda tells a function about its call."""
+
+    function_name: str = "function"
+    aws_request_id: str = "request-1"
+    memory_limit_in_mb: int = 512
+    invoked_function_arn: str = "arn:aws:lambda:eu-central-1:123456789012:function:function"
+    identity: dict = field(default_factory=dict)
+
+
+@cache
+def handler_of(function):
+    """Return the module of a function's handler."""
+    path = FUNCTIONS / function / "handler.py"
+    spec = importlib.util.spec_from_file_location(f"functions_{function}_handler", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def call(function, event):
+    """Call a function with an event, as Lambda does."""
+    return handler_of(function).lambda_handler(event, Context())
+
+
+def sqs_event(*bodies, group=None, receives=1):
+    """Return the event that SQS gives a function; ``group`` names the message group of each body of a FIFO queue."""
+    return {
+        "Records": [
+            {
+                "messageId": f"message-{number}",
+                "receiptHandle": f"receipt-{number}",
+                "body": body,
+                "attributes": {
+                    "ApproximateReceiveCount": str(receives),
+                    **({"MessageGroupId": group[number]} if group else {}),
+                },
+                "messageAttributes": {},
+                "eventSource": "aws:sqs",
+                "eventSourceARN": "arn:aws:sqs:eu-central-1:123456789012:queue",
+                "awsRegion": "eu-central-1",
+            }
+            for number, body in enumerate(bodies)
+        ]
+    }
+
+
+def failures(answer):
+    """Return the messages that SQS is to deliver again."""
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
