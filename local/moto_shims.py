@@ -19,6 +19,9 @@ from typing import Any
 from botocore import xform_name
 from botocore.exceptions import ClientError
 from moto.core.config import default_user_config
+from moto.core.exceptions import AWSError
+from moto.core.responses import EmptyResult
+from moto.ecs.models import TaskDefinition
 from moto.events.models import Rule
 from moto.logs.models import LogGroup
 from moto.sqs.models import Queue
@@ -26,7 +29,7 @@ from moto.stepfunctions import models as sfn_models
 from moto.stepfunctions.exceptions import InvalidName
 from moto.stepfunctions.models import StateMachine, StepFunctionBackend
 from moto.stepfunctions.parser import models as parser_models
-from moto.stepfunctions.parser.api import ExecutionStatus, HistoryEventType, TaskFailedEventDetails, TaskTimedOut
+from moto.stepfunctions.parser.api import ExecutionStatus, HistoryEventType, TaskFailedEventDetails
 from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import CustomErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
@@ -40,6 +43,7 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state
 from moto.stepfunctions.parser.asl.eval.callback.callback import (
     CallbackConsumerTimeout,
     CallbackEndpoint,
+    CallbackPoolManager,
     HeartbeatEndpoint,
 )
 from moto.stepfunctions.parser.asl.eval.environment import Environment
@@ -79,6 +83,7 @@ def install() -> None:
         _lambda_targets,
         _message_signal,
         _log_group_arns,
+        _task_definitions,
     ):
         shim()
 
@@ -181,6 +186,13 @@ def _stop_children() -> None:
     state_task_service_sfn.StateTaskServiceSfn._build_sync2_resolver = build
 
 
+class _TaskTimedOut(AWSError):  # type: ignore[misc]
+    """moto's own class of this name has no code in its answer."""
+
+    TYPE = "TaskTimedOut"
+    STATUS = 400
+
+
 def _closed_tokens() -> None:
     """A token that was answered, timed out or belongs to an ended execution is TaskTimedOut, as on AWS.
 
@@ -191,34 +203,37 @@ def _closed_tokens() -> None:
 
     def interrupt_all(self: CallbackEndpoint) -> None:
         with lock:
-            self.report(CallbackConsumerTimeout())
+            self.consumer_error = CallbackConsumerTimeout()
         self._notify_event.set()
         if self._heartbeat_endpoint is not None:
             self._heartbeat_endpoint.notify()
 
-    def notify(self: CallbackEndpoint, outcome: Any) -> None:
+    def open_endpoint(self: CallbackPoolManager, token: str) -> CallbackEndpoint | None:
+        endpoint: CallbackEndpoint | None = self._pool.get(token)
+        if endpoint is not None and (endpoint._outcome is not None or endpoint.consumer_error is not None):
+            raise _TaskTimedOut("Task Timed Out: 'Provided task does not exist anymore'")
+        return endpoint
+
+    def notify(self: CallbackPoolManager, callback_id: str, outcome: Any) -> bool:
         with lock:
-            if self._outcome is not None or self.consumer_error is not None:
-                raise TaskTimedOut("Task Timed Out: the provided task does not exist anymore")
-            self._outcome = outcome
-        self._notify_event.set()
-        if self._heartbeat_endpoint:
-            self._heartbeat_endpoint.notify()
+            endpoint = open_endpoint(self, callback_id)
+            if endpoint is not None:
+                endpoint.notify(outcome=outcome)
+        return endpoint is not None
 
-    def heartbeat(self: CallbackEndpoint) -> bool:
-        if self._outcome is not None:
-            raise TaskTimedOut("Task Timed Out: the provided task does not exist anymore")
-        if self._heartbeat_endpoint is not None:
-            self._heartbeat_endpoint.notify()
-        return True
+    def heartbeat(self: CallbackPoolManager, callback_id: str) -> bool:
+        endpoint = open_endpoint(self, callback_id)
+        if endpoint is not None:
+            endpoint.notify_heartbeat()
+        return endpoint is not None
 
     def executions(self: Any, _status: Any = None) -> list[Any]:
         every = [execution for machine in self.state_machines for execution in machine.executions]
         return [execution for execution in every if execution.exec_worker.env is not None]
 
     CallbackEndpoint.interrupt_all = interrupt_all
-    CallbackEndpoint.notify = notify
-    CallbackEndpoint.notify_heartbeat = heartbeat
+    CallbackPoolManager.notify = notify
+    CallbackPoolManager.heartbeat = heartbeat
     parser_models.StepFunctionsParserBackend._get_executions = executions
 
 
@@ -361,11 +376,8 @@ def _task_failure_cause() -> None:
         self.stepfunction_backend.send_task_failure(
             self._get_param("taskToken"), error=self._get_param("error"), cause=self._get_param("cause")
         )
-        return original_empty()
+        return EmptyResult()
 
-    from moto.core.responses import EmptyResult  # noqa: PLC0415 - only this shim needs it.
-
-    original_empty = EmptyResult
     StepFunctionResponse.send_task_failure = respond
 
 
@@ -439,6 +451,28 @@ def _log_group_arns() -> None:
         return f"{value}:*" if attribute_name == "Arn" and not value.endswith(":*") else value
 
     LogGroup.get_cfn_attribute = attribute
+
+
+def _task_definitions() -> None:
+    """CloudFormation's task definitions lose their roles, sizes and platform in moto."""
+    names = {
+        "TaskRoleArn": "task_role_arn",
+        "ExecutionRoleArn": "execution_role_arn",
+        "Cpu": "cpu",
+        "NetworkMode": "network_mode",
+        "RequiresCompatibilities": "requires_compatibilities",
+        "RuntimePlatform": "runtime_platform",
+        "EphemeralStorage": "ephemeral_storage",
+    }
+    original = TaskDefinition.create_from_cloudformation_json.__func__
+
+    def create(cls: Any, resource_name: str, cloudformation_json: Any, account_id: str, region_name: str, **_more: Any) -> Any:
+        definition = original(cls, resource_name, cloudformation_json, account_id, region_name)
+        for name, attribute in names.items():
+            setattr(definition, attribute, cloudformation_json["Properties"].get(name))
+        return definition
+
+    TaskDefinition.create_from_cloudformation_json = classmethod(create)
 
 
 def token_owner(backend: StepFunctionBackend, token: str) -> str | None:
