@@ -8,6 +8,7 @@ could not be reported.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -28,8 +29,13 @@ def main(environ: Mapping[str, str]) -> ExitCode:
     except SettingsError as error:
         return _ended(ExitCode.UNUSABLE_SETTINGS, str(error))
     interruption = Interruption()
-    with listening(interruption), tempfile.TemporaryDirectory(prefix="tidegate-") as directory:
-        return _run(settings, environ, interruption, Path(directory))
+    directory = Path(tempfile.mkdtemp(prefix="tidegate-"))
+    with listening(interruption):
+        try:
+            return _run(settings, environ, interruption, directory)
+        finally:
+            if not interruption.left_running:
+                shutil.rmtree(directory, ignore_errors=True)
 
 
 def _run(settings: Settings, environ: Mapping[str, str], interruption: Interruption, directory: Path) -> ExitCode:

@@ -23,6 +23,8 @@ class Interruption:
         self._process: subprocess.Popen[bytes] | None = None
         self._overdue: tuple[float, Callable[[], None]] | None = None
         self.reason = ""
+        #: Whether a process was left running because it did not end in time: its files must stay.
+        self.left_running = False
 
     def request(self, reason: str) -> None:
         """Interrupt the engine, if one runs, and let no other one start. Later requests change nothing."""

@@ -65,6 +65,7 @@ class ProcessRunner:
         ended.wait()
         code = process.poll()
         if code is None:
+            self._interruption.left_running = True
             raise Interrupted(f"{self._interruption.reason} The engine did not end within {self._stop_seconds:.0f} s.")
         return code
 

@@ -42,6 +42,7 @@ class FakeAws:
         self.assumed: list[str] = []
         self.gone: set[str] = set()
         self.refuse: Callable[[str, str], Refusal | None] = lambda _service, _operation: None
+        self.lose_answer_of = ""
         self.hand_over_on_start: tuple[str, str] | None = None
         self.changed = threading.Condition()
         self.url = ""
@@ -93,6 +94,9 @@ class FakeAws:
                 raise refusal
             result: bytes = getattr(self, f"_{service}_{operation}")(body)
             self.changed.notify_all()
+            if operation == self.lose_answer_of:
+                self.lose_answer_of = ""
+                raise Refusal(500, "InternalServerError")
             return result
 
     def _states_SendTaskSuccess(self, body: bytes) -> bytes:  # noqa: N802

@@ -1,0 +1,292 @@
+"""The engine's output: complete, in order, line by line, with secrets masked wherever it goes."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runner.log import LONGEST_LINE, JobLog, copy_masked, last_lines
+from runner.masking import MASK, Masker
+from runner.report import LONGEST_CAUSE, cause
+from tests.runner.conftest import Bench
+from tests.runner.fake_aws import ENGINE_SECRET, JOB_TOKEN, START_TOKEN
+from tests.runner.test_faults import provisioned, stored_log
+from tidegate.domain.job import JobKind
+
+Commit = Callable[..., str]
+SECRET = "correct-horse-battery"
+
+
+def emitted(log: JobLog) -> str:
+    log.end_line()
+    log.close()
+    return log.path.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> JobLog:
+    return JobLog(tmp_path / "job.log", Masker(), io.StringIO())
+
+
+# Masking
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        SECRET,
+        f"a {SECRET} b",
+        base64.b64encode(SECRET.encode()).decode(),
+    ],
+)
+def test_a_known_value_is_masked(spelling: str) -> None:
+    masker = Masker()
+    masker.add([SECRET])
+    assert SECRET not in masker.mask(spelling)
+    assert MASK in masker.mask(spelling)
+
+
+def test_a_value_is_masked_as_it_stands_in_json_and_by_its_lines() -> None:
+    masker = Masker()
+    masker.add(['line "one"\nline two\n'])
+    assert masker.mask('x line "one" x') == f"x {MASK} x"
+    assert masker.mask("line two") == MASK
+    assert masker.mask(json.dumps('line "one"')) == f'"{MASK}"'
+
+
+def test_values_too_short_to_be_told_from_other_text_are_left() -> None:
+    masker = Masker()
+    masker.add(["yes", "", "443", " "])
+    assert masker.mask("yes, port 443") == "yes, port 443"
+
+
+def test_the_longer_of_two_values_is_masked_whole() -> None:
+    masker = Masker()
+    masker.add(["hunter", "hunter-of-secrets"])
+    assert masker.mask("hunter-of-secrets") == MASK
+
+
+def test_configured_patterns_are_masked() -> None:
+    assert Masker([r"ghp_\w+"]).mask("token ghp_abc123 used") == f"token {MASK} used"
+
+
+@given(
+    st.lists(st.sampled_from(["word ", "\n", SECRET, "x" * 900, "\r\n", "ü"]), max_size=60),
+    st.lists(st.integers(1, 4000), min_size=1, max_size=20),
+)
+def test_no_way_of_cutting_the_output_shows_a_secret(parts: list[str], sizes: list[int]) -> None:
+    import tempfile
+
+    content = "".join(parts).encode()
+    masker = Masker()
+    masker.add([SECRET])
+    with tempfile.TemporaryDirectory() as directory:
+        log = JobLog(Path(directory) / "log", masker, io.StringIO())
+        position = 0
+        while position < len(content):
+            size = sizes[position % len(sizes)]
+            log.write(content[position : position + size])
+            position += size
+        text = emitted(log)
+    expected = content.decode().replace(SECRET, MASK).replace("\r\n", "\n")
+    # A line of more than LONGEST_LINE characters is continued on the next one.
+    assert text.replace("\n", "") == expected.replace("\n", "")
+    assert SECRET not in text
+
+
+@pytest.mark.parametrize("before", [LONGEST_LINE - len(SECRET) + shift for shift in range(len(SECRET) + 2)])
+def test_a_secret_where_an_overlong_line_is_cut_is_masked_whole(tmp_path: Path, before: int) -> None:
+    masker = Masker()
+    masker.add([SECRET])
+    log = JobLog(tmp_path / "job.log", masker, io.StringIO())
+    log.write(b"x" * before + SECRET.encode()[:5])
+    log.write(SECRET.encode()[5:] + b"y" * LONGEST_LINE * 2)
+    assert emitted(log).replace("\n", "") == "x" * before + MASK + "y" * LONGEST_LINE * 2
+
+
+# Lines
+
+
+def test_lines_appear_on_the_console_as_soon_as_they_end(tmp_path: Path) -> None:
+    console = io.StringIO()
+    log = JobLog(tmp_path / "job.log", Masker(), console)
+    log.write(b"first\nsec")
+    assert console.getvalue() == "first\n"
+    log.write(b"ond\n")
+    assert console.getvalue() == "first\nsecond\n"
+    log.close()
+
+
+def test_bytes_that_are_no_utf8_are_replaced_and_letters_may_be_split(log: JobLog) -> None:
+    log.write(b"\xc3")
+    log.write(b"\xbc \xff\n")
+    assert emitted(log) == "ü \ufffd\n"
+
+
+def test_an_unfinished_line_is_emitted_when_its_process_has_ended(log: JobLog) -> None:
+    log.write(b"no line break")
+    assert emitted(log) == "no line break\n"
+
+
+def test_overlong_lines_do_not_stall(log: JobLog) -> None:
+    log.write(b"x" * LONGEST_LINE * 5)
+    assert log.lines >= 4
+    assert emitted(log).replace("\n", "") == "x" * LONGEST_LINE * 5
+
+
+def test_the_last_lines_are_few_and_masked(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    file.write_text("".join(f"line {number} {SECRET}\n" for number in range(1000)))
+    masker = Masker()
+    masker.add([SECRET])
+    lines = last_lines(file, masker).splitlines()
+    assert len(lines) == 60
+    assert lines[-1] == f"line 999 {MASK}"
+
+
+def test_a_copy_masks_what_became_known_later(tmp_path: Path, log: JobLog) -> None:
+    log.write(f"it is {SECRET}\n".encode())
+    assert SECRET in emitted(log)
+    log.masker.add([SECRET])
+    copy_masked(log.path, tmp_path / "copy", log.masker)
+    assert (tmp_path / "copy").read_text() == f"it is {MASK}\n"
+
+
+@given(st.text(max_size=300), st.integers(1, 300))
+def test_a_cause_fits_and_stays_json(text: str, times: int) -> None:
+    encoded = cause(text * times, text * times)
+    assert len(encoded) <= LONGEST_CAUSE
+    fields = json.loads(encoded)
+    assert (text * times).startswith(fields["message"])
+    assert (text * times).endswith(fields["last_lines"])
+
+
+# Whole jobs
+
+
+def everything_that_left(bench: Bench, output: str) -> str:
+    """Return all that a job gave away, except the encrypted plan files that hold values by their nature."""
+    names = [name for name in bench.aws.objects if not name.endswith((".tfplan", ".json"))]
+    stored = "".join(bench.aws.objects[name].decode("utf-8", "replace") for name in names)
+    chunks = json.dumps([item for (_, sk), item in bench.aws.items.items() if sk.startswith("log#")])
+    return output + stored + chunks + json.dumps(bench.aws.answers[1:])
+
+
+def test_sensitive_values_of_the_plan_are_masked_when_the_apply_prints_them(bench: Bench, commit: Commit) -> None:
+    configuration = f"""
+variable "password" {{
+  default   = "{SECRET}"
+  sensitive = true
+}}
+resource "terraform_data" "network" {{
+  input = var.password
+  provisioner "local-exec" {{ command = "echo it is $(cat ../password); cat ../password >&2; exit 1" }}
+}}
+"""
+    sha = commit(configuration, password=SECRET)
+    plan = bench.plan(sha)
+    job = bench.job(JobKind.APPLY, sha, plan)
+    ended = bench.run(job)
+    assert bench.result()["error"] == "TerraformClientError"
+    assert MASK in ended.output
+    assert f"it is {MASK}" in stored_log(bench, job.id)
+    assert SECRET not in everything_that_left(bench, ended.output)
+    assert SECRET.encode() in bench.aws.objects[plan["json"]["key"]]
+
+
+def test_a_secret_that_the_plan_itself_prints_is_masked_in_all_that_is_kept(bench: Bench, commit: Commit) -> None:
+    configuration = f"""
+resource "terraform_data" "open" {{ input = nonsensitive("{SECRET}") }}
+resource "terraform_data" "closed" {{ input = sensitive("{SECRET}") }}
+"""
+    sha = commit(configuration)
+    plan = bench.plan(sha)
+    assert SECRET not in bench.aws.objects[plan["text"]["key"]].decode()
+    assert MASK in bench.aws.objects[plan["text"]["key"]].decode()
+    assert SECRET not in stored_log(bench, plan["job"])
+
+
+def test_tokens_and_credentials_are_masked(bench: Bench, commit: Commit) -> None:
+    script = f"echo {START_TOKEN} {JOB_TOKEN} $AWS_SECRET_ACCESS_KEY $AWS_SESSION_TOKEN end"
+    sha = commit(provisioned(script))
+    ended = bench.run(bench.job(JobKind.APPLY, sha, bench.plan(sha)))
+    assert f"{MASK} {MASK} {MASK} {MASK} end" in ended.output
+    left = everything_that_left(bench, ended.output)
+    for secret in (START_TOKEN, ENGINE_SECRET, "engine-session-token"):
+        assert secret not in left
+
+
+def test_configured_patterns_are_masked_in_a_job(bench: Bench, commit: Commit) -> None:
+    sha = commit(provisioned("echo key-12345 here"))
+    patterns = json.dumps([r"key-\d+"])
+    bench.environ["TIDEGATE_MASK_PATTERNS"] = patterns
+    ended = bench.run(bench.job(JobKind.APPLY, sha, bench.plan(sha)))
+    assert f"{MASK} here" in ended.output
+    assert "key-12345" not in everything_that_left(bench, ended.output)
+
+
+def test_colours_and_markdown_pass_as_they_are_and_do_no_harm(bench: Bench, commit: Commit) -> None:
+    sha = commit(provisioned("printf '\\033[31mred\\033[0m **bold** `code` @someone <script>\\n'"))
+    job = bench.job(JobKind.APPLY, sha, bench.plan(sha))
+    bench.run(job)
+    assert "\x1b[31mred\x1b[0m **bold** `code` @someone <script>" in stored_log(bench, job.id)
+    assert any("<script>" in line for line in bench.aws.log_lines(job.id))
+
+
+def test_lines_reach_the_log_store_while_the_engine_runs(bench: Bench, commit: Commit) -> None:
+    waiting = f"echo halfway there; while [ ! -e {bench.directory}/release ]; do sleep 0.05; done"
+    sha = commit(provisioned(waiting))
+    job = bench.job(JobKind.APPLY, sha, bench.plan(sha))
+    process = bench.start(job)
+    bench.aws.wait_for(lambda: any("halfway there" in line for line in bench.aws.log_lines(job.id)))
+    assert bench.aws.answer(JOB_TOKEN) is None
+    (bench.directory / "release").touch()
+    bench.finish(process)
+
+
+def peak_memory(process: int) -> int:
+    """Return the runner's peak resident memory so far, in bytes."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
+
+
+def test_twenty_megabytes_of_output_are_kept_and_take_little_memory(bench: Bench, commit: Commit) -> None:
+    large = """
+resource "terraform_data" "large" {
+  count = 160
+  input = [for line in range(1000) : "**line** ${count.index}-${line} ${sha256(line)}${sha256(count.index)}"]
+}
+"""
+    configuration = large + f'resource "terraform_data" "secret" {{ input = sensitive("{SECRET}") }}\n'
+    job = bench.job(JobKind.PLAN, commit(configuration))
+    process = bench.start(job)
+    peak = 0
+
+    def reported() -> bool:
+        nonlocal peak
+        if process.poll() is None:
+            peak = max(peak, peak_memory(process.pid))
+        return bench.aws.answer(JOB_TOKEN) is not None
+
+    from runner.background import Background
+
+    ended = Background(lambda: bench.finish(process))
+    bench.aws.wait_for(reported, 100)
+    assert ended.result().code == 0
+    assert "changes" in bench.result(), bench.result()
+    assert bench.result()["changes"]["add"] == 161
+    text = bench.aws.objects[bench.result()["text"]["key"]]
+    assert len(text) > 20_000_000
+    assert b"159-999" in text
+    assert text.count(b"**line**") == 160_000
+    assert stored_log(bench, job.id).count("**line**") == 160_000
+    assert SECRET not in stored_log(bench, job.id)
+    assert peak < 60 * 1024 * 1024, f"{peak / 1024 / 1024:.0f} MB"
