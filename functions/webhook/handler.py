@@ -29,7 +29,7 @@ class _Clock:
 
 @cache
 def _receiver() -> WebhookReceiver:
-    aws = Aws(timeout=_TIMEOUT, attempts=_ATTEMPTS)
+    aws = Aws(dict(os.environ), timeout=_TIMEOUT, attempts=_ATTEMPTS)
     queues = {"push": os.environ["TIDEGATE_PUSH_QUEUE"], "check_run": os.environ["TIDEGATE_PRESS_QUEUE"]}
     return WebhookReceiver(
         StoredWebhookSecrets(aws, os.environ["TIDEGATE_WEBHOOK_SECRET_NAME"]),

@@ -19,6 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from tidegate.adapters.aws_credentials import CredentialSource, standard_source
 from tidegate.adapters.aws_signing import Credentials, Request, signed_headers
+from tidegate.adapters.http_exchange import SmallAnswer, exchange
 
 ATTEMPTS = 5
 FIRST_PAUSE_SECONDS = 0.05
@@ -45,6 +46,7 @@ _THROTTLED = frozenset(
     }
 )
 _EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "UnrecognizedClientException"})
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
 _EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
@@ -174,7 +176,7 @@ class Aws:
     def call(self, service: str, operation: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Call a service of the JSON protocols: dynamodb, states, sqs, secretsmanager. Raise AwsError."""
         spec = _SERVICES[service]
-        body = json.dumps(payload, separators=(",", ":")).encode()
+        body = _COMPACT.encode(payload).encode()
         headers = {"content-type": spec.content_type, "x-amz-target": f"{spec.target}.{operation}"}
         digest = hashlib.sha256(body).hexdigest()
         url = self._endpoint(service) + "/"
@@ -270,11 +272,13 @@ class Aws:
 
     def _request(
         self, connection: http.client.HTTPConnection, call: _Call, host: str, path: str
-    ) -> http.client.HTTPResponse:
+    ) -> http.client.HTTPResponse | SmallAnswer:
         request = Request(call.method, path, "", {**call.headers, "host": host}, call.sha256)
         timestamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         headers = signed_headers(request, self._credentials.get(), self.region, call.service, timestamp)
         headers["content-length"] = str(call.length)
+        if call.into is None and isinstance(call.body, bytes):
+            return exchange(connection, call.method, path, headers, call.body)
         connection.request(call.method, path, body=_blocks(call.body), headers=headers)
         return connection.getresponse()
 
@@ -300,8 +304,8 @@ def _measured(body: bytes | IO[bytes]) -> tuple[str, int]:
     return digest, body.seek(0, os.SEEK_END)
 
 
-def _read(response: http.client.HTTPResponse, call: _Call) -> bytes:
-    if call.into is None or response.status not in _OK:
+def _read(response: http.client.HTTPResponse | SmallAnswer, call: _Call) -> bytes:
+    if call.into is None or isinstance(response, SmallAnswer) or response.status not in _OK:
         return response.read()
     call.into.seek(0)
     call.into.truncate()
@@ -313,7 +317,7 @@ def _read(response: http.client.HTTPResponse, call: _Call) -> bytes:
     return b""
 
 
-def _error(call: _Call, response: http.client.HTTPResponse, answer: bytes) -> AwsError:
+def _error(call: _Call, response: http.client.HTTPResponse | SmallAnswer, answer: bytes) -> AwsError:
     code, message = _json_error(answer) if answer.lstrip().startswith(b"{") else _xml_error(answer)
     code = response.headers.get("x-amzn-errortype", code) or f"Status{response.status}"
     return AwsError(call.service, call.operation, _bare(code), message, response.status)

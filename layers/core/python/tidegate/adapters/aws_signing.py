@@ -62,7 +62,7 @@ def signed_headers(
     )
     text = "\n".join([ALGORITHM, timestamp, scope, hashlib.sha256(canonical.encode()).hexdigest()])
     key = _signing_key(credentials.secret_key, timestamp[:8], region, service)
-    signature = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+    signature = hmac.digest(key, text.encode(), "sha256").hex()
     headers["authorization"] = (
         f"{ALGORITHM} Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
     )

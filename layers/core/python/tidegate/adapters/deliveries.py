@@ -25,6 +25,8 @@ OPEN_DELIVERIES = "delivery"
 SECRETS_SECONDS = 300.0
 REFRESH_SECONDS = 30.0
 
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
+
 
 def to_message(delivery: Delivery) -> str:
     """Return the message that carries a delivery on its queue."""
@@ -34,7 +36,7 @@ def to_message(delivery: Delivery) -> str:
         "fields": dict(delivery.fields),
         "received_at": delivery.received_at,
     }
-    return json.dumps(content, separators=(",", ":"))
+    return _COMPACT.encode(content)
 
 
 def from_message(message: str) -> Delivery:
@@ -55,7 +57,7 @@ class DynamoDeliveries:
         item = {
             **_key(delivery.id),
             "event": {"S": delivery.event},
-            "fields": {"S": json.dumps(dict(delivery.fields), separators=(",", ":"))},
+            "fields": {"S": _COMPACT.encode(dict(delivery.fields))},
             "received_at": {"S": delivery.received_at},
             "open": {"S": OPEN_DELIVERIES},
             "open_since": {"S": delivery.received_at},
