@@ -15,8 +15,10 @@ def client() -> Iterator[Any]:
 
 
 @pytest.fixture
-def table(client: Any) -> str:
-    return new_table(client)
+def table(client: Any) -> Iterator[str]:
+    name = new_table(client)
+    yield name
+    client.delete_table(TableName=name)
 
 
 @pytest.fixture(params=KINDS)

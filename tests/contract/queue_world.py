@@ -21,7 +21,7 @@ from tidegate.adapters.memory import (
     MemoryForge,
 )
 from tidegate.domain.deployment import State, Trigger, is_final
-from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, JobGone, TooLate, WrongState
+from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, JobGone, NotFound, TooLate, WrongState
 from tidegate.domain.job import JobKind, job_id
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import deployment_id
@@ -386,12 +386,9 @@ class World:
         assert unfinished == ([self.queue] if line or head.in_flight else [])
 
     def _stored(self) -> list[str]:
-        pending = [call for call in self.unfinished_calls]
-        return [identifier for identifier in self.accepted if not pending or self._exists(identifier)]
+        return [identifier for identifier in self.accepted if not self.unfinished_calls or self._exists(identifier)]
 
     def _exists(self, identifier: str) -> bool:
-        from tidegate.domain.errors import NotFound
-
         try:
             self.stores.deployments.get(identifier)
         except NotFound:
@@ -406,15 +403,22 @@ class World:
                 self.redeliver(0)
             while self.closed:
                 self.deliver_closed(0)
-            self.reconcile()
-            for child in list(self.machines.children.values()):
-                self.child_step(child, State.APPLIED)
-            for execution in list(self.machines.executions.values()):
-                if execution.alive:
-                    self.step(execution)
+            self._let_all_step()
             if self._situation() == before:
-                return
+                self.reconcile()
+                if self._situation() == before:
+                    return
         raise AssertionError("the world does not come to rest")
+
+    def _let_all_step(self) -> None:
+        for child in list(self.machines.children.values()):
+            while child.step != "end":
+                self.child_step(child, State.APPLIED)
+        for execution in list(self.machines.executions.values()):
+            step = ""
+            while execution.alive and execution.step != step:
+                step = execution.step
+                self.step(execution)
 
     def _situation(self) -> object:
         executions = [(each.name, each.step, each.alive) for each in self.machines.executions.values()]
