@@ -21,6 +21,7 @@ from tidegate.settings import (
     AuditSettings,
     EventQueueSettings,
     ForgeSettings,
+    InvalidSecretError,
     LinkSettings,
     ReviewSettings,
     TableSettings,
@@ -192,8 +193,14 @@ class Adapters:
         with cloud_errors("Secrets Manager"):
             name = ForgeSettings.from_env(self.environ).app_secret
             answer = self.client("secretsmanager").get_secret_value(SecretId=name)
-        secret = json.loads(answer["SecretString"])
-        return AppCredentials(str(secret["app_id"]), secret["private_key"])
+        try:
+            secret = json.loads(answer["SecretString"])
+            app_id, private_key = str(secret["app_id"]), str(secret["private_key"])
+        except (ValueError, KeyError, TypeError):
+            raise InvalidSecretError(name) from None
+        if not app_id or not private_key:
+            raise InvalidSecretError(name)
+        return AppCredentials(app_id, private_key)
 
     def _app_credentials(self) -> AppCredentials:
         return self._app

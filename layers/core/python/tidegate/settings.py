@@ -18,6 +18,13 @@ class MissingSettingError(Exception):
         self.variable = variable
 
 
+class InvalidSecretError(Exception):
+    """The secret of the GitHub App has another form than is expected."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f'The secret {name} must be JSON: {{"app_id": "…", "private_key": "PEM"}}. Store it again.')
+
+
 def _variable(name: str, default: Any = MISSING) -> Any:
     return field(default=default, metadata={"variable": name})
 

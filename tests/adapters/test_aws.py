@@ -1,0 +1,275 @@
+"""The AWS adapters against moto in this process: what they send, and how refusals are put into our words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+from moto import mock_aws
+
+from tests.builders import deployment_in
+from tidegate.adapters.announcements import AwsAnnouncements
+from tidegate.adapters.artifacts import S3Artifacts
+from tidegate.adapters.audit import SnsAuditLog
+from tidegate.adapters.boto import client
+from tidegate.adapters.clock import SystemClock
+from tidegate.adapters.patience import QueuePatience
+from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
+from tidegate.bootstrap import Bootstrap
+from tidegate.domain.deployment import State
+from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound, TooLate
+from tidegate.ports import ObjectStart
+from tidegate.settings import InvalidSecretError
+
+REGION = "eu-central-1"
+APPLIED = deployment_in(State.APPLIED, version=4)
+
+
+@pytest.fixture
+def cloud(monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    with mock_aws():
+        yield
+
+
+class Refuses:
+    """A client whose every call fails as AWS's clients do."""
+
+    def __init__(self, code):
+        self.code = code
+
+    def __getattr__(self, operation):
+        def call(**arguments):
+            if self.code == "no connection":
+                raise EndpointConnectionError(endpoint_url="https://aws.example")
+            raise ClientError({"Error": {"Code": self.code, "Message": "no"}}, operation)
+
+        return call
+
+
+@pytest.fixture
+def fifo(cloud):
+    return client("sqs").create_queue(QueueName="check-runs.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
+
+
+@pytest.fixture
+def bus(cloud):
+    """The bus, with a queue that keeps what is put on it."""
+    events, sqs = client("events"), client("sqs")
+    queue = sqs.create_queue(QueueName="kept")["QueueUrl"]
+    events.create_event_bus(Name="tidegate")
+    events.put_rule(Name="all", EventBusName="tidegate", EventPattern=json.dumps({"source": ["tidegate"]}))
+    arn = f"arn:aws:sqs:{REGION}:123456789012:kept"
+    events.put_targets(Rule="all", EventBusName="tidegate", Targets=[{"Id": "kept", "Arn": arn}])
+    return queue
+
+
+def received(queue):
+    answer = client("sqs").receive_message(QueueUrl=queue, MaxNumberOfMessages=10, MessageSystemAttributeNames=["All"])
+    return answer.get("Messages", [])
+
+
+def test_a_change_asks_for_its_check_run_in_its_own_group(fifo, bus):
+    announcements = AwsAnnouncements(client("sqs"), client("events"), fifo, "tidegate")
+    announcements.changed(APPLIED)
+    announcements.changed(APPLIED)
+    announcements.refresh(APPLIED.id)
+    first, second = received(fifo)
+    assert json.loads(first["Body"]) == {"deployment": APPLIED.id, "again": False}
+    assert json.loads(second["Body"]) == {"deployment": APPLIED.id, "again": True}
+    assert first["Attributes"]["MessageGroupId"] == APPLIED.id
+
+
+def test_a_change_is_an_event_with_what_others_need(fifo, bus):
+    AwsAnnouncements(client("sqs"), client("events"), fifo, "tidegate").changed(APPLIED)
+    (message,) = received(bus)
+    event = json.loads(message["Body"])
+    assert (event["source"], event["detail-type"]) == ("tidegate", "Deployment changed")
+    assert event["detail"] == {
+        "version": 1,
+        "deployment": APPLIED.id,
+        "repository": "acme/infra",
+        "root": "network",
+        "revision": APPLIED.revision.sha,
+        "branch": "main",
+        "trigger": "merge",
+        "requested_by": "ada",
+        "state": "applied",
+        "reason": "",
+        "changed_at": APPLIED.changed_at,
+        "apply_job": APPLIED.apply_job,
+        "changes": {"add": 2, "change": 0, "destroy": 1, "replace": 0, "outputs": 0, "moved": 0},
+    }
+
+
+def test_an_event_that_the_bus_does_not_take_is_not_lost_silently(fifo):
+    class Throttles:
+        def put_events(self, **_):
+            return {"FailedEntryCount": 1, "Entries": [{"ErrorCode": "ThrottlingException"}]}
+
+    with pytest.raises(CloudUnavailable, match="ThrottlingException"):
+        AwsAnnouncements(client("sqs"), Throttles(), fifo, "tidegate").changed(deployment_in(State.QUEUED))
+
+
+@pytest.mark.parametrize("code", ["ThrottlingException", "no connection"])
+def test_what_aws_refuses_for_now_is_called_so(code):
+    with pytest.raises(CloudUnavailable, match="SQS"):
+        AwsAnnouncements(Refuses(code), Refuses(code), "queue", "bus").refresh("d")
+    with pytest.raises(CloudUnavailable, match="Step Functions"):
+        StepFunctionsWorkflows(Refuses(code), "machine").settle("token", {})
+    with pytest.raises(CloudUnavailable, match="S3"):
+        S3Artifacts(Refuses(code), "bucket").get("key")
+    with pytest.raises(AuditUnavailable):
+        SnsAuditLog(Refuses(code), "topic").record(APPLIED)
+
+
+def test_an_audit_message_can_be_filtered_by_its_attributes(cloud):
+    sns, sqs = client("sns"), client("sqs")
+    topic = sns.create_topic(Name="audit")["TopicArn"]
+    queue = sqs.create_queue(QueueName="audit")["QueueUrl"]
+    arn = f"arn:aws:sqs:{REGION}:123456789012:audit"
+    policy = {"FilterPolicy": json.dumps({"state": ["SUCCESS"], "repository": ["acme/infra"]})}
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes=policy)
+    log = SnsAuditLog(sns, topic)
+    log.record(deployment_in(State.APPLYING))
+    log.record(APPLIED)
+    (message,) = received(queue)
+    notification = json.loads(message["Body"])
+    assert json.loads(notification["Message"])["event_id"] == f"{APPLIED.apply_job}:SUCCESS"
+    assert notification["MessageAttributes"]["root"]["Value"] == "network"
+
+
+@pytest.fixture
+def bucket(cloud):
+    client("s3").create_bucket(Bucket="artifacts", CreateBucketConfiguration={"LocationConstraint": REGION})
+    return S3Artifacts(client("s3"), "artifacts")
+
+
+def test_an_artifact_is_read_whole_or_from_its_start(bucket):
+    bucket.put("plans/job/plan.txt", b"0123456789")
+    assert bucket.get("plans/job/plan.txt") == b"0123456789"
+    assert bucket.get_start("plans/job/plan.txt", 4) == ObjectStart(b"0123", 10)
+    assert bucket.get_start("plans/job/plan.txt", 100) == ObjectStart(b"0123456789", 10)
+
+
+def test_an_artifact_that_is_not_there_is_not_found(bucket):
+    with pytest.raises(NotFound):
+        bucket.get("plans/job/plan.txt")
+    with pytest.raises(NotFound):
+        bucket.get_start("plans/job/plan.txt", 4)
+
+
+def test_the_start_of_an_empty_artifact_is_empty():
+    assert S3Artifacts(Refuses("InvalidRange"), "bucket").get_start("key", 4) == ObjectStart(b"", 0)
+
+
+def test_a_start_is_whole_when_the_store_does_not_say_its_size():
+    class WithoutRange:
+        def get_object(self, **_):
+            import io
+
+            return {"Body": io.BytesIO(b"all")}
+
+    assert S3Artifacts(WithoutRange(), "bucket").get_start("key", 4) == ObjectStart(b"all", 3)
+
+
+def test_an_execution_is_started_under_its_name_with_its_queue(cloud):
+    machines = client("stepfunctions")
+    role = "arn:aws:iam::123456789012:role/machine"
+    definition = json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}})
+    arn = machines.create_state_machine(name="deploy", definition=definition, roleArn=role)["stateMachineArn"]
+    workflows = StepFunctionsWorkflows(machines, arn)
+    workflows.start_deploy("worker-1", "acme/infra||network")
+    workflows.start_deploy("worker-1", "acme/infra||network")
+    (execution,) = machines.list_executions(stateMachineArn=arn)["executions"]
+    described = machines.describe_execution(executionArn=execution["executionArn"])
+    assert (execution["name"], json.loads(described["input"])) == ("worker-1", {"queue": "acme/infra||network"})
+
+
+def test_a_start_that_is_throttled_is_tried_again_by_whoever_asked():
+    with pytest.raises(CloudUnavailable):
+        StepFunctionsWorkflows(Refuses("ThrottlingException"), "machine").start_deploy("worker-1", "queue")
+
+
+@pytest.mark.parametrize("code", ["TaskTimedOut", "TaskDoesNotExist", "InvalidToken"])
+def test_an_answer_that_nobody_waits_for_is_too_late(code):
+    workflows = StepFunctionsWorkflows(Refuses(code), "machine")
+    with pytest.raises(TooLate):
+        workflows.settle("token", {})
+    with pytest.raises(TooLate):
+        workflows.fail("token", "Error", "cause")
+
+
+def test_a_failure_fits_the_limits_of_step_functions():
+    sent = {}
+
+    class Keeps:
+        def send_task_failure(self, **arguments):
+            sent.update(arguments)
+
+    StepFunctionsWorkflows(Keeps(), "machine").fail("token", "E" * 300, "c" * 40_000)
+    assert (len(sent["error"]), len(sent["cause"])) == (256, 32_768)
+
+
+def test_a_message_is_hidden_for_as_long_as_asked(cloud):
+    queue = client("sqs").create_queue(QueueName="presses")["QueueUrl"]
+    client("sqs").send_message(QueueUrl=queue, MessageBody="press")
+    (message,) = received(queue)
+    QueuePatience(client("sqs")).postpone(queue, message["ReceiptHandle"], 0)
+    assert len(received(queue)) == 1
+
+
+def test_the_clock_tells_utc_with_microseconds():
+    now = SystemClock().now()
+    assert now.endswith("+00:00")
+    assert len(now) == len("2026-03-02T08:00:00.000000+00:00")
+
+
+ENVIRONMENT = {
+    "TIDEGATE_TABLE": "table",
+    "TIDEGATE_ARTIFACT_BUCKET": "artifacts",
+    "TIDEGATE_AUDIT_TOPIC": f"arn:aws:sns:{REGION}:123456789012:audit",
+    "TIDEGATE_EVENT_BUS": "tidegate",
+    "TIDEGATE_PUSH_QUEUE": "https://sqs.example/pushes",
+    "TIDEGATE_PRESS_QUEUE": "https://sqs.example/presses",
+    "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
+    "TIDEGATE_DEPLOY_STATE_MACHINE": f"arn:aws:states:{REGION}:123456789012:stateMachine:deploy",
+    "TIDEGATE_APP_SECRET_NAME": "tidegate/github-app",
+}
+WIRED = sorted(
+    name
+    for kind in Bootstrap.__mro__
+    for name, value in vars(kind).items()
+    if type(value).__name__ == "cached_property" and name != "_app"
+)
+
+
+def test_everything_that_is_wired_can_be_made(cloud):
+    wires = Bootstrap(ENVIRONMENT)
+    assert all(getattr(wires, name) is not None for name in WIRED)
+
+
+def test_the_apps_credentials_are_read_when_they_are_needed_and_once(cloud):
+    secrets = client("secretsmanager")
+    secret = json.dumps({"app_id": 123, "private_key": "PEM"})
+    secrets.create_secret(Name="tidegate/github-app", SecretString=secret)
+    wires = Bootstrap(ENVIRONMENT)
+    assert wires._app_credentials().app_id == "123"
+    secrets.delete_secret(SecretId="tidegate/github-app", ForceDeleteWithoutRecovery=True)
+    assert wires._app_credentials().private_key == "PEM"
+
+
+def test_credentials_that_cannot_be_read_are_a_passing_fault(cloud):
+    with pytest.raises(CloudUnavailable, match="Secrets Manager"):
+        Bootstrap(ENVIRONMENT)._app_credentials()
+
+
+@pytest.mark.parametrize("secret", ["not JSON", "[]", "{}", '{"app_id": "1"}', '{"app_id": "", "private_key": ""}'])
+def test_credentials_of_another_form_are_refused_with_what_is_expected(cloud, secret):
+    client("secretsmanager").create_secret(Name="tidegate/github-app", SecretString=secret)
+    with pytest.raises(InvalidSecretError, match="app_id"):
+        Bootstrap(ENVIRONMENT)._app_credentials()
