@@ -9,11 +9,11 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
 from tidegate.adapters.aws_http import Aws
+from tidegate.adapters.clock import SystemClock
 from tidegate.adapters.deliveries import DynamoDeliveries, SqsEventQueue, StoredWebhookSecrets
 from tidegate.domain.webhook import MAXIMUM_BODY
 from tidegate.usecases.receive_webhook import Answer, WebhookReceiver, WebhookRequest
@@ -22,20 +22,20 @@ from tidegate.usecases.receive_webhook import Answer, WebhookReceiver, WebhookRe
 _TIMEOUT, _ATTEMPTS = 2.0, 2
 
 
-class _Clock:
-    def now(self) -> str:
-        return datetime.now(UTC).isoformat(timespec="microseconds")
+@cache
+def _aws() -> Aws:
+    return Aws(dict(os.environ), timeout=_TIMEOUT, attempts=_ATTEMPTS)
 
 
 @cache
 def _receiver() -> WebhookReceiver:
-    aws = Aws(dict(os.environ), timeout=_TIMEOUT, attempts=_ATTEMPTS)
+    aws = _aws()
     queues = {"push": os.environ["TIDEGATE_PUSH_QUEUE"], "check_run": os.environ["TIDEGATE_PRESS_QUEUE"]}
     return WebhookReceiver(
         StoredWebhookSecrets(aws, os.environ["TIDEGATE_WEBHOOK_SECRET_NAME"]),
         DynamoDeliveries(aws, os.environ["TIDEGATE_TABLE"]),
         SqsEventQueue(aws, queues),
-        _Clock(),
+        SystemClock(),
     )
 
 
@@ -76,7 +76,7 @@ def _body(event: Mapping[str, Any]) -> bytes:
     """Return the raw bytes; of a body that is much too large, only what shows that it is."""
     text: str = event.get("body") or ""
     if event.get("isBase64Encoded"):
-        return base64.b64decode(text[: MAXIMUM_BODY * 4 // 3 + 8], validate=True)
+        return base64.b64decode(text[: (MAXIMUM_BODY // 3 + 2) * 4], validate=True)
     return text[: MAXIMUM_BODY + 1].encode("utf-8", "surrogatepass")
 
 
