@@ -54,6 +54,7 @@ class Task:
     definition: TaskDefinition
     overrides: Mapping[str, Any]
     started_by: str
+    group: str
     directory: Path
     process: Process | None = None
     status: str = "PENDING"
@@ -95,7 +96,7 @@ class Task:
             "containers": [container],
             "startedBy": self.started_by,
             "launchType": "FARGATE",
-            "group": f"family:{self.definition.family}",
+            "group": self.group or f"family:{self.definition.family}",
             "createdAt": self.created_at,
             "attachments": [],
             "tags": [],
@@ -144,6 +145,7 @@ class Tasks:
             definition=definition,
             overrides=request.get("overrides", {}),
             started_by=str(request.get("startedBy", "")),
+            group=str(request.get("group", "")),
             directory=Path(tempfile.mkdtemp(prefix="task-", dir=self._around.work)),
         )
         self._tasks[task.arn] = task

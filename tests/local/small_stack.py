@@ -174,7 +174,7 @@ _TASK = {
                 "LaunchType": "FARGATE",
                 "Cluster": "${Cluster}",
                 "TaskDefinition": "${TaskDefinition}",
-                "StartedBy": "{% $states.context.Execution.Name %}",
+                "Group": "{% $states.context.Execution.Name %}",
                 "NetworkConfiguration": {"AwsvpcConfiguration": {"Subnets": ["subnet-1"]}},
                 "Overrides": {
                     "ContainerOverrides": [

@@ -209,7 +209,7 @@ def test_a_failed_execution_is_an_event_for_the_rules_function(cloud):
 def test_a_task_runs_with_its_environment_and_its_end_is_an_event(cloud):
     execution = start(cloud, "RunsTask")
     name = execution.rpartition(":")[2]
-    found = until(lambda: [e for e in kept(cloud, "event").values() if e["detail"].get("startedBy") == name])[0]
+    found = until(lambda: [e for e in kept(cloud, "event").values() if e["detail"].get("group") == name])[0]
     detail = found["detail"]
     assert found["detail-type"] == "ECS Task State Change"
     assert (detail["lastStatus"], detail["stopCode"]) == ("STOPPED", "EssentialContainerExited")
