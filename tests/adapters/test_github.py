@@ -144,10 +144,11 @@ def test_compare_gives_the_forges_word(forge, github, status):
     assert compare(forge) is Comparison(status)
 
 
-def test_a_missing_head_is_told_from_a_missing_base(forge, github):
+@pytest.mark.parametrize("status", [404, 422])
+def test_a_missing_head_is_told_from_a_missing_base(forge, github, status):
     github.on("GET", COMPARE, (404, {"message": "Not Found"}))
-    commit = repo(f"git/commits/{HEAD}")
-    github.on("GET", commit, (404, {"message": "Not Found"}))
+    commit = repo(f"commits/{HEAD}")
+    github.on("GET", commit, (status, {"message": "No commit found"}))
     assert compare(forge) is Comparison.HEAD_MISSING
     github.on("GET", commit, (200, {"sha": HEAD}))
     assert compare(forge) is Comparison.BASE_MISSING
@@ -155,7 +156,7 @@ def test_a_missing_head_is_told_from_a_missing_base(forge, github):
 
 def test_a_missing_head_is_not_concluded_from_another_refusal(forge, github):
     github.on("GET", COMPARE, (404, {"message": "Not Found"}))
-    github.on("GET", repo(f"git/commits/{HEAD}"), (500, {"message": "oops"}))
+    github.on("GET", repo(f"commits/{HEAD}"), (500, {"message": "oops"}))
     with pytest.raises(ForgeUnavailable):
         compare(forge)
 

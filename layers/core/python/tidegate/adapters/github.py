@@ -36,7 +36,7 @@ BACKDATED, JWT_SECONDS = 60, 300
 #: Seconds to wait after a secondary limit that names no time: GitHub asks for "at least one minute".
 SECONDARY_LIMIT_PAUSE = 60
 
-_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _SERVER_ERROR = 401, 403, 404, 429, 500
+_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _UNPROCESSABLE, _TOO_MANY, _SERVER_ERROR = 401, 403, 404, 422, 429, 500
 _READ_CONTENTS = {"contents": "read", "metadata": "read"}
 _READ_METADATA = {"metadata": "read"}
 _WRITE_CHECKS = {"checks": "write", "metadata": "read"}
@@ -207,10 +207,11 @@ def _key(
 
 
 def _has_commit(repo: Repository, sha: str) -> bool:
+    """Tell whether the forge has a commit. GitHub answers 422 for a SHA that it does not know, others 404."""
     try:
-        repo.get_git_commit(sha)
+        repo.get_commit(sha).complete()
     except GithubException as error:
-        if error.status == _NOT_FOUND:
+        if error.status in {_NOT_FOUND, _UNPROCESSABLE}:
             return False
         raise
     return True

@@ -1,0 +1,94 @@
+"""The product's own GitHub adapter on the local forge: what it sends is what GitHub's description takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from local.forge.faults import Fault
+from tests.builders import deployment_in
+from tests.forge.conftest import operation_of, validate
+from tidegate.adapters.github import AppCredentials, GitHubForge, _shown
+from tidegate.domain.check_run import MAXIMUM_TEXT
+from tidegate.domain.check_run_face import View
+from tidegate.domain.check_run_text import render
+from tidegate.domain.deployment import State
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.domain.revision import Comparison
+from tidegate.domain.root import Revision
+
+REPOSITORY = "acme/infra"
+
+
+@pytest.fixture
+def installation(forge, sha):
+    return forge.installation("acme")
+
+
+@pytest.fixture
+def adapter(forge):
+    app = AppCredentials(str(forge.settings.app_id), forge.app_private_key)
+    return GitHubForge(lambda: app, url=forge.url, api_url=forge.api_url)
+
+
+def drawn(state, sha, **view):
+    plan = "  + resource\n" * 20_000
+    shown = View(plan_text=plan, plan_size=len(plan), bucket="artifacts", locks=True, **view)
+    return render(deployment_in(state, revision=Revision(sha, "main"), last_lines="Error: no\n"), shown)
+
+
+@pytest.mark.parametrize("state", State)
+def test_every_state_is_a_check_run_as_github_describes_it(state):
+    check_run = drawn(state, "a" * 40)
+    body = {**_shown(check_run), "head_sha": check_run.sha}
+    validate(operation_of("POST", f"/repos/{REPOSITORY}/check-runs")["request"], body)
+    assert len(body["output"]["text"]) <= MAXIMUM_TEXT
+
+
+def test_a_check_run_goes_through_all_states(adapter, installation, sha):
+    for state in State:
+        identifier = adapter.create_check_run(installation, REPOSITORY, drawn(State.QUEUED, sha))
+        adapter.update_check_run(installation, REPOSITORY, identifier, drawn(state, sha))
+        found = adapter.find_check_run(installation, REPOSITORY, sha, drawn(state, sha).external_id)
+        assert found == identifier
+
+
+def test_a_check_run_that_does_not_exist_is_not_found(adapter, installation, sha):
+    assert adapter.find_check_run(installation, REPOSITORY, sha, "none") is None
+    with pytest.raises(ForgeRefused):
+        adapter.update_check_run(installation, REPOSITORY, 10**9, drawn(State.QUEUED, sha))
+
+
+def test_commits_are_compared_and_missing_ones_told_apart(adapter, installation, maintainer, sha):
+    head = maintainer.push(REPOSITORY, {"b.tf": "# b\n"}, "Second")
+    missing = "d" * 40
+    assert adapter.compare(installation, REPOSITORY, sha, head) is Comparison.AHEAD
+    assert adapter.compare(installation, REPOSITORY, head, sha) is Comparison.BEHIND
+    assert adapter.compare(installation, REPOSITORY, head, head) is Comparison.IDENTICAL
+    assert adapter.compare(installation, REPOSITORY, missing, head) is Comparison.BASE_MISSING
+    assert adapter.compare(installation, REPOSITORY, head, missing) is Comparison.HEAD_MISSING
+
+
+def test_only_who_may_write_may_decide(adapter, installation, sha):
+    may = {user: adapter.may_write(installation, REPOSITORY, user) for user in ("maintainer", "visitor", "stranger")}
+    assert may == {"maintainer": True, "visitor": False, "stranger": False}
+
+
+def test_a_clone_token_reads_the_repository_and_writes_nothing(adapter, api, installation, sha):
+    token = adapter.clone_token(installation, REPOSITORY)
+    status, _, _ = api.ask("GET", f"/repos/{REPOSITORY}/commits/{sha}", token=token)
+    assert status == 200
+    body = {"name": "x", "head_sha": sha}
+    status, _, _ = api.ask("POST", f"/repos/{REPOSITORY}/check-runs", body, token=token)
+    assert status in {403, 404}
+
+
+def test_a_repository_that_the_app_cannot_see_is_refused(adapter, installation):
+    with pytest.raises(ForgeRefused):
+        adapter.clone_token(installation, "acme/none")
+
+
+def test_a_secondary_limit_says_how_long_to_wait(forge, adapter, installation, sha):
+    forge.inject(Fault("secondary_limit", "POST", seconds=1))
+    with pytest.raises(ForgeUnavailable) as refusal:
+        adapter.create_check_run(installation, REPOSITORY, drawn(State.QUEUED, sha))
+    assert refusal.value.retry_after
