@@ -94,8 +94,10 @@ class ForgeClient:
         remote = self.clone_url(repository)
         try:
             self._git(tree, "fetch", "--quiet", remote, "+refs/heads/*:refs/remotes/forge/*")
-        except ForgeAnswered:
-            return  # the push makes the repository, or says why not
+        except ForgeAnswered as refused:
+            if "not found" in str(refused):
+                return  # the push makes the repository
+            raise
         known = self._git(tree, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/remotes/forge").split()
         begin = branch if branch in known else base
         if begin is not None:

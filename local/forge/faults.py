@@ -47,7 +47,10 @@ class Faults:
         """Let calls fail from now on. Raise ValueError for an unknown kind or a broken pattern."""
         if fault.kind not in KINDS:
             raise ValueError(f"kind is one of {', '.join(KINDS)}")
-        re.compile(fault.path)
+        try:
+            re.compile(fault.path)
+        except re.error as error:
+            raise ValueError(f"path is no pattern: {error}") from None
         with self._lock:
             self._left.append((fault, fault.times))
 

@@ -198,10 +198,21 @@ class BareRepository:
         """Move a ref from ``old`` to ``new``. Raise GitRefused when it moved meanwhile."""
         self.run("update-ref", ref, new, old)
 
-    def merged_tree(self, base: str, head: str, merge_base: str | None = None) -> str:
+    def merged_tree(self, base: str, head: str) -> str:
         """Return the tree of both commits merged. Raise GitRefused when there are conflicts."""
-        ancestor = [] if merge_base is None else [f"--merge-base={merge_base}"]
-        return self.run("merge-tree", "--write-tree", *ancestor, base, head).split("\n", 1)[0]
+        return self.run("merge-tree", "--write-tree", base, head).split("\n", 1)[0]
+
+    def picked_tree(self, commit: Commit, onto: str) -> str:
+        """Return the tree of ``onto`` with what a commit changed. Raise GitRefused when there are conflicts.
+
+        git merges with a base of our choice only since 2.40, so commits are made that have this base.
+        """
+        nobody = Signature("nobody", "nobody@forge.invalid", "")
+        start = self.commit_tree(f"{commit.parents[0]}^{{tree}}", (), "base", nobody, nobody)
+        ours, theirs = (
+            self.commit_tree(f"{sha}^{{tree}}", (start,), "side", nobody, nobody) for sha in (onto, commit.sha)
+        )
+        return self.merged_tree(ours, theirs)
 
     def commit_tree(
         self, tree: str, parents: tuple[str, ...], message: str, author: Signature, committer: Signature

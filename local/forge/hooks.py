@@ -9,11 +9,10 @@ import json
 import queue
 import threading
 import time
-import urllib.error
-import urllib.request
 import uuid
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from local.forge import clock
 from local.forge.records import Delivery
@@ -145,45 +144,31 @@ def _signatures(body: str, secret: str) -> dict[str, str]:
     }
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-#: No proxy: the address is on this machine.
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
-
-
 def _post(delivery: Delivery, timeout: float) -> dict[str, Any]:
-    """Send one delivery and return the fields that tell how it went."""
-    request = urllib.request.Request(  # noqa: S310 - the address comes from the settings
-        delivery.url, delivery.payload.encode(), delivery.request_headers, method="POST"
-    )
+    """Send one delivery and return the fields that tell how it went. Redirects are not followed."""
     started = time.monotonic()
     try:
-        with _OPENER.open(request, timeout=timeout) as answer:
-            result = _answered(answer.status, answer.headers, answer.read(_KEPT_OF_ANSWER))
-    except urllib.error.HTTPError as error:
-        with error:
-            result = _answered(error.code, error.headers, error.read(_KEPT_OF_ANSWER))
+        result = _exchange(delivery, timeout)
     except TimeoutError:
         result = {"status": "timed out", "status_code": 504}
     except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", error)
-        timed_out = isinstance(reason, TimeoutError)
-        result = {
-            "status": "timed out" if timed_out else "failed to connect to host",
-            "status_code": 504 if timed_out else 502,
-            "response": str(reason),
-        }
+        result = {"status": "failed to connect to host", "status_code": 502, "response": str(error)}
     return {**result, "duration": round(time.monotonic() - started, 3)}
 
 
-def _answered(code: int, headers: Any, body: bytes) -> dict[str, Any]:
-    status = "OK" if code < 300 else f"Invalid HTTP Response: {code}"  # noqa: PLR2004
-    return {
-        "status": status,
-        "status_code": code,
-        "response_headers": dict(headers.items()),
-        "response": body.decode("utf-8", "replace"),
-    }
+def _exchange(delivery: Delivery, timeout: float) -> dict[str, Any]:
+    target = urlsplit(delivery.url)
+    kind = http.client.HTTPSConnection if target.scheme == "https" else http.client.HTTPConnection
+    connection = kind(target.hostname or "", target.port, timeout=timeout)
+    try:
+        path = f"{target.path or '/'}{'?' if target.query else ''}{target.query}"
+        connection.request("POST", path, delivery.payload.encode(), delivery.request_headers)
+        answer = connection.getresponse()
+        return {
+            "status": "OK" if answer.status < 300 else f"Invalid HTTP Response: {answer.status}",  # noqa: PLR2004
+            "status_code": answer.status,
+            "response_headers": dict(answer.getheaders()),
+            "response": answer.read(_KEPT_OF_ANSWER).decode("utf-8", "replace"),
+        }
+    finally:
+        connection.close()

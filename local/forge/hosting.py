@@ -80,7 +80,7 @@ class Hosting:
 
     def bot(self) -> Account:
         """Return the App's bot."""
-        return self.identities.account(f"{self.settings.app_slug}[bot]", "Bot")
+        return self.identities.account(f"{self.settings.app_slug}[bot]")
 
     def account_json(self, login: str) -> Json:
         """Return an account as JSON."""

@@ -63,10 +63,11 @@ class Identities:
         """Return a person by login."""
         return next((person for person in self._settings.people if person.login == login), None)
 
-    def account(self, login: str, type: str = "Organization") -> Account:  # noqa: A002 - GitHub's word
+    def account(self, login: str) -> Account:
         """Return the account with this login; the first mention makes it."""
         person = self.person(login)
-        kind, name = ("User", person.name) if person else (type, "")
+        kind = "User" if person else "Bot" if login.endswith("[bot]") else "Organization"
+        name = person.name if person else ""
         return self._store.first_or_add(Account, lambda fresh: Account(fresh, login, kind, name), login=login)
 
     def caller(self, request: Request) -> Caller | None:

@@ -62,6 +62,6 @@ def _rebased(git: BareRepository, base: str, head: str, who: Signature) -> str:
     for commit in reversed(git.log(f"{base}..{head}", 1000)):
         if len(commit.parents) != 1:
             raise GitRefused("merge commits cannot be rebased")
-        tree = git.merged_tree(base, commit.sha, commit.parents[0])
+        tree = git.picked_tree(commit, base)
         base = git.commit_tree(tree, (base,), commit.message, commit.author, who)
     return base

@@ -156,6 +156,7 @@ def repository(urls: Urls, one: Repository, owner: Account) -> Json:
         "license": None,
         "default_branch": one.default_branch,
         "topics": [],
+        "custom_properties": {},
         "visibility": "private",
         "created_at": one.created_at,
         "updated_at": one.pushed_at,

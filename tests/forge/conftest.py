@@ -20,6 +20,7 @@ import pytest
 
 from local.forge.client import ForgeClient
 from local.forge.server import Forge
+from local.forge.settings import app_key
 
 GITHUB = Path(__file__).parents[1] / "data/github"
 DESCRIPTION = json.loads((GITHUB / "openapi.json").read_text(encoding="utf-8"))
@@ -141,8 +142,16 @@ class Api:
                 return error.code, error.headers, json.loads(error.read() or b"null")
 
 
+@pytest.fixture(scope="session")
+def app_private_key(tmp_path_factory):
+    """One key for all forges of a run: making one takes longer than most tests."""
+    return app_key(tmp_path_factory.mktemp("app"))
+
+
 @pytest.fixture
-def forge(tmp_path):
+def forge(tmp_path, app_private_key):
+    (tmp_path / "forge").mkdir()
+    (tmp_path / "forge/app-private-key.pem").write_text(app_private_key)
     with Forge(tmp_path / "forge") as forge:
         yield forge
 
