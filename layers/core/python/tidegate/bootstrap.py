@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Forge,
         ForgeAddresses,
         Jobs,
+        SourceHistory,
         Workflows,
     )
     from tidegate.usecases.answer_button import ButtonAnswerer
@@ -184,6 +185,12 @@ class Adapters:
 
         settings = ForgeSettings.from_env(self.environ)
         return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url)
+
+    @cached_property
+    def history(self) -> SourceHistory:
+        from tidegate.adapters.git import GitSource
+
+        return GitSource(self.environ)
 
     @cached_property
     def _app(self) -> AppCredentials:
@@ -330,10 +337,9 @@ class Bootstrap(Adapters):
 
     @cached_property
     def push_receiver(self) -> PushReceiver:
-        from tidegate.adapters.git import GitSource
         from tidegate.usecases.receive_push import PushReceiver
 
-        return PushReceiver(self.deliveries, self.forge, GitSource(self.environ), self.enqueuer.enqueue)
+        return PushReceiver(self.deliveries, self.forge, self.history, self.enqueuer.enqueue)
 
     @cached_property
     def button_answerer(self) -> ButtonAnswerer:

@@ -1,0 +1,108 @@
+"""The function that receives pushes, from SQS's event to the queues, with a real git on a real repository."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.functions.wires import MemoryBootstrap, call, failures, sqs_event
+from tests.repositories import Repository
+from tidegate import bootstrap
+from tidegate.adapters.deliveries import to_message
+from tidegate.adapters.git import GitSource
+from tidegate.domain.deployment import State
+from tidegate.domain.errors import ForgeUnavailable
+from tidegate.ports import Delivery
+
+QUEUES = ["acme/infra||live/app", "acme/infra||live/db"]
+
+
+@pytest.fixture
+def repository(tmp_path):
+    return Repository(tmp_path / "origin")
+
+
+@pytest.fixture
+def wires(repository, monkeypatch):
+    wires = MemoryBootstrap()
+    wires.history = GitSource(protocols={"file"})
+    monkeypatch.setattr(type(wires.forge), "clone_url", lambda *_: repository.url)
+    bootstrap.use(wires)
+    yield wires
+    bootstrap.use(None)
+
+
+@pytest.fixture
+def push(repository, wires):
+    """Return what makes the message of a push that changed two roots."""
+    before = repository.commit({"live/app/main.tf": "", "live/db/main.tf": "", "README.md": ""})
+    after = repository.commit({"live/app/main.tf": "# new", "live/db/main.tf": "# new"})
+
+    def message(delivery="delivery-1", **fields):
+        pushed = {
+            "repository": "acme/infra",
+            "before": before,
+            "after": after,
+            "branch": "main",
+            "installation": 42,
+            "sender": "grace",
+            "forced": False,
+        }
+        stored = Delivery(delivery, "push", {**pushed, **fields}, "2026-03-02T08:00:00.000000+00:00")
+        wires.deliveries.store(stored)
+        return to_message(stored)
+
+    return message
+
+
+def waiting(wires):
+    return [name for name in QUEUES if wires.queues.waiting(name)]
+
+
+def test_a_push_enqueues_announces_and_starts_a_worker_for_each_changed_root(wires, push):
+    assert failures(call("discover_roots", sqs_event(push()))) == []
+    assert waiting(wires) == QUEUES
+    assert [queue for _, queue in wires.workflows.starts] == QUEUES
+    assert "live/app, live/db" in wires.deliveries.outcomes["delivery-1"]
+
+
+def test_the_same_push_again_changes_nothing(wires, push):
+    call("discover_roots", sqs_event(push(), push()))
+    call("discover_roots", sqs_event(push("delivery-2")))
+    assert [len(wires.queues.waiting(queue)) for queue in QUEUES] == [1, 1]
+
+
+def test_a_push_whose_workers_could_not_be_started_comes_back_and_starts_them(wires, push):
+    wires.workflows.refusals = 2
+    assert failures(call("discover_roots", sqs_event(push()))) == ["message-0"]
+    assert (waiting(wires), wires.workflows.starts) == (QUEUES, [])
+    assert failures(call("discover_roots", sqs_event(push()))) == []
+    assert [queue for _, queue in wires.workflows.starts] == QUEUES
+
+
+def test_what_the_forge_puts_off_comes_back_when_it_said(wires, push):
+    wires.forge.failures = [ForgeUnavailable("secondary limit", 77)]
+    assert failures(call("discover_roots", sqs_event(push()))) == ["message-0"]
+    assert wires.patience.postponed == [("https://sqs.example/pushes", "receipt-0", 77)]
+    assert waiting(wires) == []
+    assert failures(call("discover_roots", sqs_event(push()))) == []
+    assert waiting(wires) == QUEUES
+
+
+def test_a_root_with_a_hostile_name_is_told_on_the_commit_and_the_others_are_enqueued(wires, push, repository):
+    after = repository.commit({"$(x)/main.tf": "", "live/db/main.tf": "# newer", b"\xff\n/main.tf": ""})
+    assert failures(call("discover_roots", sqs_event(push(after=after)))) == []
+    (check_run,) = wires.forge.check_runs.values()
+    assert (check_run.name, check_run.sha) == ("tidegate/config", after)
+    assert waiting(wires) == QUEUES
+
+
+def test_an_invalid_file_is_told_on_the_commit_and_its_correction_deploys_what_was_missed(wires, push, repository):
+    broken = repository.commit({"tidegate.yaml": "version: 1\nroot: []\n", "live/db/main.tf": "# newer"})
+    call("discover_roots", sqs_event(push(after=broken)))
+    (check_run,) = wires.forge.check_runs.values()
+    assert "line 2" in check_run.summary
+    assert waiting(wires) == []
+    fixed = repository.commit({"tidegate.yaml": "version: 1\nroots: [{dir: live/app}, {dir: live/db}]\n"})
+    call("discover_roots", sqs_event(push("delivery-2", before=broken, after=fixed)))
+    assert waiting(wires) == QUEUES
+    assert wires.deployments.get(wires.queues.waiting(QUEUES[1])[0].deployment).state is State.QUEUED
