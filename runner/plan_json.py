@@ -18,6 +18,8 @@ from tidegate.domain.plan import PlannedChanges, planned_changes
 
 _TOKEN = re.compile(rb'("(?:[^"\\]++|\\.)*+")(\s*+:)?|([{\[])|([}\]])', re.DOTALL)
 
+_WINDOW = 4 * 1024 * 1024
+
 #: Containers whose entries are parsed, by the keys that lead to them; ``*`` is any element of a list.
 _CONTAINERS = frozenset(
     {
@@ -131,9 +133,13 @@ def entries(path: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
 def _walk(text: mmap.mmap) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Walk over the tokens. ``paths`` holds each open container's path; None where nothing matters below."""
     paths: list[str | None] = []
-    key, start, skipped = "*", 0, 0
+    key, start, skipped, released = "*", 0, 0, 0
     for match in _TOKEN.finditer(text):
         if match[3] is not None:
+            if match.start() - released > _WINDOW:
+                released = match.start()
+                # Pages that were read count as the runner's memory until they are let go.
+                text.madvise(mmap.MADV_DONTNEED)
             if skipped or (paths and paths[-1] is None):
                 skipped += 1
             elif paths and _is_container(paths[-1]):
