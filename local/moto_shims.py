@@ -79,7 +79,9 @@ def install() -> None:
         _execution_events,
         _execution_logs,
         _task_failure_cause,
+        _run_task,
         _error_names,
+        _run_task_alone,
         _lambda_targets,
         _message_signal,
         _log_group_arns,
@@ -381,6 +383,24 @@ def _task_failure_cause() -> None:
     StepFunctionResponse.send_task_failure = respond
 
 
+def _run_task() -> None:
+    """moto calls DescribeTasks after RunTask, which the role of a state machine need not be allowed on AWS.
+
+    Where nothing could be started the state fails with AmazonECS.Unknown, as AWS documents it.
+    """
+
+    def run(self: Any, env: Any, resource_runtime_part: Any, normalised_parameters: Any, state_credentials: Any) -> None:
+        client = HUB.client(state_credentials.role_arn, resource_runtime_part.region, "ecs")
+        response = client.run_task(**normalised_parameters)
+        response.pop("ResponseMetadata", None)
+        if response["failures"]:
+            refused = {"Error": {"Code": "AmazonECS.Unknown", "Message": json.dumps(response["failures"])}}
+            raise ClientError(refused, "RunTask")
+        env.stack.append(response)
+
+    state_task_service_ecs.StateTaskServiceEcs._eval_service_task = run
+
+
 def _error_names() -> None:
     """A refused ECS call is States.Runtime in moto and ``ECS.<code>`` on AWS; Step Functions' get a doubled suffix."""
 
@@ -389,7 +409,8 @@ def _error_names() -> None:
             if not isinstance(ex, ClientError):
                 return original(self, env, ex)
             error = ex.response["Error"]
-            name = f"{prefix}.{error['Code'].removesuffix('Exception')}Exception"
+            code = error["Code"]
+            name = code if code == "AmazonECS.Unknown" else f"{prefix}.{code.removesuffix('Exception')}Exception"
             details = TaskFailedEventDetails(
                 error=name,
                 cause=error.get("Message", ""),
@@ -410,6 +431,23 @@ def _error_names() -> None:
         ("StepFunctions", state_task_service_sfn.StateTaskServiceSfn),
     ):
         task._from_error = named(prefix, task._from_error)
+
+
+def _run_task_alone() -> None:
+    """``runTask`` calls DescribeTasks as well in moto; on AWS its token wait needs the right to RunTask only."""
+    original = state_task_service_ecs.StateTaskServiceEcs._eval_service_task
+
+    def evaluate(self: Any, env: Any, resource_runtime_part: Any, normalised_parameters: Any, state_credentials: Any) -> None:
+        if self._get_boto_service_action() != "run_task":
+            original(self, env, resource_runtime_part, normalised_parameters, state_credentials)
+            return
+        client = HUB.client(state_credentials.role_arn, resource_runtime_part.region, "ecs")
+        response = client.run_task(**normalised_parameters)
+        response.pop("ResponseMetadata", None)
+        self._normalise_response(response=response, service_action_name="run_task")
+        env.stack.append(response)
+
+    state_task_service_ecs.StateTaskServiceEcs._eval_service_task = evaluate
 
 
 def _lambda_targets() -> None:
