@@ -207,6 +207,13 @@ def test_a_long_plan_loses_its_middle_and_says_how_much_and_where_the_whole_is()
     assert MAXIMUM_TEXT - 1000 < len(text.encode()) <= MAXIMUM_TEXT
 
 
+def test_a_plan_that_grows_when_it_is_made_harmless_still_fits():
+    plan = "```\n" * 16_000
+    text = shown(State.AWAITING_REVIEW, View(plan_text=plan, plan_size=len(plan))).text
+    assert len(text.encode()) <= MAXIMUM_TEXT
+    assert len([token for token in MarkdownIt().parse(text) if token.type == "fence"]) == 1
+
+
 def test_a_plan_of_which_only_the_start_was_read_says_how_much_is_missing():
     text = shown(State.AWAITING_REVIEW, View(plan_text="start\n", plan_size=20_000_000)).text
     assert "start" in text

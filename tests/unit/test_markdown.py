@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tidegate.domain.markdown import code, escaped, fenced, folded, one_line, plain
 
+#: A busy machine is no reason to fail.
+patient = settings(deadline=None)
 MARKDOWN = MarkdownIt("gfm-like", {"html": True})
 
 #: What breaks out: fences, HTML, links, mentions, escapes, odd spaces and line ends.
@@ -63,6 +65,7 @@ def tokens(markdown):
         yield from token.children or ()
 
 
+@patient
 @given(HOSTILE)
 def test_nothing_breaks_out_of_a_fence(text):
     parsed = list(tokens(fenced(text, "diff") + "\n\nafter"))
@@ -70,6 +73,7 @@ def test_nothing_breaks_out_of_a_fence(text):
     assert parsed[0].info == "diff"
 
 
+@patient
 @given(HOSTILE)
 def test_a_fence_shows_every_line_of_the_text(text):
     content = next(iter(MARKDOWN.parse(fenced(text)))).content
@@ -77,12 +81,14 @@ def test_a_fence_shows_every_line_of_the_text(text):
     assert shown == [line.replace("\x00", "").strip() for line in plain(text).strip("\n").split("\n")]
 
 
+@patient
 @given(HOSTILE)
 def test_nothing_breaks_out_of_a_fold(text):
     parsed = [token.type for token in MARKDOWN.parse(folded("Plan", fenced(text)) + "\n\nafter")]
     assert parsed == ["html_block", "fence", "html_block", "paragraph_open", "inline", "paragraph_close"]
 
 
+@patient
 @given(HOSTILE)
 def test_escaped_text_is_one_paragraph_of_plain_text(text):
     parsed = list(tokens(f"before {escaped(text)} after"))
@@ -96,6 +102,7 @@ def test_escaped_text_is_one_paragraph_of_plain_text(text):
     assert "@octocat" not in parsed[1].content
 
 
+@patient
 @given(HOSTILE)
 def test_inline_code_is_one_piece_of_code(text):
     parsed = list(tokens(f"before {code(text)} after"))
@@ -109,6 +116,7 @@ def test_inline_code_is_one_piece_of_code(text):
     ]
 
 
+@patient
 @given(HOSTILE)
 def test_no_control_character_is_left(text):
     assert not [letter for letter in plain(text) if ord(letter) < 32 and letter not in "\n\t"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -107,6 +107,15 @@ def judge_press(deployment: Deployment, button: Button, by: str, at: str) -> Pre
         )
     words = deployment.state.replace("_", " ")
     return PressVerdict(Followup.REFUSE, f"This deployment is {words} now and does not wait for a review.")
+
+
+def decided(deployment: Deployment, button: Button, by: str, at: str) -> Deployment:
+    """Return the deployment after its review was answered. Raise ValueError when it does not wait for one."""
+    approved = button is Button.CONFIRM
+    moved = deployment.moved(State.APPROVED if approved else State.REJECTED, at)
+    if moved.review is None:
+        raise ValueError(f"{deployment.id} waits for a review that was never asked for")
+    return replace(moved, review=replace(moved.review, approved=approved, by=by, at=at))
 
 
 def moment(at: str | datetime) -> str:

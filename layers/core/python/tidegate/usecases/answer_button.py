@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
-from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.deployment import Deployment
 from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.review import Followup, judge_press
+from tidegate.domain.review import Followup, decided, judge_press
 from tidegate.ports import Announcements, CheckRuns, Deployments, DeployQueues, Forge, Workflows
 from tidegate.usecases.check_run_view import CheckRunPainter, locks_queue
 from tidegate.usecases.settle_review import settle_review
@@ -86,7 +86,7 @@ class ButtonAnswerer:
             if verdict.followup is Followup.SETTLE_AGAIN:
                 return self._settle(deployment)
             try:
-                return self._settle(self.deployments.save(_decided(deployment, button, press)))
+                return self._settle(self.deployments.save(decided(deployment, button, press.by, press.at)))
             except Conflict:
                 deployment = self.deployments.get(deployment.id)
         raise Conflict(f"The deployment {deployment.id}")
@@ -125,11 +125,3 @@ class ButtonAnswerer:
         check_run = render_foreign(press.name, press.sha, press.external_id, problem)
         self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
         return "refused: foreign"
-
-
-def _decided(deployment: Deployment, button: Button, press: Press) -> Deployment:
-    approved = button is Button.CONFIRM
-    moved = deployment.moved(State.APPROVED if approved else State.REJECTED, press.at)
-    if moved.review is None:
-        raise ValueError(f"{deployment.id} awaits a review that was never asked for")
-    return replace(moved, review=replace(moved.review, approved=approved, by=press.by, at=press.at))

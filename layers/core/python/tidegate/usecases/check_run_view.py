@@ -46,8 +46,8 @@ class CheckRunPainter:
             plan_text=start.content.decode(errors="replace"),
             plan_size=start.size,
             bucket=self.links.bucket,
-            execution_url=self.links.execution.format(deployment=deployment.id) or None,
-            log_url=(self.links.log.format(job=job) if job else "") or None,
+            execution_url=self.links.execution.replace("{deployment}", deployment.id) or None,
+            log_url=(self.links.log.replace("{job}", job) if job else "") or None,
             notice=notice,
         )
         return render(deployment, view)
