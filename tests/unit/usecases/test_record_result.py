@@ -67,7 +67,7 @@ def test_a_failed_apply_is_audited_as_a_failure(world):
 
 def test_an_apply_without_an_answer_is_unknown_once_a_runner_has_taken_it(world):
     ended = record(world, applying(world, taken=True), "outcome_unknown", error="States.HeartbeatTimeout")
-    assert (ended.state, ended.reason) == (State.OUTCOME_UNKNOWN, "States.HeartbeatTimeout.")
+    assert (ended.state, ended.reason) == (State.OUTCOME_UNKNOWN, "The runner sent no sign of life for a minute.")
     assert audit_message(world.audit.recorded[0])["state"] == "UNKNOWN"
 
 
@@ -89,6 +89,21 @@ def test_a_fault_of_tidegate_before_the_apply_ends_the_deployment(world, state):
     ended = record(world, world.put(deployment_in(state)), "engine_fault", error="KeyError", cause="not JSON")
     assert (ended.state, ended.reason) == (State.ENGINE_FAULT, "KeyError: not JSON")
     assert world.audit.recorded == []
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "reason"),
+    [
+        ("RunnerStopped", '{"message": "OutOfMemoryError"}', "The runner stopped: OutOfMemoryError"),
+        ("States.Timeout", None, "The time limit was over."),
+        ("RunnerFault", "no such bucket", "RunnerFault: no such bucket"),
+        ("Lambda.Unknown", "", "Lambda.Unknown"),
+        (None, None, ""),
+    ],
+)
+def test_a_reason_is_in_words_that_people_know(world, error, cause, reason):
+    ended = record(world, world.put(deployment_in(State.PLANNING)), "engine_fault", error=error, cause=cause)
+    assert ended.reason == reason
 
 
 def test_an_expired_review_says_nothing_of_a_decision(world):

@@ -64,9 +64,10 @@ def _closed(name: str, sha: str, external_id: str, title: str, summary: str) -> 
 
 
 def _summary(deployment: Deployment, view: View, paragraphs: Iterable[str]) -> str:
-    """Join what the summary says, most important first; what does not fit is the list of addresses."""
+    """Join what the summary says: what destroys comes right after where it is. Long lists of addresses are cut."""
     notice = (f"> **Your press had no effect.** {escaped(view.notice)}",) if view.notice else ()
-    head, tail = (*notice, *paragraphs), (_facts(deployment), _links(deployment, view))
+    first, *others = paragraphs
+    head, tail = (*notice, first), (*others, _facts(deployment), _links(deployment, view))
     room = MAXIMUM_TEXT - size("\n\n".join((*head, *tail))) - 10
     return "\n\n".join(part for part in (*head, *_changes(deployment, room), *tail) if part)
 

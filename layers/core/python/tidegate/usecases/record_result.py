@@ -16,6 +16,14 @@ KEPT_LAST_LINES = 12_000
 KEPT_MESSAGE = 1_000
 #: Nothing reports a result any more in these: what ended depends on whether a runner took the apply.
 _WITHOUT_RESULT = frozenset({State.ENGINE_FAULT, State.OUTCOME_UNKNOWN})
+#: What people read for the errors that they may meet; every other shows its name.
+_WORDS = {
+    "TerraformClientError": "",
+    "States.HeartbeatTimeout": "The runner sent no sign of life for a minute. ",
+    "States.Timeout": "The time limit was over. ",
+    "RunnerStopped": "The runner stopped: ",
+    "Interrupted": "The runner was told to stop: ",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,5 @@ def _reason(deployment: Deployment, state: State, message: RecordResult, failure
         return f"The decision by {review.by} came when the time was over." if late and review else ""
     if message.error is None or state is State.APPLIED:
         return ""
-    if message.error == "TerraformClientError":
-        return failure.message
-    return f"{message.error}: {failure.message}" if failure.message else f"{message.error}."
+    words = _WORDS.get(message.error, f"{message.error}: ")
+    return f"{words}{failure.message}".rstrip(" :")
