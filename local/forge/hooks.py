@@ -151,7 +151,7 @@ def _post(delivery: Delivery, timeout: float) -> dict[str, Any]:
         result = _exchange(delivery, timeout)
     except TimeoutError:
         result = {"status": "timed out", "status_code": 504}
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         result = {"status": "failed to connect to host", "status_code": 502, "response": str(error)}
     return {**result, "duration": round(time.monotonic() - started, 3)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
@@ -84,6 +85,13 @@ class Store:
             question, values = f"{question} and body ->> ? is ?", [*values, f"$.{name}", value]
         with self._lock:
             rows = self._db.execute(f"{question} order by id", values).fetchall()
+        return [kind(**json.loads(body)) for (body,) in rows]
+
+    def newest(self, kind: type[R], limit: int, *, before: int | None = None) -> list[R]:
+        """Return at most ``limit`` records with ids below ``before``, newest first."""
+        question = "select body from records where kind = ? and id < ? order by id desc limit ?"
+        with self._lock:
+            rows = self._db.execute(question, (kind.__name__, before or sys.maxsize, limit)).fetchall()
         return [kind(**json.loads(body)) for (body,) in rows]
 
     def first(self, kind: type[R], repository: str | None = None, **fields: Any) -> R | None:

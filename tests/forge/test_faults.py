@@ -24,7 +24,7 @@ RUNS = r"/api/v3/repos/[^/]+/[^/]+/check-runs.*"
         ("bad_credentials", 401, None),
     ],
 )
-def test_the_next_matching_calls_fail_and_then_no_more(api, forge, sha, kind, status, header):
+def test_the_next_matching_calls_fail_and_then_no_more(api, forge, sha, *, kind, status, header):
     token = api.installation_token()
     forge.inject(Fault(kind, "POST", RUNS, times=2, seconds=7))
     body = {"name": "x", "head_sha": sha}

@@ -107,7 +107,7 @@ class TestRepositories:
         ],
     )
     def test_comparing_tells_how_the_head_relates_to_the_base(
-        self, api, token, maintainer, sha, base, head, status, counts
+        self, api, token, maintainer, sha, *, base, head, status, counts
     ):
         aside = maintainer.push("acme/infra", {"c.tf": "# c\n"}, "Aside", branch="aside", base="main")
         second = maintainer.push("acme/infra", {"b.tf": "# b\n"}, "Second")
@@ -280,7 +280,7 @@ class TestPullRequests:
         assert api.ask("POST", f"{IN}/pulls", {"title": "x", "head": "more", "base": "main"}, token="visitor")[0] == 403
 
     @pytest.mark.parametrize(("method", "parents"), [("merge", 2), ("squash", 1), ("rebase", 1)])
-    def test_merging_moves_the_base_branch(self, api, token, maintainer, number, sha, method, parents):
+    def test_merging_moves_the_base_branch(self, api, token, number, sha, *, method, parents):
         body = {"merge_method": method}
         merged = api.call("PUT", f"{IN}/pulls/{number}/merge", body, token="maintainer")["sha"]
         commit = api.call("GET", f"{IN}/commits/main", token=token)

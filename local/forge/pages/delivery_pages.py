@@ -16,7 +16,7 @@ _SHOWN = 100
 
 def index(visit: Visit) -> Response:
     """List the newest deliveries."""
-    newest = visit.hosting.store.find(Delivery)[::-1][:_SHOWN]
+    newest = visit.hosting.store.newest(Delivery, _SHOWN)
     return visit.show("deliveries.html", deliveries=newest, target=visit.hosting.webhooks.url, live=True)
 
 

@@ -129,14 +129,14 @@ def _delivery_item(one: Delivery) -> dict[str, Any]:
 @ROUTES.add("GET", "/app/hook/deliveries", who=_APP)
 def deliveries(call: Call) -> Response:
     """List deliveries, newest first; pages are asked for by cursor: the id before which to go on."""
-    newest = [one for one in call.hosting.store.find(Delivery) if one.status != "pending"][::-1]
-    cursor = call.request.args.get("cursor", type=int)
-    rest = newest if cursor is None else [one for one in newest if one.id < cursor]
     _, size = call.page()
-    page, more = rest[:size], len(rest) > size
-    address = f"{call.hosting.urls.api}/app/hook/deliveries?per_page={size}&cursor={page[-1].id if page else 0}"
-    headers = {"Link": f'<{address}>; rel="next"'} if more else None
-    return answer([_delivery_item(one) for one in page], headers=headers)
+    cursor = call.request.args.get("cursor", type=int)
+    found = call.hosting.store.newest(Delivery, size + 1, before=cursor)
+    page = [_delivery_item(one) for one in found[:size] if one.status != "pending"]
+    address = (
+        f"{call.hosting.urls.api}/app/hook/deliveries?per_page={size}&cursor={found[:size][-1].id if found else 0}"
+    )
+    return answer(page, headers={"Link": f'<{address}>; rel="next"'} if len(found) > size else None)
 
 
 @ROUTES.add("GET", "/app/hook/deliveries/<int:id>", who=_APP)

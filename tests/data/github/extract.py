@@ -76,8 +76,8 @@ EXAMPLES = (
     ("issue_comment", "created"),
 )
 KEPT = frozenset(
-    "$ref additionalProperties allOf anyOf enum format items maxItems maxLength minLength oneOf properties required "
-    "type".split()
+    {"$ref", "additionalProperties", "allOf", "anyOf", "enum", "format", "items", "maxItems", "maxLength", "minLength"}
+    | {"oneOf", "properties", "required", "type"}
 )
 
 
