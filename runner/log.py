@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -82,8 +83,9 @@ class JobLog:
             return
         text = "\n".join(self.masker.mask(line) for line in lines) + "\n"
         content = text.encode("utf-8", "replace")
-        self._console.write(text)
-        self._console.flush()
+        with suppress(OSError, ValueError):  # Nobody reads the console any more; the engine goes on.
+            self._console.write(text)
+            self._console.flush()
         self._file.write(content)
         self._file.flush()
         with self.grown:

@@ -72,7 +72,8 @@ class ProcessRunner:
     def _read(self, pipe: IO[bytes]) -> None:
         with suppress(OSError, ValueError):
             while block := os.read(pipe.fileno(), _BLOCK):
-                self._sink(block)
+                with suppress(OSError):  # A full disk must not stop the engine: its output is read on.
+                    self._sink(block)
 
     def _clean_up(self, process: subprocess.Popen[bytes], reader: threading.Thread) -> None:
         if process.poll() is None:

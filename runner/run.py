@@ -57,7 +57,10 @@ def run_job(
     heartbeat.start()
     sender.start()
     try:
-        return _Ending(tools, sender, taken).report(_outcome(tools, preparation, taken))
+        outcome = _outcome(tools, preparation, taken)
+        # A beat after the answer would be refused, and be taken for the end of waiting.
+        heartbeat.stop()
+        return _Ending(tools, sender, taken).report(outcome)
     finally:
         heartbeat.stop()
 

@@ -127,7 +127,10 @@ class Bench:
 
     def backend(self) -> str:
         """Return the configuration of a backend whose state outlives the job."""
-        return f'terraform {{\n  backend "local" {{ path = "{self.state()}" }}\n}}\n'
+        return (
+            f'terraform {{\n  backend "local" {{\n    path = "{self.state()}"\n'
+            f'    workspace_dir = "{self.state().parent}/workspaces"\n  }}\n}}\n'
+        )
 
     def left_behind(self) -> list[Path]:
         return list((self.directory / "tmp").iterdir())

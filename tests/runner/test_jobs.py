@@ -6,8 +6,13 @@ import hashlib
 import json
 from collections.abc import Callable
 
+import pytest
+
 from tests.runner.conftest import Bench
+from tests.runner.fake_aws import START_TOKEN
 from tidegate.domain.job import JobKind
+from tidegate.domain.plan import PlannedChanges
+from tidegate.messages import RecordPlan
 
 ONE_RESOURCE = """
 resource "terraform_data" "network" { input = "10.0.0.0/16" }
@@ -39,3 +44,112 @@ def test_a_reviewed_plan_is_applied(bench: Bench, commit: Callable[..., str]) ->
     assert "Apply complete! Resources: 1 added" in bench.result()["last_lines"]
     assert json.loads(bench.state().read_text())["resources"][0]["name"] == "network"
     assert bench.left_behind() == []
+
+
+def test_the_result_is_a_plan_as_the_state_machine_takes_it(bench: Bench, commit: Callable[..., str]) -> None:
+    plan = bench.plan(commit(ONE_RESOURCE))
+    message = RecordPlan.model_validate({"deployment": "network", "plan": plan})
+    assert message.plan.changes == PlannedChanges(add=1, outputs=1)
+    assert message.plan.lock_file is None
+
+
+def test_a_plan_without_changes_says_so(bench: Bench, commit: Callable[..., str]) -> None:
+    sha = commit(ONE_RESOURCE)
+    bench.run(bench.job(JobKind.APPLY, sha, bench.plan(sha)))
+    plan = bench.plan(sha)
+    assert not any(plan["changes"][name] for name in ("add", "change", "destroy", "replace", "outputs", "moved"))
+    assert bench.aws.objects[plan["text"]["key"]].decode().startswith("No changes.")
+
+
+def test_a_root_may_use_modules_and_files_beside_it(bench: Bench) -> None:
+    configuration = 'module "shared" { source = "../modules/shared" }\noutput "x" { value = file("../data/x.txt") }\n'
+    sha = bench.forge.commit(
+        {
+            "network/main.tf": bench.backend() + configuration,
+            "modules/shared/main.tf": ONE_RESOURCE,
+            "data/x.txt": "x",
+        }
+    )
+    plan = bench.plan(sha)
+    bench.run(bench.job(JobKind.APPLY, sha, plan))
+    assert "Apply complete! Resources: 1 added" in bench.result()["last_lines"]
+
+
+def test_a_workspace_is_created_by_the_plan_and_used_by_the_apply(bench: Bench, commit: Callable[..., str]) -> None:
+    sha = commit('resource "terraform_data" "network" { input = terraform.workspace }\n')
+    plan = bench.plan(sha, workspace="staging")
+    bench.run(bench.job(JobKind.APPLY, sha, plan, workspace="staging"))
+    assert "Apply complete!" in bench.result()["last_lines"]
+    state = bench.state().parent / "workspaces" / "staging" / "terraform.tfstate"
+    assert '"staging"' in state.read_text()
+
+
+@pytest.mark.parametrize("directory", ["a&&id", "$(touch x)", "-chdir=x", "with space", "ünïcode 🚀", "line"])
+def test_a_root_may_lie_in_a_directory_of_any_name(bench: Bench, directory: str) -> None:
+    sha = bench.forge.commit({f"{directory}/main.tf": bench.backend() + ONE_RESOURCE})
+    plan = bench.plan(sha, dir=directory)
+    assert plan["changes"]["add"] == 1
+
+
+def test_the_first_act_is_to_answer_the_start_token(bench: Bench, commit: Callable[..., str]) -> None:
+    bench.run(bench.job(JobKind.PLAN, commit(ONE_RESOURCE)))
+    assert bench.aws.calls[0] == ("states", "SendTaskSuccess")
+    operation, token, output = bench.aws.answers[0]
+    assert (operation, token) == ("success", START_TOKEN)
+    assert bench.aws.record(f"network-{bench.result()['job'][8:15]}-plan-1")["taken_by"] == {"S": output["runner"]}
+
+
+def test_only_the_jobs_own_items_and_prefixes_are_touched(bench: Bench, commit: Callable[..., str]) -> None:
+    sha = commit(ONE_RESOURCE)
+    bench.run(bench.job(JobKind.APPLY, sha, bench.plan(sha)))
+    jobs = {f"job#network-{sha[:7]}-plan-1", f"job#network-{sha[:7]}-apply-1"}
+    assert {pk for pk, _ in bench.aws.items} == jobs
+    prefixes = (
+        f"plans/network-{sha[:7]}-plan-1/",
+        f"logs/network-{sha[:7]}-plan-1.",
+        f"logs/network-{sha[:7]}-apply-1.",
+    )
+    assert all(key.startswith(prefixes) for key in bench.aws.objects)
+
+
+def test_a_committed_lock_file_is_stored_and_put_back(bench: Bench, commit: Callable[..., str]) -> None:
+    lock = "# The lock file of this commit.\n"
+    sha = commit(ONE_RESOURCE, **{"network/.terraform.lock.hcl": lock})
+    plan = bench.plan(sha)
+    assert bench.aws.objects[plan["lock_file"]["key"]].decode() == lock
+    bench.run(bench.job(JobKind.APPLY, sha, plan))
+    assert "Apply complete!" in bench.result()["last_lines"]
+
+
+def test_an_altered_lock_file_is_not_used(bench: Bench, commit: Callable[..., str]) -> None:
+    sha = commit(ONE_RESOURCE, **{"network/.terraform.lock.hcl": "# The lock file.\n"})
+    plan = bench.plan(sha)
+    bench.aws.objects[plan["lock_file"]["key"]] = b"# Another.\n"
+    bench.run(bench.job(JobKind.APPLY, sha, plan))
+    assert bench.result()["error"] == "PlanAltered"
+    assert not bench.state().exists()
+
+
+def test_the_engine_does_not_initialize_twice_when_the_providers_are_there(
+    bench: Bench, commit: Callable[..., str]
+) -> None:
+    sha = commit(ONE_RESOURCE)
+    plan = bench.plan(sha)
+    ended = bench.run(bench.job(JobKind.APPLY, sha, plan))
+    assert "Initializing" not in ended.output
+    bench.state().unlink()
+    del bench.aws.objects[plan["file"]["key"].replace("plan.tfplan", "providers.json")]
+    ended = bench.run(bench.job(JobKind.APPLY, sha, plan))
+    assert "Initializing" in ended.output
+    assert "Apply complete!" in ended.output
+
+
+def test_a_state_that_the_backend_did_not_take_is_kept(bench: Bench, commit: Callable[..., str]) -> None:
+    backend = f'terraform {{\n  backend "http" {{\n    address = "{bench.aws.url}/state"\n    retry_max = 0\n  }}\n}}\n'
+    sha = bench.forge.commit({"network/main.tf": backend + ONE_RESOURCE})
+    job = bench.job(JobKind.APPLY, sha, bench.plan(sha))
+    bench.run(job)
+    assert bench.result()["error"] == "TerraformClientError"
+    state = json.loads(bench.aws.objects[f"errored/{job.id}.tfstate"])
+    assert state["resources"][0]["name"] == "network"
+    assert f"errored/{job.id}.tfstate" in bench.result()["last_lines"]

@@ -1,0 +1,215 @@
+"""The runner's parts that need no process: plan JSON, provider links, git's environment, settings, memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runner.engine import link_providers, provider_links
+from runner.faults import RunnerFault
+from runner.plan_json import entries, read_plan
+from runner.settings import SettingsError, read_settings
+from runner.workspace import authorization, git_environment
+from tests.runner.conftest import REPOSITORY_TOP
+from tests.runner.test_release import SETTINGS
+from tidegate.domain.plan import PlannedChanges, planned_changes
+
+PROVIDER = "providers/registry.example.com/acme/cloud/1.2.3/linux_amd64"
+
+
+def written(tmp_path: Path, document: object) -> Path:
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    return file
+
+
+# Plan JSON
+
+
+def test_counts_and_sensitive_values_are_found_wherever_the_plan_has_them(tmp_path: Path) -> None:
+    resources = [{"address": "a.b", "values": {"x": "prior-secret"}, "sensitive_values": {"x": True}}]
+    document = {
+        "format_version": "1.2",
+        "variables": {"pw": {"value": "variable-secret"}, "name": {"value": "open"}},
+        "planned_values": {"root_module": {"resources": [{"values": {"resource_changes": [{"no": "change"}]}}]}},
+        "resource_drift": [
+            {"change": {"actions": ["update"], "before": {"d": "drift"}, "before_sensitive": {"d": True}}}
+        ],
+        "resource_changes": [
+            {
+                "address": 'a.b["} ]"]',
+                "change": {
+                    "actions": ["create"],
+                    "before": None,
+                    "after": {"list": [{"k": "deep-secret"}, {"k": "open"}], "number": 12345, "flag": True},
+                    "after_sensitive": {"list": [{"k": True}, {}], "number": True, "flag": True},
+                },
+            }
+        ],
+        "output_changes": {"o": {"actions": ["create"], "after": {"k": ["out-secret"]}, "after_sensitive": True}},
+        "prior_state": {
+            "values": {
+                "outputs": {"old": {"sensitive": True, "value": "old-secret"}, "open": {"value": "open"}},
+                "root_module": {"child_modules": [{"child_modules": [{"resources": resources}]}]},
+            }
+        },
+        "configuration": {"root_module": {"variables": {"pw": {"sensitive": True}, "name": {}}}},
+    }
+    facts = read_plan(written(tmp_path, document))
+    assert facts.changes == PlannedChanges(add=1, outputs=1)
+    assert facts.sensitive == {
+        "variable-secret",
+        "drift",
+        "deep-secret",
+        "12345",
+        "out-secret",
+        "old-secret",
+        "prior-secret",
+    }
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "null", '{"resource_changes": []}', "not json"])
+def test_what_is_no_plan_is_refused(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(content)
+    with pytest.raises(ValueError, match="plan"):
+        read_plan(file)
+
+
+plain = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
+trees = st.recursive(
+    plain, lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=8), each, max_size=3)
+)
+changes = st.fixed_dictionaries(
+    {
+        "address": st.text(min_size=1, max_size=10),
+        "change": st.fixed_dictionaries(
+            {
+                "actions": st.sampled_from([["create"], ["delete"], ["update"], ["no-op"], ["delete", "create"]]),
+                "after": st.dictionaries(st.text(max_size=8), trees, max_size=3),
+            }
+        ),
+    }
+)
+
+
+@given(st.lists(changes, max_size=4), trees, trees)
+def test_the_walk_finds_what_a_parser_finds(
+    tmp_path_factory: pytest.TempPathFactory, resources: list[Any], before: Any, after: Any
+) -> None:
+    document = {"format_version": "1", "planned_values": before, "resource_changes": resources, "prior_state": after}
+    file = written(tmp_path_factory.mktemp("plan"), document)
+    found = [entry for container, _, entry in entries(file) if container == "/resource_changes"]
+    assert found == resources
+    assert read_plan(file).changes == planned_changes(document)
+
+
+# Provider links
+
+
+def mirrored(tmp_path: Path, root: Path) -> Path:
+    """Link a provider as ``init`` does from a mirror on disk; return the mirror's directory of it."""
+    target = tmp_path / "mirror" / "cloud"
+    target.mkdir(parents=True)
+    place = root / ".terraform" / PROVIDER
+    place.parent.mkdir(parents=True)
+    place.symlink_to(target)
+    return target
+
+
+def test_providers_that_are_links_can_be_linked_again(tmp_path: Path) -> None:
+    target = mirrored(tmp_path, tmp_path / "plan")
+    links = provider_links(tmp_path / "plan")
+    assert links == {PROVIDER: str(target)}
+    assert link_providers(tmp_path / "apply", links)
+    assert (tmp_path / "apply" / ".terraform" / PROVIDER).resolve() == target
+
+
+def test_providers_that_were_downloaded_are_not_linked(tmp_path: Path) -> None:
+    place = tmp_path / ".terraform" / PROVIDER
+    place.mkdir(parents=True)
+    (place / "terraform-provider-cloud").touch()
+    assert provider_links(tmp_path) is None
+
+
+def test_modules_that_were_downloaded_need_init_again(tmp_path: Path) -> None:
+    (tmp_path / ".terraform/modules").mkdir(parents=True)
+    modules = [{"Key": "", "Dir": "."}, {"Key": "vpc", "Dir": ".terraform/modules/vpc"}]
+    (tmp_path / ".terraform/modules/modules.json").write_text(json.dumps({"Modules": modules}))
+    assert provider_links(tmp_path) is None
+
+
+def test_a_root_without_providers_needs_no_links(tmp_path: Path) -> None:
+    assert provider_links(tmp_path) == {}
+    assert link_providers(tmp_path, {})
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["../../escaped", "providers/../../../a/b/c", "/etc/a/b/c/d/e", "modules/a/b/c/d/e", "providers/a", PROVIDER],
+)
+def test_links_that_lead_nowhere_or_lie_elsewhere_are_not_made(tmp_path: Path, place: str) -> None:
+    target = str(tmp_path) if place != PROVIDER else str(tmp_path / "missing")
+    assert not link_providers(tmp_path / "root", {place: target})
+    assert not (tmp_path / "root").exists()
+
+
+# Git's environment
+
+
+def test_the_token_is_sent_to_the_forges_host_only(tmp_path: Path) -> None:
+    environ = git_environment({}, tmp_path, "https://git.example.com/acme/infra.git", "token-of-the-forge")
+    settings = {
+        environ[f"GIT_CONFIG_KEY_{n}"]: environ[f"GIT_CONFIG_VALUE_{n}"]
+        for n in range(int(environ["GIT_CONFIG_COUNT"]))
+    }
+    header = f"Authorization: {authorization('token-of-the-forge')}"
+    assert settings["http.https://git.example.com/.extraHeader"] == header
+    assert [value for value in settings.values() if value == header] == [header]
+    assert environ["GIT_ALLOW_PROTOCOL"] == "https"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://git.example.com/acme/infra.git",
+        "ssh://git.example.com/acme/infra.git",
+        "file:///etc",
+        "ext::sh -c id",
+        "https://user:password@git.example.com/acme/infra.git",
+        "http://127.0.0.1.example.com/acme/infra.git",
+    ],
+)
+def test_other_addresses_are_not_cloned(tmp_path: Path, url: str) -> None:
+    with pytest.raises(RunnerFault, match=r"HTTPS only|credentials"):
+        git_environment({}, tmp_path, url, "token")
+
+
+# Settings and start
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"TIDEGATE_MASK_PATTERNS": "no json"}, {"TIDEGATE_MASK_PATTERNS": "[1]"}, {"TIDEGATE_STOP_SECONDS": "soon"}],
+)
+def test_settings_that_cannot_be_used_are_named(variables: dict[str, str]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(variables))):
+        read_settings({**SETTINGS, **variables})
+
+
+def test_the_program_imports_nothing_that_its_start_would_pay_for() -> None:
+    script = "import sys, runner.__main__; print(*sorted(sys.modules))"
+    path = f"{REPOSITORY_TOP}:{REPOSITORY_TOP / 'layers/core/python'}"
+    result = subprocess.run(
+        [sys.executable, "-c", script], env={"PYTHONPATH": path}, check=True, capture_output=True, text=True
+    )
+    loaded = set(result.stdout.split())
+    assert "runner.run" in loaded
+    assert not loaded & {"boto3", "botocore", "pydantic", "urllib.request", "zipfile", "logging", "asyncio", "tempfile"}
