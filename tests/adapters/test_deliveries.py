@@ -100,8 +100,9 @@ def test_an_outcome_is_kept_with_the_delivery_and_never_without_one(deliveries):
     deliveries.store(delivery())
     deliveries.conclude("delivery-1", "No root is changed by this push.")
     assert deliveries.get("delivery-1") == delivery()
-    with pytest.raises(AwsError):
-        deliveries.conclude("delivery-9", "x")
+    for change in (lambda: deliveries.conclude("delivery-9", "x"), lambda: deliveries.mark_queued("delivery-9")):
+        with pytest.raises(NotFound):
+            change()
 
 
 def test_a_message_carries_the_delivery_as_it_is_to_the_queue_of_its_kind(environ, aws):

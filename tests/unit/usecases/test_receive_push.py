@@ -82,6 +82,13 @@ def test_a_push_becomes_one_deployment_for_each_changed_root(world):
     assert world.fetched == [("https://github.com/acme/infra.git", "clone-token-of-acme/infra", sha(1), AFTER)]
 
 
+def test_a_push_whose_delivery_has_expired_is_received_all_the_same(world):
+    world.deliveries.store = lambda _delivery: True
+    world.receive()
+    assert world.names == ["live/app", "live/db"]
+    assert world.deliveries.outcomes == {}
+
+
 def test_a_deployment_tells_who_asked_for_what_and_when(world):
     world.receive()
     first = world.enqueued[0]

@@ -188,7 +188,7 @@ class Deliveries(Protocol):
         """Return deliveries that were received before ``before`` and never queued (for the reconciler)."""
 
     def conclude(self, delivery: str, outcome: str) -> None:
-        """Remember what became of the delivery, in a sentence. The last one stands."""
+        """Remember what became of the delivery, in a sentence. The last one stands. Raise NotFound."""
 
 
 class WebhookSecrets(Protocol):

@@ -66,7 +66,7 @@ class DynamoDeliveries:
         try:
             self._call("PutItem", {"Item": item, "ConditionExpression": "attribute_not_exists(pk)"})
         except AwsError as error:
-            if error.code == "ConditionalCheckFailedException":
+            if error.code == _CONDITION_FAILED:
                 return False
             raise
         return True
@@ -107,13 +107,19 @@ class DynamoDeliveries:
         return item
 
     def _update(self, delivery: str, update: Mapping[str, Any]) -> None:
-        self._call("UpdateItem", {"Key": _key(delivery), "ConditionExpression": "attribute_exists(pk)", **update})
+        try:
+            self._call("UpdateItem", {"Key": _key(delivery), "ConditionExpression": "attribute_exists(pk)", **update})
+        except AwsError as error:
+            if error.code == _CONDITION_FAILED:
+                raise NotFound("delivery", delivery) from error
+            raise
 
     def _call(self, operation: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         return self._aws.call("dynamodb", operation, {"TableName": self._table, **payload})
 
 
 _OPEN = {"#open": "open"}
+_CONDITION_FAILED = "ConditionalCheckFailedException"
 
 
 def _key(delivery: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tidegate.domain.check_run import CheckRun
@@ -60,7 +61,8 @@ class PushReceiver:
         return self._conclude(push, outcome)
 
     def _conclude(self, push: Push, outcome: str) -> str:
-        self.deliveries.conclude(push.delivery, outcome[:_LONGEST_OUTCOME])
+        with suppress(NotFound):  # Deliveries expire; what was to be done for this one is done.
+            self.deliveries.conclude(push.delivery, outcome[:_LONGEST_OUTCOME])
         return outcome
 
     def _outcome(self, push: Push) -> str:
