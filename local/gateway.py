@@ -109,6 +109,8 @@ class Gateway:
             if struck is not None:
                 return self._record(call, who, struck, allowed=True)
         refusal = self._policies.refusal(who.role, self._needs.of(call))
+        if refusal is None and call.name == "sts:AssumeRole":
+            refusal = self._policies.trust_refusal(str(call.parameters.get("RoleArn")), who.role)
         if refusal is not None:
             denied = render(Refusal("AccessDenied", refusal, 403), call)
             return self._record(call, who, denied, allowed=False)

@@ -146,6 +146,18 @@ class Policies:
         """Tell whether the role may do this, and count it as used."""
         return self.refusal(role, [Check(action, (resource,), context or {})]) is None
 
+    def trust_refusal(self, role: str, caller: str) -> str | None:
+        """Return why ``caller`` may not assume the role by its trust policy, or None when it may."""
+        name = role.rpartition("/")[2]
+        account = f"arn:aws:iam::{self._account}:root"
+        for held in iam_backends[self._account]["aws"].roles.values():
+            if held.name == name:
+                for statement in _parsed(_text(held.assume_role_policy_document)):
+                    principals = _listed(statement.get("Principal", {}).get("AWS"))
+                    if statement["Effect"] == "Allow" and {caller, account, "*"} & set(principals):
+                        return None
+        return f"User: {_session(caller)} is not authorized to perform: sts:AssumeRole on resource: {role}"
+
     def granted(self) -> set[Permission]:
         """Return every action and resource pattern that any role's policy allows."""
         return {
@@ -191,11 +203,15 @@ class Policies:
         for held in found:
             documents = [*held.policies.values(), *(_document(policy) for policy in held.managed_policies.values())]
             for document in documents:
-                yield from _parsed(document if isinstance(document, str) else json.dumps(document))
+                yield from _parsed(_text(document))
+
+
+def _text(document: Any) -> str:
+    return document if isinstance(document, str) else json.dumps(document)
 
 
 def _document(policy: Any) -> str:
-    return str(policy.default_version.document) if hasattr(policy, "default_version") else str(policy.document)
+    return str(next(version.document for version in policy.versions if version.version_id == policy.default_version_id))
 
 
 @functools.lru_cache(maxsize=512)

@@ -23,6 +23,7 @@ from moto.core.exceptions import AWSError
 from moto.core.responses import EmptyResult
 from moto.ecs.models import TaskDefinition
 from moto.events.models import Rule
+from moto.iam.models import Role, iam_backends
 from moto.logs.models import LogGroup
 from moto.sqs.models import Queue
 from moto.stepfunctions import models as sfn_models
@@ -86,6 +87,7 @@ def install() -> None:
         _message_signal,
         _log_group_arns,
         _task_definitions,
+        _managed_policies,
     ):
         shim()
 
@@ -511,6 +513,19 @@ def _task_definitions() -> None:
         return definition
 
     TaskDefinition.create_from_cloudformation_json = classmethod(create)
+
+
+def _managed_policies() -> None:
+    """CloudFormation's ManagedPolicyArns of a role are ignored."""
+    original = Role.create_from_cloudformation_json.__func__
+
+    def create(cls: Any, resource_name: str, cloudformation_json: Any, account_id: str, region_name: str, **_more: Any) -> Any:
+        role = original(cls, resource_name, cloudformation_json, account_id, region_name)
+        for arn in cloudformation_json["Properties"].get("ManagedPolicyArns", []):
+            iam_backends[account_id]["aws"].attach_role_policy(arn, role.name)
+        return role
+
+    Role.create_from_cloudformation_json = classmethod(create)
 
 
 def token_owner(backend: StepFunctionBackend, token: str) -> str | None:
