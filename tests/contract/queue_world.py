@@ -164,6 +164,8 @@ class World:
         self.repeatable: list[Callable[[], object]] = []
         self.unfinished_calls: list[Callable[[], object]] = []
         self.closed: list[ClosedExecution] = []
+        #: Whether something happened that only the reconciler repairs. Without it, no wake-up may be lost.
+        self.needs_reconciling = False
         self._tokens = 0
         self._wire()
 
@@ -219,6 +221,7 @@ class World:
 
     def deliver_closed(self, index: int) -> None:
         closed = self.closed.pop(index % len(self.closed))
+        self.needs_reconciling |= closed.status == "FAILED"
         self.deliver(lambda: self.releaser.release(closed))
 
     def redeliver(self, index: int) -> None:
@@ -226,6 +229,7 @@ class World:
 
     def repeat(self, index: int) -> None:
         """Repeat a call of any time before; nobody hears its answer."""
+        self.needs_reconciling = True
         try:
             self.repeatable[index % len(self.repeatable)]()
         except Died:
@@ -404,10 +408,10 @@ class World:
             while self.closed:
                 self.deliver_closed(0)
             self._let_all_step()
-            if self._situation() == before:
+            if self._situation() == before and self.needs_reconciling:
                 self.reconcile()
-                if self._situation() == before:
-                    return
+            if self._situation() == before:
+                return
         raise AssertionError("the world does not come to rest")
 
     def _let_all_step(self) -> None:

@@ -70,7 +70,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.world.step(executions[index % len(executions)])
 
     @precondition(lambda self: self._alive())
-    @rule(index=INDEX, count=st.integers(2, 6))
+    @rule(index=INDEX, count=st.integers(2, 7))
     def several_steps(self, index, count):
         executions = self._alive()
         for _ in range(count):
@@ -94,16 +94,25 @@ class QueueMachine(RuleBasedStateMachine):
             self.world.child_step(child, outcome)
 
     @precondition(lambda self: self._children())
+    @rule(index=INDEX, count=st.integers(2, 5))
+    def several_child_steps(self, index, count):
+        children = self._children()
+        for _ in range(count):
+            self.world.child_step(children[index % len(children)], State.APPLIED)
+
+    @precondition(lambda self: self._children())
     @rule(index=INDEX)
     def child_crashes(self, index):
         children = self._children()
         children[index % len(children)].step = "end"
 
     @precondition(lambda self: self._alive())
-    @rule(index=INDEX, status=st.sampled_from(["FAILED", "ABORTED", "TIMED_OUT"]))
-    def crash(self, index, status):
+    @rule(index=INDEX, status=st.sampled_from(["FAILED", "ABORTED", "TIMED_OUT"]), is_heard=st.booleans())
+    def crash(self, index, status, is_heard):
         executions = self._alive()
         self.world.crash(executions[index % len(executions)], status)
+        if is_heard:
+            self.world.deliver_closed(-1)
 
     @precondition(lambda self: self.world.closed)
     @rule(index=INDEX, death=DEATHS)
@@ -160,7 +169,7 @@ def _run(make_world, examples: int, steps: int, check_every: int) -> None:
 
 
 def test_no_order_of_events_breaks_the_rules_in_memory():
-    _run(lambda: World(memory_stores()), examples=300, steps=50, check_every=1)
+    _run(lambda: World(memory_stores()), examples=400, steps=50, check_every=1)
 
 
 @pytest.mark.parametrize("_", range(2), ids=["a", "b"])
