@@ -188,6 +188,11 @@ class TestMarkdown:
         assert '<span class="added">+ a&lt;b\n</span><span class="removed">- c\n</span>' in html
         assert '<span class="changed">! d\n</span>  e\n' in html
 
+    def test_a_warning_is_marked_as_one(self):
+        html = str(markdown.render("> [!WARNING]\n> Careful\n\n> [!OTHER]\n> Plain"))
+        assert '<blockquote class="alert warning">\n<p>Careful</p>' in html
+        assert "[!OTHER]" in html
+
     def test_details_tables_and_links_work(self):
         text = "<details open><summary>Plan</summary>\n\n**bold**\n\n</details>\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\nhttps://example.org"
         html = str(markdown.render(text))

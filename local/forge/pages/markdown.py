@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markupsafe import Markup, escape
 
 _TAGS = frozenset(
@@ -30,7 +33,8 @@ _TAGS = frozenset(
     | {"tbody", "td", "th", "thead", "tr", "ul"}
 )
 _ATTRIBUTES = {"a": {"href", "title"}, "details": {"open"}, "td": {"align"}, "th": {"align"}, "ol": {"start"}}
-_CLASSES = {"span": {"added", "removed", "changed", "hunk"}, "code": {"diff"}}
+_ALERTS = {"note", "tip", "important", "warning", "caution"}
+_CLASSES = {"blockquote": {"alert", *_ALERTS}, "span": {"added", "removed", "changed", "hunk"}, "code": {"diff"}}
 _DIFF_MARKS = {"+": "added", "-": "removed", "!": "changed", "@": "hunk"}
 
 
@@ -60,4 +64,15 @@ def _diff_line(line: str) -> str:
     return f'<span class="{kind}">{text}</span>' if kind else text
 
 
+def _mark_alerts(state: StateCore) -> None:
+    """Mark quotations that begin with a line such as ``[!WARNING]``, as GitHub does."""
+    for place, token in enumerate(state.tokens[:-2]):
+        inline = state.tokens[place + 2]
+        kind = re.match(r"\[!(\w+)\](?:\n|$)", inline.content)
+        if token.type == "blockquote_open" and kind and kind[1].lower() in _ALERTS:
+            token.attrSet("class", f"alert {kind[1].lower()}")
+            inline.content = inline.content[kind.end() :]
+
+
 _PARSER = MarkdownIt("gfm-like", {"html": True, "linkify": True, "highlight": _fence})
+_PARSER.core.ruler.before("inline", "alerts", _mark_alerts)
