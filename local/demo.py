@@ -7,6 +7,8 @@ presses the check run's own button, and reads the Terraform states and the audit
 from __future__ import annotations
 
 import json
+import re
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,24 +17,25 @@ from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.markdown import Markdown
 from rich.panel import Panel
 from rich.spinner import Spinner
+from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from local.cloud import LocalCloud
+from local.client import LocalCloud, LocalCloudFailed
 from local.forge.client import ForgeClient
 
 SAMPLE = Path(__file__).parents[1] / "examples" / "sample"
 REPOSITORY = "demo/sample"
 ROOTS = ("network", "orders")
+CHANGE = "Add the network and the orders roots"
 #: A whole demo takes well under a minute; a download of the engine and its providers may take minutes.
 PATIENCE = 600.0
 POLL = 0.15
 
 
-class DemoFailed(Exception):
+class DemoFailed(Exception):  # noqa: N818 - as the product's refusals
     """The demo did not reach its end; the message says where to look."""
 
 
@@ -50,6 +53,11 @@ class Followed:
         return (self.check_run.get("output") or {}).get("title") or "not seen yet"
 
     @property
+    def step(self) -> str:
+        """The title without the plan's counts."""
+        return self.title.partition(":")[0]
+
+    @property
     def waits_for_review(self) -> bool:
         return self.check_run.get("conclusion") == "action_required"
 
@@ -60,10 +68,12 @@ class Followed:
 
 def run(cloud: LocalCloud, console: Console) -> None:
     """Play the demo on a running local cloud. Raise DemoFailed when anything is not as it should be."""
-    forge = ForgeClient(cloud.info["forge_url"], user="maintainer")
+    forge = ForgeClient(cloud.info["forge_url"], "maintainer")
     console.rule("[bold]A pull request changes two roots")
     sha = merge_the_sample(forge)
-    console.print(f"Merged into [bold]main[/] of {REPOSITORY} as [bold]{sha[:7]}[/]: {forge.url}/{REPOSITORY}/commit/{sha}")
+    console.print(
+        f"Merged into [bold]main[/] of {REPOSITORY} as [bold]{sha[:7]}[/]: {forge.url}/{REPOSITORY}/commit/{sha}"
+    )
     console.rule("[bold]Tidegate plans, asks, applies")
     followed = [Followed(root) for root in ROOTS]
     with Live(console=console, refresh_per_second=8, transient=False) as live:
@@ -73,24 +83,23 @@ def run(cloud: LocalCloud, console: Console) -> None:
             for one in followed:
                 if one.waits_for_review and not one.confirmed:
                     live.console.print(plan_panel(one))
-                    forge.press(REPOSITORY, one.check_run["id"], "Confirm", user="reviewer")
+                    ForgeClient(forge.url, "reviewer").press(REPOSITORY, one.check_run["id"], "Confirm")
                     one.confirmed = True
                     live.console.print(f"[bold green]✓[/] reviewer pressed [bold]Confirm[/] on {one.check_run['name']}")
             if all(one.done for one in followed):
                 break
     console.rule("[bold]What is left to look at")
     check(cloud, followed)
-    console.print(where_to_look(cloud, forge, sha, followed))
+    for line in where_to_look(cloud, forge, followed):
+        console.print(line, soft_wrap=True)
 
 
 def merge_the_sample(forge: ForgeClient) -> str:
     """Push an empty project, open a pull request with the sample's roots, merge it; return the merge's SHA."""
-    forge.create_repository(REPOSITORY)
-    forge.push_files(REPOSITORY, "main", {"README.md": "# Sample\n"}, message="Begin")
+    forge.push(REPOSITORY, {"README.md": "# Sample\n"}, "Begin")
     files = {str(path.relative_to(SAMPLE)): path.read_text() for path in sorted(SAMPLE.rglob("*")) if path.is_file()}
-    forge.push_files(REPOSITORY, "add-roots", files, message="Add the network and the orders roots", base="main")
-    pull = forge.open_pull_request(REPOSITORY, head="add-roots", base="main", title="Add the network and the orders roots")
-    return forge.merge_pull_request(REPOSITORY, pull)
+    forge.push(REPOSITORY, files, CHANGE, branch="add-roots", base="main")
+    return forge.merge_pull_request(REPOSITORY, forge.open_pull_request(REPOSITORY, "add-roots", title=CHANGE))
 
 
 def look(forge: ForgeClient, sha: str, followed: Sequence[Followed]) -> None:
@@ -101,8 +110,8 @@ def look(forge: ForgeClient, sha: str, followed: Sequence[Followed]) -> None:
         if not mine:
             continue
         one.check_run = max(mine, key=lambda run: int(run["id"]))
-        if not one.seen or one.seen[-1][0] != one.title:
-            one.seen.append((one.title, time.monotonic()))
+        if not one.seen or one.seen[-1][0] != one.step:
+            one.seen.append((one.step, time.monotonic()))
 
 
 def progress(followed: Sequence[Followed]) -> Group:
@@ -117,8 +126,10 @@ def progress(followed: Sequence[Followed]) -> Group:
 
 
 def plan_panel(one: Followed) -> Panel:
-    """Show the check run that waits for review, as the forge shows it."""
-    return Panel(Markdown(one.check_run["output"]["summary"]), title=one.check_run["name"], subtitle=one.title)
+    """Show the plan that waits for review, as the check run has it."""
+    fence = re.search(r"^(`{3,})diff\n(.*?)^\1", one.check_run["output"]["text"] or "", re.MULTILINE | re.DOTALL)
+    plan = fence.group(2).strip() if fence else "The check run shows no plan."
+    return Panel(Syntax(plan, "diff", background_color="default"), title=one.check_run["name"], subtitle=one.title)
 
 
 def check(cloud: LocalCloud, followed: Sequence[Followed]) -> None:
@@ -141,31 +152,28 @@ def terraform_state(cloud: LocalCloud, root: str) -> dict[str, Any]:
     return state
 
 
-def where_to_look(cloud: LocalCloud, forge: ForgeClient, sha: str, followed: Sequence[Followed]) -> Table:
-    """List where the log, the plan, the execution history and the audit messages are."""
-    table = Table.grid(padding=(0, 2))
-    bucket = cloud.info["artifact_bucket"]
-    executions = {
-        execution["name"]: execution["executionArn"]
-        for execution in cloud.client("stepfunctions").list_executions(
-            stateMachineArn=cloud.info["state_machines"]["terraform"]
-        )["executions"]
-    }
-    audits = [json.loads(message) for message in cloud.audit_messages()]
+def where_to_look(cloud: LocalCloud, forge: ForgeClient, followed: Sequence[Followed]) -> Iterator[Text]:
+    """Yield where the log, the plan, the execution history and the audit messages of each root are."""
+    bucket, topic = cloud.info["artifact_bucket"], cloud.info["audit_topic"]
+    executions = cloud.client("stepfunctions").list_executions(
+        stateMachineArn=cloud.info["state_machines"]["terraform"]
+    )
+    history = {execution["name"]: execution["executionArn"] for execution in executions["executions"]}
+    audits = cloud.audit()
     for one in followed:
         deployment = one.check_run["external_id"]
-        state = terraform_state(cloud, one.root)
-        resources = [f"{item['type']}.{item['name']}" for item in state["resources"] if item["mode"] == "managed"]
-        states = ", ".join(audit["state"] for audit in audits if audit["deployment"] == deployment)
-        table.add_row(Text(one.root, style="bold"), "check run", f"{forge.url}/{REPOSITORY}/runs/{one.check_run['id']}")
-        table.add_row("", "log", f"s3://{bucket}/logs/{deployment}-apply-1.txt")
-        table.add_row("", "plan", f"s3://{bucket}/plans/{deployment}-plan-1/plan.txt")
-        table.add_row("", "execution", executions.get(deployment, "not found"))
-        table.add_row("", "audit", f"{cloud.info['audit_topic']}: {states}")
-        table.add_row("", "in state", ", ".join(resources))
-        took = one.seen[-1][1] - one.seen[0][1]
-        table.add_row("", "took", f"{took:.1f} s from the first sign to the end")
-    return table
+        managed = [item for item in terraform_state(cloud, one.root)["resources"] if item["mode"] == "managed"]
+        states = ", then ".join(audit["state"] for audit in audits if audit["deployment"] == deployment)
+        yield Text(f"{one.root}, {one.seen[-1][1] - one.seen[0][1]:.1f} s from the first sign to the end", style="bold")
+        for label, value in (
+            ("in the state", ", ".join(f"{item['type']}.{item['name']}" for item in managed)),
+            ("check run", f"{forge.url}/{REPOSITORY}/runs/{one.check_run['id']}"),
+            ("log", f"s3://{bucket}/logs/{deployment}-apply-1.txt"),
+            ("plan", f"s3://{bucket}/plans/{deployment}-plan-1/plan.txt"),
+            ("execution", history.get(deployment, "not found")),
+            ("audit", f"{states}, on {topic}"),
+        ):
+            yield Text.assemble((f"  {label:<13}", "dim"), value)
 
 
 def _polls(patience: float) -> Iterator[None]:
@@ -174,4 +182,34 @@ def _polls(patience: float) -> Iterator[None]:
     while time.monotonic() < end:
         yield
         time.sleep(POLL)
-    raise DemoFailed(f"The deploys did not end within {patience:.0f} s. `make up` keeps the cloud running to look closer.")
+    raise DemoFailed(
+        f"The deploys did not end within {patience:.0f} s. `make up` keeps the cloud running to look closer."
+    )
+
+
+def main() -> int:
+    """Start a local cloud, play the demo, end the cloud. Return the exit code."""
+    console = Console()
+    cloud = LocalCloud()
+    began = time.monotonic()
+    try:
+        with console.status("Starting the local cloud: synthesizing and deploying the CDK app …"):
+            cloud.start()
+        console.print(f"The local cloud runs: {cloud.info['forge_url']} ({time.monotonic() - began:.0f} s)")
+        run(cloud, console)
+    except (DemoFailed, LocalCloudFailed) as failure:
+        Console(stderr=True).print(f"The demo failed: {failure}", style="red", markup=False)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        cloud.stop()
+    console.print(f"[bold green]Both roots are applied.[/] It took {time.monotonic() - began:.0f} s in all.")
+    console.print(
+        "`make up` keeps a local cloud running: there you can push, look at plans and press buttons yourself."
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,7 +6,7 @@ terraform {
     }
   }
   backend "s3" {
-    bucket         = "tidegate-state"
+    bucket         = "tidegate-local-terraform-state"
     key            = "sample/orders.tfstate"
     region         = "us-east-1"
     use_lockfile   = true
