@@ -39,6 +39,7 @@ class Capability(Enum):
     READ_ARTIFACTS = "read plans and logs"
     REVIEW_POLICY = "know which plans wait for a person"
     FORGE_ADDRESS = "know where the forge is"
+    PUSH_QUEUE = "know the push queue, to put a message off"
     PRESS_QUEUE = "know the press queue, to put a message off"
     CHECK_RUN_QUEUE = "know the check-run queue, to put a message off"
     FORGE = "speak with the forge as the App"
@@ -189,6 +190,10 @@ def _forge_address(around: Surroundings) -> Grant:
     return Grant((), {"TIDEGATE_FORGE_URL": around.settings.forge_url})
 
 
+def _push_queue(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_PUSH_QUEUE": around.messaging.push.queue.queue_url})
+
+
 def _press_queue(around: Surroundings) -> Grant:
     return Grant((), {"TIDEGATE_PRESS_QUEUE": around.messaging.press.queue.queue_url})
 
@@ -242,6 +247,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.READ_ARTIFACTS: _read_artifacts,
     Capability.REVIEW_POLICY: _review_policy,
     Capability.FORGE_ADDRESS: _forge_address,
+    Capability.PUSH_QUEUE: _push_queue,
     Capability.PRESS_QUEUE: _press_queue,
     Capability.CHECK_RUN_QUEUE: _check_run_queue,
     Capability.FORGE: _forge,

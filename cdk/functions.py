@@ -52,7 +52,15 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "discover_roots",
         "Finds the roots that a push changed and enqueues their deployments",
-        (_C.QUEUES, _C.DELIVERIES, _C.ANNOUNCE, _C.START_DEPLOYS, _C.ANSWER_WORKERS, _C.FORGE),
+        (
+            _C.QUEUES,
+            _C.DELIVERIES,
+            _C.PUSH_QUEUE,
+            _C.ANNOUNCE,
+            _C.START_DEPLOYS,
+            _C.ANSWER_WORKERS,
+            _C.FORGE,
+        ),
         timeout=300,
         memory=2048,
         image=True,
@@ -95,12 +103,14 @@ SPECS: tuple[FunctionSpec, ...] = (
         timeout=240,
         invoked_by_events=True,
     ),
-    FunctionSpec("claim_deployment", "Claims the next deployment of a queue", (_C.QUEUES, _C.ANNOUNCE)),
+    FunctionSpec("claim_deployment", "Claims the next deployment of a queue", (_C.QUEUES,)),
     FunctionSpec("validate_revision", "Compares a revision with the deployed one", (_C.QUEUES, _C.ANNOUNCE, _C.FORGE)),
     FunctionSpec("record_outcome", "Ends a deployment in its queue", (_C.QUEUES, _C.JOBS, _C.AUDIT, _C.ANNOUNCE)),
     FunctionSpec("wait_for_signal", "Leaves a worker's token at its queue", (_C.QUEUES, _C.ANSWER_WORKERS)),
     FunctionSpec("close_worker", "Closes the worker of a quiet queue", (_C.QUEUES,)),
-    FunctionSpec("hand_over_worker", "Starts a worker's next generation", (_C.QUEUES, _C.START_DEPLOYS)),
+    FunctionSpec(
+        "hand_over_worker", "Starts a worker's next generation", (_C.QUEUES, _C.START_DEPLOYS, _C.ANSWER_WORKERS)
+    ),
     FunctionSpec(
         "begin_job",
         "Creates a job, an apply only with its audit message",

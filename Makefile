@@ -1,0 +1,52 @@
+# Everything that a person or CI runs. `make help` lists it.
+.DEFAULT_GOAL := help
+.PHONY: help setup lint test synth layers docs doctor deploy
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+BIN := $(VENV)/bin
+# uv from PATH, or from PyPI into a directory of its own.
+UV := $(shell command -v uv || echo .uv/bin/uv)
+SYNCED := $(VENV)/.synced
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+.uv/bin/uv:
+	python3 -m venv .uv
+	.uv/bin/pip install --quiet uv
+
+$(SYNCED): uv.lock pyproject.toml | $(filter .uv/%,$(UV))
+	$(UV) sync --frozen --quiet --group dev
+	@touch $@
+
+setup: $(SYNCED) ## Install the locked environment into .venv
+
+lint: setup ## ruff, mypy --strict, statelint, cdk-nag and cfn-lint; fails on any finding
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/statelint --eval-jsonata stepfunctions/deploy.asl.json stepfunctions/terraform.asl.json
+	$(PYTHON) -m cdk.check
+
+test: setup ## The whole test suite
+	$(BIN)/pytest -n 2
+
+synth: setup ## Write the CloudFormation template to cdk.out
+	$(PYTHON) cdk/app.py
+
+layers: setup ## Export the locked requirements of the layer and of root discovery
+	$(UV) export --frozen --quiet --only-group layer --no-emit-project --no-header --no-annotate \
+	  --format requirements-txt --output-file layers/deps/requirements.txt
+	$(UV) export --frozen --quiet --only-group discovery --no-emit-project --no-header --no-annotate \
+	  --format requirements-txt --output-file functions/discover_roots/requirements.txt
+
+docs: setup ## Generate docs/permissions.md and stepfunctions/README.md
+	$(PYTHON) -m cdk.permissions
+	$(PYTHON) stepfunctions/describe.py
+
+doctor: setup ## Check what a deploy to AWS needs
+	$(BIN)/tidegate doctor
+
+deploy: setup doctor ## Deploy to the caller's AWS account
+	PATH="$(CURDIR)/$(dir $(UV)):$$PATH" $(PYTHON) -m cdk.command deploy Tidegate

@@ -1,0 +1,29 @@
+"""The template, synthesized once for each worker."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    from cdk.synthesis import synthesize
+
+    return json.loads(synthesize(tmp_path_factory.mktemp("template")).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def resources(template: dict[str, Any]):
+    """Find resources of a type: a mapping of logical ids to properties."""
+
+    def of_type(kind: str) -> dict[str, dict[str, Any]]:
+        return {
+            logical_id: resource.get("Properties", {})
+            for logical_id, resource in template["Resources"].items()
+            if resource["Type"] == kind
+        }
+
+    return of_type

@@ -1,0 +1,188 @@
+"""What each role may do: nothing that no one asked for, and what no local run can show."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from cdk.permissions import PAGE, Permission, page, permissions, roles
+
+#: Actions that AWS defines without a resource.
+WITHOUT_RESOURCE = {
+    "xray:PutTelemetryRecords",
+    "xray:PutTraceSegments",
+    "xray:GetSamplingRules",
+    "xray:GetSamplingTargets",
+    "ecr:GetAuthorizationToken",
+    "logs:CreateLogDelivery",
+    "logs:DeleteLogDelivery",
+    "logs:DescribeLogGroups",
+    "logs:DescribeResourcePolicies",
+    "logs:GetLogDelivery",
+    "logs:ListLogDeliveries",
+    "logs:PutResourcePolicy",
+    "logs:UpdateLogDelivery",
+}
+TOKENS = {"states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat"}
+
+
+@pytest.fixture(scope="session")
+def allowed(template: dict[str, Any]) -> list[Permission]:
+    return [permission for permission in permissions(template) if permission.effect == "Allow"]
+
+
+def _of(allowed: list[Permission], role: str) -> dict[str, set[tuple[str, str]]]:
+    """Return the actions of a role, each with the resources and conditions that it is allowed on."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for permission in allowed:
+        if permission.role == role:
+            for action in permission.actions:
+                found.setdefault(action, set()).update((on, permission.condition) for on in permission.resources)
+    return found
+
+
+def test_the_page_that_people_review_shows_the_template(template: dict[str, Any]):
+    assert PAGE.read_text(encoding="utf-8") == page(template), "run `make docs` and review what changed"
+
+
+def test_no_role_is_allowed_an_action_by_wildcard(allowed: list[Permission]):
+    assert not [(p.role, action) for p in allowed for action in p.actions if "*" in action]
+
+
+def test_every_resource_that_exists_is_named(allowed: list[Permission]):
+    for permission in allowed:
+        if "*" in permission.resources:
+            assert set(permission.actions) <= WITHOUT_RESOURCE, permission.role
+
+
+def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Permission]):
+    shapes = (
+        r"<StorageArtifacts>/(plans|logs|errored)/\*",
+        r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-terraform:\*",
+        r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply):\*",
+        r"arn:aws:secretsmanager:REGION:ACCOUNT:secret:[\w/-]+-\?{6}",
+    )
+    for permission in allowed:
+        for on in permission.resources:
+            if on != "*" and re.search(r"[*?]", on):
+                assert any(re.fullmatch(shape, on) for shape in shapes), (permission.role, on)
+
+
+def test_every_function_and_task_has_a_role_of_its_own(template: dict[str, Any], resources):
+    used = [str(f["Role"]) for f in resources("AWS::Lambda::Function").values()]
+    for task in resources("AWS::ECS::TaskDefinition").values():
+        used += [str(task["TaskRoleArn"]), str(task["ExecutionRoleArn"])]
+    used += [str(machine["RoleArn"]) for machine in resources("AWS::StepFunctions::StateMachine").values()]
+    assert not [role for role, count in Counter(used).items() if count > 1]
+    assert len(roles(template)) == len(used) + len(["plan engine", "apply engine", "flow log"])
+
+
+def test_no_function_has_a_managed_policy(template: dict[str, Any]):
+    assert [name for name, role in roles(template).items() if role.get("ManagedPolicyArns")] == [
+        "RunnersPlanEngineRole"
+    ]
+
+
+def test_roles_are_passed_only_to_tasks_and_only_those_of_the_task_definitions(allowed: list[Permission]):
+    passing = [permission for permission in allowed if "iam:PassRole" in permission.actions]
+    assert {permission.role for permission in passing} == {"TerraformRole"}
+    for permission in passing:
+        assert permission.actions == ("iam:PassRole",)
+        assert permission.condition == "iam:PassedToService StringEquals ecs-tasks.amazonaws.com"
+        assert set(permission.resources) <= {
+            f"<Runners{kind}{role}>" for kind in ("Plan", "Apply") for role in ("TaskRole", "ExecutionRole")
+        }
+
+
+def test_the_deploy_machine_may_run_the_terraform_machine_and_wait_for_its_end(allowed: list[Permission]):
+    machine = _of(allowed, "DeployRole")
+    arn = "arn:aws:states:REGION:ACCOUNT"
+    assert machine["states:StartExecution"] == {(f"{arn}:stateMachine:tidegate-terraform", "")}
+    for action in ("states:DescribeExecution", "states:StopExecution"):
+        assert machine[action] == {(f"{arn}:execution:tidegate-terraform:*", "")}
+    rule = "arn:aws:events:REGION:ACCOUNT:rule/StepFunctionsGetEventsForStepFunctionsExecutionRule"
+    for action in ("events:PutTargets", "events:PutRule", "events:DescribeRule"):
+        assert machine[action] == {(rule, "")}
+
+
+def test_the_terraform_machine_may_run_its_two_tasks_in_its_cluster(allowed: list[Permission]):
+    machine = _of(allowed, "TerraformRole")
+    family = "arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-"
+    inside = "ecs:cluster ArnEquals <RunnersCluster>"
+    assert machine["ecs:RunTask"] == {(f"{family}plan:*", inside), (f"{family}apply:*", inside)}
+    assert "states:StartExecution" not in machine
+
+
+def test_machines_may_invoke_exactly_the_functions_of_their_file(allowed: list[Permission], template: dict[str, Any]):
+    for role, machine in (("DeployRole", "deploy"), ("TerraformRole", "terraform")):
+        from tests.stepfunctions.machines import read
+
+        called = {
+            state["Arguments"]["FunctionName"].removeprefix("${").removesuffix("}")
+            for _, state in read(machine).lambdas()
+        }
+        assert _of(allowed, role)["lambda:InvokeFunction"] == {(f"<Functions{name}>", "") for name in called}
+
+
+@pytest.mark.parametrize(
+    ("kind", "reads", "writes"),
+    [("Plan", set(), {"plans", "logs"}), ("Apply", {"plans"}, {"logs", "errored"})],
+)
+def test_a_runner_has_its_jobs_its_prefixes_its_tokens_and_its_engine(
+    allowed: list[Permission], kind: str, reads: set[str], writes: set[str]
+):
+    runner = _of(allowed, f"Runners{kind}TaskRole")
+    jobs = {("<StorageTable>", "dynamodb:LeadingKeys ForAllValues:StringLike job#*")}
+    for action in ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"):
+        assert runner.pop(action) == jobs
+    assert {on for on, _ in runner.pop("s3:GetObject", set())} == {f"<StorageArtifacts>/{name}/*" for name in reads}
+    assert {on for on, _ in runner.pop("s3:PutObject")} == {f"<StorageArtifacts>/{name}/*" for name in writes}
+    runner.pop("s3:ListBucket", None)
+    for action in TOKENS:
+        assert runner.pop(action) == {("arn:aws:states:REGION:ACCOUNT:stateMachine:tidegate-terraform", "")}
+    assert runner.pop("sts:AssumeRole") == {(f"<Runners{kind}EngineRole>", "")}
+    assert not runner
+
+
+def test_an_engine_role_is_assumed_by_its_own_runner_alone(template: dict[str, Any]):
+    for kind in ("Plan", "Apply"):
+        (statement,) = roles(template)[f"Runners{kind}EngineRole"]["AssumeRolePolicyDocument"]["Statement"]
+        (principal,) = statement["Principal"].values()
+        assert principal["Fn::GetAtt"][0].startswith(f"Runners{kind}TaskRole")
+
+
+def test_an_engine_never_reaches_tidegates_own_records_and_plans(template: dict[str, Any]):
+    """Whatever policies an installation gives it: plans hold secrets, and job records hold tokens."""
+    for kind in ("Plan", "Apply"):
+        denied = [p for p in permissions(template) if p.role == f"Runners{kind}EngineRole" and p.effect == "Deny"]
+        assert any(
+            {"dynamodb:*", "s3:*"} <= set(p.actions)
+            and {"<StorageTable>", "<StorageArtifacts>", "<StorageArtifacts>/*"} <= set(p.resources)
+            for p in denied
+        )
+
+
+def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
+    answering = {permission.role for permission in allowed if set(permission.actions) & TOKENS}
+    functions = {"DiscoverRoots", "AnswerButton", "ExecutionClosed", "RunnerStopped", "Reconcile"}
+    functions |= {"WaitForSignal", "RequestReview", "HandOverWorker"}
+    assert answering == {f"Functions{name}FunctionRole" for name in functions} | {
+        "RunnersPlanTaskRole",
+        "RunnersApplyTaskRole",
+    }
+
+
+def test_only_what_speaks_with_the_forge_knows_the_apps_key(allowed: list[Permission]):
+    knowing = {permission.role for permission in allowed if any("github-app" in on for on in permission.resources)}
+    names = ("DiscoverRoots", "AnswerButton", "PublishCheckRun", "ValidateRevision", "HandOverJob")
+    assert knowing == {f"Functions{name}FunctionRole" for name in names}
+
+
+def test_every_use_of_the_table_is_limited_to_kinds_of_records(allowed: list[Permission]):
+    for permission in allowed:
+        if "<StorageTable>" in permission.resources:
+            assert permission.condition.startswith("dynamodb:LeadingKeys ForAllValues:StringLike "), permission.role
+            assert "dynamodb:Scan" not in permission.actions

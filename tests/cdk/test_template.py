@@ -1,0 +1,207 @@
+"""What the template promises about durability, encryption, limits and routes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+
+def _only(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    (properties,) = found.values()
+    return properties
+
+
+def test_the_table_survives_mistakes(template: dict[str, Any], resources):
+    table = _only(resources("AWS::DynamoDB::Table"))
+    assert table["BillingMode"] == "PAY_PER_REQUEST"
+    assert table["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
+    assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
+    assert table["DeletionProtectionEnabled"] is True
+    (index,) = table["GlobalSecondaryIndexes"]
+    assert index["IndexName"] == "open"
+    (resource,) = [r for r in template["Resources"].values() if r["Type"] == "AWS::DynamoDB::Table"]
+    assert resource["DeletionPolicy"] == "Retain"
+
+
+def test_the_bucket_is_private_encrypted_and_forgets(resources):
+    bucket = _only(resources("AWS::S3::Bucket"))
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert bucket["BucketEncryption"]
+    days = {
+        rule["Prefix"]: rule["ExpirationInDays"]
+        for rule in bucket["LifecycleConfiguration"]["Rules"]
+        if "Prefix" in rule
+    }
+    assert days["plans/"] >= 8, "a review takes up to a week"
+    assert set(days) == {"plans/", "logs/", "errored/"}
+
+
+@pytest.mark.parametrize("kind", ["AWS::S3::BucketPolicy", "AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy"])
+def test_nothing_is_taken_without_tls(resources, kind: str):
+    found = resources(kind)
+    assert found
+    for policy in found.values():
+        denials = [s for s in policy["PolicyDocument"]["Statement"] if s["Effect"] == "Deny"]
+        assert any(s["Condition"].get("Bool", {}).get("aws:SecureTransport") == "false" for s in denials)
+
+
+def test_every_queue_has_dead_letters_and_every_dead_letter_queue_an_alarm(resources):
+    queues = resources("AWS::SQS::Queue")
+    dead = {name for name in queues if "RedrivePolicy" not in queues[name]}
+    redriven = {
+        queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]
+        for queue in queues.values()
+        if "RedrivePolicy" in queue
+    }
+    targets = {
+        target["DeadLetterConfig"]["Arn"]["Fn::GetAtt"][0]
+        for rule in resources("AWS::Events::Rule").values()
+        for target in rule["Targets"]
+    }
+    assert dead == redriven | targets
+    watched = {
+        dimension["Value"]["Fn::GetAtt"][0]
+        for alarm in resources("AWS::CloudWatch::Alarm").values()
+        for dimension in alarm.get("Dimensions", [])
+        if dimension["Name"] == "QueueName"
+    }
+    assert watched == dead
+
+
+def test_messages_are_hidden_longer_than_their_function_runs(resources):
+    functions, queues = resources("AWS::Lambda::Function"), resources("AWS::SQS::Queue")
+    for mapping in resources("AWS::Lambda::EventSourceMapping").values():
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        queue = queues[mapping["EventSourceArn"]["Fn::GetAtt"][0]]
+        function = functions[mapping["FunctionName"]["Ref"]]
+        assert queue["VisibilityTimeout"] >= 6 * function["Timeout"]
+
+
+def test_check_runs_are_brought_up_to_date_in_order(resources):
+    fifo = [queue for queue in resources("AWS::SQS::Queue").values() if queue.get("FifoQueue")]
+    assert sorted(queue["QueueName"] for queue in fifo) == ["tidegate-check-run-dead.fifo", "tidegate-check-run.fifo"]
+
+
+def test_functions_run_where_their_layers_are_built_for(resources):
+    for name, function in resources("AWS::Lambda::Function").items():
+        assert function["Architectures"] == ["arm64"], name
+        assert function.get("Runtime", "python3.13") == "python3.13", name
+        assert function["TracingConfig"] == {"Mode": "Active"}, name
+        assert "LogGroup" in function["LoggingConfig"], name
+
+
+def test_functions_end_before_those_who_wait_for_them(resources):
+    functions = resources("AWS::Lambda::Function")
+    webhook = next(f for name, f in functions.items() if name.startswith("FunctionsWebhookFunction"))
+    assert webhook["Timeout"] < 10, "GitHub gives up after 10 s"
+    synchronous = [f for f in functions.values() if f.get("Runtime") and f is not webhook]
+    assert all(function["Timeout"] <= 240 for function in synchronous)
+
+
+def test_the_webhook_function_starts_without_third_party_packages(resources):
+    functions = resources("AWS::Lambda::Function")
+    webhook = next(f for name, f in functions.items() if name.startswith("FunctionsWebhookFunction"))
+    assert len(webhook["Layers"]) == 1
+
+
+def test_secrets_are_named_and_never_in_the_template(template: dict[str, Any], resources):
+    assert not resources("AWS::SecretsManager::Secret")
+    assert "PRIVATE KEY" not in json.dumps(template)
+    for function in resources("AWS::Lambda::Function").values():
+        for name, value in function["Environment"]["Variables"].items():
+            assert "SECRET" not in name or name.endswith("_SECRET_NAME"), (name, value)
+
+
+def test_no_custom_resources_run_code_at_deploy_time(template: dict[str, Any]):
+    kinds = {resource["Type"] for resource in template["Resources"].values()}
+    assert not {kind for kind in kinds if kind.startswith("Custom::") or kind == "AWS::CloudFormation::CustomResource"}
+
+
+def test_every_log_is_forgotten_some_day(resources):
+    assert all(group["RetentionInDays"] for group in resources("AWS::Logs::LogGroup").values())
+
+
+def test_state_machines_log_their_events_without_data_which_holds_tokens(resources):
+    for machine in resources("AWS::StepFunctions::StateMachine").values():
+        assert machine["LoggingConfiguration"]["Level"] == "ALL"
+        assert machine["LoggingConfiguration"]["IncludeExecutionData"] is False
+        assert machine["TracingConfiguration"]["Enabled"] is True
+        assert machine.get("StateMachineType", "STANDARD") == "STANDARD"
+
+
+def test_the_deployed_definition_is_the_reviewed_file(resources):
+    from tests.stepfunctions.machines import read
+
+    for machine in resources("AWS::StepFunctions::StateMachine").values():
+        name = machine["StateMachineName"].removeprefix("tidegate-")
+        assert machine["DefinitionString"] == read(name).text
+
+
+def test_runners_get_time_to_save_their_state_and_little_to_write_on(resources):
+    tasks = resources("AWS::ECS::TaskDefinition")
+    assert len(tasks) == 2
+    for task in tasks.values():
+        (container,) = task["ContainerDefinitions"]
+        assert container["Name"] == "runner"
+        assert container["StopTimeout"] == 120
+        assert container["ReadonlyRootFilesystem"] is True
+        assert container["LogConfiguration"]["Options"]["mode"] == "non-blocking"
+        assert task["RuntimePlatform"]["CpuArchitecture"] == "ARM64"
+        assert (int(task["Cpu"]), int(task["Memory"])) >= (1024, 2048)
+
+
+def test_nothing_reaches_in_to_a_runner_and_no_gateway_costs_while_idle(resources):
+    group = _only(resources("AWS::EC2::SecurityGroup"))
+    assert "SecurityGroupIngress" not in group
+    assert not resources("AWS::EC2::SecurityGroupIngress")
+    assert not resources("AWS::EC2::NatGateway")
+
+
+def test_executions_that_end_without_their_own_doing_are_closed(resources):
+    patterns = [rule["EventPattern"] for rule in resources("AWS::Events::Rule").values() if "EventPattern" in rule]
+    (closing,) = [pattern for pattern in patterns if pattern["source"] == ["aws.states"]]
+    assert set(closing["detail"]["status"]) == {"FAILED", "ABORTED", "TIMED_OUT"}
+    assert len(closing["detail"]["stateMachineArn"]) == 2
+    (stopping,) = [pattern for pattern in patterns if pattern["source"] == ["aws.ecs"]]
+    assert stopping["detail"]["lastStatus"] == ["STOPPED"]
+
+
+def test_events_that_reach_no_function_are_kept(resources):
+    for rule in resources("AWS::Events::Rule").values():
+        assert all("DeadLetterConfig" in target for target in rule["Targets"])
+
+
+def test_every_alarm_tells_people(resources):
+    alarms = resources("AWS::CloudWatch::Alarm")
+    assert {alarm["AlarmName"].removeprefix("tidegate-") for alarm in alarms.values()} == {
+        "PushDeadLetters",
+        "PressDeadLetters",
+        "CheckRunDeadLetters",
+        "UndeliveredDeadLetters",
+        "DeployFailed",
+        "TerraformFailed",
+        "WebhookErrors",
+        "OutcomeUnknown",
+        "AuditFailures",
+    }
+    assert all(alarm["AlarmActions"] for alarm in alarms.values())
+
+
+def test_the_api_is_throttled_and_logged(resources):
+    stage = _only(resources("AWS::ApiGatewayV2::Stage"))
+    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
+    assert "$context.status" in stage["AccessLogSettings"]["Format"]
+    route = _only(resources("AWS::ApiGatewayV2::Route"))
+    assert route["RouteKey"] == "POST /webhooks/github"
+
+
+def test_each_function_has_the_variables_that_its_wiring_reads(resources):
+    """The webhook, tasks and queue functions name what they miss at run time; this finds it before."""
+    from cdk.functions import SPECS
+
+    functions = resources("AWS::Lambda::Function")
+    for spec in SPECS:
+        function = next(f for name, f in functions.items() if name.startswith(f"Functions{spec.id}"))
+        assert "TIDEGATE_TABLE" in function["Environment"]["Variables"], spec.name

@@ -1,0 +1,64 @@
+"""The state machines' files, read as they are deployed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ("deploy", "terraform")
+EXPRESSION = re.compile(r"\{%(.*?)%\}", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Machine:
+    name: str
+    text: str
+    definition: dict[str, Any]
+
+    @property
+    def states(self) -> dict[str, dict[str, Any]]:
+        return self.definition["States"]
+
+    def tasks(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        return ((name, state) for name, state in self.states.items() if state["Type"] == "Task")
+
+    def lambdas(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        return ((name, state) for name, state in self.tasks() if ":lambda:invoke" in state["Resource"])
+
+    def edges(self, name: str) -> Iterator[tuple[str, str]]:
+        """Yield what follows a state: how (next, default, choice or catch), and which."""
+        state = self.states[name]
+        for key in ("Next", "Default"):
+            if key in state:
+                yield key.lower(), state[key]
+        yield from (("choice", choice["Next"]) for choice in state.get("Choices", []))
+        yield from (("catch", catch["Next"]) for catch in state.get("Catch", []))
+
+
+def read(name: str) -> Machine:
+    text = (ROOT / "stepfunctions" / f"{name}.asl.json").read_text(encoding="utf-8")
+    return Machine(name, text, json.loads(text))
+
+
+MACHINES = [read(name) for name in NAMES]
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+
+
+def expressions(value: Any) -> Iterator[str]:
+    for text in strings(value):
+        yield from (match.strip() for match in EXPRESSION.findall(text))

@@ -1,0 +1,130 @@
+"""The files and the messages agree: what a task sends is its function's input, what is read is its output."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from runner import faults
+from tests.stepfunctions.machines import MACHINES, Machine, expressions
+from tidegate import messages
+from tidegate.domain import errors
+
+#: Functions by placeholder: their input and, unless a person or a runner answers by token, their output.
+CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
+    "ClaimDeploymentFunction": (messages.ClaimDeployment, messages.Claimed),
+    "ValidateRevisionFunction": (messages.ValidateRevision, messages.RevisionValidated),
+    "RecordOutcomeFunction": (messages.RecordOutcome, messages.OutcomeRecorded),
+    "WaitForSignalFunction": (messages.WaitForSignal, None),
+    "CloseWorkerFunction": (messages.CloseWorker, messages.WorkerClosed),
+    "HandOverWorkerFunction": (messages.HandOverWorker, None),
+    "BeginJobFunction": (messages.BeginJob, messages.JobBegun),
+    "HandOverJobFunction": (messages.HandOverJob, None),
+    "RecordPlanFunction": (messages.RecordPlan, messages.PlanRecorded),
+    "RequestReviewFunction": (messages.RequestReview, messages.ReviewDecided),
+    "RecordResultFunction": (messages.RecordResult, messages.ResultRecorded),
+}
+#: What answers the token of a job.
+BY_TOKEN = {"Apply": messages.ApplyResult}
+#: Errors that runners report by name, and the one that is reported for a runner that died.
+REPORTED = {fault.error for fault in vars(faults).values() if isinstance(fault, type) and hasattr(fault, "error")}
+STOPPED = "RunnerStopped"
+AWS = re.compile(r"(States|Lambda|Sandbox|StepFunctions|Sfn|ECS|AmazonECS)\.\w+")
+
+TASKS = [
+    pytest.param(machine, name, id=f"{machine.name}: {name}") for machine in MACHINES for name, _ in machine.lambdas()
+]
+
+
+def _function(state: dict[str, Any]) -> str:
+    return state["Arguments"]["FunctionName"].removeprefix("${").removesuffix("}")
+
+
+@pytest.mark.parametrize(("machine", "name"), TASKS)
+def test_a_task_sends_exactly_its_functions_input(machine: Machine, name: str):
+    state = machine.states[name]
+    expected, _ = CONTRACTS[_function(state)]
+    payload = state["Arguments"]["Payload"]
+    fields = expected.model_fields
+    assert set(payload) <= set(fields)
+    assert {field for field, info in fields.items() if info.is_required()} <= set(payload)
+
+
+@pytest.mark.parametrize(("machine", "name"), TASKS)
+def test_constants_in_a_payload_are_allowed_by_the_message(machine: Machine, name: str):
+    state = machine.states[name]
+    expected, _ = CONTRACTS[_function(state)]
+    for field, value in state["Arguments"]["Payload"].items():
+        if isinstance(value, str) and "{%" in value:
+            continue
+        annotation = expected.model_fields[field]
+        schema = expected.model_json_schema()["properties"][field]
+        assert "enum" not in schema or value in schema["enum"], f"{field}: {value} ({annotation})"
+
+
+@pytest.mark.parametrize(("machine", "name"), TASKS)
+def test_a_token_reaches_the_function_that_keeps_it(machine: Machine, name: str):
+    state = machine.states[name]
+    payload = state["Arguments"]["Payload"]
+    waits = state["Resource"].endswith("waitForTaskToken")
+    assert waits == ("token" in payload)
+    if waits:
+        assert payload["token"] == "{% $states.context.Task.Token %}"
+
+
+@pytest.mark.parametrize(("machine", "name"), TASKS)
+def test_what_a_task_reads_of_its_result_is_a_field_of_it(machine: Machine, name: str):
+    state = machine.states[name]
+    _, answer = CONTRACTS[_function(state)]
+    fields = set((BY_TOKEN.get(name) or answer or BaseModel).model_fields)
+    read = set()
+    for text in expressions({"Assign": state.get("Assign", {}), "Output": state.get("Output", "")}):
+        read |= set(re.findall(r"\$states\.result\.(?:Payload\.)?(?!Payload)(\w+)", text))
+    assert read <= fields
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_a_choice_reads_only_fields_of_the_answer_before_it(machine: Machine):
+    for name, state in machine.states.items():
+        if state["Type"] != "Choice":
+            continue
+        read = {word for text in expressions(state) for word in re.findall(r"\$states\.input\.(\w+)", text)}
+        for before, task in machine.lambdas():
+            normal = {target for how, target in machine.edges(before) if how == "next"}
+            if name in normal and read:
+                answer = CONTRACTS[_function(task)][1]
+                assert answer is not None, before
+                assert read <= set(answer.model_fields), f"{name} after {before}"
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_a_choice_asks_for_every_word_that_the_answer_can_be(machine: Machine):
+    """A word that no branch names takes the default, so exactly one word may be left for it."""
+    for name, state in machine.states.items():
+        words = {word for text in expressions(state.get("Choices", [])) for word in re.findall(r"= '([^']+)'", text)}
+        field = {word for text in expressions(state.get("Choices", [])) for word in re.findall(r"input\.(\w+) =", text)}
+        for before, task in machine.lambdas():
+            if words and name in {target for how, target in machine.edges(before) if how == "next"}:
+                answer = CONTRACTS[_function(task)][1]
+                assert answer is not None
+                (only,) = field
+                allowed = set(answer.model_json_schema()["properties"][only]["enum"])
+                assert words <= allowed, name
+                assert len(allowed - words) == 1, name
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_every_error_that_is_retried_or_caught_exists(machine: Machine):
+    ours = {name for name in vars(errors) if isinstance(getattr(errors, name), type)}
+    for name, task in machine.tasks():
+        for rule in (*task.get("Retry", []), *task.get("Catch", [])):
+            for error in rule["ErrorEquals"]:
+                assert error in ours | REPORTED | {STOPPED} or AWS.fullmatch(error), f"{name}: {error}"
+
+
+def test_every_contract_belongs_to_a_function_that_a_machine_calls():
+    called = {_function(state) for machine in MACHINES for _, state in machine.lambdas()}
+    assert called == set(CONTRACTS)

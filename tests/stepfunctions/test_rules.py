@@ -1,0 +1,216 @@
+"""Rules that hold for every state of every state machine, read from the files."""
+
+from __future__ import annotations
+
+import re
+
+import jsonata
+import pytest
+
+from tests.stepfunctions.machines import MACHINES, Machine, expressions
+
+pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+
+#: Errors that mean "nothing was done, ask again". Nothing else may be retried by name.
+_LAMBDA = {
+    "Lambda.ClientExecutionTimeoutException",
+    "Lambda.ServiceException",
+    "Lambda.AWSLambdaException",
+    "Lambda.SdkClientException",
+    "Lambda.TooManyRequestsException",
+    "Lambda.Unknown",
+    "Sandbox.Timedout",
+}
+_OURS = {"Conflict", "ForgeUnavailable", "CloudUnavailable"}
+_CATCH_ALL = ["States.ALL"]
+#: A task that times out here has not started an engine: the runner's first act is the answer.
+_START_OF_RUNNER = "ecs:runTask.waitForTaskToken"
+
+
+def _ends(machine: Machine) -> set[str]:
+    return {name for name, state in machine.states.items() if state["Type"] in ("Succeed", "Fail")}
+
+
+def test_the_query_language_is_jsonata_throughout(machine: Machine):
+    assert machine.definition["QueryLanguage"] == "JSONata"
+    assert not [name for name, state in machine.states.items() if "QueryLanguage" in state]
+
+
+def test_every_state_is_reachable_and_leads_to_an_end(machine: Machine):
+    seen, todo = set(), [machine.definition["StartAt"]]
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo.extend(target for _, target in machine.edges(name))
+    assert seen == set(machine.states)
+    leading, grown = _ends(machine), True
+    while grown:
+        more = {name for name in machine.states if any(target in leading for _, target in machine.edges(name))}
+        grown = not more <= leading
+        leading |= more
+    assert leading == set(machine.states)
+
+
+def test_every_state_says_what_it_is_for(machine: Machine):
+    assert machine.definition["Comment"]
+    assert not [name for name, state in machine.states.items() if len(state.get("Comment", "")) < 20]
+    assert not [name for name in machine.states if len(name) > 80]
+
+
+def test_every_choice_is_a_question_with_a_default(machine: Machine):
+    for name, state in machine.states.items():
+        if state["Type"] == "Choice":
+            assert name.endswith("?"), name
+            assert "Default" in state, name
+
+
+def test_every_task_has_a_time_limit(machine: Machine):
+    for name, task in machine.tasks():
+        assert isinstance(task.get("TimeoutSeconds"), int), name
+        assert 0 < task["TimeoutSeconds"] <= 8 * 24 * 3600, name
+
+
+def test_a_wait_for_a_runner_has_a_heartbeat_shorter_than_its_time_limit(machine: Machine):
+    for name, task in machine.tasks():
+        if "${HandOverJobFunction}" in str(task):
+            assert task["HeartbeatSeconds"] < task["TimeoutSeconds"], name
+
+
+def test_every_retry_names_its_errors_and_is_bounded(machine: Machine):
+    for name, task in machine.tasks():
+        for retry in task.get("Retry", []):
+            assert "States.ALL" not in retry["ErrorEquals"], name
+            assert "States.TaskFailed" not in retry["ErrorEquals"], name
+            assert 1 <= retry["MaxAttempts"] <= 10, name
+            assert retry["BackoffRate"] >= 1, name
+            assert retry["JitterStrategy"] == "FULL", name
+
+
+def test_functions_are_retried_for_what_means_that_asking_again_is_safe(machine: Machine):
+    for name, task in machine.lambdas():
+        retried = {error for retry in task["Retry"] for error in retry["ErrorEquals"]}
+        assert retried <= _LAMBDA | _OURS, name
+
+
+def test_an_apply_is_never_retried_once_it_may_have_begun(machine: Machine):
+    """Taking the job is the fence; besides, nothing retries what could be a second apply."""
+    if machine.name != "terraform":
+        return
+    apply = machine.states["Apply"]
+    retried = {error for retry in apply.get("Retry", []) for error in retry["ErrorEquals"]}
+    # Refused before the function ran, or before it left anything for the runner.
+    assert retried <= {"Lambda.TooManyRequestsException", "ForgeUnavailable"}
+    back = {"Apply", "Begin the apply", "Start a runner for the apply"}
+    assert not {target for _, target in machine.edges("Apply")} & back
+    seen, todo = set(), [target for _, target in machine.edges("Apply")]
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo.extend(target for _, target in machine.edges(name))
+    assert not seen & back
+
+
+def test_the_start_of_a_runner_is_retried_only_when_nothing_ran(machine: Machine):
+    for name, task in machine.tasks():
+        if task["Resource"].endswith(_START_OF_RUNNER):
+            retried = {error for retry in task["Retry"] for error in retry["ErrorEquals"]}
+            assert not {error for error in retried if error.startswith("Terraform")}, name
+            assert "States.HeartbeatTimeout" not in retried, name
+
+
+def test_every_task_catches_everything_and_remembers_the_cause(machine: Machine):
+    for name, task in machine.tasks():
+        last = task["Catch"][-1]
+        assert last["ErrorEquals"] == _CATCH_ALL, name
+        assert last["Assign"] == {
+            "error": "{% $states.errorOutput.Error %}",
+            "cause": "{% $states.errorOutput.Cause %}",
+        }, name
+
+
+def test_every_caught_failure_is_recorded_before_the_execution_ends(machine: Machine):
+    """Only a failure to record may end the execution directly; an event then closes the records."""
+    recording = {
+        "deploy": {"Claim the next deployment", "Record the outcome", "Wait for a revision or an unlock"}
+        | {"Close the queue if nothing came", "Hand over to a new execution"},
+        "terraform": {name for name in machine.states if name.startswith("Record that")},
+    }[machine.name]
+    for name, task in machine.tasks():
+        for catch in task["Catch"]:
+            if machine.states[catch["Next"]]["Type"] == "Fail":
+                assert name in recording, name
+
+
+def test_every_expression_parses_and_is_short(machine: Machine):
+    found = list(expressions(machine.definition))
+    assert found
+    for text in found:
+        jsonata.Jsonata(text)
+        assert len(text) <= 80, text
+
+
+def test_expressions_select_and_compare_and_use_no_function_beyond_the_common_ones(machine: Machine):
+    for text in expressions(machine.definition):
+        used = set(re.findall(r"\$(\w+)\(", text))
+        assert used <= {"not", "split", "exists", "parse"}, text
+        assert "function" not in text
+        assert "$parse(" not in text, "jsonata-python does not know it"
+
+
+def test_variables_are_assigned_before_they_are_read(machine: Machine):
+    """States.Runtime cannot be caught on AWS: a variable that was never assigned ends the execution."""
+    everywhere = set(machine.states)
+    assigned: dict[str, set[str]] = {name: set() for name in everywhere}
+    start = machine.definition["StartAt"]
+    known: dict[str, set[str] | None] = dict.fromkeys(everywhere)
+    known[start] = set()
+    todo = [start]
+    while todo:
+        name = todo.pop()
+        state = machine.states[name]
+        before = known[name] or set()
+        for how, target in machine.edges(name):
+            after = before | set(state.get("Assign", {})) if how != "catch" else set(before)
+            if how == "catch":
+                after |= {key for catch in state["Catch"] if catch["Next"] == target for key in catch.get("Assign", {})}
+            merged = after if known[target] is None else (known[target] or set()) & after
+            if known[target] is None or merged != known[target]:
+                known[target] = merged
+                todo.append(target)
+        assigned[name] = before
+    for name, state in machine.states.items():
+        read = {word for text in expressions(state) for word in re.findall(r"\$(\w+)(?![\w(])", text)} - {"states"}
+        assert read <= assigned[name], f"{name} reads {read - assigned[name]}"
+
+
+def test_placeholders_stand_alone_in_quotes_and_are_those_that_the_stack_fills(machine: Machine):
+    from cdk.asl_state_machine import PLACEHOLDER
+    from cdk.functions import SPECS
+
+    placeholders = set(PLACEHOLDER.findall(machine.text))
+    functions = {spec.id for spec in SPECS}
+    others = {
+        "TerraformStateMachine",
+        "Cluster",
+        "PlanTaskDefinition",
+        "ApplyTaskDefinition",
+        "Subnets",
+        "RunnerSecurityGroup",
+        "AssignPublicIp",
+    }
+    assert placeholders <= functions | others
+
+
+def test_no_account_region_or_resource_is_written_into_the_file(machine: Machine):
+    assert not re.search(r"\b\d{12}\b", machine.text)
+    arns = set(re.findall(r"arn:aws:[^\"]*", machine.text))
+    assert all(arn.startswith("arn:aws:states:::") for arn in arns)
+    assert not re.search(r"\b(us|eu|ap|sa|ca|me|af)-[a-z]+-\d\b", machine.text)
+
+
+def test_expected_outcomes_succeed_and_only_faults_of_tidegate_fail(machine: Machine):
+    failing = [name for name, state in machine.states.items() if state["Type"] == "Fail"]
+    assert failing == ["Tidegate failed"]
+    assert set(machine.states["Tidegate failed"]) >= {"Error", "Cause"}
