@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -141,6 +143,25 @@ def test_of_two_presses_at_the_same_moment_one_decides():
     assert world.now.state is State.REJECTED
     assert world.workflows.settled["token"]["approved"] is False
     assert "ada rejected this plan before" in answer
+
+
+def test_many_presses_at_once_have_one_effect():
+    world = PressedWorld()
+    people = [f"person-{number}" for number in range(8)]
+    world.forge.writers |= set(people)
+    start = threading.Barrier(len(people))
+
+    def press(number):
+        start.wait()
+        return world.press(Button.CONFIRM if number % 2 else Button.REJECT, by=people[number])
+
+    with ThreadPoolExecutor(len(people)) as pool:
+        answers = list(pool.map(press, range(len(people))))
+    assert answers.count("decided") == 1
+    assert world.now.review.by == people[answers.index("decided")]
+    assert world.workflows.settled == {
+        "token": {"approved": world.now.state is State.APPROVED, "by": world.now.review.by, "at": LATER}
+    }
 
 
 def test_a_press_that_never_gets_through_is_delivered_again():

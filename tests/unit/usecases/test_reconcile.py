@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, any_delivery, any_deployment, any_lock
+from tests.builders import NOW, any_delivery, any_deployment, any_lock, any_root
 from tests.unit.usecases.terraform_world import World
 from tidegate.adapters.memory import MemoryDeliveries, MemoryEventQueue
 from tidegate.domain.deployment import Trigger
@@ -77,3 +77,21 @@ def test_a_locked_queue_sleeps_unless_a_manual_deployment_waits(world):
     assert world.reconcile() == Repairs(0, 0)
     world.queues.enqueue(any_deployment(2, trigger=Trigger.MANUAL))
     assert world.reconcile() == Repairs(0, 1)
+
+
+def test_a_queue_that_cannot_be_woken_keeps_nothing_else_from_repair(world):
+    world.deliveries.store(any_delivery())
+    broken, sound = any_deployment(), any_deployment(root=any_root(name="dns"))
+    world.queues.enqueue(broken)
+    world.queues.enqueue(sound)
+
+    def ensure(queue):
+        if queue == broken.queue:
+            raise CloudUnavailable("Step Functions", "ThrottlingException")
+        world.woken.append(queue)
+
+    reconciler = Reconciler(world.deliveries, world.events, world.queues, world.clock, ensure)
+    with pytest.raises(CloudUnavailable):
+        reconciler.reconcile()
+    assert world.woken == [sound.queue]
+    assert len(world.events.sent) == 1

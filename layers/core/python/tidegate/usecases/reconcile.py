@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from tidegate.domain.errors import TidegateError
 from tidegate.domain.queue import has_work
 from tidegate.ports import Clock, Deliveries, DeployQueues, EventQueue
 
@@ -32,8 +33,15 @@ class Reconciler:
     ensure_worker: Callable[[str], object]
 
     def reconcile(self) -> Repairs:
-        """Repair everything that is found. Doing it twice is harmless: whatever is sent again is idempotent."""
-        return Repairs(self._send_forgotten(), self._wake_queues())
+        """Repair everything that is found. Doing it twice is harmless: whatever is sent again is idempotent.
+
+        What cannot be repaired keeps nothing else from it, and is raised in the end.
+        """
+        try:
+            woken = self._wake_queues()
+        finally:
+            sent = self._send_forgotten()
+        return Repairs(sent, woken)
 
     def _send_forgotten(self) -> int:
         before = datetime.fromisoformat(self.clock.now()) - timedelta(seconds=FORGOTTEN_AFTER)
@@ -45,10 +53,19 @@ class Reconciler:
         return sent
 
     def _wake_queues(self) -> int:
-        woken = 0
+        woken, failure = 0, None
         for queue in self.queues.unfinished():
-            head, first = self.queues.read(queue)
-            if has_work(head, first):
-                self.ensure_worker(queue)
-                woken += 1
+            try:
+                woken += self._wake(queue)
+            except TidegateError as error:
+                failure = error
+        if failure is not None:
+            raise failure
         return woken
+
+    def _wake(self, queue: str) -> int:
+        head, first = self.queues.read(queue)
+        if not has_work(head, first):
+            return 0
+        self.ensure_worker(queue)
+        return 1
