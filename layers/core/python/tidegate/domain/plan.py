@@ -37,8 +37,15 @@ def planned_changes(plan: Mapping[str, Any]) -> PlannedChanges:
 
     Raise ValueError when the document is not a plan: an unreadable plan is never an empty one.
     """
-    if "format_version" not in plan or not isinstance(plan.get("resource_changes", []), list):
-        raise ValueError("this is not the JSON form of a plan")
+    try:
+        return _counted(plan)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("this is not the JSON form of a plan") from error
+
+
+def _counted(plan: Mapping[str, Any]) -> PlannedChanges:
+    if "format_version" not in plan:
+        raise KeyError("format_version")
     add = change = moved = 0
     destroyed: list[str] = []
     replaced: list[str] = []

@@ -58,5 +58,5 @@ def judge_revision(revision: Revision, deployed: Deployed | None, comparison: Co
             must = f"It has diverged from {last}, the revision deployed last: what only {last} has will be undone."
             return RevisionVerdict(True, must, must)
         case Comparison.BASE_MISSING:
-            must = f"The revision deployed last, {last}, does not exist on the forge any more: what it had may be undone."
+            must = f"The revision deployed last, {last}, is gone from the forge: what it had may be undone."
             return RevisionVerdict(True, must, must)

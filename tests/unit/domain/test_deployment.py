@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import NOW, any_deployment, any_job, deployment_in
+from tidegate.domain.deployment import State, ends_without_result, is_final, may_follow, moves_baseline
+from tidegate.domain.job import JobKind, job_id, log_key, plan_prefix
+
+OPEN = {State.QUEUED, State.PLANNING, State.AWAITING_REVIEW, State.APPROVED, State.APPLYING}
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_deployment_has_ended_when_nothing_may_follow(state):
+    assert is_final(state) is (state not in OPEN)
+    assert any(may_follow(state, after) for after in State) is (state in OPEN)
+
+
+def test_only_an_approved_deployment_is_applied():
+    assert [before for before in State if may_follow(before, State.APPLYING)] == [State.APPROVED]
+    assert [before for before in State if may_follow(before, State.APPLIED)] == [State.APPLYING]
+
+
+@pytest.mark.parametrize("state", sorted(OPEN))
+@pytest.mark.parametrize("taken", [True, False])
+def test_every_open_state_can_end_without_a_result(state, taken):
+    ended = deployment_in(state).ended_without_result(taken, "States.Timeout", NOW)
+    assert ended.state is ends_without_result(state, taken)
+    assert "States.Timeout" in ended.reason
+    assert ended.changed_at == NOW
+
+
+def test_an_apply_that_a_runner_took_ends_as_unknown_and_no_other():
+    assert ends_without_result(State.APPLYING, apply_was_taken=True) is State.OUTCOME_UNKNOWN
+    assert ends_without_result(State.APPLYING, apply_was_taken=False) is State.ENGINE_FAULT
+    assert ends_without_result(State.PLANNING, apply_was_taken=True) is State.ENGINE_FAULT
+
+
+def test_an_end_without_any_error_says_so():
+    assert "without a result" in any_deployment().ended_without_result(False, None, NOW).reason
+
+
+def test_a_step_that_may_not_be_is_refused():
+    with pytest.raises(ValueError, match="cannot go from applied to planning"):
+        deployment_in(State.APPLIED).moved(State.PLANNING, NOW)
+
+
+def test_a_failed_apply_moves_the_baseline_and_a_failed_plan_does_not():
+    assert moves_baseline(State.APPLY_FAILED)
+    assert not moves_baseline(State.PLAN_FAILED)
+
+
+def test_a_job_is_named_after_its_deployment():
+    assert job_id("network-1", JobKind.PLAN, 2) == "network-1-plan-2"
+    assert (log_key("j"), plan_prefix("j")) == ("logs/j.txt", "plans/j")
+    assert any_job().id.startswith(any_deployment().id)
+
+
+def test_a_queue_is_named_after_repository_and_root():
+    assert any_deployment().queue == "acme/infra||network"
