@@ -30,6 +30,8 @@ _PASSED = frozenset(
         "TZ",
     }
 )
+#: Providers listen on a socket in the temporary directory, and a socket's path has 107 bytes at most.
+_LONGEST_TEMPORARY = 80
 _PASSED_PREFIXES = ("AWS_ENDPOINT_URL", "TF_VAR_")
 
 
@@ -43,7 +45,7 @@ def engine_environment(environ: Mapping[str, str], home: Path, credentials: Cred
     return {
         **passed,
         "HOME": str(home),
-        "TMPDIR": str(home),
+        "TMPDIR": _temporary(environ),
         "TF_IN_AUTOMATION": "1",
         "TF_INPUT": "0",
         "CHECKPOINT_DISABLE": "1",
@@ -52,3 +54,8 @@ def engine_environment(environ: Mapping[str, str], home: Path, credentials: Cred
         **({"AWS_SESSION_TOKEN": credentials.session_token} if credentials.session_token else {}),
         "AWS_EC2_METADATA_DISABLED": "true",
     }
+
+
+def _temporary(environ: Mapping[str, str]) -> str:
+    directory = environ.get("TMPDIR") or "/tmp"  # noqa: S108
+    return directory if len(directory.encode()) <= _LONGEST_TEMPORARY else "/tmp"  # noqa: S108

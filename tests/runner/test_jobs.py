@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
+import signal
 from collections.abc import Callable
 
 import pytest
 
+from local import mirror
 from tests.runner.conftest import Bench
 from tests.runner.fake_aws import START_TOKEN
+from tests.runner.test_faults import WAITING, fake_engine
 from tidegate.domain.job import JobKind
 from tidegate.domain.plan import PlannedChanges
 from tidegate.messages import RecordPlan
@@ -153,3 +158,65 @@ def test_a_state_that_the_backend_did_not_take_is_kept(bench: Bench, commit: Cal
     state = json.loads(bench.aws.objects[f"errored/{job.id}.tfstate"])
     assert state["resources"][0]["name"] == "network"
     assert f"errored/{job.id}.tfstate" in bench.result()["last_lines"]
+
+
+def test_private_modules_are_read_with_the_clone_token(bench: Bench) -> None:
+    configuration = f'module "shared" {{ source = "git::{bench.forge.clone_url}//modules/shared" }}\n'
+    sha = bench.forge.commit(
+        {"network/main.tf": bench.backend() + configuration, "modules/shared/main.tf": ONE_RESOURCE}
+    )
+    plan = bench.plan(sha)
+    assert plan["changes"]["add"] == 1
+    ended = bench.run(bench.job(JobKind.APPLY, sha, plan))
+    assert "Initializing modules" in ended.output
+    assert "Apply complete!" in ended.output
+
+
+def test_a_plan_is_interrupted_by_sigterm_and_may_be_tried_again(bench: Bench, commit: Callable[..., str]) -> None:
+    path = fake_engine(bench, "1.11.4", "plan", WAITING.format(directory=bench.directory))
+    job = bench.job(JobKind.PLAN, commit(ONE_RESOURCE))
+    process = bench.start(job, PATH=path)
+    bench.aws.wait_for((bench.directory / "started").exists)
+    process.send_signal(signal.SIGTERM)
+    assert bench.finish(process).code == 0
+    assert bench.result()["error"] == "Interrupted"
+
+
+def test_an_apply_with_a_real_provider_needs_no_second_init(bench: Bench, commit: Callable[..., str]) -> None:
+    if mirror.find(os.environ) is None:
+        pytest.skip("no filesystem mirror of providers on this machine")
+    bench.environ.update(mirror.environment(bench.directory, {}))
+    configuration = """
+terraform {
+  required_providers { aws = { source = "hashicorp/aws" } }
+}
+provider "aws" {
+  skip_credentials_validation = true
+  skip_requesting_account_id  = true
+  skip_metadata_api_check     = true
+}
+data "aws_iam_policy_document" "open" {
+  statement {
+    actions   = ["s3:GetObject"]
+    resources = ["*"]
+  }
+}
+resource "terraform_data" "network" { input = data.aws_iam_policy_document.open.json }
+"""
+    sha = commit(configuration)
+    plan = bench.plan(sha)
+    assert plan["changes"]["add"] == 1
+    assert b"hashicorp/aws" in bench.aws.objects[plan["lock_file"]["key"]]
+    ended = bench.run(bench.job(JobKind.APPLY, sha, plan))
+    assert "Apply complete!" in ended.output
+    assert "Initializing" not in ended.output
+
+    # The engine itself holds the providers against the lock file of the plan.
+    bench.state().unlink()
+    lock = plan["lock_file"]["key"]
+    other = re.sub(rb'"h1:[^"]+"', b'"h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="', bench.aws.objects[lock])
+    bench.aws.objects[lock] = other
+    forged = {**plan, "lock_file": {"key": lock, "sha256": hashlib.sha256(other).hexdigest()}}
+    bench.run(bench.job(JobKind.APPLY, sha, forged))
+    assert bench.result()["error"] == "TerraformClientError"
+    assert not bench.state().exists()
