@@ -11,7 +11,8 @@ from local.forge.urls import Urls
 
 Json = dict[str, Any]
 
-_SINCE = "2020-01-01T00:00:00Z"
+#: When the App and everybody came here.
+SINCE = "2020-01-01T00:00:00Z"
 #: REST addresses of a repository: the path's first part is the name, unless it is given.
 _REPOSITORY_URLS = {
     "archive": "{archive_format}{/ref}",
@@ -189,8 +190,8 @@ def app(urls: Urls, settings: Settings, owner: Account) -> Json:
         "description": "GitOps for Terraform and OpenTofu",
         "external_url": urls.home,
         "html_url": f"{urls.home}/apps/{settings.app_slug}",
-        "created_at": _SINCE,
-        "updated_at": _SINCE,
+        "created_at": SINCE,
+        "updated_at": SINCE,
         "permissions": dict(settings.permissions),
         "events": list(APP_EVENTS),
     }
@@ -212,8 +213,8 @@ def installation(urls: Urls, settings: Settings, owner: Account) -> Json:
         "target_type": owner.type,
         "permissions": dict(settings.permissions),
         "events": list(APP_EVENTS),
-        "created_at": _SINCE,
-        "updated_at": _SINCE,
+        "created_at": SINCE,
+        "updated_at": SINCE,
         "single_file_name": None,
         "suspended_by": None,
         "suspended_at": None,

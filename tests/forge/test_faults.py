@@ -69,6 +69,20 @@ def test_faults_can_be_taken_back(api, maintainer, sha):
     assert api.ask("GET", "/rate_limit", token="maintainer")[0] == 200
 
 
+def test_webhooks_are_pointed_elsewhere_over_http(forge, maintainer):
+    maintainer.point_webhook_at("http://127.0.0.1:9/hook", "secret")
+    assert forge.hosting.webhooks.url == "http://127.0.0.1:9/hook"
+    maintainer.point_webhook_at(None, "")
+    assert forge.hosting.webhooks.url is None
+    with pytest.raises(ForgeAnswered, match="422"):
+        maintainer._send("PUT", "/_local/webhook", {}, {"url": 7, "secret": "x"})
+
+
+def test_a_page_of_another_site_cannot_use_the_switches(maintainer):
+    with pytest.raises(ForgeAnswered, match="415"):
+        maintainer._send("POST", "/_local/faults", {}, b"kind=hang")
+
+
 def test_an_unknown_fault_is_refused(maintainer):
     for wrong in ({"kind": "earthquake"}, {"kind": "hang", "path": "("}):
         with pytest.raises(ForgeAnswered, match="422"):

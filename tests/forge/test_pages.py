@@ -110,6 +110,15 @@ def test_a_visitor_cannot_merge(forge, maintainer, sha):
     assert ask(forge, "POST", f"/acme/infra/pull/{number}/merge", form, user="visitor")[0] == 403
 
 
+def test_everybody_comments_on_a_pull_request(forge, maintainer, sha):
+    maintainer.push("acme/infra", {"b.tf": "# b\n"}, "Second", branch="more", base="main")
+    number = maintainer.open_pull_request("acme/infra", "more", title="More")
+    secret = csrf(ask(forge, "GET", f"/acme/infra/pull/{number}", user="visitor")[2])
+    form = {"csrf": secret, "body": "Looks **good**"}
+    assert ask(forge, "POST", f"/acme/infra/pull/{number}/comments", form, user="visitor")[0] == 303
+    assert "Looks <strong>good</strong>" in ask(forge, "GET", f"/acme/infra/pull/{number}")[2]
+
+
 def test_switching_users_leads_back_to_this_site_only(forge, sha):
     secret = csrf(ask(forge, "GET", "/acme/infra")[2])
     form = {"csrf": secret, "login": "visitor", "back": "/acme/infra"}

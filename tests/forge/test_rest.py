@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
 
 from local.forge.client import ForgeClient
+from local.forge.rest.api import ROUTES
 from local.forge.server import Forge
 from local.forge.settings import Settings
 from tests.forge.conftest import DESCRIPTION, Api, validate
@@ -23,6 +25,12 @@ def run(api, token, sha, **fields):
     body = {"name": "tidegate/deploy: network", "head_sha": sha, **fields}
     validate(DESCRIPTION["operations"]["POST /repos/{owner}/{repo}/check-runs"]["request"], body)
     return api.call("POST", f"{IN}/check-runs", body, token=token)
+
+
+def test_every_route_is_an_operation_of_github():
+    described = {re.sub(r"\{[^}]*\}", "{}", name) for name in DESCRIPTION["operations"]}
+    ours = {re.sub(r"<[^>]*>", "{}", f"{route.method} {route.path}") for route in ROUTES}
+    assert ours == described
 
 
 class TestApp:
@@ -131,6 +139,14 @@ class TestRepositories:
         head = maintainer.push("acme/infra", files, "Much")
         assert len(api.call("GET", f"{IN}/compare/{sha}...{head}", token=token)["files"]) == 300
 
+    def test_commits_are_listed_newest_first(self, api, token, maintainer, sha):
+        second = maintainer.push("acme/infra", {"b.tf": "# b\n"}, "Second")
+        assert [one["sha"] for one in api.call("GET", f"{IN}/commits", token=token)] == [second, sha]
+
+    def test_the_first_branch_of_a_repository_becomes_its_default_branch(self, api, maintainer):
+        maintainer.push("acme/old", {"a": "a"}, "Begin", branch="trunk")
+        assert api.call("GET", "/repos/acme/old", token="maintainer")["default_branch"] == "trunk"
+
     def test_unknown_commits_are_refused_as_github_does(self, api, token):
         assert api.ask("GET", f"{IN}/compare/{'0' * 40}...main", token=token)[0] == 404
         assert api.ask("GET", f"{IN}/commits/{'1' * 40}", token=token)[0] == 422
@@ -160,6 +176,8 @@ class TestRepositories:
     def test_the_rate_limit_and_the_person_are_told(self, api, token):
         assert api.call("GET", "/rate_limit", token=token)["rate"]["limit"] == 5000
         assert api.call("GET", "/user", token="reviewer")["login"] == "reviewer"
+        assert api.call("GET", "/users/visitor", token=token)["login"] == "visitor"
+        assert api.ask("GET", "/users/stranger", token=token)[0] == 404
 
     def test_an_empty_repository_is_made_for_a_person(self, api, maintainer):
         api.call("POST", "/orgs/globex/repos", {"name": "empty"}, token="maintainer")
@@ -255,6 +273,15 @@ class TestCheckRuns:
         status, _, body = api.ask("POST", f"{IN}/check-runs", {"name": "x", "head_sha": sha}, token="maintainer")
         assert (status, body["message"]) == (403, "You must authenticate via a GitHub App.")
 
+    def test_a_run_and_its_suite_are_requested_again(self, api, token, sha, receiver):
+        made = run(api, token, sha)
+        api.call("POST", f"{IN}/check-runs/{made['id']}/rerequest", token=token)
+        api.call("POST", f"{IN}/check-suites/{made['check_suite']['id']}/rerequest", token=token)
+        assert receiver.wait_for("check_run", "rerequested")
+        (came,) = receiver.wait_for("check_suite", "rerequested")
+        validate(DESCRIPTION["webhooks"]["check-suite-rerequested"], came["payload"])
+        assert api.ask("POST", f"{IN}/check-suites/1/rerequest", token=token)[0] == 404
+
     @pytest.mark.parametrize("body", [b"{", b"[]", b"\xff"])
     def test_a_body_that_is_no_json_object_is_refused(self, api, token, body):
         assert api.ask("POST", f"{IN}/check-runs", body, token=token)[0] == 400
@@ -295,6 +322,20 @@ class TestPullRequests:
         assert api.call("GET", f"{IN}/pulls/{number}", token=token)["mergeable"] is False
         assert api.ask("PUT", f"{IN}/pulls/{number}/merge", {}, token="maintainer")[0] == 405
         assert api.ask("PUT", f"{IN}/pulls/{number}/merge", {}, token="visitor")[0] == 403
+
+    def test_a_pull_request_is_edited_closed_and_reopened(self, api, token, number, receiver):
+        for change in ({"title": "Better"}, {"state": "closed"}, {"state": "open"}):
+            answer = api.call("PATCH", f"{IN}/pulls/{number}", change, token=token)
+            assert {name: answer[name] for name in change} == change
+        for action in ("edited", "closed", "reopened"):
+            (came,) = receiver.wait_for("pull_request", action)
+            validate(DESCRIPTION["webhooks"][f"pull-request-{action}"], came["payload"])
+        assert api.ask("PATCH", f"{IN}/pulls/{number}", {"state": "gone"}, token=token)[0] == 422
+
+    def test_whether_a_pull_request_was_merged_is_told_by_status(self, api, token, maintainer, number):
+        assert api.ask("GET", f"{IN}/pulls/{number}/merge", token=token)[0] == 404
+        maintainer.merge_pull_request("acme/infra", number)
+        assert api.ask("GET", f"{IN}/pulls/{number}/merge", token=token)[0] == 204
 
     def test_comments_are_written_and_changed(self, api, token, number):
         made = api.call("POST", f"{IN}/issues/{number}/comments", {"body": "Plan"}, token=token)

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from werkzeug.wrappers import Response
 
 from local.forge import shapes
 from local.forge.refusals import invalid, not_found
 from local.forge.routing import Call, Routes, answer
+from local.forge.shapes import SINCE
 
 ROUTES = Routes()
 
 
 @ROUTES.add("GET", "/user", who=("person",))
 def user(call: Call) -> Response:
-    person = call.hosting.identities.person(call.caller.login)
-    counts = dict.fromkeys(("public_repos", "public_gists", "followers", "following"), 0)
-    nothing = dict.fromkeys(("company", "location", "email", "hireable", "bio"))
-    since = {"created_at": "2020-01-01T00:00:00Z", "updated_at": "2020-01-01T00:00:00Z"}
-    name = person.name if person else call.caller.login
-    return answer(
-        {**call.hosting.account_json(call.caller.login), "name": name, "blog": "", **nothing, **counts, **since}
-    )
+    return answer(_person(call, call.caller.login))
 
 
 @ROUTES.add("GET", "/users/<login>")
 def account(call: Call) -> Response:
-    if call.hosting.identities.person(call.path["login"]) is None:
+    return answer(_person(call, call.path["login"]))
+
+
+def _person(call: Call, login: str) -> dict[str, Any]:
+    person = call.hosting.identities.person(login)
+    if person is None:
         raise not_found()
-    return answer(call.hosting.account_json(call.path["login"]))
+    counts = dict.fromkeys(("public_repos", "public_gists", "followers", "following"), 0)
+    nothing = dict.fromkeys(("company", "location", "email", "hireable", "bio"))
+    since = {"created_at": SINCE, "updated_at": SINCE}
+    return {**call.hosting.account_json(login), "name": person.name, "blog": "", **nothing, **counts, **since}
 
 
 @ROUTES.add("POST", "/orgs/<owner>/repos", "administration:write", who=("person",))

@@ -45,6 +45,13 @@ OPERATIONS = (
     f"POST {REPO}/pulls",
     f"GET {REPO}/pulls/{{pull_number}}",
     f"GET {REPO}/pulls/{{pull_number}}/files",
+    f"GET {REPO}/pulls/{{pull_number}}/merge",
+    f"PATCH {REPO}/pulls/{{pull_number}}",
+    f"GET {REPO}/issues/comments/{{comment_id}}",
+    f"POST {REPO}/check-runs/{{check_run_id}}/rerequest",
+    f"POST {REPO}/check-suites/{{check_suite_id}}/rerequest",
+    "GET /users/{username}",
+    "POST /app/hook/deliveries/{delivery_id}/attempts",
     f"PUT {REPO}/pulls/{{pull_number}}/merge",
     f"POST {REPO}/statuses/{{sha}}",
 )
@@ -60,6 +67,8 @@ WEBHOOKS = (
     "pull-request-opened",
     "pull-request-synchronize",
     "pull-request-closed",
+    "pull-request-edited",
+    "pull-request-reopened",
     "issue-comment-created",
     "issue-comment-edited",
 )
