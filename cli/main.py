@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from cli import local
+from cli.doctor import doctor
 
 app = typer.Typer(
     name="tidegate",
@@ -13,6 +14,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(local.app, name="local")
+app.command("doctor")(doctor)
 
 
 if __name__ == "__main__":

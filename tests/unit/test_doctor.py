@@ -1,0 +1,188 @@
+"""The doctor finds what is missing before a deploy does, and never shows a secret."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from moto import mock_aws
+from typer.testing import CliRunner
+
+from cli.doctor import App, AppRefusedError, Doctor, Finding, ForgeUnreachableError, ask_github
+from cli.main import app as cli
+
+REGION = "eu-west-1"
+COMPLETE = App(
+    "Tidegate", {"checks": "write", "contents": "read", "metadata": "read"}, frozenset({"push", "check_run"})
+)
+SECRET = "a-webhook-secret-made-at-random"
+
+
+@pytest.fixture(scope="session")
+def pem() -> str:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()).decode()
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_REGION", REGION)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    with mock_aws():
+        yield
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    builder = tmp_path / "podman"
+    builder.write_text("#!/bin/sh\n")
+    builder.chmod(0o755)
+    return str(tmp_path)
+
+
+def _client(service: str) -> Any:
+    return boto3.client(service, region_name=REGION)
+
+
+def _store(name: str, value: object) -> None:
+    text = value if isinstance(value, str) else json.dumps(value)
+    _client("secretsmanager").create_secret(Name=name, SecretString=text)
+
+
+def _bootstrap(version: str) -> None:
+    _client("ssm").put_parameter(Name="/cdk-bootstrap/hnb659fds/version", Value=version, Type="String")
+
+
+def _examine(path: str, answer: App | Exception = COMPLETE, region: str = REGION) -> dict[str, Finding]:
+    def ask(_url: str, _number: str, _key: str) -> App:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    doctor = Doctor({}, {"PATH": path, "AWS_REGION": region}, _client, ask)
+    return {finding.check: finding for finding in doctor.findings()}
+
+
+@pytest.fixture
+def complete(aws: None, pem: str) -> None:
+    _store("tidegate/webhook-secret", {"secrets": [SECRET]})
+    _store("tidegate/github-app", {"app_id": "42", "private_key": pem})
+    _bootstrap("21")
+
+
+def test_a_complete_account_has_nothing_that_fails(complete: None, path: str):
+    found = _examine(path)
+    assert not [finding for finding in found.values() if finding.verdict == "fail"]
+    assert found["secret tidegate/webhook-secret"].verdict == "ok"
+    assert found["secret tidegate/github-app"].verdict == "ok"
+    assert found["GitHub App"].verdict == "ok"
+    assert found["CDK bootstrap"].found == "Version 21."
+
+
+def test_secrets_are_never_shown(complete: None, path: str, pem: str):
+    shown = " ".join(f"{finding.found} {finding.do}" for finding in _examine(path).values())
+    assert SECRET not in shown
+    assert pem.splitlines()[1] not in shown
+
+
+def test_an_empty_account_is_told_everything_that_is_missing(aws: None, tmp_path: Path):
+    found = _examine(str(tmp_path))
+    failing = {name for name, finding in found.items() if finding.verdict == "fail"}
+    assert failing == {
+        "container builder",
+        "CDK bootstrap",
+        "secret tidegate/webhook-secret",
+        "secret tidegate/github-app",
+    }
+    assert all(found[name].do for name in failing)
+
+
+@pytest.mark.parametrize(
+    "content", ["not json", "[]", {}, {"secrets": []}, {"secrets": "text"}, {"secrets": [""]}, {"secrets": [1]}]
+)
+def test_a_webhook_secret_of_another_form_fails(aws: None, path: str, content: object):
+    _store("tidegate/webhook-secret", content)
+    assert _examine(path)["secret tidegate/webhook-secret"].verdict == "fail"
+
+
+def test_a_short_webhook_secret_is_warned_of(aws: None, path: str):
+    _store("tidegate/webhook-secret", {"secrets": ["short"]})
+    assert _examine(path)["secret tidegate/webhook-secret"].verdict == "warn"
+
+
+@pytest.mark.parametrize("content", [{"app_id": "x", "private_key": "PEM"}, {"app_id": "42", "private_key": "PEM"}, {}])
+def test_an_app_secret_that_cannot_sign_fails(aws: None, path: str, content: object):
+    _store("tidegate/github-app", content)
+    found = _examine(path)
+    assert found["secret tidegate/github-app"].verdict == "fail"
+    assert "GitHub App" not in found
+
+
+def test_an_app_without_its_permissions_and_events_fails(complete: None, path: str):
+    app = App("Tidegate", {"checks": "read", "metadata": "read"}, frozenset({"push"}))
+    finding = _examine(path, app)["GitHub App"]
+    assert finding.verdict == "fail"
+    assert "checks: write, contents: read, the event check_run" in finding.found
+
+
+def test_an_app_that_the_forge_refuses_fails(complete: None, path: str):
+    assert _examine(path, AppRefusedError("no"))["GitHub App"].verdict == "fail"
+
+
+def test_a_forge_that_does_not_answer_is_only_a_warning(complete: None, path: str):
+    assert _examine(path, ForgeUnreachableError("no"))["GitHub App"].verdict == "warn"
+
+
+@pytest.mark.parametrize(("version", "verdict"), [("5", "fail"), ("6", "ok"), ("new", "warn")])
+def test_an_old_bootstrap_fails(aws: None, path: str, version: str, verdict: str):
+    _bootstrap(version)
+    assert _examine(path)["CDK bootstrap"].verdict == verdict
+
+
+def test_quotas_that_cannot_be_read_are_a_warning(complete: None, path: str):
+    assert _examine(path)["Fargate vCPUs"].verdict == "warn"
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(0, "fail"), (2, "warn"), (6, "ok")])
+def test_a_quota_is_compared_with_what_two_deploys_need(complete: None, path: str, value: float, verdict: str):
+    class Quotas:
+        def get_service_quota(self, **_: str) -> dict[str, Any]:
+            return {"Quota": {"Value": value}}
+
+    def client(service: str) -> Any:
+        return Quotas() if service == "service-quotas" else _client(service)
+
+    doctor = Doctor({}, {"PATH": path, "AWS_REGION": REGION}, client, lambda *_: COMPLETE)
+    found = {finding.check: finding for finding in doctor.findings()}
+    assert found["Fargate vCPUs"].verdict == verdict
+
+
+def test_a_chosen_container_builder_must_be_there(aws: None, path: str):
+    doctor = Doctor({}, {"PATH": path, "AWS_REGION": REGION, "CDK_DOCKER": "finch"}, _client, lambda *_: COMPLETE)
+    found = {finding.check: finding for finding in doctor.findings()}
+    assert found["container builder"].verdict == "fail"
+    assert "finch" in found["container builder"].found
+
+
+def test_a_forge_that_cannot_be_reached_is_told_apart_from_a_refusal(pem: str):
+    with pytest.raises(ForgeUnreachableError):
+        ask_github("http://127.0.0.1:9", "42", pem)
+
+
+def test_the_command_prints_json_and_exits_1_when_something_fails(aws: None, tmp_path: Path):
+    result = CliRunner().invoke(cli, ["doctor", "--json", "--configuration", str(tmp_path / "cdk.json")])
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.exit_code == 1
+    assert {"check", "verdict", "found", "do"} == set(lines[0])
+    assert "secret tidegate/webhook-secret" in {line["check"] for line in lines}
