@@ -1,0 +1,118 @@
+"""Writes stepfunctions/README.md from the state machines: a diagram and a table of each. ``make docs`` runs it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE / "README.md"
+NAMES = ("deploy", "terraform")
+_INTRODUCTION = """# State machines
+
+Two Standard state machines in JSONata, each one file of plain JSON that Workflow Studio opens as it is. This page is
+generated from the files by `make docs`; a test fails when it is stale.
+
+- Names of states are short sentences, choices are questions, every state has a `Comment`.
+- Expressions select and compare. What needs thought is a function.
+- Placeholders (`${…}`) are filled by `cdk/asl_state_machine.py`, which refuses one without a value.
+- Expected ends (rejected, failed plan) succeed with their state recorded; only faults of Tidegate's own fail.
+- Dotted arrows are failures: what a state catches.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    parts = [_INTRODUCTION]
+    for name in NAMES:
+        machine = json.loads((HERE / f"{name}.asl.json").read_text(encoding="utf-8"))
+        parts.append(f"## {name}\n\n{machine['Comment']}\n\n{_diagram(machine)}\n\n{_table(machine['States'])}\n")
+    return "\n".join(parts)
+
+
+def _diagram(machine: Mapping[str, Any]) -> str:
+    states = machine["States"]
+    ids = {name: f"s{number}" for number, name in enumerate(states)}
+    lines = ["```mermaid", "flowchart TD", f"  start(( )) --> {ids[machine['StartAt']]}"]
+    lines += [f"  {ids[name]}{_box(name, state)}" for name, state in states.items()]
+    lines += [f"  {ids[name]} {arrow} {ids[target]}" for name in states for arrow, target in _arrows(states[name])]
+    return "\n".join([*lines, "```"])
+
+
+def _box(name: str, state: Mapping[str, Any]) -> str:
+    left, right = {"Choice": ("{", "}"), "Succeed": ("([", "])"), "Fail": ("[[", "]]"), "Wait": ("[/", "/]")}.get(
+        state["Type"], ("[", "]")
+    )
+    return f'{left}"{name}"{right}'
+
+
+def _arrows(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield arrows and their targets; several causes that lead to the same state are one dotted arrow."""
+    for choice in state.get("Choices", []):
+        yield f'-- "{_condition(choice)}" -->', choice["Next"]
+    if "Default" in state:
+        yield '-- "otherwise" -->', state["Default"]
+    if "Next" in state:
+        yield "-->", state["Next"]
+    for catch in state.get("Catch", []):
+        yield f'-. "{_causes(catch)}" .->', catch["Next"]
+
+
+def _condition(choice: Mapping[str, Any]) -> str:
+    text: str = choice["Condition"]
+    return text.removeprefix("{%").removesuffix("%}").strip().replace("$states.input.", "").replace('"', "'")
+
+
+def _causes(catch: Mapping[str, Any]) -> str:
+    causes = ["anything else" if error == "States.ALL" else error for error in catch["ErrorEquals"]]
+    return ", ".join(causes)
+
+
+def _table(states: Mapping[str, Any]) -> str:
+    lines = ["| State | What for | Does | Time limit | Tried again |", "|---|---|---|---|---|"]
+    for name, state in states.items():
+        cells = (f"**{name}**", state["Comment"], _does(state), _limit(state), _retries(state))
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def _does(state: Mapping[str, Any]) -> str:
+    if state["Type"] != "Task":
+        return {"Succeed": "ends", "Fail": "ends as failed", "Choice": "chooses", "Wait": "waits"}.get(
+            state["Type"], "remembers"
+        )
+    arguments = state["Arguments"]
+    what = arguments.get("FunctionName") or arguments.get("TaskDefinition") or arguments.get("StateMachineArn")
+    waiting = ", waits for its token" if state["Resource"].endswith("waitForTaskToken") else ""
+    return f"`{what}`{waiting}"
+
+
+def _limit(state: Mapping[str, Any]) -> str:
+    if "Seconds" in state:
+        return _duration(state["Seconds"])
+    if "TimeoutSeconds" not in state:
+        return ""
+    heartbeat = state.get("HeartbeatSeconds")
+    return _duration(state["TimeoutSeconds"]) + (f", heartbeat {_duration(heartbeat)}" if heartbeat else "")
+
+
+def _duration(seconds: float) -> str:
+    if not isinstance(seconds, (int, float)):
+        return str(seconds)
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def _retries(state: Mapping[str, Any]) -> str:
+    return "<br>".join(
+        f"{', '.join(retry['ErrorEquals'])}: {retry['MaxAttempts']} times" for retry in state.get("Retry", [])
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(PAGE.write_text(page(), encoding="utf-8") < 1)
