@@ -49,7 +49,7 @@ def test_a_connection_can_be_closed_without_an_answer(api, maintainer, sha):
     assert api.ask("GET", "/rate_limit", token="maintainer")[0] == 200
 
 
-def test_a_hang_ends_when_the_forge_stops(forge, api, maintainer, sha):
+def test_a_call_can_hang_before_its_connection_is_closed(forge, api, maintainer, sha):
     maintainer.inject("hang", path="/api/v3/rate_limit", seconds=0.05)
     started = time.monotonic()
     with pytest.raises((urllib.error.URLError, http.client.HTTPException, ConnectionError)):
