@@ -1,0 +1,520 @@
+"""The queue's use cases one by one. What they do together, the queue machine in tests/contract drives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from tests.builders import NOW, any_deployed, any_deployment, any_job, any_lock, any_queue, any_revision, deployment_in
+from tidegate.adapters.memory import (
+    MemoryAnnouncements,
+    MemoryAuditLog,
+    MemoryClock,
+    MemoryDeployments,
+    MemoryDeployQueues,
+    MemoryForge,
+    MemoryJobs,
+    MemoryWorkflows,
+)
+from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.errors import CloudUnavailable, Conflict, ForgeUnavailable
+from tidegate.domain.job import JobKind
+from tidegate.domain.queue import QueueHead, Worker
+from tidegate.domain.revision import Comparison
+from tidegate.messages import (
+    ClaimDeployment,
+    CloseWorker,
+    HandOverWorker,
+    RecordOutcome,
+    ValidateRevision,
+    WaitForSignal,
+)
+from tidegate.usecases.claim_deployment import DeploymentClaimer
+from tidegate.usecases.close_worker import WorkerCloser
+from tidegate.usecases.decide_again import TRIES, deciding_again
+from tidegate.usecases.end_deployment import DeploymentEnder
+from tidegate.usecases.enqueue import Enqueuer
+from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.execution_closed import ClosedExecution, QueueReleaser
+from tidegate.usecases.hand_over_worker import WorkerHandover
+from tidegate.usecases.record_outcome import OutcomeRecorder
+from tidegate.usecases.unlock import QueueUnlocker
+from tidegate.usecases.validate_revision import RevisionValidator
+from tidegate.usecases.wait_for_signal import SignalWaiter
+
+QUEUE = any_queue()
+TOKEN = "token"
+
+
+@dataclass
+class World:
+    deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
+    jobs: MemoryJobs = field(default_factory=MemoryJobs)
+    workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
+    announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
+    audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
+    forge: MemoryForge = field(default_factory=MemoryForge)
+
+    def __post_init__(self):
+        self.queues = MemoryDeployQueues(self.deployments)
+        clock = MemoryClock()
+        workers = self.workers = WorkerEnsurer(self.queues, self.workflows)
+        ender = DeploymentEnder(self.queues, self.deployments, self.jobs, self.audit, self.announcements, clock)
+        self.enqueuer = Enqueuer(self.queues, self.deployments, self.announcements, workers)
+        self.claimer = DeploymentClaimer(self.queues)
+        self.validator = RevisionValidator(self.queues, self.deployments, self.forge, clock)
+        self.recorder = OutcomeRecorder(self.queues, self.deployments, self.announcements, ender)
+        self.waiter = SignalWaiter(self.queues, self.workflows)
+        self.closer = WorkerCloser(self.queues)
+        self.handover = WorkerHandover(self.queues, workers)
+        self.releaser = QueueReleaser(self.queues, self.deployments, self.announcements, ender, workers)
+        self.unlocker = QueueUnlocker(self.queues, self.announcements, workers)
+
+    @property
+    def head(self) -> QueueHead:
+        return self.queues.read(QUEUE)[0]
+
+    @property
+    def line(self) -> list[str]:
+        return [waiting.deployment for waiting in self.queues.waiting(QUEUE)]
+
+    def change(self, **fields):
+        return self.queues.commit(self.head, replace(self.head, **fields))
+
+    def claim(self, rounds=0, execution=None):
+        worker = self.head.worker.execution if self.head.worker else ""
+        return self.claimer.claim(ClaimDeployment(queue=QUEUE, execution=execution or worker, rounds=rounds))
+
+    def in_flight(self, deployment):
+        """Bring a deployment in flight in any state, and return its worker's execution."""
+        self.enqueuer.enqueue(replace(deployment, state=State.QUEUED))
+        self.claim()
+        self.deployments.save(
+            replace(self.deployments.get(deployment.id), state=deployment.state, plan=deployment.plan)
+        )
+        return self.head.worker.execution
+
+    def waits(self, token=TOKEN):
+        """Let the worker wait for a signal."""
+        claimed = self.claim()
+        assert claimed.step == "wait"
+        self.workflows.waiting.add(token)
+        return self.wait(claimed.version, token)
+
+    def wait(self, version, token=TOKEN, execution=None):
+        execution = execution or self.head.worker.execution
+        message = WaitForSignal(queue=QUEUE, execution=execution, version=version, token=token)
+        self.waiter.wait(message)
+        return message
+
+    def validate(self, deployment):
+        return self.validator.validate(ValidateRevision(queue=QUEUE, deployment=deployment.id))
+
+    def record(self, deployment, error=None):
+        return self.recorder.record(RecordOutcome(queue=QUEUE, deployment=deployment.id, error=error)).state
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture
+def idle(world):
+    """A world whose worker waits for a signal, after a first deployment."""
+    world.in_flight(deployment_in(State.APPLIED))
+    world.record(any_deployment())
+    world.waits()
+    return world
+
+
+# Enqueue, and make sure of a worker
+
+
+def test_an_enqueued_deployment_is_announced_and_gets_a_worker(world):
+    assert world.enqueuer.enqueue(any_deployment())
+    assert world.announcements.announced == [any_deployment()]
+    assert world.workflows.starts == [(world.head.worker.execution, QUEUE)]
+
+
+def test_enqueued_twice_a_deployment_is_in_line_once_and_shown_as_it_is(world):
+    world.enqueuer.enqueue(any_deployment())
+    stored = world.deployments.save(replace(any_deployment(), reason="Something happened."))
+    assert not world.enqueuer.enqueue(any_deployment())
+    assert world.line == [any_deployment().id]
+    assert world.announcements.announced[-1] == stored
+    assert len(world.workflows.starts) == 1
+
+
+def test_a_throttled_start_is_made_up_for_when_the_message_comes_again(world):
+    world.workflows.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        world.enqueuer.enqueue(any_deployment())
+    assert world.workflows.starts == []
+    world.enqueuer.enqueue(any_deployment())
+    assert world.workflows.starts == [(world.head.worker.execution, QUEUE)]
+    assert world.head.generation == 1
+
+
+def test_a_worker_at_work_is_left_alone(world):
+    world.in_flight(any_deployment())
+    world.enqueuer.enqueue(any_deployment(2))
+    assert len(world.workflows.starts) == 1
+    assert world.workflows.settled == {}
+
+
+def test_a_waiting_worker_is_woken(idle):
+    idle.enqueuer.enqueue(any_deployment(2))
+    assert list(idle.workflows.settled) == ["token"]
+
+
+def test_a_throttled_wake_up_is_made_up_for(idle):
+    idle.workflows.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        idle.enqueuer.enqueue(any_deployment(2))
+    idle.workers.ensure(QUEUE)
+    assert list(idle.workflows.settled) == ["token"]
+
+
+def test_a_wake_up_that_comes_too_late_is_no_error(idle):
+    idle.workflows.waiting.clear()
+    idle.enqueuer.enqueue(any_deployment(2))
+    assert idle.line == [any_deployment(2).id]
+
+
+def test_a_locked_queue_does_not_wake_its_worker_for_a_merge(idle):
+    idle.change(lock=any_lock())
+    idle.enqueuer.enqueue(any_deployment(2))
+    assert idle.workflows.settled == {}
+    idle.enqueuer.enqueue(any_deployment(3, trigger=Trigger.MANUAL))
+    assert list(idle.workflows.settled) == ["token"]
+
+
+def test_an_empty_queue_gets_no_worker(world):
+    world.workers.ensure(QUEUE)
+    assert world.workflows.starts == []
+
+
+# Claim
+
+
+def test_a_claim_takes_the_first_in_line_once(world):
+    world.enqueuer.enqueue(any_deployment(1))
+    world.enqueuer.enqueue(any_deployment(2))
+    first, again = world.claim(), world.claim(rounds=1)
+    assert (first.step, first.deployment) == ("deploy", any_deployment(1).id)
+    assert again.deployment == first.deployment
+    assert world.line == [any_deployment(2).id]
+    assert world.head.worker.started
+
+
+def test_a_stranger_claims_nothing(world):
+    world.enqueuer.enqueue(any_deployment())
+    claimed = world.claim(execution="stranger")
+    assert (claimed.step, claimed.deployment) == ("stop", None)
+    assert world.head.in_flight is None
+
+
+def test_a_worker_with_nothing_to_take_waits_at_the_version_that_it_saw(world):
+    world.enqueuer.enqueue(any_deployment())
+    world.change(lock=any_lock())
+    claimed = world.claim()
+    assert (claimed.step, claimed.version) == ("wait", world.head.version)
+    assert world.claim(rounds=1) == claimed
+
+
+# Wait, close, hand over
+
+
+def test_a_worker_that_looked_at_an_older_queue_is_woken_at_once(world):
+    world.enqueuer.enqueue(any_deployment())
+    world.change(lock=any_lock())
+    claimed = world.claim()
+    world.unlocker.unlock(QUEUE)
+    world.workflows.waiting.add("token")
+    world.wait(claimed.version)
+    assert list(world.workflows.settled) == ["token"]
+    assert world.head.token is None
+
+
+def test_an_execution_that_lost_its_queue_is_woken_at_once(idle):
+    idle.workflows.waiting.add("other")
+    idle.wait(idle.head.version, "other", execution="stranger")
+    assert list(idle.workflows.settled) == ["other"]
+    assert idle.head.token == "token"
+
+
+def test_a_token_is_left_once(idle):
+    before = idle.head
+    idle.wait(before.version - 1)
+    assert idle.head == before
+    assert idle.workflows.settled == {}
+
+
+def test_waking_a_worker_that_has_timed_out_is_no_error(idle):
+    idle.wait(0, "gone")
+    assert idle.head.token == "token"
+
+
+def test_an_idle_worker_is_closed_and_the_next_deployment_gets_the_next_one(idle):
+    execution = idle.head.worker.execution
+    message = CloseWorker(queue=QUEUE, execution=execution)
+    assert idle.closer.close(message).closed
+    assert idle.closer.close(message).closed
+    assert (idle.head.worker, idle.head.token) == (None, None)
+    idle.enqueuer.enqueue(any_deployment(2))
+    assert [name for name, _ in idle.workflows.starts] == [execution, idle.head.worker.execution]
+    assert idle.head.generation == 2
+
+
+def test_a_worker_is_not_closed_when_there_is_work(idle):
+    idle.enqueuer.enqueue(any_deployment(2))
+    message = CloseWorker(queue=QUEUE, execution=idle.head.worker.execution)
+    assert not idle.closer.close(message).closed
+    assert idle.head.worker is not None
+
+
+def test_a_queue_is_handed_over_to_the_next_generation_once(world):
+    world.enqueuer.enqueue(any_deployment())
+    old = world.head.worker.execution
+    message = HandOverWorker(queue=QUEUE, execution=old)
+    world.handover.hand_over(message)
+    world.handover.hand_over(message)
+    assert world.head.worker == Worker(world.head.worker.execution, 2)
+    assert [name for name, _ in world.workflows.starts] == [old, world.head.worker.execution]
+
+
+# Validate
+
+
+def test_the_first_revision_is_allowed_without_asking_the_forge(world):
+    world.in_flight(any_deployment())
+    assert world.validate(any_deployment()).allowed
+    assert world.forge.compared == []
+    assert world.deployments.get(any_deployment().id).state is State.PLANNING
+
+
+def test_the_revision_deployed_last_may_be_deployed_again(world):
+    world.change(deployed=any_deployed())
+    world.in_flight(any_deployment())
+    assert world.validate(any_deployment()).allowed
+    assert world.forge.compared == []
+
+
+def test_a_revision_that_is_behind_is_refused(world):
+    world.change(deployed=any_deployed(2))
+    world.forge.comparison = Comparison.BEHIND
+    world.in_flight(any_deployment(1))
+    first, again = world.validate(any_deployment(1)), world.validate(any_deployment(1))
+    assert not first.allowed
+    assert again == first
+    refused = world.deployments.get(any_deployment(1).id)
+    assert (refused.state, refused.reason) == (State.REFUSED, first.reason)
+    assert world.forge.compared == [(any_revision(2).sha, any_revision(1).sha)]
+
+
+def test_a_diverged_revision_must_be_reviewed(world):
+    world.change(deployed=any_deployed(2))
+    world.forge.comparison = Comparison.DIVERGED
+    world.in_flight(any_deployment(1))
+    assert world.validate(any_deployment(1)).allowed
+    before = world.deployments.get(any_deployment(1).id)
+    assert before.must_review
+    assert world.validate(any_deployment(1)).allowed
+    assert world.deployments.get(any_deployment(1).id) == before
+
+
+def test_a_deployment_that_has_begun_is_not_judged_again(world):
+    world.change(deployed=any_deployed(2))
+    world.in_flight(deployment_in(State.AWAITING_REVIEW))
+    assert world.validate(any_deployment()).allowed
+    assert world.forge.compared == []
+
+
+def test_a_deployment_that_is_not_in_flight_is_not_judged(world):
+    world.enqueuer.enqueue(any_deployment())
+    assert not world.validate(any_deployment()).allowed
+    assert world.deployments.get(any_deployment().id) == any_deployment()
+
+
+def test_without_the_forge_nothing_is_decided(world):
+    world.change(deployed=any_deployed(2))
+    world.in_flight(any_deployment(1))
+    world.forge.failures = [ForgeUnavailable("status 500")]
+    with pytest.raises(ForgeUnavailable):
+        world.validate(any_deployment(1))
+    assert world.deployments.get(any_deployment(1).id).state is State.QUEUED
+
+
+# Record the outcome
+
+
+def test_an_applied_deployment_becomes_the_baseline_and_frees_the_queue(world):
+    world.in_flight(deployment_in(State.APPLIED))
+    assert world.record(any_deployment()) == "applied"
+    assert world.head.in_flight is None
+    assert world.head.deployed == any_deployed()
+    assert world.head.lock is None
+
+
+def test_an_outcome_is_recorded_once_and_announced_again(world):
+    world.in_flight(deployment_in(State.APPLIED))
+    world.record(any_deployment())
+    before, announced = world.head, len(world.announcements.announced)
+    assert world.record(any_deployment(), "States.Timeout") == "applied"
+    assert world.head == before
+    assert len(world.announcements.announced) == announced + 1
+
+
+def test_a_rejected_deployment_leaves_the_baseline(world):
+    world.change(deployed=any_deployed(9))
+    world.in_flight(deployment_in(State.REJECTED))
+    world.record(any_deployment())
+    assert world.head.deployed == any_deployed(9)
+
+
+def applying(world, *, taken):
+    """Bring a deployment in flight whose apply has begun."""
+    job = any_job(JobKind.APPLY)
+    execution = world.in_flight(deployment_in(State.APPLYING))
+    world.deployments.save(replace(world.deployments.get(any_deployment().id), apply_job=job.id))
+    world.jobs.create(job)
+    world.jobs.hand_over(job.id, "token", "clone")
+    if taken:
+        world.jobs.take(job.id, "runner")
+    return execution
+
+
+def test_an_apply_without_a_result_is_unknown_audited_and_locks_the_queue(world):
+    applying(world, taken=True)
+    world.enqueuer.enqueue(any_deployment(2))
+    assert world.record(any_deployment(), "States.Timeout") == "outcome_unknown"
+    assert world.head.lock.revision == any_revision().sha
+    assert [each.state for each in world.audit.recorded] == [State.OUTCOME_UNKNOWN]
+    assert world.announcements.refreshed == [any_deployment(2).id]
+    assert world.claim().step == "wait"
+
+
+def test_an_apply_that_no_runner_took_is_closed_and_ends_as_a_fault(world):
+    applying(world, taken=False)
+    assert world.record(any_deployment(), "States.Timeout") == "engine_fault"
+    assert not world.jobs.hand_over(any_job(JobKind.APPLY).id, "token", "clone")
+    assert world.head.lock is None
+
+
+def test_without_audit_an_apply_does_not_end(world):
+    applying(world, taken=True)
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.record(any_deployment())
+    assert world.head.in_flight == any_deployment().id
+    world.audit.unavailable = False
+    assert world.record(any_deployment()) == "outcome_unknown"
+
+
+def test_a_lock_outlives_a_deployment_that_puts_none(world):
+    world.change(lock=any_lock())
+    manual = deployment_in(State.REJECTED, trigger=Trigger.MANUAL)
+    world.in_flight(manual)
+    world.record(manual)
+    assert world.head.lock == any_lock()
+
+
+# Executions that close otherwise
+
+
+def release(world, execution, status="ABORTED"):
+    world.releaser.release(ClosedExecution(QUEUE, execution, status))
+
+
+def test_a_deployment_that_has_not_begun_returns_to_the_line_and_gets_a_new_worker(world):
+    execution = world.in_flight(any_deployment(1))
+    world.enqueuer.enqueue(any_deployment(2))
+    release(world, execution)
+    assert world.line == [any_deployment(1).id, any_deployment(2).id]
+    assert world.head.in_flight is None
+    assert world.workflows.starts[-1] == (world.head.worker.execution, QUEUE)
+    assert world.head.worker.execution != execution
+
+
+@pytest.mark.parametrize("state", [State.PLANNING, State.AWAITING_REVIEW, State.APPROVED])
+def test_a_deployment_that_has_begun_ends_as_a_fault(world, state):
+    execution = world.in_flight(deployment_in(state))
+    release(world, execution)
+    ended = world.deployments.get(any_deployment().id)
+    assert ended.state is State.ENGINE_FAULT
+    assert "ABORTED" in ended.reason
+    assert (world.head.worker, world.head.in_flight, world.line) == (None, None, [])
+
+
+def test_a_deployment_that_had_ended_is_recorded(world):
+    execution = world.in_flight(deployment_in(State.APPLIED))
+    release(world, execution, "FAILED")
+    assert world.head.deployed == any_deployed()
+    assert world.head.in_flight is None
+
+
+def test_an_apply_that_was_running_is_unknown(world):
+    release(world, applying(world, taken=True))
+    assert world.deployments.get(any_deployment().id).state is State.OUTCOME_UNKNOWN
+    assert world.head.lock is not None
+
+
+def test_after_a_failure_of_its_own_the_reconciler_starts_the_new_worker(world):
+    execution = world.in_flight(any_deployment())
+    release(world, execution, "FAILED")
+    assert world.line == [any_deployment().id]
+    assert world.head.worker is None
+    world.workers.ensure(QUEUE)
+    assert len(world.workflows.starts) == 2
+
+
+def test_an_idle_worker_that_died_is_taken_off(idle):
+    release(idle, idle.head.worker.execution)
+    assert (idle.head.worker, idle.head.token) == (None, None)
+
+
+def test_an_execution_that_is_not_the_worker_any_more_changes_nothing(world):
+    execution = world.in_flight(any_deployment())
+    release(world, execution)
+    before = world.head
+    release(world, execution)
+    assert world.head == before
+
+
+# Unlock
+
+
+def test_unlocking_shows_what_waits_and_wakes_the_worker(idle):
+    idle.change(lock=any_lock())
+    idle.enqueuer.enqueue(any_deployment(2))
+    assert idle.unlocker.unlock(QUEUE)
+    assert idle.head.lock is None
+    assert idle.announcements.refreshed == [any_deployment(2).id]
+    assert list(idle.workflows.settled) == ["token"]
+
+
+def test_unlocking_again_changes_nothing(world):
+    before = world.head
+    assert not world.unlocker.unlock(QUEUE)
+    assert world.head == before
+
+
+# Decide again
+
+
+def test_a_decision_is_made_again_after_conflicts_and_not_forever():
+    tries = []
+
+    def decide(conflicts):
+        tries.append(NOW)
+        if len(tries) <= conflicts:
+            raise Conflict("The queue")
+        return "decided"
+
+    assert deciding_again(lambda: decide(TRIES - 1)) == "decided"
+    tries.clear()
+    with pytest.raises(Conflict):
+        deciding_again(lambda: decide(TRIES))
+    assert len(tries) == TRIES
