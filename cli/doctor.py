@@ -64,7 +64,7 @@ AskForge = Callable[[str, str, str], App]
 
 
 class Doctor:
-    """Runs the checks. ``ask_forge`` takes the API's address, the App's id and its key; it may raise the errors above."""
+    """Runs the checks. ``ask_forge`` takes the API's address, the App's id and key, and may raise the errors above."""
 
     def __init__(
         self,
