@@ -74,7 +74,7 @@ class Cloud:
         self.later = AsyncInvokes(self.lambdas, self._deliver)
         self.events = Events(events_backends[ACCOUNT][region], ACCOUNT, region, self._invoke_target)
         engine = {**mirror.environment(self.work, os.environ), **_passed_on(os.environ), **options.environment}
-        around = TaskSurroundings(self.aws.url, ACCOUNT, region, project, packages, self.work, engine)
+        around = TaskSurroundings(self.aws.url, ACCOUNT, region, project, packages, self.work, engine, options.runner)
         backend = ecs_backends[ACCOUNT][region]
         self.tasks = Tasks(around, backend, self.warden, self.credentials, self.policies, self.logs, self.events.emit)
         self.api_application = HttpApi(self.lambdas.invoke, ACCOUNT, lambda name: self._may("apigateway", name))

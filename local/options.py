@@ -15,7 +15,8 @@ class Options(BaseModel):
     """Options of a local cloud. Port 0 takes any free one.
 
     ``limits`` replaces fields of states (machine → state → fields), ``context`` is added to the CDK
-    context, ``warm`` starts an instance of each function at once, ``clock`` runs the schedules.
+    context, ``warm`` starts an instance of each function at once, ``clock`` runs the schedules,
+    ``runner`` is the entry point of the runner's image.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,4 +33,5 @@ class Options(BaseModel):
     environment: dict[str, str] = Field(default_factory=dict)
     warm: bool = False
     clock: bool = True
+    runner: tuple[str, ...] = ("python", "-m", "runner")
     forge: bool = True
