@@ -18,7 +18,9 @@ from local.options import Options
 
 app = typer.Typer(no_args_is_help=True, help="The whole product on this machine, without an AWS account.")
 
-_Port = Annotated[int | None, typer.Option(min=1024, max=65533, help="The forge's port; the next two are used as well.")]
+_Port = Annotated[
+    int | None, typer.Option(min=1024, max=65533, help="The forge's port; the next two are used as well.")
+]
 _SHOWN = (
     ("Forge (open it in a browser)", "forge_url"),
     ("Webhooks", "webhook_url"),
@@ -37,11 +39,18 @@ def up(
     """Start a local cloud and keep it running until Ctrl-C."""
     console = Console()
     try:
-        forge, api, aws = instances.ports(port)
-        cloud = LocalCloud(Options(forge_port=forge, api_port=api, aws_port=aws, warm=warm), log=log)
+        cloud = _cloud(port, log, warm=warm)
+    except OSError as error:
+        typer.echo(f"The local cloud cannot start: {error}", err=True)
+        raise typer.Exit(1) from error
+    _end_by_signals()
+    try:
         with console.status("Starting the local cloud: synthesizing and deploying the CDK app …"):
             cloud.start()
-    except (OSError, LocalCloudFailed) as error:
+    except KeyboardInterrupt:
+        cloud.stop()
+        raise typer.Exit(130) from None
+    except LocalCloudFailed as error:
         Console(stderr=True).print(f"The local cloud did not start: {error}", style="red", markup=False)
         raise typer.Exit(1) from error
     file = instances.write({**cloud.info, "command_pid": os.getpid()})
@@ -75,6 +84,11 @@ def down(port: _Port = None) -> None:
     typer.echo("The local cloud is ending.")
 
 
+def _cloud(port: int | None, log: Path | None, *, warm: bool) -> LocalCloud:
+    forge, api, aws = instances.ports(port)
+    return LocalCloud(Options(forge_port=forge, api_port=api, aws_port=aws, warm=warm), log=log)
+
+
 def _find(port: int | None) -> dict[str, Any]:
     try:
         return instances.find(port)
@@ -83,11 +97,17 @@ def _find(port: int | None) -> dict[str, Any]:
         raise typer.Exit(1) from error
 
 
-def _wait(cloud: LocalCloud) -> None:
+def _end_by_signals() -> None:
+    """End in the same way by SIGINT and SIGTERM, also where a shell has told us to ignore the first."""
+
     def end(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+
+
+def _wait(cloud: LocalCloud) -> None:
     try:
         cloud.wait()
     except KeyboardInterrupt:

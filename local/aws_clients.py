@@ -24,7 +24,7 @@ class Clients:
 
     def __init__(self, endpoint: str, region: str, credentials: Credentials) -> None:
         self._endpoint, self._region, self._credentials = endpoint, region, credentials
-        self._session = boto3.Session(aws_access_key_id="operator", aws_secret_access_key="operator")
+        self._session = boto3.Session(aws_access_key_id="operator", aws_secret_access_key="operator")  # noqa: S106 - any key is an operator's.
         self._kept: dict[tuple[str, str, str], Any] = {}
         self._lock = threading.Lock()
 

@@ -113,7 +113,7 @@ class LocalCloud:
             endpoint_url=self.info["aws_endpoint_url"],
             region_name=self.info["region"],
             aws_access_key_id="operator",
-            aws_secret_access_key="operator",
+            aws_secret_access_key="operator",  # noqa: S106 - any key is an operator's.
         )
 
     def read(self, what: str) -> Any:
@@ -160,7 +160,7 @@ class LocalCloud:
 def ask(aws_endpoint_url: str, method: str, path: str, body: Any = None) -> Any:
     """Call the control interface of a running local cloud. Raise LocalCloudFailed."""
     data = None if body is None and method == "GET" else json.dumps(body or {}).encode()
-    request = urllib.request.Request(f"{aws_endpoint_url}/_tidegate/{path}", data=data, method=method)  # noqa: S310
+    request = urllib.request.Request(f"{aws_endpoint_url}/_tidegate/{path}", data=data, method=method)  # noqa: S310 - the address of the local cloud.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=60) as response:

@@ -42,7 +42,11 @@ from local.warden import Warden
 
 _STATE_BUCKET = "tidegate-local-terraform-state"
 _AUDIT_QUEUE = "tidegate-local-audit"
-_CONTEXT = {"state_bucket": _STATE_BUCKET, "plan_policies": ["ReadOnlyAccess"], "apply_policies": ["AdministratorAccess"]}
+_CONTEXT = {
+    "state_bucket": _STATE_BUCKET,
+    "plan_policies": ["ReadOnlyAccess"],
+    "apply_policies": ["AdministratorAccess"],
+}
 """The local installation: where roots keep their states, and what the engine may do in this account."""
 WEBHOOK_SECRET = "local-webhook-secret"
 
@@ -76,7 +80,15 @@ class Cloud:
         engine = {**mirror.environment(self.work, os.environ), **_passed_on(os.environ), **options.environment}
         around = TaskSurroundings(self.aws.url, ACCOUNT, region, project, packages, self.work, engine, options.runner)
         backend = ecs_backends[ACCOUNT][region]
-        self.tasks = Tasks(around, backend, self.warden, self.credentials, self.policies, self.logs, self.events.emit)
+        self.tasks = Tasks(
+            around=around,
+            backend=backend,
+            warden=self.warden,
+            credentials=self.credentials,
+            policies=self.policies,
+            logs=self.logs,
+            emit=self.events.emit,
+        )
         self.api_application = HttpApi(self.lambdas.invoke, ACCOUNT, lambda name: self._may("apigateway", name))
         self.api = HttpServer(self.api_application, options.api_port)
         self.forge = Forge(self.work / "forge", port=options.forge_port) if options.forge else None
@@ -145,23 +157,22 @@ class Cloud:
             self._permissions.add((deployed.value(name, "Principal").partition(".")[0], function))
         self._connect_routes(deployed)
         self._connect_queues(deployed)
-        for name, properties in deployed.played("AWS::Lambda::EventInvokeConfig"):
+        for name, _ in deployed.played("AWS::Lambda::EventInvokeConfig"):
             target = deployed.value(name, "DestinationConfig.OnFailure.Destination")
-            if target and properties.get("FunctionName"):
+            if target:
                 function = self.lambdas.find(deployed.value(name, "FunctionName")).name
                 self.later.send_failures(function, DeadLetters(target, wrapped=True))
         sns = self.clients.operator("sns")
         for name, _ in deployed.played("AWS::SNS::Subscription"):
-            sns.subscribe(
-                **{key: deployed.value(name, key) for key in ("TopicArn", "Protocol", "Endpoint")}
-            )
+            sns.subscribe(**{key: deployed.value(name, key) for key in ("TopicArn", "Protocol", "Endpoint")})
         self._subscribe_audit(deployed)
 
     def _connect_routes(self, deployed: stack.Deployed) -> None:
         integrations = {
-            name: deployed.value(name, "IntegrationUri") for name, _ in deployed.played("AWS::ApiGatewayV2::Integration")
+            name: deployed.value(name, "IntegrationUri")
+            for name, _ in deployed.played("AWS::ApiGatewayV2::Integration")
         }
-        for name, properties in deployed.played("AWS::ApiGatewayV2::Route"):
+        for _, properties in deployed.played("AWS::ApiGatewayV2::Route"):
             text = json.dumps(properties["Target"])
             uri = next(uri for logical, uri in integrations.items() if f'"{logical}"' in text)
             arn = uri[uri.index("arn:aws:lambda") :].removesuffix("/invocations") if "/invocations" in uri else uri
@@ -191,7 +202,9 @@ class Cloud:
         for logical, arn in names.items():
             logging = original["Resources"][logical]["Properties"].get("LoggingConfiguration", {})
             destinations = json.dumps(logging.get("Destinations", []))
-            group = next((id for name, id in deployed.physical.items() if f'"{name}"' in destinations), None)
+            group = next(
+                (physical for name, physical in deployed.physical.items() if f'"{name}"' in destinations), None
+            )
             if group and logging.get("Level", "OFF") != "OFF":
                 included = bool(logging.get("IncludeExecutionData", False))
                 HUB.state_machine_logging[arn.rpartition(":")[2]] = (group, logging["Level"], included)
@@ -221,7 +234,7 @@ class Cloud:
     def audit_messages(self) -> list[Any]:
         """Return all messages that were published to the audit topic, oldest first."""
         queue = sqs_backends[ACCOUNT][self.options.region].queues.get(_AUDIT_QUEUE)
-        return [json.loads(message.body) for message in list(queue._messages)] if queue else []
+        return [json.loads(message.body) for message in list(queue._messages)] if queue else []  # noqa: SLF001 - to read them without receiving them.
 
     @staticmethod
     def audit_topic(deployed: stack.Deployed) -> str:
@@ -246,7 +259,7 @@ class Cloud:
             "account": ACCOUNT,
             "webhook_secret": WEBHOOK_SECRET,
             "table": next(iter(named("AWS::DynamoDB::Table").values()), ""),
-            "artifact_bucket": next((id for name, id in buckets.items() if "artifact" in name.lower()), ""),
+            "artifact_bucket": next((bucket for name, bucket in buckets.items() if "artifact" in name.lower()), ""),
             "state_machines": {_machine(name): arn for name, arn in machines.items()},
             "audit_topic": self.audit_topic(self.deployed),
             "event_bus": self._event_bus(),

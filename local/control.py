@@ -6,6 +6,7 @@ import dataclasses
 import json
 import urllib.parse
 from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from local.faults import Fault
@@ -45,7 +46,7 @@ class Control:
             status, answer = 400, {"error": f"{type(error).__name__}: {error}"}
         text = json.dumps(answer, default=str).encode()
         headers = [("Content-Type", "application/json"), ("Content-Length", str(len(text)))]
-        start_response(f"{status} {'OK' if status < 400 else 'Bad Request'}", headers)  # noqa: PLR2004
+        start_response(f"{status} {'OK' if status == HTTPStatus.OK else 'Bad Request'}", headers)
         return [text]
 
     def _answer(self, method: str, parts: list[str], body: bytes) -> _Answer:

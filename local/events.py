@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 import re
 import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
-from moto.events.models import EventsBackend, EventTemplateParser, Rule
+from moto.events.models import EventsBackend, Rule
+from moto.events.utils import EventTemplateParser
 
 _RATE = re.compile(r"rate\((\d+) (second|minute|hour|day)s?\)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
@@ -30,7 +31,7 @@ class Events:
         bus = self._backend.describe_event_bus("default")
         for rule in list(bus.rules.values()):
             if not rule.scheduled_expression:
-                rule.send_to_targets(event)
+                rule.send_to_targets(cast(Any, event))
 
     def execution_changed(self, execution: Any) -> None:
         """Send "Step Functions Execution Status Change" for this execution."""
@@ -59,7 +60,9 @@ class Events:
             payload = json.loads(target["Input"])
         elif "InputTransformer" in target:
             transformer = target["InputTransformer"]
-            payload = EventTemplateParser.parse(transformer.get("InputTemplate"), transformer.get("InputPathsMap", {}), sent)
+            payload = EventTemplateParser.parse(
+                transformer.get("InputTemplate"), transformer.get("InputPathsMap", {}), cast(Any, sent)
+            )
         body = payload if isinstance(payload, str) else json.dumps(payload)
         self._submit(target["Arn"], body.encode())
 
@@ -115,7 +118,7 @@ class Events:
         }
 
 
-def _milliseconds(value: datetime.datetime | None) -> int | None:
+def _milliseconds(value: dt.datetime | None) -> int | None:
     return None if value is None else int(value.timestamp() * 1000)
 
 

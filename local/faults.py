@@ -55,19 +55,21 @@ class Faults:
 
     def add(self, fault: Fault) -> str:
         """Activate a fault; return its id."""
-        id = uuid.uuid4().hex
+        fault_id = uuid.uuid4().hex
         with self._lock:
-            self._active[id] = _Active(fault)
-        return id
+            self._active[fault_id] = _Active(fault)
+        return fault_id
 
-    def remove(self, id: str | None = None) -> None:
+    def remove(self, fault_id: str | None = None) -> None:
         """Deactivate one fault, or all."""
         with self._lock:
-            self._active = {key: value for key, value in self._active.items() if id is not None and key != id}
+            self._active = {
+                key: value for key, value in self._active.items() if fault_id is not None and key != fault_id
+            }
 
     def hits(self) -> dict[str, int]:
         """Return how often each active fault has struck."""
-        return {id: active.hits for id, active in self._active.items()}
+        return {fault_id: active.hits for fault_id, active in self._active.items()}
 
     def striking(self, call: str, who: tuple[str, str], *, write: bool, parameters: str) -> Fault | None:
         """Return the fault that strikes this call (``service:action``) of (role, function), if one does."""

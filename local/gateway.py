@@ -16,13 +16,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from local.aws_requests import Call, read
 from local.credentials import Credentials, Principal, Scope, scope_of
 from local.faults import Fault, Faults
 from local.httpd import Application, Environ, StartResponse
 from local.iam import Policies
 from local.permissions import Needs
 from local.refusals import Refusal, render
-from local.aws_requests import Call, read
 
 _KEPT_CALLS = 20_000
 _SERIAL = ("dynamodb", "sqs", "s3", "states")
@@ -57,7 +57,9 @@ Handler = Callable[[Call, bytes, Mapping[str, Any]], Response]
 class Gateway:
     """A WSGI application in front of moto."""
 
-    def __init__(self, moto: Application, credentials: Credentials, policies: Policies, needs: Needs, faults: Faults) -> None:
+    def __init__(
+        self, moto: Application, credentials: Credentials, policies: Policies, needs: Needs, faults: Faults
+    ) -> None:
         self._moto, self._credentials, self._policies, self._needs = moto, credentials, policies, needs
         self._faults = faults
         self._own: dict[str, Handler] = {}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from werkzeug.exceptions import ClientDisconnected
@@ -40,7 +41,9 @@ class Route:
             return None
         pattern = re.sub(r"\\\{(\w+)(\\\+)?\\\}", _group, re.escape(template))
         found = re.fullmatch(pattern, path)
-        return None if found is None else {name: urllib.parse.unquote(value) for name, value in found.groupdict().items()}
+        return (
+            None if found is None else {name: urllib.parse.unquote(value) for name, value in found.groupdict().items()}
+        )
 
 
 def _group(found: re.Match[str]) -> str:
@@ -59,7 +62,9 @@ class HttpApi:
     def add(self, route: Route) -> None:
         """Add a route. More specific ones win: exact paths, then variables, then ``$default``."""
         self._routes.append(route)
-        self._routes.sort(key=lambda item: (item.key == "$default", "{" in item.key, "+}" in item.key, item.key.startswith("ANY")))
+        self._routes.sort(
+            key=lambda item: (item.key == "$default", "{" in item.key, "+}" in item.key, item.key.startswith("ANY"))
+        )
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
@@ -73,14 +78,19 @@ class HttpApi:
         body = _read(environ)
         if body is None:
             return _message(413, "Request Entity Too Large")
-        method, path = environ["REQUEST_METHOD"], urllib.parse.quote(environ["PATH_INFO"].encode("latin-1"), safe="/~:@!$&'()*+,;=")
+        method, path = (
+            environ["REQUEST_METHOD"],
+            urllib.parse.quote(environ["PATH_INFO"].encode("latin-1"), safe="/~:@!$&'()*+,;="),
+        )
         for route in self._routes:
             parameters = route.match(method, path)
             if parameters is not None:
                 return self._proxy(route, environ, body, parameters)
         return _message(404, "Not Found")
 
-    def _proxy(self, route: Route, environ: Environ, body: bytes, parameters: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
+    def _proxy(
+        self, route: Route, environ: Environ, body: bytes, parameters: Mapping[str, str]
+    ) -> tuple[int, dict[str, str], bytes]:
         event = json.dumps(self._event(route, environ, body, parameters)).encode()
         if len(event) > REQUEST_LIMIT:
             return _message(413, "Request Too Long")
@@ -94,7 +104,7 @@ class HttpApi:
 
     def _event(self, route: Route, environ: Environ, body: bytes, parameters: Mapping[str, str]) -> dict[str, Any]:
         now = time.time()
-        headers = {name: value for name, value in _headers(environ)}
+        headers = dict(_headers(environ))
         query = urllib.parse.parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True)
         text = _is_text(headers.get("content-type", ""))
         event: dict[str, Any] = {
@@ -179,8 +189,6 @@ def _message(status: int, text: str) -> tuple[int, dict[str, str], bytes]:
 
 
 def _reason(status: int) -> str:
-    from http import HTTPStatus  # noqa: PLC0415
-
     try:
         return HTTPStatus(status).phrase
     except ValueError:

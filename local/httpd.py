@@ -18,11 +18,11 @@ StartResponse = Callable[..., Any]
 Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 
-class _Handler(MotoRequestHandler):  # type: ignore[misc]
+class _Handler(MotoRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
-    def log(self, type: str, message: str, *args: Any) -> None:
+    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - its name in the base class.
         """Say nothing: the calls are recorded by whoever serves them."""
 
 

@@ -82,7 +82,7 @@ _NEGATED = {
 
 
 def condition_holds(operator: str, expected: Sequence[str], actual: Sequence[str] | None) -> bool:
-    """Evaluate one condition. ``actual`` is None when the call has no such key. Raise KeyError on an unknown operator."""
+    """Evaluate one condition. ``actual`` is None when the call has no such key. Raise KeyError for one unknown."""
     quantifier, _, name = operator.rpartition(":")
     optional = name.endswith("IfExists")
     name = name.removesuffix("IfExists")
@@ -220,5 +220,5 @@ def _parsed(document: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def _session(role: str) -> str:
-    account = role.split(":")[4] if role.count(":") >= 5 else ""  # noqa: PLR2004 - the parts of an ARN.
+    account = [*role.split(":"), *([""] * 5)][4]
     return f"arn:aws:sts::{account}:assumed-role/{role.rpartition('/')[2]}/local"

@@ -5,6 +5,8 @@ and it pastes every value into the expression's text, where a quote in a string 
 expression stays as written and values are bound to its variables.
 """
 
+# ruff: noqa: SLF001 - replacements have the signatures of what they replace.
+# mypy: disable-error-code="method-assign,assignment,attr-defined,arg-type,call-arg,typeddict-item,no-any-return"
 from __future__ import annotations
 
 import hashlib

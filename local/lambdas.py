@@ -66,15 +66,17 @@ class Surroundings:
 class Instance:
     """One process of a function."""
 
-    def __init__(self, function: Function, around: Surroundings, warden: Warden, keys: Mapping[str, str], id: str) -> None:
-        self.id = id
+    def __init__(
+        self, function: Function, around: Surroundings, warden: Warden, keys: Mapping[str, str], identifier: str
+    ) -> None:
+        self.id = identifier
         self.function = function
         self.api = RuntimeApi()
-        self.stream = f"{time.strftime('%Y/%m/%d')}/[$LATEST]{id.replace('-', '')}"
+        self.stream = f"{time.strftime('%Y/%m/%d')}/[$LATEST]{identifier.replace('-', '')}"
         temporary = tempfile.mkdtemp(prefix=f"{function.name[:40]}-", dir=around.work)
         self.started = time.monotonic()
         self.process: Process = warden.start(
-            f"lambda-{id}",
+            f"lambda-{identifier}",
             [sys.executable, "-m", "awslambdaric", function.handler],
             {**self._environment(around, temporary), **keys, **function.environment},
             function.code,
@@ -147,7 +149,9 @@ class _Pool:
 class Lambdas:
     """All functions of the stack."""
 
-    def __init__(self, around: Surroundings, warden: Warden, credentials: Credentials, policies: Policies, logs: Logs) -> None:
+    def __init__(
+        self, around: Surroundings, warden: Warden, credentials: Credentials, policies: Policies, logs: Logs
+    ) -> None:
         self._around, self._warden, self._credentials = around, warden, credentials
         self._policies, self._logs = policies, logs
         self._functions: dict[str, Function] = {}
@@ -166,7 +170,7 @@ class Lambdas:
     def find(self, name_or_arn: str) -> Function:
         """Return the function with this name or ARN (with or without a qualifier). Raise KeyError."""
         parts = name_or_arn.split(":")
-        name = parts[6] if name_or_arn.startswith("arn:") else parts[2] if len(parts) > 2 else parts[0]  # noqa: PLR2004
+        name = parts[6] if name_or_arn.startswith("arn:") else parts[-1]
         return self._functions[name]
 
     def function_of(self, process: str) -> str:
@@ -178,11 +182,11 @@ class Lambdas:
         for instance in list(self._pools[name].all.values()):
             instance.kill()
 
-    def kill_instance(self, id: str) -> None:
+    def kill_instance(self, identifier: str) -> None:
         """Kill one instance."""
         for pool in self._pools.values():
-            if id in pool.all:
-                pool.all[id].kill()
+            if identifier in pool.all:
+                pool.all[identifier].kill()
 
     def warm(self, names: list[str] | None = None) -> None:
         """Have an idle instance of each of these functions (default: all)."""
@@ -209,7 +213,9 @@ class Lambdas:
     def _settle(self, instance: Instance, invocation: Invocation) -> Result:
         peak = instance.peak_memory()
         if peak > instance.function.memory:
-            return self._end(instance, _failure(invocation, "Runtime.OutOfMemory", "Runtime exited with error: signal: killed"))
+            return self._end(
+                instance, _failure(invocation, "Runtime.OutOfMemory", "Runtime exited with error: signal: killed")
+            )
         # Back in the pool before the caller goes on, so that the next event finds it warm.
         if instance.api.ready.wait(5):
             self._release(instance)
@@ -257,11 +263,11 @@ class Lambdas:
             self._pools[instance.function.name].idle.append(instance)
 
     def _start(self, function: Function) -> Instance:
-        id = str(uuid.uuid4())
-        keys = self._credentials.make(function.role, id).environment
-        instance = Instance(function, self._around, self._warden, keys, id)
+        identifier = str(uuid.uuid4())
+        keys = self._credentials.make(function.role, identifier).environment
+        instance = Instance(function, self._around, self._warden, keys, identifier)
         with self._lock:
-            self._pools[function.name].all[id] = instance
+            self._pools[function.name].all[identifier] = instance
         follow(instance.process.output, lambda lines: self._log(instance, lines), function.name)
         return instance
 
@@ -270,18 +276,15 @@ class Lambdas:
         function = instance.function
         arn = f"arn:aws:logs:{self._around.region}:{function.arn.split(':')[4]}:log-group:{function.log_group}"
         stream = f"{arn}:log-stream:{instance.stream}"
-        if all(self._policies.allows(function.role, f"logs:{verb}", stream) for verb in ("CreateLogStream", "PutLogEvents")):
+        if all(
+            self._policies.allows(function.role, f"logs:{verb}", stream) for verb in ("CreateLogStream", "PutLogEvents")
+        ):
             self._logs.write(function.log_group, instance.stream, lines)
 
     def _report(self, instance: Instance, invocation: Invocation, seconds: float) -> None:
-        self._log(
-            instance,
-            [
-                f"END RequestId: {invocation.id}",
-                f"REPORT RequestId: {invocation.id}\tDuration: {seconds * 1000:.2f} ms\t"
-                f"Memory Size: {instance.function.memory} MB\tMax Memory Used: {instance.peak_memory()} MB",
-            ],
-        )
+        limit, peak = instance.function.memory, instance.peak_memory()
+        text = f"Duration: {seconds * 1000:.2f} ms\tMemory Size: {limit} MB\tMax Memory Used: {peak} MB"
+        self._log(instance, [f"END RequestId: {invocation.id}", f"REPORT RequestId: {invocation.id}\t{text}"])
 
 
 def _failure(invocation: Invocation, kind: str, text: str) -> Result:
@@ -290,5 +293,9 @@ def _failure(invocation: Invocation, kind: str, text: str) -> Result:
 
 
 def _exit_failure(invocation: Invocation, code: int | None) -> Result:
-    how = f"signal: {'killed' if code == -signal.SIGKILL else -code}" if code is not None and code < 0 else f"exit status {code}"
+    how = (
+        f"signal: {'killed' if code == -signal.SIGKILL else -code}"
+        if code is not None and code < 0
+        else f"exit status {code}"
+    )
     return _failure(invocation, "Runtime.ExitError", f"Runtime exited with error: {how}")

@@ -30,7 +30,7 @@ def environment(directory: Path, own: Mapping[str, str]) -> dict[str, str]:
     file = directory / "terraform.rc"
     file.write_text(
         f'provider_installation {{\n  filesystem_mirror {{\n    path = "{mirror}"\n  }}\n'
-        f'  direct {{\n    exclude = [{_names(mirror)}]\n  }}\n}}\ndisable_checkpoint = true\n'
+        f"  direct {{\n    exclude = [{_names(mirror)}]\n  }}\n}}\ndisable_checkpoint = true\n"
     )
     return {"TF_CLI_CONFIG_FILE": str(file)}
 

@@ -4,6 +4,8 @@
 in template.py; what is not moto's at all (Lambda, ECS tasks, HTTP APIs) is in its own modules.
 """
 
+# ruff: noqa: FBT001, FBT002 - replacements have the signatures of what they replace.
+# mypy: disable-error-code="method-assign,assignment,attr-defined,arg-type,call-arg,typeddict-item,no-any-return"
 from __future__ import annotations
 
 from typing import Any
@@ -14,9 +16,6 @@ from moto.events.models import Rule
 from moto.iam.models import Role, iam_backends
 from moto.logs.models import LogGroup
 from moto.sqs.models import Queue
-from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import (
-    state_task_service_ecs,
-)
 
 from local import states_shims
 from local.hub import HUB
@@ -37,30 +36,11 @@ def install() -> None:
         shim()
 
 
-def _run_task_alone() -> None:
-    """``runTask`` calls DescribeTasks as well in moto; on AWS its token wait needs the right to RunTask only."""
-    original = state_task_service_ecs.StateTaskServiceEcs._eval_service_task
-
-    def evaluate(
-        self: Any, env: Any, resource_runtime_part: Any, normalised_parameters: Any, state_credentials: Any
-    ) -> None:
-        if self._get_boto_service_action() != "run_task":
-            original(self, env, resource_runtime_part, normalised_parameters, state_credentials)
-            return
-        client = HUB.client(state_credentials.role_arn, resource_runtime_part.region, "ecs")
-        response = client.run_task(**normalised_parameters)
-        response.pop("ResponseMetadata", None)
-        self._normalise_response(response=response, service_action_name="run_task")
-        env.stack.append(response)
-
-    state_task_service_ecs.StateTaskServiceEcs._eval_service_task = evaluate
-
-
 def _lambda_targets() -> None:
     """EventBridge rules send to Lambda functions; moto knows logs, queues, buses and archives only."""
     original = Rule.send_to_targets
 
-    def send(self: Rule, original_event: dict[str, Any], transform_input: bool = True) -> None:  # noqa: FBT001, FBT002
+    def send(self: Rule, original_event: dict[str, Any], transform_input: bool = True) -> None:
         every = self.targets
         functions = [target for target in every if ":lambda:" in target["Arn"]]
         if self.state == "ENABLED" and functions and self.event_pattern.matches_event(original_event):

@@ -24,7 +24,7 @@ def connect(gateway: Gateway, lambdas: Lambdas, later: AsyncInvokes, tasks: Task
     """Let the gateway send these calls to the runners."""
     gateway.handle("lambda:Invoke", _invoke(lambdas, later))
     gateway.handle("ecs:RunTask", _run_task(tasks))
-    for name, method in (("DescribeTasks", tasks.describe), ("ListTasks", tasks.list), ("StopTask", tasks.stop)):
+    for name, method in (("DescribeTasks", tasks.describe), ("ListTasks", tasks.listed), ("StopTask", tasks.stop)):
         gateway.handle(f"ecs:{name}", _task_call(method))
 
 

@@ -11,9 +11,9 @@ from moto.ecs.models import ecs_backends
 from moto.secretsmanager.models import secretsmanager_backends
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
-from local.iam import Check
-from local.moto_shims import token_owner
 from local.aws_requests import Call
+from local.iam import Check
+from local.states_shims import token_owner
 
 _S3_ACTIONS = {
     "HeadObject": "GetObject",
@@ -39,7 +39,12 @@ _SQS_ACTIONS = {
     "DeleteMessageBatch": "DeleteMessage",
     "ChangeMessageVisibilityBatch": "ChangeMessageVisibility",
 }
-_TRANSACTION_ACTIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+_TRANSACTION_ACTIONS = {
+    "Put": "PutItem",
+    "Update": "UpdateItem",
+    "Delete": "DeleteItem",
+    "ConditionCheck": "ConditionCheckItem",
+}
 _SNS_ACTIONS = {"PublishBatch": "Publish"}
 _FIRST_KEY = re.compile(r"\(?\s*([#\w.]+)\s*=\s*(:\w+)")
 
@@ -81,8 +86,12 @@ class Needs:
                     yield self._item_check(call.region, _TRANSACTION_ACTIONS.get(kind, "GetItem"), request)
         elif call.action in {"BatchGetItem", "BatchWriteItem"}:
             for table, requests in parameters.get("RequestItems", {}).items():
-                keys = requests.get("Keys", []) if isinstance(requests, Mapping) else [_written(item) for item in requests]
-                yield self._check(call.region, call.action, table, None, [str(self._leading(call.region, table, key)) for key in keys])
+                keys = (
+                    requests.get("Keys", []) if isinstance(requests, Mapping) else [_written(item) for item in requests]
+                )
+                yield self._check(
+                    call.region, call.action, table, None, [str(self._leading(call.region, table, key)) for key in keys]
+                )
         elif "TableName" in parameters:
             yield self._item_check(call.region, call.action, parameters)
         else:
@@ -139,13 +148,17 @@ class Needs:
 
     def _ecs(self, call: Call) -> Iterable[Check]:
         parameters = call.parameters
-        cluster = self._arn("ecs", call.region, f"cluster/{parameters.get('cluster', 'default')}".replace("cluster/arn", "arn"))
+        cluster = self._arn(
+            "ecs", call.region, f"cluster/{parameters.get('cluster', 'default')}".replace("cluster/arn", "arn")
+        )
         if call.action == "RunTask":
             yield from self._run_task(call, cluster)
             return
         tasks = parameters.get("tasks") or [parameters["task"]] if "tasks" in parameters or "task" in parameters else []
         name = cluster.rpartition("/")[2]
-        arns = tuple(self._arn("ecs", call.region, task if task.startswith("arn:") else f"task/{name}/{task}") for task in tasks)
+        arns = tuple(
+            self._arn("ecs", call.region, task if task.startswith("arn:") else f"task/{name}/{task}") for task in tasks
+        )
         yield Check(call.name, arns or ("*",), {"ecs:cluster": [cluster]})
 
     def _run_task(self, call: Call, cluster: str) -> Iterable[Check]:
@@ -174,7 +187,10 @@ class Needs:
         for entry in call.parameters.get("Entries", []):
             bus = str(entry.get("EventBusName", "default"))
             arn = bus if bus.startswith("arn:") else self._arn("events", call.region, f"event-bus/{bus}")
-            context = {"events:source": [str(entry.get("Source"))], "events:detail-type": [str(entry.get("DetailType"))]}
+            context = {
+                "events:source": [str(entry.get("Source"))],
+                "events:detail-type": [str(entry.get("DetailType"))],
+            }
             yield Check("events:PutEvents", (arn,), context)
 
     def _secrets(self, call: Call) -> Iterable[Check]:
@@ -196,9 +212,11 @@ class Needs:
     @staticmethod
     def _metrics(call: Call) -> Iterable[Check]:
         namespace = call.parameters.get("Namespace") or call.parameters.get("namespace")
-        yield Check(f"cloudwatch:{call.action}", ("*",), {"cloudwatch:namespace": [str(namespace)]} if namespace else {})
+        yield Check(
+            f"cloudwatch:{call.action}", ("*",), {"cloudwatch:namespace": [str(namespace)]} if namespace else {}
+        )
 
 
 def _written(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    put = request.get("PutRequest", {}).get("Item")
+    put: Mapping[str, Any] | None = request.get("PutRequest", {}).get("Item")
     return put or request.get("DeleteRequest", {}).get("Key", {})

@@ -53,7 +53,8 @@ class Poller:
         return str(self._mapped.queue.name)
 
     def start(self) -> None:
-        """Begin to poll."""
+        """Begin to poll. Raise ClientError when the function's role may not see the queue, as Lambda does."""
+        self._sqs.get_queue_attributes(QueueUrl=self._url, AttributeNames=_ATTRIBUTE_NAMES)
         self._thread.start()
 
     def wake(self) -> None:
@@ -75,7 +76,7 @@ class Poller:
     def _until_next(self) -> float | None:
         """Return the seconds until a message that is in flight or delayed can be seen again; None: no such message."""
         now = time.time() * 1000
-        messages = list(self._mapped.queue._messages)
+        messages = list(self._mapped.queue._messages)  # noqa: SLF001 - moto tells their times nowhere else.
         times = [max(item.visible_at or 0, item.delayed_until or 0) for item in messages]
         later = [at for at in times if at > now]
         return (min(later) - now) / 1000 + 0.01 if later else None

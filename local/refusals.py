@@ -6,11 +6,12 @@ import json
 import uuid
 from dataclasses import dataclass
 from html import escape
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from local.gateway import Response
     from local.aws_requests import Call
+    from local.gateway import Response
 
 _DENIED_NAMES = {"json": "AccessDeniedException", "rest": "AccessDeniedException", "ec2": "UnauthorizedOperation"}
 _PLAIN_JSON = {"sqs", "sns"}
@@ -34,7 +35,7 @@ def render(refusal: Refusal, call: Call) -> Response:
         code = _DENIED_NAMES.get(call.protocol, code)
     kind, body = _body(code, refusal.message, call)
     # JSON services refuse with 400, also when access is denied.
-    status = 400 if call.protocol == "json" and refusal.status == 403 else refusal.status  # noqa: PLR2004
+    status = 400 if call.protocol == "json" and refusal.status == HTTPStatus.FORBIDDEN else refusal.status
     headers = [("Content-Type", kind), ("x-amzn-RequestId", str(uuid.uuid4())), ("x-amzn-ErrorType", code)]
     return Response(f"{status} Refused", [*headers, ("Content-Length", str(len(body)))], body)
 

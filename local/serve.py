@@ -30,10 +30,14 @@ def main() -> int:
     code = 0
     try:
         cloud.start()
-        print(json.dumps(cloud.info()), file=answers, flush=True)  # noqa: T201 - the answer to the caller.
+        print(json.dumps(cloud.info()), file=answers, flush=True)
         end.wait()
     except Exception as error:  # noqa: BLE001 - the edge of the process: the caller is told.
-        print(json.dumps({"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}), file=answers, flush=True)  # noqa: T201
+        print(
+            json.dumps({"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}),
+            file=answers,
+            flush=True,
+        )
         code = 1
     finally:
         cloud.close()

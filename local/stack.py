@@ -53,7 +53,7 @@ class Assembly:
             source = self.assets["files"][str(code["S3Key"]).partition(".")[0]]["source"]
             return self.directory / source["path"], str(properties["Handler"])
         text = json.dumps(code["ImageUri"])
-        source = next(item["source"] for hash, item in self.assets["dockerImages"].items() if hash in text)
+        source = next(item["source"] for digest, item in self.assets["dockerImages"].items() if digest in text)
         dockerfile = self.directory / source["directory"] / source.get("dockerFile", "Dockerfile")
         return dockerfile.parent, _handler(properties)
 
@@ -66,19 +66,19 @@ class Deployed:
     values: Mapping[tuple[str, str], str]
     adapted: Adapted
 
-    def played(self, type: str) -> list[tuple[str, Mapping[str, Any]]]:
+    def played(self, kind: str) -> list[tuple[str, Mapping[str, Any]]]:
         """Return logical id and properties of the played resources of a type."""
         every = self.adapted.played.items()
-        return [(name, resource.get("Properties", {})) for name, resource in every if resource["Type"] == type]
+        return [(name, resource.get("Properties", {})) for name, resource in every if resource["Type"] == kind]
 
     def value(self, name: str, wanted: str) -> str:
         """Return a resolved property of a played resource, or an empty string."""
         return self.values.get((name, wanted), "")
 
-    def of_type(self, type: str) -> dict[str, str]:
+    def of_type(self, kind: str) -> dict[str, str]:
         """Return logical and physical ids of the deployed resources of a type."""
         resources = self.adapted.template["Resources"]
-        return {name: self.physical[name] for name, resource in resources.items() if resource["Type"] == type}
+        return {name: self.physical[name] for name, resource in resources.items() if resource["Type"] == kind}
 
 
 def _handler(properties: Mapping[str, Any]) -> str:
@@ -104,7 +104,7 @@ def deploy(cloudformation: Any, adapted: Adapted, account: str) -> Deployed:
 
 
 def _provide_managed_policies(text: str, account: str) -> None:
-    """moto knows AWS's managed policies only if all thousand are loaded: give it those the template names."""
+    """Moto knows AWS's managed policies only if all thousand are loaded: give it those the template names."""
     names = set(_MANAGED.findall(text))
     if not names:
         return
@@ -117,7 +117,7 @@ def _provide_managed_policies(text: str, account: str) -> None:
 
 
 def _attach_managed_policies(resources: Mapping[str, Any], physical: Mapping[str, str], account: str) -> None:
-    """moto's CloudFormation leaves the managed policies of a role away."""
+    """Moto's CloudFormation leaves the managed policies of a role away."""
     backend = iam_backends[account]["aws"]
     for name, resource in resources.items():
         if resource["Type"] == "AWS::IAM::Role":

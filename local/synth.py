@@ -42,7 +42,11 @@ def node() -> Path:
 
 def synthesize(project: Path, context: Mapping[str, Any]) -> Path:
     """Return the directory of the cloud assembly for this context. Raise SynthFailed."""
-    full = {**_own_context(project), "aws:cdk:bundling-stacks": [], **context}  # Layers are not built: they run from source.
+    full = {
+        **_own_context(project),
+        "aws:cdk:bundling-stacks": [],
+        **context,
+    }  # Layers are not built: they run from source.
     target = cache_directory() / "synth" / _digest(project, full)
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_suffix(".lock").open("w") as lock:

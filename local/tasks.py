@@ -103,14 +103,8 @@ class Task:
         }
         if self.exit_code is not None:
             container["exitCode"] = self.exit_code
-        for name, value in (
-            ("stopCode", self.stop_code),
-            ("stoppedReason", self.stopped_reason),
-            ("stoppedAt", self.stopped_at),
-        ):
-            if value is not None:
-                described[name] = value
-        return described
+        ending = {"stopCode": self.stop_code, "stoppedReason": self.stopped_reason, "stoppedAt": self.stopped_at}
+        return {**described, **{name: value for name, value in ending.items() if value is not None}}
 
 
 class Tasks:
@@ -118,6 +112,7 @@ class Tasks:
 
     def __init__(
         self,
+        *,
         around: Surroundings,
         backend: EC2ContainerServiceBackend,
         warden: Warden,
@@ -160,7 +155,7 @@ class Tasks:
             "failures": [{"arn": wanted, "reason": "MISSING"} for wanted, task in found.items() if not task],
         }
 
-    def list(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def listed(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer ListTasks."""
         wanted = request.get("desiredStatus", "RUNNING")
         return {"taskArns": [task.arn for task in self.all() if task.describe()["desiredStatus"] == wanted]}
@@ -211,7 +206,9 @@ class Tasks:
 
     def _start(self, task: Task) -> None:
         try:
-            task.process = self._warden.start(f"task-{task.id}", self._argv(task), self._environment(task), task.directory)
+            task.process = self._warden.start(
+                f"task-{task.id}", self._argv(task), self._environment(task), task.directory
+            )
         except OSError as error:
             task.stop_code, task.stopped_reason = "TaskFailedToStart", f"CannotStartContainerError: {error}"
             threading.Thread(target=self._stopped, args=(task,), daemon=True).start()

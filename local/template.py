@@ -5,6 +5,7 @@ are left out (``LEFT_OUT`` says why); references to them get a stand-in. The pro
 cloud needs to play a resource itself become outputs of the stack, so that moto resolves them.
 """
 
+# ruff: noqa: ARG001 - every rewrite of a resource has the same parameters.
 from __future__ import annotations
 
 import copy
@@ -113,7 +114,9 @@ def adapt(template: Mapping[str, Any], addresses: Addresses, account: str, regio
         _drop_dependencies(resource, adapted.left_out)
         if resource["Type"] == "AWS::Lambda::Function":
             _name_function(resource)
-        _REWRITES.get(resource["Type"], _as_it_is)(name, resource.setdefault("Properties", {}), (account, region), limits)
+        _REWRITES.get(resource["Type"], _as_it_is)(
+            name, resource.setdefault("Properties", {}), (account, region), limits
+        )
         if resource["Type"] == "AWS::Lambda::Function" and addresses.function_environment:
             _readdress(resource["Properties"], addresses.function_environment)
     buses = {name for name, resource in resources.items() if resource["Type"] == "AWS::Events::EventBus"}
@@ -121,9 +124,9 @@ def adapt(template: Mapping[str, Any], addresses: Addresses, account: str, regio
     return adapted
 
 
-def reason_left_out(type: str) -> str:
+def reason_left_out(resource_type: str) -> str:
     """Return why resources of this type are not deployed, or that nobody has decided it yet."""
-    fitting = [text for prefix, text in LEFT_OUT.items() if type.startswith(prefix)]
+    fitting = [text for prefix, text in LEFT_OUT.items() if resource_type.startswith(prefix)]
     return fitting[0] if fitting else "unknown to the local cloud"
 
 
@@ -177,7 +180,7 @@ def _readdress(properties: dict[str, Any], environment: Mapping[str, str]) -> No
 
 
 def _state_machine(name: str, properties: dict[str, Any], place: tuple[str, str], limits: Limits) -> None:
-    """moto ignores DefinitionSubstitutions: Fn::Sub does the same. Limits are shortened for tests."""
+    """Moto ignores DefinitionSubstitutions: Fn::Sub does the same. Limits are shortened for tests."""
     definition = properties["DefinitionString"]
     if isinstance(definition, str):
         machine = json.loads(definition)
@@ -248,10 +251,10 @@ def _target(value: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def _stand_in(target: tuple[str, str], type: str, addresses: Addresses) -> str:
+def _stand_in(target: tuple[str, str], kind: str, addresses: Addresses) -> str:
     name, attribute = target
-    if type == "AWS::ApiGatewayV2::Api":
+    if kind == "AWS::ApiGatewayV2::Api":
         return addresses.api if attribute == "ApiEndpoint" else "local"
-    if type == "AWS::ApiGatewayV2::Stage":
+    if kind == "AWS::ApiGatewayV2::Stage":
         return "$default"
     return name

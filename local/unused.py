@@ -11,11 +11,13 @@ NOT_USED_HERE = {
     "kms:*": "moto encrypts and decrypts without asking the key's users",
     "xray:*": "traces are not sent on one machine",
     "ec2:*NetworkInterface*": "Lambda attaches functions to a VPC itself",
-    "logs:*LogDelivery*": "Step Functions sets up its log delivery itself",
+    "logs:*LogDeliver*": "Step Functions sets up its log delivery itself",
     "logs:*ResourcePolic*": "Step Functions sets up its log delivery itself",
     "logs:DescribeLogGroups": "Step Functions sets up its log delivery itself",
     "events:*Rule": "Step Functions watches its children by a managed rule on AWS; here it is told",
     "events:PutTargets": "Step Functions watches its children by a managed rule on AWS; here it is told",
+    "sqs:ChangeMessageVisibility": "part of CDK's grants for event sources; Lambda uses it on AWS",
+    "sqs:GetQueueUrl": "part of CDK's grants for event sources; Lambda uses it on AWS",
     "s3:GetBucket*": "part of CDK's grants to read a bucket; nothing in the product asks for it",
 }
 """Actions that only AWS itself uses, and why they cannot be seen here."""

@@ -36,7 +36,7 @@ _MARK = "TIDEGATE_LOCAL_PROCESS"
 class Process:
     """A process under the warden. ``wait`` returns its return code; ``output`` is its stdout and stderr."""
 
-    id: str
+    mark: str
     output: int
     warden: Warden
     pid: int = 0
@@ -53,7 +53,7 @@ class Process:
     def signal(self, number: int) -> None:
         """Signal the process and its group. After its end, nothing happens."""
         if not self.ended.is_set():
-            self.warden.send({"id": self.id, "signal": number})
+            self.warden.send({"id": self.mark, "signal": number})
 
 
 class Warden:
@@ -72,14 +72,15 @@ class Warden:
             start_new_session=True,
         )
         theirs.close()
-        threading.Thread(target=self._listen, name="warden", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name="warden", daemon=True)
+        self._listener.start()
 
-    def start(self, id: str, argv: list[str], env: Mapping[str, str], cwd: Path) -> Process:
+    def start(self, mark: str, argv: list[str], env: Mapping[str, str], cwd: Path) -> Process:
         """Start a process in a session of its own. Raise OSError when the program cannot be started."""
         read, write = os.pipe()
-        process = Process(id=id, output=read, warden=self)
-        self._processes[id] = process
-        message = {"id": id, "argv": argv, "env": {**env, _MARK: id}, "cwd": str(cwd)}
+        process = Process(mark=mark, output=read, warden=self)
+        self._processes[mark] = process
+        message = {"id": mark, "argv": argv, "env": {**env, _MARK: mark}, "cwd": str(cwd)}
         with self._lock:
             socket.send_fds(self._socket, [json.dumps(message).encode()], [write])
         os.close(write)
@@ -103,6 +104,8 @@ class Warden:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()
+        self._listener.join(5)
+        self._socket.close()
 
     def _listen(self) -> None:
         while data := self._receive():
@@ -120,7 +123,7 @@ class Warden:
     def _tell(self, process: Process, message: Mapping[str, Any]) -> None:
         if "exit" in message:
             process.returncode = int(message["exit"])
-            self._processes.pop(process.id, None)
+            self._processes.pop(process.mark, None)
             process.ended.set()
             return
         process.pid = int(message.get("pid", 0))
@@ -195,19 +198,20 @@ def _is_ours(pid: int) -> bool:
 def _serve(connection: socket.socket) -> None:
     pids: dict[int, str] = {}
     wake_read, wake_write = os.pipe()
-    os.set_blocking(wake_write, False)  # noqa: FBT003 - the standard library's signature.
+    os.set_blocking(wake_write, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake_write)
 
     def ended(pid: int, code: int) -> None:
-        id = pids.pop(pid, None)
-        if id is not None:
-            _end_marked(id)
+        mark = pids.pop(pid, None)
+        if mark is not None:
+            _end_marked(mark)
             with contextlib.suppress(OSError):
-                connection.send(json.dumps({"id": id, "exit": code}).encode())
+                connection.send(json.dumps({"id": mark, "exit": code}).encode())
 
     while True:
-        ready, _, _ = select.select([connection, wake_read], [], [])
+        readable: list[Any] = [connection, wake_read]
+        ready, _, _ = select.select(readable, [], [])
         if wake_read in ready:
             os.read(wake_read, 4096)
             _reap(ended)
@@ -229,7 +233,7 @@ def _handle(connection: socket.socket, pids: dict[int, str]) -> bool:
         if pid is not None:
             pids[pid] = message["id"]
         return True
-    for pid in [pid for pid, id in pids.items() if id == message["id"]]:
+    for pid in [pid for pid, mark in pids.items() if mark == message["id"]]:
         with contextlib.suppress(OSError):
             os.killpg(pid, message["signal"])
     return True
@@ -237,8 +241,9 @@ def _handle(connection: socket.socket, pids: dict[int, str]) -> bool:
 
 def _main() -> None:
     _become_subreaper()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # Handlers, because a child would inherit that a signal is ignored.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: None)
     with socket.socket(fileno=int(sys.argv[1])) as connection:
         _serve(connection)
 

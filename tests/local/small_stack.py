@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-HANDLER = '''
+HANDLER = """
 import json, os, time
 import boto3
 
@@ -50,7 +50,7 @@ def batch(records):
         if "fail" in record["body"]:
             failures.append({"itemIdentifier": record["messageId"]})
     return {"batchItemFailures": failures}
-'''
+"""
 
 TASK = (
     "import os, signal, sys, time\n"
@@ -69,7 +69,10 @@ def _role(name: str, *statements: dict[str, Any]) -> dict[str, Any]:
     trust = {"Version": "2012-10-17", "Statement": []}
     return {
         "Type": "AWS::IAM::Role",
-        "Properties": {"AssumeRolePolicyDocument": trust, "Policies": [{"PolicyName": name, "PolicyDocument": document}]},
+        "Properties": {
+            "AssumeRolePolicyDocument": trust,
+            "Policies": [{"PolicyName": name, "PolicyDocument": document}],
+        },
     }
 
 
@@ -206,7 +209,11 @@ def resources() -> dict[str, Any]:
         "StopTimeout": 5,
         "LogConfiguration": {
             "LogDriver": "awslogs",
-            "Options": {"awslogs-group": {"Ref": "TaskLog"}, "awslogs-stream-prefix": "run", "awslogs-region": "us-east-1"},
+            "Options": {
+                "awslogs-group": {"Ref": "TaskLog"},
+                "awslogs-stream-prefix": "run",
+                "awslogs-region": "us-east-1",
+            },
         },
     }
     return {
@@ -228,7 +235,7 @@ def resources() -> dict[str, Any]:
             {"Action": ["logs:CreateLogStream", "logs:PutLogEvents"], "Resource": _get("WorkerLog")},
             {"Action": "dynamodb:PutItem", "Resource": _get("Table"), "Condition": leading},
             {
-                "Action": ["sqs:ReceiveMessage", "sqs:DeleteMessage"],
+                "Action": ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
                 "Resource": [_get("Queue"), _get("Ordered")],
             },
         ),
@@ -281,7 +288,9 @@ def resources() -> dict[str, Any]:
         "PatientParent": _machine(_PARENT, Child={"Ref": "Waiting"}),
         "Failing": _machine(_FAILS),
         "RunsTask": _machine(_TASK, Cluster={"Ref": "Cluster"}, TaskDefinition={"Ref": "TaskDefinition"}),
-        "Stopped": _rule({"source": ["aws.ecs"], "detail-type": ["ECS Task State Change"], "detail": {"lastStatus": ["STOPPED"]}}),
+        "Stopped": _rule(
+            {"source": ["aws.ecs"], "detail-type": ["ECS Task State Change"], "detail": {"lastStatus": ["STOPPED"]}}
+        ),
         "Closed": _rule(
             {
                 "source": ["aws.states"],

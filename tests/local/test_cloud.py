@@ -150,7 +150,9 @@ def test_an_answered_token_gives_the_states_output(cloud):
 
 def test_a_failed_token_has_error_and_cause(cloud):
     execution = start(cloud, "Waiting")
-    cloud.client("stepfunctions").send_task_failure(taskToken=token_of(cloud, execution), error="Nope", cause='{"a": "b"}')
+    cloud.client("stepfunctions").send_task_failure(
+        taskToken=token_of(cloud, execution), error="Nope", cause='{"a": "b"}'
+    )
     assert json.loads(ended(cloud, execution)["output"]) == {"error": "Nope", "cause": '{"a": "b"}'}
 
 
@@ -284,9 +286,13 @@ def test_messages_of_one_group_are_handled_in_order(cloud):
     for number in range(12):
         sqs.send_message(QueueUrl=cloud.queues["Ordered"], MessageBody=f"{mark} {number}", MessageGroupId=mark)
     found = until(
-        lambda: (every := [m for m in kept(cloud, "message").values() if mark in m["body"]]) and len(every) == 12 and every
+        lambda: (
+            (every := [m for m in kept(cloud, "message").values() if mark in m["body"]]) and len(every) == 12 and every
+        )
     )
-    received = sorted(found, key=lambda m: (int(m["attributes"]["ApproximateFirstReceiveTimestamp"]), m["body"].split()[1]))
+    received = sorted(
+        found, key=lambda m: (int(m["attributes"]["ApproximateFirstReceiveTimestamp"]), m["body"].split()[1])
+    )
     assert {m["body"] for m in received} == {f"{mark} {number}" for number in range(12)}
 
 
@@ -309,7 +315,9 @@ def post(url, body, **headers):
 def test_a_request_reaches_the_routes_function_as_it_was_sent(cloud):
     mark = uuid.uuid4().hex
     body = json.dumps({"mark": mark, "text": "ü"}, ensure_ascii=False).encode()
-    status, headers, answer = post(cloud.webhook_url + "?a=1&a=2", body, **{"Content-Type": "application/json", "X-Some": "thing"})
+    status, headers, answer = post(
+        cloud.webhook_url + "?a=1&a=2", body, **{"Content-Type": "application/json", "X-Some": "thing"}
+    )
     assert (status, headers["x-answer"], answer) == (202, "yes", b"taken")
     event = next(e for e in kept(cloud, "request").values() if mark in e.get("body", ""))
     assert event["body"].encode() == body

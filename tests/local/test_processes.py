@@ -1,0 +1,101 @@
+"""No process outlives the local cloud, and two of them do not disturb each other."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from local.client import LocalCloud
+from local.warden import Warden
+
+pytestmark = pytest.mark.cloud
+
+FORGETS = (
+    "import os, subprocess, sys, time\n"
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], start_new_session=True)\n"
+    "print(child.pid, flush=True)\n"
+    "time.sleep(float(sys.argv[1]))\n"
+)
+
+
+def alive(pid):
+    with contextlib.suppress(OSError):
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return False
+
+
+def until(check, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def start(warden, seconds, tmp_path):
+    process = warden.start("p", [sys.executable, "-c", FORGETS, str(seconds)], dict(os.environ), tmp_path)
+    with os.fdopen(process.output, "rb", buffering=0) as output:
+        grandchild = int(output.readline())
+    return process, grandchild
+
+
+def test_what_a_process_started_and_forgot_ends_with_it(tmp_path):
+    warden = Warden()
+    process, grandchild = start(warden, 0, tmp_path)
+    assert process.wait(10) == 0
+    until(lambda: not alive(grandchild))
+    warden.close()
+
+
+def test_closing_the_warden_ends_everything(tmp_path):
+    warden = Warden()
+    process, grandchild = start(warden, 600, tmp_path)
+    warden.close()
+    until(lambda: not alive(process.pid) and not alive(grandchild))
+
+
+def test_a_signal_reaches_the_process(tmp_path):
+    warden = Warden()
+    process, _ = start(warden, 600, tmp_path)
+    process.signal(signal.SIGTERM)
+    assert process.wait(10) == -signal.SIGTERM
+    warden.close()
+
+
+def test_a_program_that_does_not_exist_is_an_error(tmp_path):
+    warden = Warden()
+    with pytest.raises(OSError, match="no-such-program"):
+        warden.start("p", ["/no-such-program"], {}, tmp_path)
+    warden.close()
+
+
+def descendants(pid):
+    found = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    parents = dict(map(int, line.split()) for line in found.splitlines())
+    children = {child for child, parent in parents.items() if parent == pid}
+    return children.union(*map(descendants, children)) if children else set()
+
+
+def test_nothing_is_left_when_the_supervisor_is_killed(assembly):
+    cloud = LocalCloud(assembly=assembly, forge=False).start()
+    cloud.warm()
+    supervisor = cloud.info["pid"]
+    processes = {supervisor, *descendants(supervisor)}
+    assert len(processes) >= 3
+    os.kill(supervisor, signal.SIGKILL)
+    until(lambda: not any(map(alive, processes)))
+    cloud.stop()
+
+
+def test_two_local_clouds_run_at_the_same_time(assembly, shared_cloud):
+    with LocalCloud(assembly=assembly, forge=False) as other:
+        assert other.aws_endpoint_url != shared_cloud.aws_endpoint_url
+        other.client("s3").create_bucket(Bucket="only-here")
+        names = [bucket["Name"] for bucket in shared_cloud.client("s3").list_buckets()["Buckets"]]
+        assert "only-here" not in names
