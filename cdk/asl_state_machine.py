@@ -28,7 +28,7 @@ class TaskToRun:
     cluster: ecs.ICluster
 
 
-class PlaceholderMismatch(ValueError):  # noqa: N818  # Named for what it tells.
+class PlaceholderMismatch(ValueError):  # Named for what it tells.
     """A file has a placeholder without a value, or there is a value without a placeholder."""
 
     def __init__(self, file: str, without_value: set[str], without_placeholder: set[str]) -> None:

@@ -17,7 +17,7 @@ ARCHITECTURE = lambda_.Architecture.ARM_64
 _PLATFORM, _PYTHON = "aarch64-manylinux2014", "3.13"
 
 
-class LayerBuildFailed(RuntimeError):  # noqa: N818  # Named for what it tells.
+class LayerBuildFailed(RuntimeError):  # Named for what it tells.
     """The third-party packages could not be installed for Lambda's platform."""
 
 

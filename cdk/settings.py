@@ -20,7 +20,7 @@ class Context(Protocol):
         """Return the value, or None."""
 
 
-class InvalidContext(ValueError):  # noqa: N818  # Named for what it tells.
+class InvalidContext(ValueError):  # Named for what it tells.
     """A context key has a value that cannot be used."""
 
     def __init__(self, key: str, value: object, allowed: str) -> None:

@@ -35,7 +35,7 @@ PATIENCE = 600.0
 POLL = 0.15
 
 
-class DemoFailed(Exception):  # noqa: N818 - as the product's refusals
+class DemoFailed(Exception):
     """The demo did not reach its end; the message says where to look."""
 
 

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 
-class JobFault(Exception):  # noqa: N818  # The state machine's words.
+class JobFault(Exception):  # The state machine's words.
     """A job ends without a result."""
 
     error = "RunnerFault"

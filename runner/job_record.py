@@ -21,7 +21,7 @@ _LONGEST_PAUSE = 1.0
 _METADATA_SECONDS = 2
 
 
-class JobNotForUs(Exception):  # noqa: N818
+class JobNotForUs(Exception):
     """The job was taken by another runner, was closed, or was never handed over."""
 
 

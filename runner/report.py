@@ -14,7 +14,7 @@ LONGEST_CAUSE = 32_000
 LONGEST_MESSAGE = 4_000
 
 
-class NobodyWaits(Exception):  # noqa: N818
+class NobodyWaits(Exception):
     """The token was answered before, or its time has run out."""
 
 

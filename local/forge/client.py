@@ -23,7 +23,7 @@ _FORM_SECRET = re.compile(r'name="csrf" value="([0-9a-f]+)"')
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-class ForgeAnswered(Exception):  # noqa: N818 - as the product's refusals
+class ForgeAnswered(Exception):
     """The forge, or git, refused: ``status`` is the HTTP status (0 for git) and the message what it said."""
 
     def __init__(self, status: int, message: str) -> None:

@@ -40,7 +40,19 @@ ALLOWED = {
 #: Rooms that start in every deploy's critical path: they must not import what is slow to import.
 QUICK = {"runner": {"pydantic", "boto3", "botocore", "aws_lambda_powertools", "github"}}
 
-DOMAIN_MAY_NOT = {"os", "time", "socket", "subprocess", "random", "secrets", "uuid", "urllib", "http", "pathlib", "logging"}
+DOMAIN_MAY_NOT = {
+    "os",
+    "time",
+    "socket",
+    "subprocess",
+    "random",
+    "secrets",
+    "uuid",
+    "urllib",
+    "http",
+    "pathlib",
+    "logging",
+}
 
 
 def _modules() -> Iterator[tuple[str, Path]]:

@@ -22,7 +22,12 @@ def table(client: Any) -> Iterator[str]:
 
 
 @pytest.fixture(params=KINDS)
-def stores(request: pytest.FixtureRequest) -> Stores:
-    if request.param == "memory":
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def stores(request: pytest.FixtureRequest, kind: str) -> Stores:
+    if kind == "memory":
         return memory_stores()
     return dynamodb_stores(request.getfixturevalue("client"), request.getfixturevalue("table"))

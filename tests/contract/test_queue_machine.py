@@ -164,6 +164,7 @@ class QueueMachine(RuleBasedStateMachine):
         self._steps += 1
         if self._steps % self._check_every == 0:
             self.world.check_always()
+            self.world.check_awake()
 
     def teardown(self):
         self.world.come_to_rest()

@@ -159,7 +159,7 @@ def test_queues_with_somebody_in_line_or_in_flight_are_unfinished(stores):
     assert list(stores.queues.unfinished()) == [deployment.queue]
 
 
-def test_of_several_that_take_at_the_same_time_one_succeeds(stores):
+def test_of_several_that_take_at_the_same_time_one_succeeds(stores, kind):
     deployment = any_deployment()
     stores.queues.enqueue(deployment)
     head, first = stores.queues.read(any_queue())
@@ -171,5 +171,6 @@ def test_of_several_that_take_at_the_same_time_one_succeeds(stores):
             return 0
         return 1
 
-    with ThreadPoolExecutor(4) as pool:
+    # moto's tables are not made for threads; there the four come one after another with what they read before.
+    with ThreadPoolExecutor(4 if kind == "memory" else 1) as pool:
         assert sum(pool.map(take, range(4))) == 1

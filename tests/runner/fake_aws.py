@@ -24,7 +24,7 @@ ENGINE_SECRET = "engine-secret-key-0123456789"
 Json = dict[str, Any]
 
 
-class Refusal(Exception):  # noqa: N818
+class Refusal(Exception):
     def __init__(self, status: int, code: str) -> None:
         super().__init__(code)
         self.status, self.code = status, code

@@ -24,7 +24,7 @@ def test_only_an_approved_deployment_is_applied():
 @pytest.mark.parametrize("taken", [True, False])
 def test_every_open_state_can_end_without_a_result(state, taken):
     ended = deployment_in(state).ended_without_result(taken, "States.Timeout", NOW)
-    assert ended.state is ends_without_result(state, taken)
+    assert ended.state is ends_without_result(state, apply_was_taken=taken)
     assert "States.Timeout" in ended.reason
     assert ended.changed_at == NOW
 

@@ -139,8 +139,8 @@ blocks = st.one_of(
 def test_the_sources_are_those_that_a_parser_of_the_language_finds(text):
     try:
         modules = pygohcl.loads(text).get("module", {})
-    except pygohcl.HCLParseError:
-        return
+    except (pygohcl.HCLParseError, pygohcl.HCLInternalError):
+        return  # The judge itself fails on some legal text, such as a null key.
     values = modules.values() if isinstance(modules, dict) else [value for item in modules for value in item.values()]
     found = {call["source"] for value in values for call in (value if isinstance(value, list) else [value])}
     assert found <= sources(text)

@@ -235,7 +235,7 @@ class Workflows(Protocol):
 class ForgeAddresses(Protocol):
     """Where things are on the forge."""
 
-    def check_run_url(self, repository: str, id: int) -> str:
+    def check_run_url(self, repository: str, check_run_id: int) -> str:
         """Return the address of a check run's page."""
 
     def clone_url(self, repository: str) -> str:
@@ -254,7 +254,7 @@ class Forge(ForgeAddresses, Protocol):
     def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
         """Create a check run and return its id."""
 
-    def update_check_run(self, installation: int, repository: str, id: int, check_run: CheckRun) -> None:
+    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
         """Replace what a check run shows."""
 
     def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:

@@ -9,8 +9,8 @@ class GitHubAddresses:
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
 
-    def check_run_url(self, repository: str, id: int) -> str:  # noqa: A002
-        return f"{self._url}/{repository}/runs/{id}"
+    def check_run_url(self, repository: str, check_run_id: int) -> str:
+        return f"{self._url}/{repository}/runs/{check_run_id}"
 
     def clone_url(self, repository: str) -> str:
         return f"{self._url}/{repository}.git"

@@ -51,5 +51,5 @@ class S3Artifacts:
                 raise
 
 
-class _EmptyObject(Exception):  # noqa: N818  # It does not leave this module.
+class _EmptyObject(Exception):  # It does not leave this module.
     pass

@@ -105,9 +105,9 @@ class GitHubForge(GitHubAddresses):
 
         return self._call(installation, repository, _WRITE_CHECKS, call)
 
-    def update_check_run(self, installation: int, repository: str, id: int, check_run: CheckRun) -> None:  # noqa: A002
+    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
         def call(repo: Repository) -> None:
-            repo.get_check_run(id).edit(**_shown(check_run))
+            repo.get_check_run(check_run_id).edit(**_shown(check_run))
 
         self._call(installation, repository, _WRITE_CHECKS, call)
 

@@ -82,7 +82,7 @@ def moves_baseline(state: State) -> bool:
     return state in _MAY_HAVE_APPLIED
 
 
-def ends_without_result(state: State, apply_was_taken: bool) -> State:
+def ends_without_result(state: State, *, apply_was_taken: bool) -> State:
     """Return how a deployment in ``state`` ends when nothing will report its result any more.
 
     ``apply_was_taken`` tells whether a runner has taken its apply job (design rule 5).
@@ -160,7 +160,7 @@ class Deployment:
 
         ``error`` is the name of what the Terraform machine failed with, if it is known.
         """
-        state = ends_without_result(self.state, apply_was_taken)
+        state = ends_without_result(self.state, apply_was_taken=apply_was_taken)
         why = f"Tidegate failed ({error})" if error else "Tidegate's execution ended without a result"
         known = "nothing was applied" if state is State.ENGINE_FAULT else "an apply was running"
         return self.moved(state, at, f"{why}; {known}.")

@@ -22,6 +22,8 @@
 
 from __future__ import annotations
 
+_SHOWN_OF_A_NAME = 60
+
 
 class TidegateError(Exception):
     """Every refusal of Tidegate's own."""
@@ -31,7 +33,7 @@ class InvalidName(TidegateError):
     """A name or path from outside that is not accepted."""
 
     def __init__(self, kind: str, text: str, advice: str) -> None:
-        shown = text if len(text) <= 60 else f"{text[:57]}..."
+        shown = text if len(text) <= _SHOWN_OF_A_NAME else f"{text[: _SHOWN_OF_A_NAME - 3]}..."
         super().__init__(f"{shown!r} is not usable as {kind}: {advice}.")
         self.kind, self.text, self.advice = kind, text, advice
 

@@ -20,6 +20,10 @@ class Comparison(StrEnum):
     HEAD_MISSING = "head missing"
 
 
+#: What these undo, a person confirms first.
+_CONFIRMED_FIRST = frozenset({Comparison.DIVERGED, Comparison.BASE_MISSING})
+
+
 @dataclass(frozen=True, slots=True)
 class RevisionVerdict:
     """Whether to deploy, why, and what a person must confirm first, if anything."""
@@ -39,24 +43,27 @@ def judge_revision(revision: Revision, deployed: Deployed | None, comparison: Co
     if comparison is None:
         raise ValueError(f"{revision.sha} was not compared with {deployed.revision.sha}")
     last = deployed.revision.short
-    match comparison:
-        case Comparison.AHEAD:
-            return RevisionVerdict(True, f"It is ahead of {last}, the revision deployed last.")
-        case Comparison.IDENTICAL:
-            return RevisionVerdict(True, f"It is {last}, the revision deployed last.")
-        case Comparison.BEHIND:
-            return RevisionVerdict(
-                False,
+    allowed, reason = {
+        Comparison.AHEAD: (True, f"It is ahead of {last}, the revision deployed last."),
+        Comparison.IDENTICAL: (True, f"It is {last}, the revision deployed last."),
+        Comparison.BEHIND: (
+            False,
+            (
                 f"It is behind {last}, which is deployed already, and deployments never go backwards. "
-                "To go back, revert on the default branch and merge that.",
-            )
-        case Comparison.HEAD_MISSING:
-            return RevisionVerdict(
-                False, "The commit does not exist on the forge any more. Push it again to deploy it."
-            )
-        case Comparison.DIVERGED:
-            must = f"It has diverged from {last}, the revision deployed last: what only {last} has will be undone."
-            return RevisionVerdict(True, must, must)
-        case Comparison.BASE_MISSING:
-            must = f"The revision deployed last, {last}, is gone from the forge: what it had may be undone."
-            return RevisionVerdict(True, must, must)
+                "To go back, revert on the default branch and merge that."
+            ),
+        ),
+        Comparison.HEAD_MISSING: (
+            False,
+            "The commit does not exist on the forge any more. Push it again to deploy it.",
+        ),
+        Comparison.DIVERGED: (
+            True,
+            f"It has diverged from {last}, the revision deployed last: what only {last} has will be undone.",
+        ),
+        Comparison.BASE_MISSING: (
+            True,
+            f"The revision deployed last, {last}, does not exist on the forge any more: what it had may be undone.",
+        ),
+    }[comparison]
+    return RevisionVerdict(allowed, reason, reason if comparison in _CONFIRMED_FIRST else None)

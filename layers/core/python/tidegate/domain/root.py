@@ -15,6 +15,8 @@ MAXIMUM_PATH = 1024
 _ROOT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
 _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
 _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,89}")
+_NOT_IN_A_PATH = re.compile(r"[\x00-\x1f\x7f\\]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
@@ -102,7 +104,7 @@ def directory(text: str) -> str:
     directory: it only ever travels as one argument of a program, never through a shell.
     """
     advice = "it is a relative path below the repository, without '..', '\\' and control characters"
-    if len(text) > MAXIMUM_PATH or "\\" in text or any(ord(letter) < 32 or ord(letter) == 127 for letter in text):
+    if len(text) > MAXIMUM_PATH or _NOT_IN_A_PATH.search(text):
         raise InvalidName("directory", text, advice)
     parts = [part for part in text.split("/") if part not in {"", "."}]
     if text.startswith("/") or ".." in parts or ".git" in parts:

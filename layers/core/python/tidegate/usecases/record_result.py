@@ -58,7 +58,7 @@ class ResultRecorder:
         state = State(message.state)
         if state in _WITHOUT_RESULT:
             taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)
-            state = ends_without_result(deployment.state, taken)
+            state = ends_without_result(deployment.state, apply_was_taken=taken)
         last_lines = (message.last_lines or failure.last_lines)[-KEPT_LAST_LINES:]
         ended = deployment.moved(state, self.clock.now(), _reason(deployment, state, message, failure))
         return replace(ended, last_lines=last_lines)

@@ -11,7 +11,6 @@ from tidegate.messages import RevisionValidated, ValidateRevision
 from tidegate.ports import Clock, Deployments, DeployQueues, Forge
 from tidegate.usecases.decide_again import deciding_again
 
-
 #: A deployment in one of these may have been judged already, but nothing of it has begun.
 _NOT_BEGUN = frozenset({State.QUEUED, State.PLANNING})
 

@@ -130,12 +130,12 @@ class MemoryForge:
         self.check_runs[identifier] = check_run
         return identifier
 
-    def update_check_run(self, installation: int, repository: str, id: int, check_run: CheckRun) -> None:  # noqa: A002
+    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
         self._called(installation, repository)
-        if id not in self.check_runs:
-            raise NotFound("check run", str(id))
-        self.check_runs[id] = check_run
-        self.updates.append((id, check_run))
+        if check_run_id not in self.check_runs:
+            raise NotFound("check run", str(check_run_id))
+        self.check_runs[check_run_id] = check_run
+        self.updates.append((check_run_id, check_run))
 
     def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
         self._called(installation, repository)
@@ -146,8 +146,8 @@ class MemoryForge:
         ]
         return max(found, default=None)
 
-    def check_run_url(self, repository: str, id: int) -> str:  # noqa: A002
-        return f"https://github.com/{repository}/runs/{id}"
+    def check_run_url(self, repository: str, check_run_id: int) -> str:
+        return f"https://github.com/{repository}/runs/{check_run_id}"
 
     def clone_url(self, repository: str) -> str:
         return f"https://github.com/{repository}.git"
