@@ -50,6 +50,8 @@ class Control:
         return [text]
 
     def _answer(self, method: str, parts: list[str], body: bytes) -> _Answer:
+        if method == "GET" and parts[0] == "metadata":
+            return self._metadata(parts[1])
         if method == "GET":
             return self._reads[parts[0]]()
         if method == "DELETE" and parts[0] == "faults":
@@ -74,6 +76,13 @@ class Control:
             case _:
                 raise KeyError("/".join(parts))
         return {}
+
+    def _metadata(self, task: str) -> dict[str, Any]:
+        """Answer as the task metadata endpoint does: a task learns from it which one it is. Raise KeyError."""
+        described = next((item.describe() for item in self._cloud.tasks.all() if item.id == task), None)
+        if described is None:
+            raise KeyError(task)
+        return {"Cluster": described["clusterArn"], "TaskARN": described["taskArn"]}
 
     def _permissions(self) -> dict[str, Any]:
         policies = self._cloud.policies

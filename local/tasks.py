@@ -247,6 +247,7 @@ class Tasks:
             "AWS_ENDPOINT_URL_STS": self._around.aws_endpoint,
             "AWS_EC2_METADATA_DISABLED": "true",
             "AWS_EXECUTION_ENV": "AWS_ECS_FARGATE",
+            "ECS_CONTAINER_METADATA_URI_V4": f"{self._around.aws_endpoint}/_tidegate/metadata/{task.id}",
             **self._around.environment,
             **keys,
             **own,
