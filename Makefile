@@ -1,6 +1,9 @@
 # Everything that a person or CI runs. `make help` lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint test synth layers docs doctor deploy
+# The forge's port; the API and the AWS endpoint take the next two. Empty: any free ones.
+PORT ?=
+
+.PHONY: help setup demo up lint test synth layers docs doctor deploy
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -14,13 +17,19 @@ help: ## List the targets
 
 .uv/bin/uv:
 	python3 -m venv .uv
-	.uv/bin/pip install --quiet uv
+	.uv/bin/pip install --quiet uv==0.13.8
 
 $(SYNCED): uv.lock pyproject.toml | $(filter .uv/%,$(UV))
 	$(UV) sync --frozen --quiet --group dev
 	@touch $@
 
 setup: $(SYNCED) ## Install the locked environment into .venv
+
+demo: setup ## A merge, planned, reviewed and applied on this machine, followed on screen
+	$(PYTHON) -m local.demo
+
+up: setup ## The local cloud, kept running for you (PORT= for another port)
+	$(BIN)/tidegate local up $(if $(PORT),--port $(PORT))
 
 lint: setup ## ruff, mypy --strict, statelint, cdk-nag and cfn-lint; fails on any finding
 	$(BIN)/ruff check

@@ -88,6 +88,7 @@ def run(cloud: LocalCloud, console: Console) -> None:
                     live.console.print(f"[bold green]✓[/] reviewer pressed [bold]Confirm[/] on {one.check_run['name']}")
             if all(one.done for one in followed):
                 break
+    console.print()
     console.rule("[bold]What is left to look at")
     check(cloud, followed)
     for line in where_to_look(cloud, forge, followed):
@@ -119,7 +120,7 @@ def progress(followed: Sequence[Followed]) -> Group:
     table = Table.grid(padding=(0, 2))
     for one in followed:
         way = Text(" → ").join(Text(title, style="dim") for title, _ in one.seen[:-1])
-        now = Text(one.title, style="bold green" if one.done else "bold yellow")
+        now = Text(one.step, style="bold green" if one.done else "bold yellow")
         mark: Text | Spinner = Text("✓", style="green") if one.done else Spinner("dots")
         table.add_row(mark, Text(one.root, style="bold"), Text.assemble(way, " → " if one.seen[:-1] else "", now))
     return Group(table)
