@@ -9,10 +9,8 @@ import base64
 import contextlib
 import datetime as dt
 import json
-import re
 import secrets
 import threading
-import uuid
 from typing import Any
 
 from botocore import xform_name
@@ -20,10 +18,9 @@ from botocore.exceptions import ClientError
 from moto.core.exceptions import AWSError
 from moto.core.responses import EmptyResult
 from moto.stepfunctions import models as sfn_models
-from moto.stepfunctions.exceptions import InvalidName
-from moto.stepfunctions.models import StateMachine, StepFunctionBackend
+from moto.stepfunctions.models import StepFunctionBackend
 from moto.stepfunctions.parser import models as parser_models
-from moto.stepfunctions.parser.api import ExecutionStatus, HistoryEventType, TaskFailedEventDetails
+from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
 from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import CustomErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
@@ -40,23 +37,18 @@ from moto.stepfunctions.parser.asl.eval.callback.callback import (
     CallbackPoolManager,
     HeartbeatEndpoint,
 )
-from moto.stepfunctions.parser.asl.eval.environment import Environment
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
-from moto.stepfunctions.parser.asl.eval.event.logging import is_logging_enabled_for
 from moto.stepfunctions.parser.asl.eval.states import ContextObject
-from moto.stepfunctions.parser.backend.execution import BaseExecutionWorkerCommunication, Execution
 from moto.stepfunctions.responses import StepFunctionResponse
 
-from local import jsonata_shim
+from local import execution_shims, jsonata_shim
 from local.hub import HUB
-
-_LEGAL_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}")
-_ENDED = (ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED, ExecutionStatus.ABORTED, ExecutionStatus.TIMED_OUT)
 
 
 def install() -> None:
     """Put everything in place."""
     jsonata_shim.install()
+    execution_shims.install()
     for shim in (
         _one_backend,
         _case_conversion,
@@ -66,10 +58,6 @@ def install() -> None:
         _closed_tokens,
         _long_tokens,
         _early_answers,
-        _stop_at_once,
-        _execution_names,
-        _execution_events,
-        _execution_logs,
         _task_failure_cause,
         _run_task,
         _error_names,
@@ -250,114 +238,6 @@ def _early_answers() -> None:
         return endpoint
 
     CallbackEndpoint.setup_heartbeat_endpoint = setup
-
-
-def _stop_at_once() -> None:
-    """StopExecution ends an execution at once, whatever it waits for, with the caller's error and cause.
-
-    moto drops both, and lets a waiting task wait on until its time-out.
-    """
-
-    def stop(self: Execution, stop_date: Any, error: str | None, cause: str | None) -> None:
-        if self.exec_status != ExecutionStatus.RUNNING:
-            return
-        self.exec_status, self.stop_date, self.error, self.cause = ExecutionStatus.ABORTED, stop_date, error, cause
-        env = self.exec_worker.env
-        if env is not None:
-            env.set_stop(stop_date=stop_date, cause=cause, error=error)
-            for endpoint in list(env.callback_pool_manager._pool.values()):
-                endpoint.interrupt_all()
-        HUB.execution_changed(self)
-        HUB.wake_waiting()
-
-    def set_error(self: Environment, error: Any) -> None:
-        if self.is_running():
-            original_set_error(self, error)
-
-    def respond(self: StepFunctionResponse) -> Any:
-        execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
-        execution.stop(dt.datetime.now(dt.UTC), self._get_param("error"), self._get_param("cause"))
-        return original_respond(self)
-
-    original_set_error = Environment.set_error
-    original_respond = StepFunctionResponse.stop_execution
-    Execution.stop = stop
-    Environment.set_error = set_error
-    StepFunctionResponse.stop_execution = respond
-
-
-def _execution_names() -> None:
-    """Illegal names are accepted, and without a name the execution is called None. Inputs are compared as JSON."""
-    original = parser_models.StepFunctionsParserBackend.start_execution
-
-    def start(
-        self: Any, arn: str, name: str | None = None, execution_input: Any = None, trace_header: Any = None
-    ) -> Any:
-        name = name or str(uuid.uuid4())
-        if not _LEGAL_NAME.fullmatch(name):
-            raise InvalidName(f"Invalid Name: '{name}'")
-        return original(self, arn, name, execution_input, trace_header)
-
-    def same(self: StateMachine, name: str, execution_input: str) -> Any:
-        for execution in self.executions:
-            if execution.name == name and execution.status == "RUNNING":
-                with contextlib.suppress(ValueError):
-                    if json.loads(execution.execution_input) == json.loads(execution_input):
-                        return execution
-        return original_same(self, name, execution_input)
-
-    original_same = StateMachine._handle_name_input_idempotency
-    parser_models.StepFunctionsParserBackend.start_execution = start
-    StateMachine._handle_name_input_idempotency = same
-
-
-def _execution_events() -> None:
-    """EventBridge gets "Step Functions Execution Status Change" for each status; moto sends none."""
-    original_start, original_terminated = Execution.start, BaseExecutionWorkerCommunication.terminated
-
-    def start(self: Execution) -> None:
-        original_start(self)
-        HUB.execution_changed(self)
-
-    def terminated(self: BaseExecutionWorkerCommunication) -> None:
-        if self.execution.exec_status in _ENDED:
-            return
-        original_terminated(self)
-        HUB.execution_changed(self.execution)
-        HUB.wake_waiting()
-
-    Execution.start = start
-    BaseExecutionWorkerCommunication.terminated = terminated
-
-
-class _LogSession:
-    """Stands where moto's own CloudWatch session would: its backend never creates one."""
-
-    def __init__(self, execution_arn: str, machine: str) -> None:
-        self.execution_arn = execution_arn
-        self.configuration = self
-        group, level, self.include_execution_data = HUB.state_machine_logging[machine]
-        self._group, self._level = group, level
-        self._stream = f"states/{machine}"
-
-    def log_level_filter(self, history_event_type: Any) -> bool:
-        return bool(is_logging_enabled_for(self._level, history_event_type))
-
-    def publish_history_log(self, history_log: Any) -> None:
-        HUB.log(self._group, self._stream, [json.dumps(history_log, default=str)])
-
-
-def _execution_logs() -> None:
-    """Executions write their history to the log group of their machine, as its logging configuration says."""
-    original = Execution._get_start_execution_worker
-
-    def worker(self: Execution) -> Any:
-        machine = self.state_machine.name
-        if machine in HUB.state_machine_logging:
-            self._cloud_watch_logging_session = _LogSession(self.exec_arn, machine)
-        return original(self)
-
-    Execution._get_start_execution_worker = worker
 
 
 def _task_failure_cause() -> None:

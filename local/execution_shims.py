@@ -1,0 +1,141 @@
+"""Names, events, logs and stopping of executions in moto 5.2.5, put right (part of moto_shims.py)."""
+
+# ruff: noqa: SLF001 - replacements have the signatures of what they replace.
+# mypy: disable-error-code="method-assign,assignment,attr-defined,arg-type,call-arg,typeddict-item"
+# mypy: disable-error-code="no-any-return,no-untyped-call,union-attr,misc"
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+import re
+import uuid
+from typing import Any
+
+from moto.stepfunctions.exceptions import InvalidName
+from moto.stepfunctions.models import StateMachine
+from moto.stepfunctions.parser import models as parser_models
+from moto.stepfunctions.parser.api import ExecutionStatus
+from moto.stepfunctions.parser.asl.eval.environment import Environment
+from moto.stepfunctions.parser.asl.eval.event.logging import is_logging_enabled_for
+from moto.stepfunctions.parser.backend.execution import BaseExecutionWorkerCommunication, Execution
+from moto.stepfunctions.responses import StepFunctionResponse
+
+from local.hub import HUB
+
+_LEGAL_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}")
+_ENDED = (ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED, ExecutionStatus.ABORTED, ExecutionStatus.TIMED_OUT)
+
+
+def install() -> None:
+    """Put everything in place."""
+    for shim in (_stop_at_once, _execution_names, _execution_events, _execution_logs):
+        shim()
+
+
+def _stop_at_once() -> None:
+    """StopExecution ends an execution at once, whatever it waits for, with the caller's error and cause.
+
+    moto drops both, and lets a waiting task wait on until its time-out.
+    """
+
+    def stop(self: Execution, stop_date: Any, error: str | None, cause: str | None) -> None:
+        if self.exec_status != ExecutionStatus.RUNNING:
+            return
+        self.exec_status, self.stop_date, self.error, self.cause = ExecutionStatus.ABORTED, stop_date, error, cause
+        env = self.exec_worker.env
+        if env is not None:
+            env.set_stop(stop_date=stop_date, cause=cause, error=error)
+            for endpoint in list(env.callback_pool_manager._pool.values()):
+                endpoint.interrupt_all()
+        HUB.execution_changed(self)
+        HUB.wake_waiting()
+
+    def set_error(self: Environment, error: Any) -> None:
+        if self.is_running():
+            original_set_error(self, error)
+
+    def respond(self: StepFunctionResponse) -> Any:
+        execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
+        execution.stop(dt.datetime.now(dt.UTC), self._get_param("error"), self._get_param("cause"))
+        return original_respond(self)
+
+    original_set_error = Environment.set_error
+    original_respond = StepFunctionResponse.stop_execution
+    Execution.stop = stop
+    Environment.set_error = set_error
+    StepFunctionResponse.stop_execution = respond
+
+
+def _execution_names() -> None:
+    """Illegal names are accepted, and without a name the execution is called None. Inputs are compared as JSON."""
+    original = parser_models.StepFunctionsParserBackend.start_execution
+
+    def start(
+        self: Any, arn: str, name: str | None = None, execution_input: Any = None, trace_header: Any = None
+    ) -> Any:
+        name = name or str(uuid.uuid4())
+        if not _LEGAL_NAME.fullmatch(name):
+            raise InvalidName(f"Invalid Name: '{name}'")
+        return original(self, arn, name, execution_input, trace_header)
+
+    def same(self: StateMachine, name: str, execution_input: str) -> Any:
+        for execution in self.executions:
+            if execution.name == name and execution.status == "RUNNING":
+                with contextlib.suppress(ValueError):
+                    if json.loads(execution.execution_input) == json.loads(execution_input):
+                        return execution
+        return original_same(self, name, execution_input)
+
+    original_same = StateMachine._handle_name_input_idempotency
+    parser_models.StepFunctionsParserBackend.start_execution = start
+    StateMachine._handle_name_input_idempotency = same
+
+
+def _execution_events() -> None:
+    """EventBridge gets "Step Functions Execution Status Change" for each status; moto sends none."""
+    original_start, original_terminated = Execution.start, BaseExecutionWorkerCommunication.terminated
+
+    def start(self: Execution) -> None:
+        original_start(self)
+        HUB.execution_changed(self)
+
+    def terminated(self: BaseExecutionWorkerCommunication) -> None:
+        if self.execution.exec_status in _ENDED:
+            return
+        original_terminated(self)
+        HUB.execution_changed(self.execution)
+        HUB.wake_waiting()
+
+    Execution.start = start
+    BaseExecutionWorkerCommunication.terminated = terminated
+
+
+class _LogSession:
+    """Stands where moto's own CloudWatch session would: its backend never creates one."""
+
+    def __init__(self, execution_arn: str, machine: str) -> None:
+        self.execution_arn = execution_arn
+        self.configuration = self
+        group, level, self.include_execution_data = HUB.state_machine_logging[machine]
+        self._group, self._level = group, level
+        self._stream = f"states/{machine}"
+
+    def log_level_filter(self, history_event_type: Any) -> bool:
+        return bool(is_logging_enabled_for(self._level, history_event_type))
+
+    def publish_history_log(self, history_log: Any) -> None:
+        HUB.log(self._group, self._stream, [json.dumps(history_log, default=str)])
+
+
+def _execution_logs() -> None:
+    """Executions write their history to the log group of their machine, as its logging configuration says."""
+    original = Execution._get_start_execution_worker
+
+    def worker(self: Execution) -> Any:
+        machine = self.state_machine.name
+        if machine in HUB.state_machine_logging:
+            self._cloud_watch_logging_session = _LogSession(self.exec_arn, machine)
+        return original(self)
+
+    Execution._get_start_execution_worker = worker
