@@ -396,7 +396,11 @@ class World:
         if self.needs_reconciling or self.unfinished_calls or self.closed or not has_work(head, first):
             return
         assert head.worker is not None, "there is work, and no worker"
-        worker = self.machines.executions[head.worker.execution]
+        worker = self.machines.executions.get(head.worker.execution)
+        if worker is None:
+            steps = [each.step for each in self.machines.executions.values() if each.alive]
+            assert "hand_over" in steps, "there is work, and nobody starts its worker"
+            return
         assert worker.alive, "there is work, and its worker has ended"
         assert worker.step != "waiting", "there is work, and its worker waits: a wake-up was lost"
 

@@ -91,6 +91,19 @@ class QueueMachine(RuleBasedStateMachine):
             if execution.alive:
                 self.world.step(execution)
 
+    @precondition(lambda self: self._alive())
+    @rule(index=INDEX, outcome=OUTCOMES, until=st.sampled_from(["wait", "waiting"]))
+    def work_through_the_line(self, index, outcome, until):
+        """Come to where the queue looks empty: what happens next there is what may be lost."""
+        executions = self._alive()
+        execution = executions[index % len(executions)]
+        for _ in range(30):
+            if not execution.alive or execution.step in {until, "waiting"}:
+                return
+            self.world.step(execution)
+            for child in self._children():
+                self.world.child_step(child, outcome)
+
     @precondition(lambda self: self._children())
     @rule(index=INDEX, outcome=OUTCOMES, death=DEATHS)
     def child_step(self, index, outcome, death):
