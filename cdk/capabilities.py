@@ -95,13 +95,11 @@ def _records(*kinds: str, actions: tuple[str, ...]) -> Callable[[Surroundings], 
 
 
 def _queues(around: Surroundings) -> Grant:
+    """One statement for both kinds: their transactions must fit it whether keys are checked singly or together."""
     table = around.storage.table
+    rights = (*_READ, "dynamodb:Query", *_WRITE, "dynamodb:DeleteItem")
     return Grant(
-        (
-            on_records(table.table_arn, ("queue",), *_READ, "dynamodb:Query", *_WRITE, "dynamodb:DeleteItem"),
-            on_records(table.table_arn, ("deployment",), *_READ, *_WRITE),
-        ),
-        {"TIDEGATE_TABLE": table.table_name},
+        (on_records(table.table_arn, ("queue", "deployment"), *rights),), {"TIDEGATE_TABLE": table.table_name}
     )
 
 

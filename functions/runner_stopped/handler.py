@@ -27,7 +27,7 @@ def read_event(task: Mapping[str, Any]) -> StoppedRunner:
     reasons = [task.get("stoppedReason"), *containers, *exits]
     return StoppedRunner(
         task=task["taskArn"],
-        job=environment.get("TIDEGATE_JOB") or task.get("startedBy", ""),
+        job=environment.get("TIDEGATE_JOB", ""),
         start_token=environment.get("TIDEGATE_START_TOKEN"),
         reason="; ".join(reason for reason in reasons if reason) or "The task stopped without a reason.",
     )

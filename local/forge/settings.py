@@ -31,9 +31,9 @@ class Person:
 
 #: Everybody knows these tokens: the forge listens on this machine only.
 PEOPLE = (
-    Person("maintainer", "Mai Maintainer", "write", "maintainer"),
-    Person("reviewer", "Rea Reviewer", "write", "reviewer"),
-    Person("visitor", "Vic Visitor", "read", "visitor"),
+    Person("maintainer", "Maintainer", "write", "maintainer"),
+    Person("reviewer", "Reviewer", "write", "reviewer"),
+    Person("visitor", "Visitor", "read", "visitor"),
 )
 
 

@@ -192,7 +192,7 @@ def stopped_event(job, **fields):
         "detail-type": "ECS Task State Change",
         "detail": {
             "taskArn": TASK,
-            "startedBy": job,
+            "startedBy": "AWS Step Functions",
             "lastStatus": "STOPPED",
             "stoppedReason": "Essential container in task exited",
             "containers": [{"name": "runner", "exitCode": 137, "reason": "OutOfMemoryError: killed"}],
@@ -212,10 +212,10 @@ def test_a_stopped_task_fails_its_start_with_all_that_is_known(wires):
     )
 
 
-def test_a_stopped_task_without_overrides_is_found_by_who_started_it(wires):
+def test_a_stopped_task_that_no_machine_started_belongs_to_no_job(wires):
     event = stopped_event("job-1", overrides={}, containers=[], stoppedReason=None)
     stopped = handler_of("runner_stopped").read_event(event["detail"])
-    assert (stopped.job, stopped.start_token) == ("job-1", None)
+    assert (stopped.job, stopped.start_token) == ("", None)
     assert stopped.reason == "The task stopped without a reason."
 
 

@@ -32,7 +32,7 @@ BY_TOKEN = {"Apply": messages.ApplyResult}
 #: Errors that runners report by name, and the one that is reported for a runner that died.
 REPORTED = {fault.error for fault in vars(faults).values() if isinstance(fault, type) and hasattr(fault, "error")}
 STOPPED = "RunnerStopped"
-AWS = re.compile(r"(States|Lambda|Sandbox|StepFunctions|Sfn|ECS|AmazonECS)\.\w+")
+AWS = re.compile(r"(States|Lambda|Runtime|Sandbox|StepFunctions|Sfn|ECS|AmazonECS)\.\w+")
 
 TASKS = [
     pytest.param(machine, name, id=f"{machine.name}: {name}") for machine in MACHINES for name, _ in machine.lambdas()

@@ -19,6 +19,7 @@ _LAMBDA = {
     "Lambda.SdkClientException",
     "Lambda.TooManyRequestsException",
     "Lambda.Unknown",
+    "Runtime.ExitError",
     "Sandbox.Timedout",
 }
 _OURS = {"Conflict", "ForgeUnavailable", "CloudUnavailable"}
