@@ -28,6 +28,8 @@ from local.forge.client import ForgeClient
 
 SAMPLE = Path(__file__).parents[1] / "examples" / "sample"
 REPOSITORY = "demo/sample"
+#: What the local cloud itself says goes here, so that the screen shows the deploys only.
+LOG = SAMPLE.parents[1] / "build" / "demo.log"
 ROOTS = ("network", "orders")
 CHANGE = "Add the network and the orders roots"
 #: A whole demo takes well under a minute; a download of the engine and its providers may take minutes.
@@ -191,7 +193,8 @@ def _polls(patience: float) -> Iterator[None]:
 def main() -> int:
     """Start a local cloud, play the demo, end the cloud. Return the exit code."""
     console = Console()
-    cloud = LocalCloud()
+    LOG.parent.mkdir(parents=True, exist_ok=True)
+    cloud = LocalCloud(log=LOG)
     began = time.monotonic()
     try:
         with console.status("Starting the local cloud: synthesizing and deploying the CDK app …"):
@@ -199,7 +202,7 @@ def main() -> int:
         console.print(f"The local cloud runs: {cloud.info['forge_url']} ({time.monotonic() - began:.0f} s)")
         run(cloud, console)
     except (DemoFailed, LocalCloudFailed) as failure:
-        Console(stderr=True).print(f"The demo failed: {failure}", style="red", markup=False)
+        Console(stderr=True).print(f"The demo failed: {failure}\nThe local cloud's own log: {LOG}", style="red", markup=False)
         return 1
     except KeyboardInterrupt:
         return 130
