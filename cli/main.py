@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from cli import local
+from cli import local, secret
 from cli.doctor import doctor
 
 app = typer.Typer(
@@ -14,6 +14,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(local.app, name="local")
+app.add_typer(secret.app, name="secret")
 app.command("doctor")(doctor)
 
 

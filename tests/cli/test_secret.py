@@ -1,0 +1,100 @@
+"""``tidegate secret`` stores the App's secrets in the form that functions read."""
+
+from __future__ import annotations
+
+import json
+
+import boto3
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from moto import mock_aws
+from typer.testing import CliRunner
+
+from cli.main import app
+
+
+@pytest.fixture(autouse=True)
+def account(monkeypatch):
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    with mock_aws():
+        yield
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["secret", *map(str, arguments)])
+
+
+def stored(name):
+    client = boto3.client("secretsmanager")
+    return json.loads(client.get_secret_value(SecretId=name)["SecretString"])
+
+
+def any_key(tmp_path):
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    path = tmp_path / "app.pem"
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()))
+    return path
+
+
+def test_a_new_webhook_secret_is_stored_and_printed_once():
+    result = run("webhook")
+    assert result.exit_code == 0
+    assert stored("tidegate/webhook-secret") == {"secrets": [result.stdout.strip()]}
+
+
+def test_a_stored_webhook_secret_is_not_replaced_by_accident():
+    first = run("webhook").stdout.strip()
+    again = run("webhook")
+    assert again.exit_code == 1
+    assert "--rotate" in again.stderr
+    assert stored("tidegate/webhook-secret") == {"secrets": [first]}
+
+
+def test_a_rotated_secret_leaves_the_one_before_valid_until_it_is_retired():
+    first = run("webhook").stdout.strip()
+    second = run("webhook", "--rotate").stdout.strip()
+    assert stored("tidegate/webhook-secret") == {"secrets": [second, first]}
+    assert run("webhook", "--retire").exit_code == 0
+    assert stored("tidegate/webhook-secret") == {"secrets": [second]}
+
+
+def test_nothing_is_retired_where_nothing_is_stored():
+    result = run("webhook", "--retire")
+    assert result.exit_code == 1
+    assert "nothing to retire" in result.stderr
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[]", '{"secrets": "one"}'])
+def test_a_webhook_secret_of_another_form_is_left_alone(text):
+    boto3.client("secretsmanager").create_secret(Name="tidegate/webhook-secret", SecretString=text)
+    result = run("webhook", "--rotate")
+    assert result.exit_code == 1
+    assert "Delete it and try again" in result.stderr
+
+
+def test_the_apps_id_and_key_are_stored_together_and_can_be_replaced(tmp_path):
+    key = any_key(tmp_path)
+    assert run("app", "--id", "1", "--key", key).exit_code == 0
+    assert run("app", "--id", "123456", "--key", key).exit_code == 0
+    assert stored("tidegate/github-app") == {"app_id": "123456", "private_key": key.read_text()}
+
+
+@pytest.mark.parametrize("content", [b"", b"-----BEGIN RSA PRIVATE KEY-----\nno\n-----END RSA PRIVATE KEY-----\n"])
+def test_a_file_that_holds_no_private_key_is_refused(tmp_path, content):
+    path = tmp_path / "app.pem"
+    path.write_bytes(content)
+    result = run("app", "--id", "123456", "--key", path)
+    assert result.exit_code == 1
+    assert "not a private key" in result.stderr
+
+
+def test_a_key_that_is_not_there_and_an_id_that_is_no_number_are_refused(tmp_path):
+    assert "cannot be read" in run("app", "--id", "1", "--key", tmp_path / "missing.pem").stderr
+    assert "it is a number" in run("app", "--id", "tidegate", "--key", any_key(tmp_path)).stderr
