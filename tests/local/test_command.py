@@ -1,0 +1,126 @@
+"""``make up`` as a person uses it: start, look, start a second one, end with Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[2]
+PATIENCE = 180.0
+
+pytestmark = pytest.mark.cloud
+
+
+def poll(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < end, f"{what} did not come about within {PATIENCE:.0f} s"
+        time.sleep(0.1)
+    return found
+
+
+def free_ports():
+    """Return a port that is free together with the two after it."""
+    while True:
+        with socket.socket() as one, socket.socket() as two, socket.socket() as three:
+            one.bind(("127.0.0.1", 0))
+            first = one.getsockname()[1]
+            try:
+                two.bind(("127.0.0.1", first + 1))
+                three.bind(("127.0.0.1", first + 2))
+            except OSError:
+                continue
+            return first
+
+
+def tidegate(*arguments, **options):
+    command = [sys.executable, "-m", "cli.main", "local", *map(str, arguments)]
+    return subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False, **options)
+
+
+def info(port, environment):
+    result = tidegate("info", "--json", "--port", port, env=environment)
+    return json.loads(result.stdout) if result.returncode == 0 else None
+
+
+def descendants(pid):
+    """Return all processes below ``pid``, from the kernel's own lists."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            found += [child, *descendants(child)]
+    return found
+
+
+@pytest.fixture
+def up(tmp_path):
+    """Start local clouds as ``make up PORT=`` does; interrupt those that are left."""
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    started = []
+
+    def start():
+        port = free_ports()
+        command = [sys.executable, "-m", "cli.main", "local", "up", "--no-warm", "--port", str(port)]
+        with (tmp_path / f"{port}.log").open("w") as log:
+            process = subprocess.Popen(
+                command, cwd=TOP, env=environment, stdout=log, stderr=log, start_new_session=True
+            )
+        started.append(process)
+        return process, poll(lambda: info(port, environment), f"the local cloud on port {port}")
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE)
+
+
+def test_two_local_clouds_run_side_by_side_and_end_without_a_trace(up):
+    clouds = [up(), up()]
+    addresses = [cloud["forge_url"] for _, cloud in clouds]
+    assert len(set(addresses)) == 2
+    for address in addresses:
+        with urllib.request.urlopen(address, timeout=30) as page:
+            assert page.status == 200
+    for process, cloud in clouds:
+        below = descendants(process.pid)
+        assert below
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+        poll(lambda below=below: not any(Path(f"/proc/{pid}").exists() for pid in below), "the end of all processes")
+        with pytest.raises(OSError, match="refused"):
+            urllib.request.urlopen(cloud["webhook_url"], timeout=30)
+
+
+def test_the_information_names_all_that_a_script_needs(up):
+    _, cloud = up()
+    assert set(cloud) >= {
+        "forge_url",
+        "webhook_url",
+        "api_url",
+        "aws_endpoint_url",
+        "region",
+        "account",
+        "webhook_secret",
+        "table",
+        "artifact_bucket",
+        "state_machines",
+        "audit_topic",
+    }
+    assert set(cloud["state_machines"]) == {"deploy", "terraform"}
+    assert all(cloud.values())
+
+
+def test_without_a_local_cloud_the_information_says_how_to_start_one(tmp_path):
+    result = tidegate("info", "--json", env={**os.environ, "XDG_STATE_HOME": str(tmp_path)})
+    assert result.returncode == 1
+    assert "make up" in result.stderr
