@@ -23,6 +23,7 @@ from moto.stepfunctions.parser import models as parser_models
 from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
 from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import CustomErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent
+from moto.stepfunctions.parser.asl.component.common.timeouts.timeout import EvalTimeoutError
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import (
     state_task_service_aws_sdk,
@@ -57,6 +58,7 @@ def install() -> None:
         _stop_children,
         _closed_tokens,
         _long_tokens,
+        _token_of_each_attempt,
         _early_answers,
         _task_failure_cause,
         _run_task,
@@ -225,6 +227,29 @@ def _long_tokens() -> None:
         return value
 
     ContextObject.update_task_token = token
+
+
+def _token_of_each_attempt() -> None:
+    """A retried task has a new token; moto's retry waits with the closed one, and so times out at once.
+
+    After the task's time-out its token is closed; with heartbeats moto does so only after the next one.
+    """
+    callback = state_task_service_callback.StateTaskServiceCallback
+    original = callback._evaluate_with_timeout
+
+    def evaluate(self: Any, env: Any) -> None:
+        context = env.states.context_object
+        if "Task" in context.context_object_data and context.context_object_data["State"]["RetryCount"]:
+            env.callback_pool_manager.add(context.update_task_token())
+        try:
+            original(self, env)
+        except EvalTimeoutError:
+            endpoint = env.callback_pool_manager.get(context.context_object_data.get("Task", {}).get("Token"))
+            if endpoint is not None:
+                endpoint.interrupt_all()
+            raise
+
+    callback._evaluate_with_timeout = evaluate
 
 
 def _early_answers() -> None:
