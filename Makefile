@@ -38,8 +38,8 @@ lint: setup ## ruff, mypy --strict, statelint, cdk-nag and cfn-lint; fails on an
 	$(BIN)/statelint --eval-jsonata stepfunctions/deploy.asl.json stepfunctions/terraform.asl.json
 	$(PYTHON) -m cdk.check
 
-test: setup ## The whole test suite
-	$(BIN)/pytest -n 2
+test: setup ## The whole test suite, in parallel; domain and use cases must be covered, branches too
+	$(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report term
 
 synth: setup ## Write the CloudFormation template to cdk.out
 	$(PYTHON) cdk/app.py

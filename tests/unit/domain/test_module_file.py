@@ -97,6 +97,7 @@ def test_a_backend_in_the_json_form_is_seen():
         ("main.tf", b"".join(b"a%d = <<A%d\n" % (n, n) for n in range(50_000)) + b"module"),
         ("main.tf", b'module "\xff\xfe" { source = "./\xff" }'),
         ("main.tf", b"module \x00"),
+        ("main.tf", b'module "never ends'),
         ("main.tf.json", b'{"module":' * 100_000),
         ("main.tf.json", b'{"module": 7, "terraform": [null]}'),
         ("main.tf.json", b"module"),

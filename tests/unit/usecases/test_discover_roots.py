@@ -74,6 +74,10 @@ class TestWithoutFile:
     def test_a_changed_root_is_found_and_named_after_its_directory(self):
         assert discover(BASE, after(live__db__main_dot_tf="# changed")).roots == (Root("live/db", "live/db"),)
 
+    def test_a_root_is_found_by_one_file_that_matters_among_files_that_do_not(self):
+        changed = after(live__db__deny_dot_json="[]", live__db__notes_dot_md="new", live__db__prod_dot_tfvars="a = 2")
+        assert names(discover(BASE, changed)) == ["live/db"]
+
     @pytest.mark.parametrize("module", ["modules__network__main_dot_tf", "modules__subnet__variables_dot_tf"])
     def test_a_changed_local_module_selects_the_roots_that_use_it_directly_or_not(self, module):
         assert names(discover(BASE, after(**{module: "# changed"}))) == ["live/app"]

@@ -9,16 +9,24 @@ from tests.unit.usecases.terraform_world import World
 from tidegate.adapters.memory import MemoryDeliveries, MemoryEventQueue
 from tidegate.domain.deployment import Trigger
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.reconcile import Reconciler, Repairs
+from tidegate.domain.queue import Worker
+from tidegate.usecases.execution_closed import ClosedExecution
+from tidegate.usecases.reconcile import WATCHED, Reconciler, Repairs
 
 
 class ReconciledWorld(World):
     def __init__(self):
         super().__init__()
-        self.deliveries, self.events, self.woken = MemoryDeliveries(), MemoryEventQueue(), []
+        self.deliveries, self.events, self.woken, self.released = MemoryDeliveries(), MemoryEventQueue(), [], []
 
-    def reconcile(self):
-        return Reconciler(self.deliveries, self.events, self.queues, self.clock, self.woken.append).reconcile()
+    def reconcile(self, ensure=None):
+        ports = self.deliveries, self.events, self.queues, self.clock, self.workflows
+        return Reconciler(*ports, self.released.append, ensure or self.woken.append).reconcile()
+
+    def work_on(self, queue, execution, *, started=True):
+        """Let an execution be the queue's worker."""
+        head, _ = self.queues.read(queue)
+        self.queues.commit(head, replace(head, worker=Worker(execution, 1, started)))
 
 
 @pytest.fixture
@@ -90,8 +98,60 @@ def test_a_queue_that_cannot_be_woken_keeps_nothing_else_from_repair(world):
             raise CloudUnavailable("Step Functions", "ThrottlingException")
         world.woken.append(queue)
 
-    reconciler = Reconciler(world.deliveries, world.events, world.queues, world.clock, ensure)
     with pytest.raises(CloudUnavailable):
-        reconciler.reconcile()
+        world.reconcile(ensure)
     assert world.woken == [sound.queue]
     assert len(world.events.sent) == 1
+
+
+def _enqueue(world, name="network"):
+    deployment = any_deployment(id=f"merge-{name}", root=any_root(name=name))
+    assert world.queues.enqueue(deployment)
+    return deployment.queue
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_a_queue_is_taken_from_an_execution_whose_end_nobody_heard_of(world, started):
+    queue = _enqueue(world)
+    world.work_on(queue, "worker-1", started=started)
+    world.workflows.start_deploy("worker-1", queue)
+    assert world.reconcile() == Repairs(0, 1)
+    world.workflows.endings["worker-1"] = "TIMED_OUT"
+    assert world.reconcile() == Repairs(0, 1, 1)
+    assert world.released == [ClosedExecution(queue, "worker-1", "TIMED_OUT")]
+
+
+def test_a_queue_is_taken_from_a_dead_execution_even_while_only_merges_wait_behind_its_lock(world):
+    queue = _enqueue(world)
+    world.work_on(queue, "worker-1")
+    world.workflows.start_deploy("worker-1", queue)
+    world.workflows.endings["worker-1"] = "ABORTED"
+    head, _ = world.queues.read(queue)
+    world.queues.commit(head, replace(head, lock=any_lock()))
+    assert world.reconcile() == Repairs(0, 0, 1)
+
+
+def test_an_execution_that_is_unknown_has_ended_only_if_it_had_begun(world):
+    queue = _enqueue(world)
+    world.work_on(queue, "worker-1", started=False)
+    assert world.reconcile() == Repairs(0, 1)
+    world.work_on(queue, "worker-1")
+    assert world.reconcile() == Repairs(0, 1, 1)
+
+
+def test_when_it_cannot_be_told_whether_an_execution_runs_its_queue_stays_its_own(world):
+    queue = _enqueue(world)
+    world.work_on(queue, "worker-1")
+    world.workflows.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        world.reconcile()
+    assert (world.released, world.woken) == ([], [queue])
+
+
+def test_with_many_queues_each_has_its_turn(world):
+    for number in range(WATCHED + 50):
+        world.work_on(_enqueue(world, f"root-{number}"), f"worker-{number}")
+    assert world.reconcile().released == WATCHED
+    world.clock.advance(300)
+    world.reconcile()
+    assert len({closed.queue for closed in world.released}) == WATCHED + 50
