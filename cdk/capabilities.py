@@ -34,6 +34,7 @@ class Capability(Enum):
     ANNOUNCE = "tell the bus and the check-run queue"
     AUDIT = "publish audit messages"
     START_DEPLOYS = "start deploy executions"
+    WATCH_DEPLOYS = "look whether deploy executions run"
     ANSWER_WORKERS = "answer the tokens of deploy executions"
     ANSWER_JOBS = "answer the tokens of terraform executions"
     READ_ARTIFACTS = "read plans and logs"
@@ -98,9 +99,7 @@ def _queues(around: Surroundings) -> Grant:
     """One statement for both kinds: their transactions must fit it whether keys are checked singly or together."""
     table = around.storage.table
     rights = (*_READ, "dynamodb:Query", *_WRITE, "dynamodb:DeleteItem")
-    return Grant(
-        (on_records(table.table_arn, ("queue", "deployment"), *rights),), {"TIDEGATE_TABLE": table.table_name}
-    )
+    return Grant((on_records(table.table_arn, ("queue", "deployment"), *rights),), {"TIDEGATE_TABLE": table.table_name})
 
 
 def _open_index(around: Surroundings) -> Grant:
@@ -132,6 +131,11 @@ def _audit(around: Surroundings) -> Grant:
 def _start_deploys(around: Surroundings) -> Grant:
     machine = machine_arn(around.stack, around.deploy_machine)
     return Grant((allow("states:StartExecution", on=machine),), {"TIDEGATE_DEPLOY_STATE_MACHINE": machine})
+
+
+def _watch_deploys(around: Surroundings) -> Grant:
+    executions = execution_arn(around.stack, around.deploy_machine)
+    return Grant((allow("states:DescribeExecution", on=executions),), {})
 
 
 def _answer_workers(around: Surroundings) -> Grant:
@@ -240,6 +244,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.ANNOUNCE: _announce,
     Capability.AUDIT: _audit,
     Capability.START_DEPLOYS: _start_deploys,
+    Capability.WATCH_DEPLOYS: _watch_deploys,
     Capability.ANSWER_WORKERS: _answer_workers,
     Capability.ANSWER_JOBS: _answer_jobs,
     Capability.READ_ARTIFACTS: _read_artifacts,

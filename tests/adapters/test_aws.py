@@ -190,6 +190,25 @@ def test_an_execution_is_started_under_its_name_with_its_queue(cloud):
     assert (execution["name"], json.loads(described["input"])) == ("worker-1", {"queue": "acme/infra||network"})
 
 
+def test_how_an_execution_ended_is_told_by_its_name(cloud):
+    machines = client("stepfunctions")
+    role = "arn:aws:iam::123456789012:role/machine"
+    definition = json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}})
+    arn = machines.create_state_machine(name="deploy", definition=definition, roleArn=role)["stateMachineArn"]
+    workflows = StepFunctionsWorkflows(machines, arn)
+    with pytest.raises(NotFound, match="worker-1"):
+        workflows.ending("worker-1")
+    workflows.start_deploy("worker-1", "acme/infra||network")
+    assert workflows.ending("worker-1") is None
+    machines.stop_execution(executionArn=arn.replace(":stateMachine:", ":execution:") + ":worker-1")
+    assert workflows.ending("worker-1") == "ABORTED"
+
+
+def test_that_it_is_not_known_whether_an_execution_runs_is_no_ending():
+    with pytest.raises(CloudUnavailable):
+        StepFunctionsWorkflows(Refuses("ThrottlingException"), "machine").ending("worker-1")
+
+
 def test_a_start_that_is_throttled_is_tried_again_by_whoever_asked():
     with pytest.raises(CloudUnavailable):
         StepFunctionsWorkflows(Refuses("ThrottlingException"), "machine").start_deploy("worker-1", "queue")

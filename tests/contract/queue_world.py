@@ -146,6 +146,11 @@ class Machines:
     def start_deploy(self, execution: str, _queue: str) -> None:
         self.executions.setdefault(execution, Execution(execution))
 
+    def ending(self, execution: str) -> str | None:
+        if execution not in self.executions:
+            raise NotFound("execution", execution)
+        return None if self.executions[execution].alive else "ABORTED"
+
     def settle(self, token: str, _output: object) -> None:
         for execution in self.executions.values():
             if execution.alive and execution.step == "waiting" and execution.token == token:
@@ -186,7 +191,9 @@ class World:
         self.validator = RevisionValidator(queues, deployments, forge, clock)
         self.recorder = OutcomeRecorder(queues, deployments, announcements, ender)
         self.waiter, self.handover = SignalWaiter(queues, workflows), WorkerHandover(queues, workers)
-        self.reconciler = Reconciler(MemoryDeliveries(), MemoryEventQueue(), queues, clock, workers.ensure)
+        self.reconciler = Reconciler(
+            MemoryDeliveries(), MemoryEventQueue(), queues, clock, workflows, self.releaser.release, workers.ensure
+        )
         self.beginner = JobBeginner(deployments, jobs, forge, audit, announcements, clock)
         self.job_handover = JobHandover(deployments, jobs, forge)
         self.result_recorder = ResultRecorder(deployments, jobs, audit, announcements, clock)
@@ -224,6 +231,11 @@ class World:
         closed = self.closed.pop(index % len(self.closed))
         self.needs_reconciling |= closed.status == "FAILED"
         self.deliver(lambda: self.releaser.release(closed))
+
+    def lose_closed(self, index: int) -> None:
+        """EventBridge loses the event that an execution has ended."""
+        self.closed.pop(index % len(self.closed))
+        self.needs_reconciling = True
 
     def redeliver(self, index: int) -> None:
         self.deliver(self.unfinished_calls.pop(index % len(self.unfinished_calls)))

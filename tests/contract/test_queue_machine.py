@@ -147,6 +147,11 @@ class QueueMachine(RuleBasedStateMachine):
         self._fated(death)
         self.world.deliver_closed(index)
 
+    @precondition(lambda self: self.world.closed and not self._is_calm)
+    @rule(index=INDEX)
+    def never_hear_of_a_crash(self, index):
+        self.world.lose_closed(index)
+
     @precondition(lambda self: self._alive("waiting"))
     @rule(index=INDEX)
     def time_out(self, index):

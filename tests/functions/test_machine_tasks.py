@@ -249,5 +249,5 @@ def test_a_terraform_execution_is_left_to_the_deploy_execution_above_it(wires):
 
 def test_the_reconciler_says_how_much_it_repaired(wires):
     wires.queues.enqueue(any_deployment())
-    assert call("reconcile", {}) == {"deliveries": 0, "queues": 1}
+    assert call("reconcile", {}) == {"deliveries": 0, "queues": 1, "released": 0}
     assert len(wires.workflows.starts) == 1

@@ -360,7 +360,15 @@ class Bootstrap(Adapters):
     def reconciler(self) -> Reconciler:
         from tidegate.usecases.reconcile import Reconciler
 
-        return Reconciler(self.deliveries, self.events, self.queues, self.clock, self.worker_ensurer.ensure)
+        return Reconciler(
+            self.deliveries,
+            self.events,
+            self.queues,
+            self.clock,
+            self.workflows,
+            self.queue_releaser.release,
+            self.worker_ensurer.ensure,
+        )
 
 
 _wiring: list[Bootstrap] = []

@@ -225,6 +225,12 @@ class Workflows(Protocol):
     def start_deploy(self, execution: str, queue: str) -> None:
         """Start the deploy machine under this execution name. Started before is success."""
 
+    def ending(self, execution: str) -> str | None:
+        """Return how a deploy execution ended, in Step Functions' word; None while it runs.
+
+        Raise NotFound when there is none of this name (any more: they are kept for 90 days).
+        """
+
     def settle(self, token: str, output: Mapping[str, Any]) -> None:
         """Answer a task token. Raise TooLate when nobody waits for it any more."""
 

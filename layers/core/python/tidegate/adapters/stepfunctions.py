@@ -9,10 +9,11 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from tidegate.adapters.boto import cloud_errors, error_code
-from tidegate.domain.errors import TooLate
+from tidegate.domain.errors import NotFound, TooLate
 
 #: An answer to a token that nobody waits for: TaskTimedOut on AWS; other implementations say InvalidToken.
 _TOO_LATE = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
+_GOING_ON = frozenset({"RUNNING", "PENDING_REDRIVE"})
 #: Step Functions' limits in characters.
 MAXIMUM_ERROR, MAXIMUM_CAUSE = 256, 32_768
 
@@ -33,6 +34,18 @@ class StepFunctionsWorkflows:
             except ClientError as error:
                 if error_code(error) != "ExecutionAlreadyExists":
                     raise
+
+    def ending(self, execution: str) -> str | None:
+        machine = self._deploy_machine.replace(":stateMachine:", ":execution:", 1)
+        with cloud_errors("Step Functions"):
+            try:
+                described = self._client.describe_execution(executionArn=f"{machine}:{execution}")
+            except ClientError as error:
+                if error_code(error) != "ExecutionDoesNotExist":
+                    raise
+                raise NotFound("execution", execution) from error
+        status = str(described["status"])
+        return None if status in _GOING_ON else status
 
     def settle(self, token: str, output: Mapping[str, Any]) -> None:
         self._answer("send_task_success", taskToken=token, output=json.dumps(dict(output)))

@@ -36,12 +36,14 @@ class MemoryClock:
 class MemoryWorkflows:
     """The port ``Workflows``.
 
-    ``starts`` holds each accepted start (execution name, queue), ``waiting`` the tokens that somebody
+    ``starts`` holds each accepted start (execution name, queue), ``endings`` how those of them that do
+    not run any more ended (execution name: status), ``waiting`` the tokens that somebody
     waits for, ``settled`` and ``failed`` the answers. ``refusals`` makes as many of the next calls
     fail as AWS does when it throttles.
     """
 
     starts: list[tuple[str, str]] = field(default_factory=list)
+    endings: dict[str, str] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
     settled: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     failed: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -51,6 +53,12 @@ class MemoryWorkflows:
         self._refuse()
         if (execution, queue) not in self.starts:
             self.starts.append((execution, queue))
+
+    def ending(self, execution: str) -> str | None:
+        self._refuse()
+        if execution not in dict(self.starts):
+            raise NotFound("execution", execution)
+        return self.endings.get(execution)
 
     def settle(self, token: str, output: Mapping[str, Any]) -> None:
         self._answer(token)
