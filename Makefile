@@ -3,7 +3,7 @@
 # The forge's port; the API and the AWS endpoint take the next two. Empty: any free ones.
 PORT ?=
 
-.PHONY: help setup demo up lint test synth layers docs doctor deploy
+.PHONY: help setup demo up lint test bench synth layers docs doctor deploy
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -40,6 +40,9 @@ lint: setup ## ruff, mypy --strict, statelint, cdk-nag and cfn-lint; fails on an
 
 test: setup ## The whole test suite, in parallel; domain and use cases must be covered, branches too
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report term
+
+bench: setup ## Benchmarks: one line of JSON each, for people on stderr (QUICK=1: each once, times mean nothing)
+	$(PYTHON) -m bench $(if $(QUICK),--quick)
 
 synth: setup ## Write the CloudFormation template to cdk.out
 	$(PYTHON) cdk/app.py

@@ -1,6 +1,5 @@
 """What a webhook costs: its cold start against importing boto3, its warm CPU against bare HMAC and JSON parsing.
 
-Prints one line of JSON for each: name, ratio, the two medians in milliseconds, and the ratio that is allowed.
 AWS is a process of its own that answers every call at once, over real sockets.
 """
 
@@ -12,7 +11,6 @@ import io
 import json
 import os
 import runpy
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,10 +19,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.lines import Line, medians, noise, paired
+
 TOP = Path(__file__).parents[1]
 HANDLER = str(TOP / "functions/webhook/handler.py")
 PACKAGE = str(TOP / "layers/core/python")
-COLD_ROUNDS, WARM_ROUNDS, PER_ROUND = 9, 15, 40
+COLD_ROUNDS, WARM_ROUNDS, PER_ROUND = 11, 25, 40
 
 AWS = """
 import json, socket, threading
@@ -49,7 +49,7 @@ def payload() -> bytes:
         f"{name}_url": f"https://api.github.com/repos/acme/infra/{name}{{/id}}" for name in map(str, range(60))
     }
     person = {"name": "Grace", "email": "grace@example.org", "username": "grace"}
-    commit = {
+    commit: dict[str, object] = {
         "id": "b" * 40,
         "tree_id": "c" * 40,
         "message": "Move the queues into a module of their own\n\nSo that the next region takes a line.",
@@ -61,7 +61,7 @@ def payload() -> bytes:
         "removed": [],
         "modified": ["live/prod/eu-central-1/app/main.tf", "live/prod/eu-central-1/app/variables.tf"],
     }
-    push = {"ref": "refs/heads/main", "before": "a" * 40, "after": "b" * 40, "repository": repository}
+    push: dict[str, object] = {"ref": "refs/heads/main", "before": "a" * 40, "after": "b" * 40, "repository": repository}
     push |= {"sender": {"login": "grace"}, "installation": {"id": 42}, "commits": [commit] * 6, "head_commit": commit}
     return json.dumps(push, separators=(",", ":")).encode()
 
@@ -90,10 +90,6 @@ def cloud() -> Iterator[dict[str, str]]:
         process.terminate()
 
 
-def median(once: Callable[[], float], rounds: int) -> float:
-    return statistics.median(once() for _ in range(rounds))
-
-
 def started(environ: dict[str, str], *arguments: str) -> float:
     """Return the seconds from the start of a Python process to its end."""
     begin = time.perf_counter()
@@ -117,50 +113,37 @@ def bare(each: dict[str, Any]) -> None:
     json.loads(body)
 
 
-def report(name: str, measured: float, baseline: float, allowed: float) -> None:
-    line = {"name": name, "ratio": round(measured / baseline, 3), "ms": round(measured * 1000, 3)}
-    print(json.dumps({**line, "baseline_ms": round(baseline * 1000, 3), "allowed": allowed}))
-
-
-def cold(environ: dict[str, str], body: bytes) -> None:
+def cold(environ: dict[str, str], body: bytes, rounds: int) -> Line:
+    """Compare process start to answer with importing boto3 and making two clients."""
     with tempfile.TemporaryDirectory() as place:
         file = Path(place, "event.json")
         file.write_text(json.dumps(event(body, 0)), encoding="utf-8")
-        code = (
-            f"import json, runpy; runpy.run_path({HANDLER!r})['lambda_handler'](json.load(open({str(file)!r})), None)"
-        )
-        ours = median(lambda: started({**environ, "PYTHONPATH": PACKAGE}, "-c", code), COLD_ROUNDS)
-    report(
-        "webhook cold start / boto3 with two clients",
-        ours,
-        median(lambda: started(environ, "-c", BOTO3), COLD_ROUNDS),
-        1.0,
-    )
+        call = f"runpy.run_path({HANDLER!r})['lambda_handler'](json.load(open({str(file)!r})), None)"
+        code = f"import json, runpy; assert {call}['statusCode'] == 202"
+        ours = {**environ, "PYTHONPATH": PACKAGE}
+        pairs = paired(lambda: started(ours, "-c", code), lambda: started(environ, "-c", BOTO3), rounds)
+    return Line("webhook_cold_start", *medians(pairs), target=1.0, more=noise(pairs))
 
 
-def warm_cpu(handler: Callable[..., Any], events: list[dict[str, Any]]) -> float:
-    return median(lambda: cpu(lambda each: handler(each, None), events), WARM_ROUNDS)
-
-
-def warm(environ: dict[str, str], body: bytes) -> None:
+def warm(environ: dict[str, str], body: bytes, rounds: int) -> Iterator[Line]:
+    """Compare the CPU of a stored and of an ignored event with bare HMAC and JSON parsing of the same bytes."""
     os.environ.update(environ)
     sys.path.insert(0, PACKAGE)
     handler = runpy.run_path(HANDLER)["lambda_handler"]
-    stored = [event(body, number) for number in range(PER_ROUND)]
-    ignored = [event(body, number, "pull_request") for number in range(PER_ROUND)]
-    baseline = median(lambda: cpu(bare, stored), WARM_ROUNDS)
-    with contextlib.redirect_stdout(io.StringIO()):
-        assert handler(stored[0], None)["statusCode"] == 202  # noqa: PLR2004
-        ours = [warm_cpu(handler, events) for events in (stored, ignored)]
-    report("webhook warm CPU, stored / HMAC and JSON", ours[0], baseline, 5.0)
-    report("webhook warm CPU, ignored / HMAC and JSON", ours[1], baseline, 5.0)
+    for name, kind in (("webhook_warm_cpu", "push"), ("webhook_warm_cpu_ignored", "pull_request")):
+        events = [event(body, number, kind) for number in range(PER_ROUND)]
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert handler(events[0], None)["statusCode"] == 202  # noqa: PLR2004
+            pairs = paired(
+                lambda events=events: cpu(lambda each: handler(each, None), events),  # type: ignore[misc]
+                lambda events=events: cpu(bare, events),  # type: ignore[misc]
+                rounds,
+            )
+        yield Line(name, *medians(pairs), target=5.0, more=noise(pairs))
 
 
-def main() -> None:
+def run(*, quick: bool) -> Iterator[Line]:
+    """Measure. ``quick`` runs less often."""
     with cloud() as environ:
-        cold(environ, payload())
-        warm(environ, payload())
-
-
-if __name__ == "__main__":
-    main()
+        yield cold(environ, payload(), 3 if quick else COLD_ROUNDS)
+        yield from warm(environ, payload(), 3 if quick else WARM_ROUNDS)

@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +41,10 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A call that was made: when (epoch seconds), by which role and process, and whether it was allowed."""
+    """A call that was made: when (epoch seconds), by which role and process, and whether it was allowed.
+
+    ``items`` are the keys (``pk sk``) of the DynamoDB items that it names.
+    """
 
     at: float
     call: str
@@ -49,6 +52,7 @@ class Recorded:
     process: str
     allowed: bool
     status: int
+    items: tuple[str, ...] = ()
 
 
 Handler = Callable[[Call, bytes, Mapping[str, Any]], Response]
@@ -138,7 +142,8 @@ class Gateway:
 
     def _record(self, call: Call, who: Principal, response: Response, *, allowed: bool) -> Response:
         status = int(response.status.split(" ", 1)[0])
-        self._recorded.append(Recorded(time.time(), call.name, who.role, who.process, allowed, status))
+        items = tuple(_items(call.parameters)) if call.service == "dynamodb" else ()
+        self._recorded.append(Recorded(time.time(), call.name, who.role, who.process, allowed, status, items))
         self._counts[who.role, call.name] += 1
         return response
 
@@ -167,6 +172,14 @@ class Gateway:
 
 def _text(call: Call) -> str:
     return json.dumps(call.parameters, default=str)
+
+
+def _items(parameters: Mapping[str, Any]) -> Iterator[str]:
+    requests = [request for entry in parameters.get("TransactItems", []) for request in entry.values()]
+    for request in requests or [parameters]:
+        keys = request.get("Key") or request.get("Item") or {}
+        if keys:
+            yield " ".join(str(keys.get(name, {}).get("S")) for name in ("pk", "sk"))
 
 
 def _body(environ: Environ) -> bytes:
