@@ -124,6 +124,10 @@ class LocalCloud:
         """Inject a fault (fields: ``local.faults.Fault``); return its id."""
         return str(self._control("POST", "faults", fields)["id"])
 
+    def remove_fault(self, fault: str) -> None:
+        """Remove the fault with this id."""
+        self._control("DELETE", f"faults/{fault}")
+
     def clear_faults(self) -> None:
         """Remove all faults."""
         self._control("DELETE", "faults")

@@ -1,0 +1,61 @@
+"""One local cloud for the paths of both state machines, on which several roots are deployed at a time."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.client import LocalCloud
+from tests.stepfunctions import plays, scripted_runner
+from tests.stepfunctions.limits import limits
+from tests.stepfunctions.world import World
+
+#: Most of the time a deployment waits for something: so others go on meanwhile.
+_AT_ONCE = 4
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("paths")
+    notes = directory / "notes"
+    notes.mkdir()
+    with LocalCloud(
+        log=directory / "cloud.log",
+        clock=False,
+        limits=limits(),
+        context={"review_policy": "when_needed"},
+        runner=("python", str(Path(scripted_runner.__file__).resolve())),
+        environment={scripted_runner.NOTES: str(notes)},
+    ) as cloud:
+        yield World(cloud)
+
+
+class Stage:
+    """Plays each case and story once, several at a time, in the order in which they are asked for first."""
+
+    def __init__(self, world: World, pool: ThreadPoolExecutor) -> None:
+        self.world = world
+        self._pool = pool
+        self._playing: dict[str, Future[Any]] = {}
+
+    def start(self, play: plays.Play) -> Future[Any]:
+        if play.name not in self._playing:
+            self._playing[play.name] = self._pool.submit(play.on, self.world)
+        return self._playing[play.name]
+
+
+@pytest.fixture(scope="session")
+def stage(world, request):
+    """Start all plays whose tests were selected; a test waits for its own."""
+    assert world.commits
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        stage = Stage(world, pool)
+        for item in request.session.items:
+            play = getattr(item, "callspec", None) and item.callspec.params.get("play")
+            if isinstance(play, plays.Play):
+                stage.start(play)
+        yield stage
+        pool.shutdown(cancel_futures=True)

@@ -1,0 +1,74 @@
+"""Short limits for the state machines, each only where a root's name asks for it.
+
+A limit that would be short for everybody would trip on a busy machine. So each is an expression: short for
+the case that is about it, and as it is deployed for all others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.stepfunctions.machines import MACHINES, read
+from tidegate.domain.queue import ROUNDS_PER_EXECUTION
+
+_PAUSE = 1
+
+
+def _short(variable: str, word: str, seconds: int, otherwise: int, condition: str = "true") -> str:
+    return f"{{% $contains(${variable}, '{word}') and {condition} ? {seconds} : {otherwise} %}}"
+
+
+def _patience(kind: str) -> str:
+    """A runner that never starts is given up each time; one that starts late once, after RunTask was throttled."""
+    never, late = f"$contains($job, '{kind}-never-starts')", f"$contains($job, '{kind}-starts-late')"
+    return f"{{% {never} or ({late} and $states.context.State.RetryCount < 2) ? 1 : 300 %}}"
+
+
+#: An execution has worked for nearly as many rounds as it may.
+_ROUNDS = f"{{% $contains($states.input.queue, 'hands-over') ? {ROUNDS_PER_EXECUTION - 1} : 0 %}}"
+_ASSIGNED = {**read("deploy").states["Begin to work on the queue"]["Assign"], "rounds": _ROUNDS}
+
+_LIMITS: dict[str, dict[str, dict[str, Any]]] = {
+    "deploy": {
+        "Begin to work on the queue": {"Assign": _ASSIGNED},
+        "Plan, review and apply": {"TimeoutSeconds": _short("deployment", "never-ends", 3, 691200)},
+        "Wait for a revision or an unlock": {"TimeoutSeconds": _short("queue", "idle", 1, 3600)},
+    },
+    "terraform": {
+        "Start a runner for the plan": {"TimeoutSeconds": _patience("plan")},
+        "Plan": {
+            "TimeoutSeconds": _short("job", "hangs-in-plan", 4, 3600, "$attempt = 1"),
+            "HeartbeatSeconds": (
+                "{% $attempt = 1 and $contains($job, 'silent-in-plan') ? 1"
+                " : $contains($job, 'hangs-in-plan') or $contains($job, 'plan-is-slow') ? 3 : 60 %}"
+            ),
+        },
+        "Wait before planning again": {"Seconds": _PAUSE},
+        "Wait for the plan review": {"TimeoutSeconds": _short("deployment", "review-expires", 1, 604800)},
+        "Start a runner for the apply": {"TimeoutSeconds": _patience("apply")},
+        "Apply": {
+            "TimeoutSeconds": _short("job", "hangs-in-apply", 4, 3600),
+            "HeartbeatSeconds": (
+                "{% $contains($job, 'silent-in-apply') ? 1 : $contains($job, 'hangs-in-apply') ? 3 : 60 %}"
+            ),
+        },
+    },
+}
+
+
+def limits() -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the limits of all states: those above, and retries that follow each other quickly."""
+    return {machine.name: _fields(machine.name, machine.states) for machine in MACHINES}
+
+
+def _fields(machine: str, states: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    retries = {
+        name: {"Retry": [_quick(retry) for retry in state["Retry"]]}
+        for name, state in states.items()
+        if "Retry" in state
+    }
+    return {name: {**retries.get(name, {}), **_LIMITS[machine].get(name, {})} for name in retries | _LIMITS[machine]}
+
+
+def _quick(retry: dict[str, Any]) -> dict[str, Any]:
+    return {**retry, "IntervalSeconds": _PAUSE, "BackoffRate": 1.0, "MaxDelaySeconds": _PAUSE + 1}

@@ -1,0 +1,301 @@
+"""What happens to a queue over several deployments, or when somebody intervenes. Each story checks itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from tests.stepfunctions.cases import (
+    APPLIED,
+    BEGAN,
+    CLAIMED,
+    DEPLOYED,
+    FOR_GOOD,
+    RAN,
+    RESTED,
+    THROTTLED,
+    WAITING,
+    invokes,
+    stumbling,
+)
+from tests.stepfunctions.world import RootInWorld, World, until
+from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.root import worker_name
+
+Story = Callable[[World], None]
+STORIES: list[Story] = []
+
+
+def story(function: Story) -> Story:
+    STORIES.append(function)
+    return function
+
+
+def _generation(root: RootInWorld, number: int) -> str:
+    """Return the ARN of the deploy execution of a generation."""
+    return root.deploy_arn(worker_name(root.queue, number))
+
+
+def _deployed(root: RootInWorld, *deployments: Deployment, rests: int = 1) -> None:
+    root.enqueue(*deployments)
+    for deployment in deployments:
+        root.until_final(deployment)
+    root.until_in(_generation(root, 1), WAITING, rests)
+
+
+def _ends_as(root: RootInWorld, deployment: Deployment, state: State) -> None:
+    assert root.until_final(deployment).state is state, root.record(deployment).reason
+
+
+@story
+def a_revision_that_is_behind_is_refused(world: World) -> None:
+    root = world.root("goes-backwards-plan-is-empty")
+    _deployed(root, root.deployment(world.commits.second))
+    behind = root.deployment(world.commits.first)
+    root.enqueue(behind)
+    _ends_as(root, behind, State.REFUSED)
+    refused = (*CLAIMED, "Record the outcome")
+    assert root.until_in(_generation(root, 1), WAITING, 2).states == (*DEPLOYED, *refused, *RESTED)
+    until(lambda: (root.check_run(behind) or {}).get("conclusion") == "failure", "a failed check run")
+    deployed = root.head().deployed
+    assert deployed is not None
+    assert deployed.revision.sha == world.commits.second
+
+
+@story
+def a_diverged_revision_waits_for_a_review_that_its_plan_does_not_need(world: World) -> None:
+    root = world.root("diverges-plan-only-adds")
+    _deployed(root, root.deployment(world.commits.second))
+    beside = root.deployment(world.commits.beside)
+    root.enqueue(beside)
+    assert "diverged" in (root.until_state(beside, State.AWAITING_REVIEW).must_review or "")
+    root.press(beside, "Confirm")
+    _ends_as(root, beside, State.APPLIED)
+
+
+@story
+def an_apply_that_falls_silent_locks_the_queue_until_somebody_unlocks_it(world: World) -> None:
+    root = world.root("plan-only-adds-silent-in-apply-once")
+    lost, later = root.deployment(), root.deployment(world.commits.third)
+    root.enqueue(lost, later)
+    _ends_as(root, lost, State.OUTCOME_UNKNOWN)
+    history = root.until_in(_generation(root, 1), WAITING)
+    assert history.states == DEPLOYED
+    assert root.head().lock is not None
+    assert root.record(later).state is State.QUEUED
+    assert root.runners(f"{lost.id}-apply-1") == 1
+    root.press(lost, "Unlock")
+    _ends_as(root, later, State.OUTCOME_UNKNOWN)
+    assert root.audits(lost) == ["RUNNING", "UNKNOWN"]
+
+
+@story
+def a_quiet_queue_is_closed_and_opened_again(world: World) -> None:
+    root = world.root("idle-plan-is-empty")
+    first = root.deployment(world.commits.first)
+    root.enqueue(first)
+    closed = ("Close the queue if nothing came", "Is there work after all?", "The queue is quiet")
+    assert root.until_ended(_generation(root, 1)).states == (*DEPLOYED, *closed)
+    assert root.head().worker is None
+    second = root.deployment(world.commits.second)
+    for fault in stumbling("close-worker", root, second):
+        world.cloud.add_fault(**fault)
+    root.enqueue(second)
+    assert root.until_ended(_generation(root, 2)).states == (*DEPLOYED, *closed)
+
+
+@story
+def a_revision_that_arrives_while_the_queue_closes_is_deployed(world: World) -> None:
+    root = world.root("idle-closing-plan-is-empty")
+    first, second = root.deployment(world.commits.first), root.deployment(world.commits.second)
+    fault = world.cloud.add_fault(**invokes("close-worker", f'{root.queue}"', THROTTLED, times=None))
+    root.enqueue(first)
+    root.until_in(_generation(root, 1), "Close the queue if nothing came")
+    root.enqueue(second)
+    world.cloud.remove_fault(fault)
+    _ends_as(root, second, State.NO_CHANGES)
+    came = ("Close the queue if nothing came", "Is there work after all?", *RAN)
+    assert root.until_ended(_generation(root, 1)).states[: len(DEPLOYED + came)] == (*DEPLOYED, *came)
+
+
+@story
+def a_queue_that_cannot_be_closed_is_released_by_the_event(world: World) -> None:
+    root = world.root("idle-unclosed-plan-is-empty")
+    world.cloud.add_fault(**invokes("close-worker", f'{root.queue}"', FOR_GOOD, times=None))
+    root.enqueue(root.deployment())
+    failed = ("Close the queue if nothing came", "Tidegate failed")
+    assert root.until_ended(_generation(root, 1)).states == (*DEPLOYED, *failed)
+    until(lambda: root.head().worker is None, "the release of the queue")
+
+
+@story
+def a_revision_wakes_the_queue_that_waits(world: World) -> None:
+    root = world.root("woken-plan-is-empty")
+    _deployed(root, root.deployment(world.commits.first))
+    second = root.deployment(world.commits.second)
+    root.enqueue(second)
+    _ends_as(root, second, State.NO_CHANGES)
+    assert root.until_in(_generation(root, 1), WAITING, 2).states == (*DEPLOYED, *RAN, *RESTED)
+
+
+@story
+def after_many_rounds_a_new_execution_takes_over(world: World) -> None:
+    root = world.root("hands-over-plan-is-empty")
+    first, second = root.deployment(world.commits.first), root.deployment(world.commits.second)
+    for fault in stumbling("hand-over-worker", root, first):
+        world.cloud.add_fault(**fault)
+    root.enqueue(first, second)
+    handed = ("Claim the next deployment", "What to do next?", "Hand over to a new execution", "Handed over")
+    assert root.until_ended(_generation(root, 1)).states == (BEGAN, *RAN, *handed)
+    assert root.until_in(_generation(root, 2), WAITING).states == DEPLOYED
+    assert {root.record(each).state for each in (first, second)} == {State.NO_CHANGES}
+
+
+@story
+def a_queue_that_cannot_be_handed_over_is_released_and_taken_up_by_the_reconciler(world: World) -> None:
+    root = world.root("never-hands-over-plan-is-empty")
+    first, second = root.deployment(world.commits.first), root.deployment(world.commits.second)
+    fault = world.cloud.add_fault(**invokes("hand-over-worker", f'{root.queue}"', FOR_GOOD, times=None))
+    root.enqueue(first, second)
+    history = root.until_ended(_generation(root, 1))
+    assert history.states[-2:] == ("Hand over to a new execution", "Tidegate failed")
+    until(lambda: root.head().worker is None, "the release of the queue")
+    world.cloud.remove_fault(fault)
+    world.cloud.fire_schedule("reconcile")
+    _ends_as(root, second, State.NO_CHANGES)
+
+
+@story
+def an_execution_that_does_not_own_the_queue_leaves_it_alone(world: World) -> None:
+    root = world.root("owned-plan-is-empty")
+    _deployed(root, root.deployment())
+    before = root.head()
+    stranger = f"stranger-{root.name}"
+    world.states.start_execution(
+        stateMachineArn=world.cloud.state_machines["deploy"], name=stranger, input=json.dumps({"queue": root.queue})
+    )
+    history = root.until_ended(root.deploy_arn(stranger))
+    assert history.states == (BEGAN, "Claim the next deployment", "What to do next?", "Another execution works here")
+    assert root.head().worker == before.worker
+
+
+@story
+def a_claim_that_fails_leaves_the_deployment_in_line_for_the_reconciler(world: World) -> None:
+    root = world.root("unclaimed-plan-is-empty")
+    fault = world.cloud.add_fault(**invokes("claim-deployment", f'{root.queue}"', FOR_GOOD, times=None))
+    deployment = root.deployment()
+    root.enqueue(deployment)
+    history = root.until_ended(_generation(root, 1))
+    assert history.states == (BEGAN, "Claim the next deployment", "Tidegate failed")
+    until(lambda: root.head().worker is None, "the release of the queue")
+    assert root.record(deployment).state is State.QUEUED
+    world.cloud.remove_fault(fault)
+    world.cloud.fire_schedule("reconcile")
+    _ends_as(root, deployment, State.NO_CHANGES)
+
+
+@story
+def a_wait_that_cannot_begin_releases_the_queue(world: World) -> None:
+    root = world.root("restless-plan-is-empty")
+    fault = world.cloud.add_fault(**invokes("wait-for-signal", f'{root.queue}"', FOR_GOOD, times=None))
+    root.enqueue(root.deployment())
+    assert root.until_ended(_generation(root, 1)).states == (*DEPLOYED, "Tidegate failed")
+    until(lambda: root.head().worker is None, "the release of the queue")
+    world.cloud.remove_fault(fault)
+
+
+@story
+def an_outcome_that_cannot_be_recorded_is_kept_by_the_event(world: World) -> None:
+    root = world.root("outcome-lost-plan-only-adds")
+    deployment = root.deployment()
+    world.cloud.add_fault(**invokes("record-outcome", deployment.id, FOR_GOOD, times=None))
+    root.enqueue(deployment)
+    assert root.until_ended(_generation(root, 1)).states == (BEGAN, *RAN, "Tidegate failed")
+    until(lambda: root.head().worker is None, "the release of the queue")
+    head = root.head()
+    assert head.in_flight is None
+    assert head.deployed is not None
+    assert (head.deployed.deployment, root.record(deployment).state) == (deployment.id, State.APPLIED)
+
+
+@story
+def a_deploy_execution_that_is_stopped_before_the_plan_puts_its_deployment_back_in_line(world: World) -> None:
+    root = world.root("stopped-early-plan-is-empty")
+    deployment = root.deployment()
+    fault = world.cloud.add_fault(**invokes("validate-revision", deployment.id, {"delay": 60}, times=None))
+    root.enqueue(deployment)
+    root.until_in(_generation(root, 1), "Compare with the revision deployed last")
+    world.states.stop_execution(executionArn=_generation(root, 1))
+    world.cloud.remove_fault(fault)
+    _ends_as(root, deployment, State.NO_CHANGES)
+    assert root.until_in(_generation(root, 2), WAITING).states == DEPLOYED
+
+
+@story
+def a_deploy_execution_that_is_stopped_in_review_takes_its_terraform_execution_with_it(world: World) -> None:
+    root = world.root("stopped-in-review")
+    deployment = root.deployment()
+    root.enqueue(deployment)
+    root.until_state(deployment, State.AWAITING_REVIEW)
+    world.states.stop_execution(executionArn=_generation(root, 1))
+    _ends_as(root, deployment, State.ENGINE_FAULT)
+    assert root.until_ended(root.terraform_arn(deployment)).end == "ExecutionAborted"
+    head = root.head()
+    assert (head.in_flight, head.lock, head.worker) == (None, None, None)
+
+
+@story
+def a_deploy_execution_that_is_stopped_during_the_apply_leaves_the_outcome_unknown(world: World) -> None:
+    root = world.root("plan-only-adds-silent-in-apply-deploy")
+    deployment = root.deployment()
+    _until_taken(root, deployment)
+    world.states.stop_execution(executionArn=_generation(root, 1))
+    _ends_as(root, deployment, State.OUTCOME_UNKNOWN)
+    assert root.head().lock is not None
+    assert root.audits(deployment) == ["RUNNING", "UNKNOWN"]
+
+
+@story
+def a_terraform_execution_that_is_stopped_in_review_is_a_fault_without_a_lock(world: World) -> None:
+    root = world.root("aborted-in-review")
+    deployment = root.deployment()
+    root.enqueue(deployment)
+    root.until_state(deployment, State.AWAITING_REVIEW)
+    world.states.stop_execution(executionArn=root.terraform_arn(deployment))
+    _ends_as(root, deployment, State.ENGINE_FAULT)
+    assert root.until_in(_generation(root, 1), WAITING).states == DEPLOYED
+    assert root.head().lock is None
+
+
+@story
+def a_terraform_execution_that_is_stopped_during_the_apply_leaves_the_outcome_unknown(world: World) -> None:
+    root = world.root("plan-only-adds-silent-in-apply-abort")
+    deployment = root.deployment()
+    _until_taken(root, deployment)
+    world.states.stop_execution(executionArn=root.terraform_arn(deployment))
+    _ends_as(root, deployment, State.OUTCOME_UNKNOWN)
+    root.until_in(_generation(root, 1), WAITING)
+    assert root.head().lock is not None
+
+
+@story
+def an_apply_waits_for_the_forge_to_give_a_token(world: World) -> None:
+    commits = world.make_repository("paths-without-token/roots")
+    root = world.root("tokenless", commits)
+    deployment = root.deployment()
+    root.enqueue(deployment)
+    root.until_state(deployment, State.AWAITING_REVIEW)
+    path = f"/app/installations/{commits.installation}/access_tokens"
+    fault = world.cloud.add_fault(**invokes("hand-over-job", f"{deployment.id}-apply-", THROTTLED))
+    world.forge.inject("server_error", method="POST", path=f".*{path}", times=1)
+    root.press(deployment, "Confirm")
+    _ends_as(root, deployment, State.APPLIED)
+    world.cloud.remove_fault(fault)
+    assert root.history(root.terraform_arn(deployment)).states[-2:] == APPLIED[-2:]
+
+
+def _until_taken(root: RootInWorld, deployment: Deployment) -> None:
+    """Enqueue and wait until a runner has taken the apply."""
+    root.enqueue(deployment)
+    applying = root.until_state(deployment, State.APPLYING).apply_job or ""
+    until(lambda: root.world.tidegate.jobs.runner(applying), "a runner that has taken the apply")

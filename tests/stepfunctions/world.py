@@ -1,0 +1,228 @@
+"""Tidegate on a local cloud, with a scripted runner: enqueue, press, stop, look."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from local.client import LocalCloud
+from local.forge.client import ForgeClient
+from tests.stepfunctions.histories import History, read_history
+from tidegate.bootstrap import Bootstrap
+from tidegate.domain.deployment import Deployment, State, Trigger, is_final
+from tidegate.domain.queue import QueueHead
+from tidegate.domain.root import Revision, Root, deployment_id, queue_id
+
+T = TypeVar("T")
+#: Seconds that anything may take on a busy machine. Nothing waits for so long when all is well.
+PATIENCE = 120.0
+_PAUSE = 0.1
+REPOSITORY = "paths/roots"
+
+
+def until(check: Callable[[], T | None], what: str, patience: float = PATIENCE) -> T:
+    """Return the first result of ``check`` that counts; fail when there is none in time."""
+    deadline = time.monotonic() + patience
+    while not (found := check()):
+        assert time.monotonic() < deadline, f"not within {patience:.0f} s: {what}"
+        time.sleep(_PAUSE)
+    return found
+
+
+class OperatorWiring(Bootstrap):
+    """The use cases with an operator's rights, from outside."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        queue = next(url for name, url in cloud.queues.items() if "CheckRun" in name and "Dead" not in name)
+        super().__init__(
+            {
+                "TIDEGATE_TABLE": cloud.table,
+                "TIDEGATE_EVENT_BUS": cloud.event_bus,
+                "TIDEGATE_CHECK_RUN_QUEUE": queue,
+                "TIDEGATE_DEPLOY_STATE_MACHINE": cloud.state_machines["deploy"],
+            }
+        )
+        self._cloud = cloud
+
+    def client(self, service: str) -> Any:
+        return self._cloud.client(service)
+
+
+@dataclass(frozen=True)
+class Commits:
+    """A repository on the forge: three commits in a row, and one beside the second."""
+
+    repository: str
+    installation: int
+    first: str
+    second: str
+    third: str
+    beside: str
+
+
+class World:
+    """A local cloud with a repository, and people who act."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self.cloud = cloud
+        self.forge = ForgeClient(cloud.forge_url, "maintainer")
+        self.tidegate = OperatorWiring(cloud)
+        self.states = cloud.client("stepfunctions")
+
+    @cached_property
+    def commits(self) -> Commits:
+        return self.make_repository(REPOSITORY)
+
+    def make_repository(self, repository: str) -> Commits:
+        """Push what holds no root module: then only what the cases enqueue is deployed."""
+        first = self.forge.push(repository, {"README.md": "first"}, "first")
+        beside = self.forge.push(repository, {"beside.md": "beside"}, "beside", branch="beside", base="main")
+        second, third = (self.forge.push(repository, {"README.md": text}, text) for text in ("second", "third"))
+        owner = self.forge.call("GET", f"/repos/{repository}")["owner"]
+        return Commits(repository, int(owner["id"]), first, second, third, beside)
+
+    def histories(self) -> list[History]:
+        """Return what all executions of both machines have done so far."""
+        found = []
+        for machine, arn in self.cloud.state_machines.items():
+            pages = self.states.get_paginator("list_executions").paginate(stateMachineArn=arn)
+            arns = [execution["executionArn"] for page in pages for execution in page["executions"]]
+            found += [read_history(machine, list(_events(self.states, arn))) for arn in arns]
+        return found
+
+    def root(self, name: str, commits: Commits | None = None) -> RootInWorld:
+        return RootInWorld(self, name, commits or self.commits)
+
+
+@dataclass(frozen=True)
+class RootInWorld:
+    """A root whose name tells the scripted runner what happens to it."""
+
+    world: World
+    name: str
+    commits: Commits
+
+    @property
+    def queue(self) -> str:
+        return queue_id(self.commits.repository, self.name)
+
+    def deployment(
+        self, sha: str | None = None, trigger: Trigger = Trigger.MERGE, request: str = "merge"
+    ) -> Deployment:
+        """Return what a merge of ``sha`` (default: the first commit) asks for; it is not enqueued yet."""
+        sha = sha or self.commits.first
+        now = self.world.tidegate.clock.now()
+        return Deployment(
+            id=deployment_id(self.commits.repository, self.name, sha, request),
+            repository=self.commits.repository,
+            root=Root(self.name, self.name),
+            revision=Revision(sha, "main"),
+            trigger=trigger,
+            requested_by="maintainer",
+            requested_at=now,
+            installation=self.commits.installation,
+            changed_at=now,
+        )
+
+    def enqueue(self, *deployments: Deployment) -> None:
+        for deployment in deployments:
+            self.world.tidegate.enqueuer.enqueue(deployment)
+
+    def head(self) -> QueueHead:
+        return self.world.tidegate.queues.read(self.queue)[0]
+
+    def record(self, deployment: Deployment) -> Deployment:
+        return self.world.tidegate.deployments.get(deployment.id)
+
+    def until_state(self, deployment: Deployment, *states: State) -> Deployment:
+        def look() -> Deployment | None:
+            record = self.record(deployment)
+            assert record.state in states or not is_final(record.state), f"{record.state}: {record.reason}"
+            return record if record.state in states else None
+
+        return until(look, f"{deployment.id} in {states}, it is {self.record(deployment).state}")
+
+    def until_final(self, deployment: Deployment) -> Deployment:
+        def look() -> Deployment | None:
+            record = self.record(deployment)
+            return record if is_final(record.state) else None
+
+        return until(look, f"the end of {deployment.id}")
+
+    def press(self, deployment: Deployment, button: str, user: str = "reviewer") -> None:
+        """Press a button of the deployment's check run, once it is there."""
+
+        def run() -> Mapping[str, Any] | None:
+            found = self.check_run(deployment)
+            return found if found and button in self.world.forge.buttons(deployment.repository, found["id"]) else None
+
+        found = until(run, f"the button {button} on {deployment.id}")
+        ForgeClient(self.world.forge.url, user).press(deployment.repository, found["id"], button)
+
+    def check_run(self, deployment: Deployment) -> Mapping[str, Any] | None:
+        runs = self.world.forge.check_runs(
+            deployment.repository, deployment.revision.sha, name=f"tidegate/deploy: {self.name}"
+        )
+        mine = [run for run in runs if run["external_id"] == deployment.id]
+        return max(mine, key=lambda run: int(run["id"]), default=None)
+
+    def runners(self, job: str) -> int:
+        """Return how many runners were started for a job."""
+        tasks = self.world.cloud.read("tasks")
+        return sum(f'"value": "{job}"' in json.dumps(task["overrides"]) for task in tasks)
+
+    def audits(self, deployment: Deployment) -> list[str]:
+        return [message["state"] for message in self.world.cloud.audit() if message["deployment"] == deployment.id]
+
+    def terraform_arn(self, deployment: Deployment) -> str:
+        return self._arn("terraform", deployment.id)
+
+    def deploy_arn(self, execution: str | None = None) -> str:
+        """Return the ARN of an execution on this queue (default: the one that works there now)."""
+        worker = self.head().worker
+        name = execution or (worker.execution if worker else "")
+        return self._arn("deploy", name)
+
+    def _arn(self, machine: str, name: str) -> str:
+        arn = self.world.cloud.state_machines[machine]
+        return f"{arn.replace(':stateMachine:', ':execution:')}:{name}"
+
+    def history(self, execution_arn: str) -> History:
+        machine = "deploy" if execution_arn.startswith(self._arn("deploy", "")) else "terraform"
+        return read_history(machine, list(_events(self.world.states, execution_arn)))
+
+    def until_in(self, execution_arn: str, state: str, times: int = 1) -> History:
+        """Wait until an execution is in a state (for the n-th time), or has ended."""
+
+        def look() -> History | None:
+            history = self.history(execution_arn)
+            there = history.states[-1:] == (state,) and history.states.count(state) >= times
+            return history if there or history.end else None
+
+        history = until(look, f"{execution_arn} in {state}")
+        assert history.states[-1] == state, history
+        return history
+
+    def until_ended(self, execution_arn: str) -> History:
+        def look() -> History | None:
+            history = self.history(execution_arn)
+            return history if history.end else None
+
+        return until(look, f"the end of {execution_arn}")
+
+
+def _events(states: Any, execution_arn: str) -> Iterator[dict[str, Any]]:
+    request = {"executionArn": execution_arn, "maxResults": 1000}
+    while True:
+        try:
+            answer = states.get_execution_history(**request)
+        except states.exceptions.ExecutionDoesNotExist:
+            return
+        yield from answer["events"]
+        if "nextToken" not in answer:
+            return
+        request["nextToken"] = answer["nextToken"]
