@@ -20,7 +20,7 @@ from tidegate.adapters.memory import (
     MemoryEventQueue,
     MemoryForge,
 )
-from tidegate.domain.deployment import State, Trigger, is_final
+from tidegate.domain.deployment import State, Trigger, Unlocking, is_final
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, JobGone, NotFound, TooLate, WrongState
 from tidegate.domain.job import JobKind, job_id
 from tidegate.domain.queue import has_work
@@ -185,7 +185,7 @@ class World:
         workers = WorkerEnsurer(queues, workflows)
         ender = DeploymentEnder(queues, deployments, jobs, audit, announcements, clock)
         self.enqueuer = Enqueuer(queues, deployments, announcements, workers)
-        self.unlocker = QueueUnlocker(queues, announcements, workers)
+        self.unlocker = QueueUnlocker(queues, deployments, announcements, workers)
         self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers)
         self.claimer, self.closer = DeploymentClaimer(queues), WorkerCloser(queues)
         self.validator = RevisionValidator(queues, deployments, forge, clock)
@@ -217,7 +217,12 @@ class World:
         self.deliver(lambda: self.enqueuer.enqueue(deployment))
 
     def unlock(self) -> None:
-        self.deliver(lambda: self.unlocker.unlock(self.queue))
+        head, _ = self.stores.queues.read(self.queue)
+        if head.deployed is None:
+            self.fate.countdown = None
+            return
+        locking, unlocking = head.deployed.deployment, Unlocking("ada", self.clock.now())
+        self.deliver(lambda: self.unlocker.unlock(locking, unlocking))
 
     def reconcile(self) -> None:
         self.deliver(self.reconciler.reconcile)

@@ -11,7 +11,7 @@ from tests.builders import any_lock, any_plan, any_review, any_root, deployment_
 from tidegate.domain.check_run import MAXIMUM_ACTIONS, MAXIMUM_TEXT, MAXIMUM_TITLE, Button, Conclusion
 from tidegate.domain.check_run_face import View, counts
 from tidegate.domain.check_run_text import render, render_continued, render_foreign
-from tidegate.domain.deployment import State
+from tidegate.domain.deployment import State, Unlocking
 from tidegate.domain.plan import PlannedChanges
 
 PLAN = """\
@@ -146,6 +146,13 @@ def test_an_unlocked_unknown_outcome_has_no_button():
     check_run = shown(State.OUTCOME_UNKNOWN, View(locks=False))
     assert check_run.actions == ()
     assert "does not lock the queue any more" in check_run.summary
+
+
+@pytest.mark.parametrize("state", [State.OUTCOME_UNKNOWN, State.APPLIED])
+def test_who_unlocked_the_queue_is_shown_where_it_was_locked(state):
+    unlocked = Unlocking("grace", "2026-03-02T10:00:00.000000+00:00")
+    check_run = shown(state, View(locks=False), unlocked=unlocked)
+    assert "**Unlocked** by `grace` on 2026-03-02 10:00 UTC." in check_run.summary
 
 
 def test_a_manual_deployment_that_locks_can_be_unlocked_where_it_ended():

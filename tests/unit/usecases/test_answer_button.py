@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployed, any_lock, deployment_in
+from tests.builders import any_deployed, any_deployment, any_lock, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.deployment import State
-from tidegate.domain.errors import Conflict
+from tidegate.domain.errors import CloudUnavailable, Conflict
 from tidegate.usecases.answer_button import ButtonAnswerer, Press
+from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.publish_check_run import CheckRunPublisher
+from tidegate.usecases.unlock import QueueUnlocker
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 
@@ -24,18 +26,14 @@ class PressedWorld(World):
         super().__init__()
         self.deployment = self.put(deployment_in(state, **fields))
         self.publish()
-        self.unlocked = []
+        self.workers = WorkerEnsurer(self.queues, self.workflows)
+        self.unlocker = QueueUnlocker(self.queues, self.deployments, self.announcements, self.workers)
         if self.deployment.review:
             self.deployments.keep_review_token(self.deployment.id, self.deployment.review.id, "token")
             self.workflows.waiting.add("token")
 
     def publish(self):
         CheckRunPublisher(self.deployments, self.check_runs, self.forge, self.painter()).publish(self.deployment.id)
-
-    def unlock(self, queue):
-        self.unlocked.append(queue)
-        head, _ = self.queues.read(queue)
-        self.queues.commit(head, replace(head, lock=None))
 
     def lock(self):
         head, _ = self.queues.read(self.deployment.queue)
@@ -46,13 +44,12 @@ class PressedWorld(World):
     def press(self, identifier=Button.CONFIRM, by="grace", at=LATER, deployments=None, **fields):
         answerer = ButtonAnswerer(
             deployments or self.deployments,
-            self.queues,
             self.check_runs,
             self.forge,
             self.workflows,
             self.announcements,
             self.painter(),
-            self.unlock,
+            self.unlocker.unlock,
         )
         press = Press(
             repository=self.deployment.repository,
@@ -70,6 +67,10 @@ class PressedWorld(World):
     @property
     def now(self):
         return self.deployments.get(self.deployment.id)
+
+    @property
+    def head(self):
+        return self.queues.read(self.deployment.queue)[0]
 
     @property
     def shown(self):
@@ -266,17 +267,44 @@ def test_unlock_lets_the_queue_go_on_and_shows_it():
     world = PressedWorld(State.OUTCOME_UNKNOWN)
     world.lock()
     assert world.press(Button.UNLOCK) == "unlocked"
-    assert world.unlocked == [world.deployment.queue]
+    assert world.head.lock is None
     assert world.announcements.refreshed == [world.deployment.id]
+    world.publish()
+    assert "Unlocked** by `grace` on 2026-03-02 10:00 UTC" in world.shown.summary
 
 
-def test_a_second_unlock_has_no_effect():
+def test_an_unlock_by_somebody_else_has_no_effect_and_hears_who_was_first():
     world = PressedWorld(State.OUTCOME_UNKNOWN)
     world.lock()
     world.press(Button.UNLOCK)
+    unlocked = world.now
     world.press(Button.UNLOCK, by="ada")
-    assert len(world.unlocked) == 1
+    assert world.now == unlocked
     assert "does not lock the queue" in world.shown.summary
+    assert "grace unlocked it on 2026" in world.shown.summary
+
+
+def test_an_unlock_whose_first_delivery_died_starts_the_worker_when_it_comes_again():
+    world = PressedWorld(State.OUTCOME_UNKNOWN)
+    world.lock()
+    world.queues.enqueue(any_deployment(2, id="merge-2"))
+    world.workflows.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        world.press(Button.UNLOCK)
+    assert (world.head.lock, world.workflows.starts) == (None, [])
+    assert world.press(Button.UNLOCK) == "unlocked"
+    assert [queue for _, queue in world.workflows.starts] == [world.deployment.queue]
+    assert "no effect" not in world.shown.summary
+
+
+def test_an_unlock_that_is_delivered_again_leaves_a_later_lock_in_place():
+    world = PressedWorld(State.OUTCOME_UNKNOWN)
+    world.lock()
+    world.press(Button.UNLOCK)
+    later = any_lock(revision="e" * 40)
+    world.queues.commit(world.head, replace(world.head, lock=later, deployed=any_deployed(9)))
+    assert world.press(Button.UNLOCK) == "unlocked"
+    assert world.head.lock == later
 
 
 def test_an_old_unlock_does_not_take_a_later_lock_away():
@@ -285,7 +313,8 @@ def test_an_old_unlock_does_not_take_a_later_lock_away():
     head, _ = world.queues.read(world.deployment.queue)
     world.queues.commit(head, replace(head, lock=any_lock(revision="e" * 40), deployed=any_deployed(9)))
     world.press(Button.UNLOCK)
-    assert world.unlocked == []
+    assert world.head.lock is not None
+    assert world.now.unlocked is None
 
 
 def test_a_lock_that_another_deployment_of_the_same_revision_put_there_is_not_taken_away():
@@ -294,11 +323,13 @@ def test_a_lock_that_another_deployment_of_the_same_revision_put_there_is_not_ta
     head, _ = world.queues.read(world.deployment.queue)
     world.queues.commit(head, replace(head, deployed=replace(head.deployed, deployment="another")))
     world.press(Button.UNLOCK)
-    assert world.unlocked == []
+    assert world.head.lock is not None
+    assert world.now.unlocked is None
 
 
 def test_somebody_without_write_permission_unlocks_nothing():
     world = PressedWorld(State.OUTCOME_UNKNOWN)
     world.lock()
     world.press(Button.UNLOCK, by="mallory")
-    assert world.unlocked == []
+    assert world.head.lock is not None
+    assert world.now.unlocked is None

@@ -17,7 +17,7 @@ from tidegate.adapters.memory import (
     MemoryJobs,
     MemoryWorkflows,
 )
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.deployment import State, Trigger, Unlocking
 from tidegate.domain.errors import CloudUnavailable, Conflict, ForgeUnavailable
 from tidegate.domain.job import JobKind
 from tidegate.domain.queue import QueueHead, Worker
@@ -69,7 +69,16 @@ class World:
         self.closer = WorkerCloser(self.queues)
         self.handover = WorkerHandover(self.queues, workers)
         self.releaser = QueueReleaser(self.queues, self.deployments, self.announcements, ender, workers)
-        self.unlocker = QueueUnlocker(self.queues, self.announcements, workers)
+        self.unlocker = QueueUnlocker(self.queues, self.deployments, self.announcements, workers)
+
+    def lock_by(self, deployment) -> None:
+        """Lock the queue, as the deployment's end does."""
+        self.deployments.add(deployment)
+        deployed = any_deployed(deployment=deployment.id, revision=deployment.revision)
+        self.change(lock=any_lock(revision=deployment.revision.sha), deployed=deployed)
+
+    def unlock(self, deployment, by="grace") -> bool:
+        return self.unlocker.unlock(deployment.id, Unlocking(by, NOW))
 
     @property
     def head(self) -> QueueHead:
@@ -229,9 +238,9 @@ def test_a_worker_with_nothing_to_take_waits_at_the_version_that_it_saw(world):
 
 def test_a_worker_that_looked_at_an_older_queue_is_woken_at_once(world):
     world.enqueuer.enqueue(any_deployment())
-    world.change(lock=any_lock())
+    world.lock_by(any_deployment(9))
     claimed = world.claim()
-    world.unlocker.unlock(QUEUE)
+    world.unlock(any_deployment(9))
     world.workflows.waiting.add("token")
     world.wait(claimed.version)
     assert list(world.workflows.settled) == ["token"]
@@ -487,17 +496,25 @@ def test_an_execution_that_is_not_the_worker_any_more_changes_nothing(world):
 
 
 def test_unlocking_shows_what_waits_and_wakes_the_worker(idle):
-    idle.change(lock=any_lock())
+    idle.lock_by(any_deployment(9))
     idle.enqueuer.enqueue(any_deployment(2))
-    assert idle.unlocker.unlock(QUEUE)
+    assert idle.unlock(any_deployment(9))
     assert idle.head.lock is None
-    assert idle.announcements.refreshed == [any_deployment(2).id]
+    assert idle.announcements.refreshed == [any_deployment(2).id, any_deployment(9).id]
     assert list(idle.workflows.settled) == ["token"]
 
 
-def test_unlocking_again_changes_nothing(world):
+def test_who_unlocked_is_remembered_at_the_deployment_that_locked(world):
+    world.lock_by(any_deployment(9))
+    world.unlock(any_deployment(9), by="grace")
+    assert not world.unlock(any_deployment(9), by="ada")
+    assert world.deployments.get(any_deployment(9).id).unlocked == Unlocking("grace", NOW)
+
+
+def test_unlocking_what_does_not_lock_changes_nothing(world):
+    world.deployments.add(any_deployment(9))
     before = world.head
-    assert not world.unlocker.unlock(QUEUE)
+    assert not world.unlock(any_deployment(9))
     assert world.head == before
 
 

@@ -220,7 +220,7 @@ class Bootstrap(Adapters):
     def queue_unlocker(self) -> QueueUnlocker:
         from tidegate.usecases.unlock import QueueUnlocker
 
-        return QueueUnlocker(self.queues, self.announcements, self.worker_ensurer)
+        return QueueUnlocker(self.queues, self.deployments, self.announcements, self.worker_ensurer)
 
     @cached_property
     def deployment_claimer(self) -> DeploymentClaimer:
@@ -347,7 +347,6 @@ class Bootstrap(Adapters):
 
         return ButtonAnswerer(
             self.deployments,
-            self.queues,
             self.check_runs,
             self.forge,
             self.workflows,

@@ -59,7 +59,10 @@ def place(view: View, key: str) -> str:
 
 
 def _with_lock(face: Face, deployment: Deployment, view: View) -> Face:
-    """Add the button that unlocks the queue to the check run of the deployment that locks it."""
+    """Add the button that unlocks the queue to the check run of the deployment that locks it, or who did."""
+    if deployment.unlocked and not view.locks:
+        unlocked = f"**Unlocked** by {code(deployment.unlocked.by)} on {moment(deployment.unlocked.at)}."
+        return replace(face, paragraphs=(*face.paragraphs, unlocked))
     if not view.locks or not is_final(deployment.state):
         return face
     why = (escaped(view.lock.reason),) if view.lock and deployment.state is not State.OUTCOME_UNKNOWN else ()

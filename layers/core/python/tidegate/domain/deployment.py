@@ -123,6 +123,14 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlocking:
+    """Who took away the lock that a deployment's end put on its queue, and when (ISO 8601 in UTC)."""
+
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Deployment:
     """The record of a deployment. Times are ISO 8601 in UTC with microseconds."""
 
@@ -142,6 +150,7 @@ class Deployment:
     apply_job: str | None = None
     apply_started_at: str | None = None
     last_lines: str = ""
+    unlocked: Unlocking | None = None
     changed_at: str = ""
     version: int = 0
 

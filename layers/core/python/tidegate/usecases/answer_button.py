@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
-from tidegate.domain.deployment import Deployment
+from tidegate.domain.deployment import Deployment, Unlocking
 from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.review import Followup, decided, judge_press
-from tidegate.ports import Announcements, CheckRuns, Deployments, DeployQueues, Forge, Workflows
-from tidegate.usecases.check_run_view import CheckRunPainter, locks_queue
+from tidegate.domain.review import Followup, decided, judge_press, moment
+from tidegate.ports import Announcements, CheckRuns, Deployments, Forge, Workflows
+from tidegate.usecases.check_run_view import CheckRunPainter
 from tidegate.usecases.settle_review import settle_review
 
 #: Times that a decision is tried again when somebody else writes at the same moment.
@@ -37,17 +37,17 @@ class Press:
 class ButtonAnswerer:
     """Answers presses. Every refusal shows on the pressed check run.
 
-    ``unlock`` takes a queue's lock away, lets the queue go on, and shows that to those who wait in it.
+    ``unlock`` takes the lock of a deployment (an id) away, lets its queue go on and shows that; it returns
+    False when there was nothing to take away.
     """
 
     deployments: Deployments
-    queues: DeployQueues
     check_runs: CheckRuns
     forge: Forge
     workflows: Workflows
     announcements: Announcements
     painter: CheckRunPainter
-    unlock: Callable[[str], object]
+    unlock: Callable[[str, Unlocking], bool]
 
     def answer(self, press: Press) -> str:
         """Do what the button says, or refuse. Return what was done, in a few words, for the log."""
@@ -97,12 +97,12 @@ class ButtonAnswerer:
         return "decided"
 
     def _unlock(self, press: Press, deployment: Deployment) -> str:
-        head, _ = self.queues.read(deployment.queue)
-        if not locks_queue(deployment, head):
-            return self._refuse(press, deployment, "This deployment does not lock the queue (any more).")
-        self.unlock(deployment.queue)
-        self.announcements.refresh(deployment.id)
-        return "unlocked"
+        if self.unlock(deployment.id, Unlocking(press.by, press.at)):
+            return "unlocked"
+        deployment = self.deployments.get(deployment.id)
+        done = deployment.unlocked
+        before = f" {done.by} unlocked it on {moment(done.at)}." if done else ""
+        return self._refuse(press, deployment, f"This deployment does not lock the queue (any more).{before}")
 
     def _refuse(self, press: Press, deployment: Deployment, reason: str) -> str:
         """Show the refusal. Drawn from what may have changed meanwhile: so ask for the newest state after it."""
