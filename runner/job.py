@@ -15,9 +15,10 @@ from runner.interruption import Interruption
 from runner.log import JobLog
 from runner.process import ProcessRunner
 from runner.settings import Settings
-from runner.workspace import authorization, check_out, git_environment
+from runner.workspace import check_out, git_environment
 from tidegate.adapters.aws_http import Aws, AwsError
 from tidegate.adapters.aws_signing import Credentials
+from tidegate.adapters.git_environment import authorization
 from tidegate.domain.job import Job, TakenJob
 
 #: STS limits session names to this.

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from runner.workspace import authorization
 from tests.runner.conftest import Bench
 from tests.runner.fake_aws import JOB_TOKEN, START_TOKEN, Refusal
 from tests.runner.git_forge import CLONE_TOKEN
+from tidegate.adapters.git_environment import authorization
 from tidegate.adapters.job_items import job_key
 from tidegate.domain.job import JobKind, log_key
 

@@ -16,9 +16,10 @@ from runner.engine import link_providers, provider_links
 from runner.faults import RunnerFault
 from runner.plan_json import entries, read_plan
 from runner.settings import SettingsError, read_settings
-from runner.workspace import authorization, git_environment
+from runner.workspace import git_environment
 from tests.runner.conftest import REPOSITORY_TOP
 from tests.runner.test_release import SETTINGS
+from tidegate.adapters.git_environment import authorization
 from tidegate.domain.plan import PlannedChanges, planned_changes
 
 PROVIDER = "providers/registry.example.com/acme/cloud/1.2.3/linux_amd64"

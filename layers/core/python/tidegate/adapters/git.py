@@ -6,7 +6,6 @@ arguments: no name of a branch, no path, and the token travels in the environmen
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 import signal
@@ -16,8 +15,8 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from tidegate.adapters.git_environment import git_environment, refusal
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.root import commit_sha
 from tidegate.ports import FileChange, PushedTrees
@@ -26,24 +25,13 @@ from tidegate.ports import FileChange, PushedTrees
 TIME_LIMIT = 120.0
 #: Bytes of a file that are read; a larger one counts as empty. Module files have a few kilobytes.
 MAXIMUM_FILE = 1024 * 1024
-PROTOCOLS = frozenset({"https", "http"})
+PROTOCOLS = frozenset({"https"})
 
 _ZEROS = re.compile(r"0+")
 _MISSING = re.compile(r"not our ref|unadvertised object|couldn't find remote ref|bad object|missing necessary objects")
 _REFUSED = re.compile(r"requested URL returned error: (4\d\d)|repository '[^']*' not found|could not read Username")
 _TOO_MANY_REQUESTS = 429
 _LINK = "160000"
-_PASSED_ON = (
-    "PATH",
-    "LD_LIBRARY_PATH",
-    "GIT_EXEC_PATH",
-    "SSL_CERT_FILE",
-    "GIT_SSL_CAINFO",
-    "HTTPS_PROXY",
-    "https_proxy",
-    "NO_PROXY",
-    "no_proxy",
-)
 
 
 class GitFailedError(Exception):
@@ -67,8 +55,8 @@ class GitSource:
     @contextmanager
     def fetch(self, url: str, token: str, before: str, after: str) -> Iterator[PushedTrees]:
         """Fetch both commits into a directory that lives as long as the context."""
-        if urlsplit(url).scheme not in self._protocols:
-            raise ForgeRefused(0, "its address is of a protocol that is not allowed")
+        if refused := refusal(url, self._protocols):
+            raise ForgeRefused(0, refused)
         with tempfile.TemporaryDirectory(prefix="push-") as home:
             git = _Git(Path(home), url, token, self._environ, time.monotonic() + self._time_limit)
             yield _fetched(git, commit_sha(before), commit_sha(after))
@@ -81,11 +69,12 @@ class _Git:
         self._directory = home / "repository.git"
         self._token = token
         self._deadline = deadline
-        self._environ = {
-            **{name: environ[name] for name in _PASSED_ON if name in environ},
-            **_isolation(home, urlsplit(url).scheme),
-            **_settings(url, token),
+        settings = {
+            "fetch.negotiationAlgorithm": "noop",
+            "remote.origin.url": url,
+            "remote.origin.promisor": "true",
         }
+        self._environ = {**git_environment(environ, home, url, token, settings), "GIT_DIR": str(self._directory)}
 
     def create(self, object_format: str) -> None:
         self._directory.mkdir()
@@ -232,39 +221,3 @@ def _refusal(words: str, wanted: Sequence[str]) -> Exception:
     if refused and refused[1] != str(_TOO_MANY_REQUESTS):
         return ForgeRefused(int(refused[1] or 404), words)
     return ForgeUnavailable(words)
-
-
-def _isolation(home: Path, protocol: str) -> dict[str, str]:
-    """Return an environment in which nothing but what we set configures git, and nobody is asked anything."""
-    return {
-        "HOME": str(home),
-        "LC_ALL": "C",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_ALLOW_PROTOCOL": protocol,
-        "GIT_DIR": str(home / "repository.git"),
-    }
-
-
-def _settings(url: str, token: str) -> dict[str, str]:
-    """Return git's settings as environment variables: so the token shows in no argument list and no file."""
-    settings = {
-        "core.hooksPath": os.devnull,
-        "credential.helper": "",
-        "fetch.negotiationAlgorithm": "noop",
-        "gc.auto": "0",
-        "protocol.version": "2",
-        "remote.origin.url": url,
-        "remote.origin.promisor": "true",
-    }
-    if token:
-        basic = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-        settings["http.extraHeader"] = f"Authorization: Basic {basic}"
-    numbered = list(enumerate(settings.items()))
-    return {
-        "GIT_CONFIG_COUNT": str(len(numbered)),
-        **{f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in numbered},
-        **{f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in numbered},
-    }

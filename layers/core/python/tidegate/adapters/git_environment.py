@@ -1,0 +1,94 @@
+"""The environment in which git reads a repository that nobody here trusts.
+
+git reads no configuration but the settings made here, runs no hooks, asks nobody anything and speaks no
+protocol but the address's own. The token travels in the environment, for the forge's host only: it shows
+in no argument list, no URL and no file.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+#: What of the program's own environment git needs: its place, certificates, and the way out.
+PASSED_ON = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "GIT_EXEC_PATH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "GIT_SSL_CAINFO",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "NO_PROXY",
+    "no_proxy",
+)
+
+_LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
+_SETTINGS = MappingProxyType(
+    {
+        "core.hooksPath": os.devnull,
+        "core.fsmonitor": "false",
+        "core.protectHFS": "true",
+        "core.protectNTFS": "true",
+        "credential.helper": "",
+        "gc.auto": "0",
+        "http.followRedirects": "initial",
+        "protocol.version": "2",
+        "submodule.recurse": "false",
+        "advice.detachedHead": "false",
+        "init.defaultBranch": "tidegate",
+    }
+)
+
+
+def refusal(url: str, protocols: Collection[str] = ("https",)) -> str | None:
+    """Return why a token must not be sent to ``url``, as a sentence; None when it may.
+
+    On the loopback interface plain HTTP does as well.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in protocols and not (parts.scheme == "http" and _LOOPBACK.fullmatch(parts.hostname or "")):
+        return f"Repositories are cloned over {' or '.join(sorted(protocols)).upper()} only, not over {parts.scheme!a}."
+    if parts.username or parts.password:
+        return "The address of a repository must not carry credentials."
+    return None
+
+
+def git_environment(
+    environ: Mapping[str, str], home: Path, url: str, token: str, settings: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Return the whole environment of git for the repository at ``url``; ``settings`` go beside the house's own."""
+    parts = urlsplit(url)
+    header = {f"http.{parts.scheme}://{parts.netloc}/.extraHeader": f"Authorization: {authorization(token)}"}
+    return {
+        **{name: environ[name] for name in PASSED_ON if name in environ},
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+        "GIT_ALLOW_PROTOCOL": parts.scheme,
+        **_numbered({**settings, **_SETTINGS, **(header if token else {})}),
+    }
+
+
+def authorization(token: str) -> str:
+    """Return what git sends as ``Authorization`` for a forge's token."""
+    return "Basic " + base64.b64encode(f"x-access-token:{token}".encode()).decode()
+
+
+def _numbered(settings: Mapping[str, str]) -> dict[str, str]:
+    numbered = list(enumerate(settings.items()))
+    return {
+        "GIT_CONFIG_COUNT": str(len(numbered)),
+        **{f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in numbered},
+        **{f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in numbered},
+    }
