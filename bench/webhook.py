@@ -61,8 +61,18 @@ def payload() -> bytes:
         "removed": [],
         "modified": ["live/prod/eu-central-1/app/main.tf", "live/prod/eu-central-1/app/variables.tf"],
     }
-    push: dict[str, object] = {"ref": "refs/heads/main", "before": "a" * 40, "after": "b" * 40, "repository": repository}
-    push |= {"sender": {"login": "grace"}, "installation": {"id": 42}, "commits": [commit] * 6, "head_commit": commit}
+    push: dict[str, object] = {
+        "ref": "refs/heads/main",
+        "before": "a" * 40,
+        "after": "b" * 40,
+        "repository": repository,
+    }
+    push |= {
+        "sender": {"login": "developer"},
+        "installation": {"id": 42},
+        "commits": [commit] * 6,
+        "head_commit": commit,
+    }
     return json.dumps(push, separators=(",", ":")).encode()
 
 

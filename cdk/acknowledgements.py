@@ -87,8 +87,10 @@ def _machines(stack: TidegateStack) -> None:
     region = "<AWS::Region>:<AWS::AccountId>"
     for machine in (stack.deploy, stack.terraform):
         _say(machine.role, _ANY, _LOG_DELIVERY)
-    executions = f"arn:<AWS::Partition>:states:{region}:execution:{stack.terraform.name}:*"
-    _say(stack.deploy.role, f"AwsSolutions-IAM5[Resource::{executions}]", "Executions of one machine, by any name.")
+    for role, machine in ((stack.deploy.role, stack.terraform), (stack.functions["reconcile"].role, stack.deploy)):
+        executions = f"arn:<AWS::Partition>:states:{region}:execution:{machine.name}:*"
+        if role is not None:
+            _say(role, f"AwsSolutions-IAM5[Resource::{executions}]", "Executions of one machine, by any name.")
     for definition in (stack.runners.plan, stack.runners.apply):
         family = f"arn:<AWS::Partition>:ecs:{region}:task-definition/{definition.family}:*"
         _say(stack.terraform.role, f"AwsSolutions-IAM5[Resource::{family}]", "Revisions of one task definition.")

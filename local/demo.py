@@ -202,7 +202,8 @@ def main() -> int:
         console.print(f"The local cloud runs: {cloud.info['forge_url']} ({time.monotonic() - began:.0f} s)")
         run(cloud, console)
     except (DemoFailed, LocalCloudFailed) as failure:
-        Console(stderr=True).print(f"The demo failed: {failure}\nThe local cloud's own log: {LOG}", style="red", markup=False)
+        said = f"The demo failed: {failure}\nThe local cloud's own log: {LOG}"
+        Console(stderr=True).print(said, style="red", markup=False)
         return 1
     except KeyboardInterrupt:
         return 130

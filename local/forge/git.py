@@ -23,7 +23,7 @@ CONFIGURATION = {
 _FIELDS = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B"
 
 
-class GitRefused(Exception):  # noqa: N818 - as the product's refusals
+class GitRefused(Exception):
     """git ended with an error: its last words."""
 
 

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 IDLE_SECONDS = 30
 
 
-class Hangup(Exception):  # noqa: N818 - it is no error: somebody asked for it
+class Hangup(Exception):
     """The application wants the connection closed without an answer."""
 
 

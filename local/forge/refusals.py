@@ -8,7 +8,7 @@ from typing import Any
 DOCUMENTATION = "https://docs.github.com/rest"
 
 
-class Refusal(Exception):  # noqa: N818 - as the product's refusals
+class Refusal(Exception):
     """An answer that refuses: HTTP status, message, and per-field errors as GitHub lists them."""
 
     def __init__(
