@@ -48,7 +48,7 @@ def payload() -> bytes:
     repository |= {
         f"{name}_url": f"https://api.github.com/repos/acme/infra/{name}{{/id}}" for name in map(str, range(60))
     }
-    person = {"name": "Grace", "email": "grace@example.org", "username": "grace"}
+    person = {"name": "Developer", "email": "developer@example.org", "username": "developer"}
     commit: dict[str, object] = {
         "id": "b" * 40,
         "tree_id": "c" * 40,
