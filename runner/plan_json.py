@@ -26,6 +26,9 @@ _CONTAINERS = frozenset(
         "/resource_changes",
         "/resource_drift",
         "/output_changes",
+        "/action_invocations",
+        "/deferred_changes",
+        "/deferred_action_invocations",
         "/variables",
         "/configuration/root_module/variables",
         "/prior_state/values/outputs",
@@ -49,6 +52,7 @@ class PlanFacts:
 class _Parts:
     resources: list[dict[str, Any]] = field(default_factory=list)
     outputs: dict[str, Any] = field(default_factory=dict)
+    others: dict[str, list[None]] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
     secret_variables: set[str] = field(default_factory=set)
     sensitive: set[str] = field(default_factory=set)
@@ -65,7 +69,8 @@ def read_plan(path: Path) -> PlanFacts:
         _note(parts, container, key, entry)
     for name in parts.secret_variables:
         parts.sensitive.update(_leaves(parts.variables.get(name)))
-    reduced = {"format_version": "1", "resource_changes": parts.resources, "output_changes": parts.outputs}
+    reduced: dict[str, Any] = {"resource_changes": parts.resources, "output_changes": parts.outputs}
+    reduced |= {"format_version": "1", **parts.others}
     return PlanFacts(planned_changes(reduced), frozenset(parts.sensitive))
 
 
@@ -79,6 +84,9 @@ def _note(parts: _Parts, container: str, key: str, entry: dict[str, Any]) -> Non
         case "/output_changes":
             parts.sensitive.update(_of_change(entry))
             parts.outputs[key] = {"actions": entry["actions"]}
+        case "/action_invocations" | "/deferred_changes" | "/deferred_action_invocations":
+            parts.sensitive.update(_of_other(entry))
+            parts.others.setdefault(container[1:], []).append(None)  # They are only counted.
         case "/variables":
             parts.variables[key] = entry.get("value")
         case "/configuration/root_module/variables":
@@ -94,6 +102,13 @@ def _reduced(resource: dict[str, Any]) -> dict[str, Any]:
     """Return what the counts need of a resource's change, without its values."""
     change = {name: resource["change"][name] for name in ("actions", "importing") if name in resource["change"]}
     return {name: resource[name] for name in ("address", "previous_address") if name in resource} | {"change": change}
+
+
+def _of_other(entry: dict[str, Any]) -> Iterator[str]:
+    """Yield the sensitive values of an action's invocation or of something deferred."""
+    invocation = entry.get("action_invocation", entry)
+    yield from _marked(invocation.get("config_values"), invocation.get("config_sensitive"))
+    yield from _of_change(entry.get("resource_change", {}).get("change", {}))
 
 
 def _of_change(change: dict[str, Any]) -> Iterator[str]:

@@ -102,7 +102,16 @@ def test_a_change_is_an_event_with_what_others_need(fifo, bus):
         "reason": "",
         "changed_at": APPLIED.changed_at,
         "apply_job": APPLIED.apply_job,
-        "changes": {"add": 2, "change": 0, "destroy": 1, "replace": 0, "outputs": 0, "moved": 0},
+        "changes": {
+            "add": 2,
+            "change": 0,
+            "destroy": 1,
+            "replace": 0,
+            "outputs": 0,
+            "moved": 0,
+            "actions": 0,
+            "deferred": 0,
+        },
     }
 
 

@@ -76,6 +76,20 @@ def test_counts_and_sensitive_values_are_found_wherever_the_plan_has_them(tmp_pa
     }
 
 
+def test_actions_and_deferred_changes_are_counted_and_their_secrets_found(tmp_path: Path) -> None:
+    invocation = {"address": "action.a.b", "config_values": {"k": "action-secret"}, "config_sensitive": {"k": True}}
+    change = {"actions": ["create"], "after": {"k": "deferred-secret"}, "after_sensitive": {"k": True}}
+    document = {
+        "format_version": "1.2",
+        "action_invocations": [invocation, {"address": "action.a.c", "config_values": {"k": "open"}}],
+        "deferred_changes": [{"reason": "unknown_count", "resource_change": {"address": "a.b", "change": change}}],
+        "deferred_action_invocations": [{"reason": "deferred_prereq", "action_invocation": invocation}],
+    }
+    facts = read_plan(written(tmp_path, document))
+    assert facts.changes == planned_changes(document) == PlannedChanges(actions=2, deferred=2)
+    assert facts.sensitive == {"action-secret", "deferred-secret"}
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", "null", '{"resource_changes": []}', "not json"])
 def test_what_is_no_plan_is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "plan.json"

@@ -112,6 +112,13 @@ def test_addresses_that_were_not_kept_are_counted():
     assert "and 30 more: see the plan" in shown(State.AWAITING_REVIEW, plan=plan).summary
 
 
+def test_actions_and_deferred_changes_are_counted():
+    changes = PlannedChanges(actions=2, deferred=1)
+    check_run = shown(State.AWAITING_REVIEW, plan=any_plan(changes=changes))
+    assert check_run.title == "Review the plan: +0 ~0 -0 ±0, 2 actions, 1 deferred"
+    assert "2 actions of providers to invoke, 1 left to a later apply" in check_run.summary
+
+
 def test_one_output_is_one_output():
     assert counts(PlannedChanges(outputs=1)) == "+0 ~0 -0 ±0, 1 output"
 

@@ -27,6 +27,9 @@ def change(*actions: str, address: str = "aws_sqs_queue.a", **fields: Any) -> di
         (change("no-op", previous_address="aws_sqs_queue.b"), PlannedChanges(moved=1)),
         (change("no-op", importing={"id": "x"}), PlannedChanges(moved=1)),
         (change("forget"), PlannedChanges(moved=1)),
+        (change("hibernate"), PlannedChanges(change=1)),
+        (change("no-op", "renew"), PlannedChanges(change=1)),
+        (change("create", "forget"), PlannedChanges(add=1)),
         (change("no-op"), PlannedChanges()),
         (change("read"), PlannedChanges()),
     ],
@@ -43,8 +46,25 @@ def test_changed_outputs_alone_are_changes():
     assert changes.any
 
 
+@pytest.mark.parametrize(
+    ("fields", "counted"),
+    [
+        ({"action_invocations": [{"address": "action.aws_lambda_invoke.a"}]}, PlannedChanges(actions=1)),
+        ({"deferred_changes": [{"reason": "unknown_count"}]}, PlannedChanges(deferred=1)),
+        ({"deferred_action_invocations": [{"reason": "deferred_prereq"}]}, PlannedChanges(deferred=1)),
+    ],
+)
+def test_actions_and_deferred_changes_alone_are_changes(fields, counted):
+    assert planned_changes(plan(change("no-op"), **fields)) == counted
+    assert counted.any
+
+
 def test_a_plan_without_resources_is_empty():
     assert not planned_changes({"format_version": "1.2"}).any
+
+
+def test_a_failing_check_changes_nothing():
+    assert not planned_changes(plan(change("no-op"), checks=[{"status": "fail"}])).any
 
 
 def test_all_destroyed_resources_count_and_the_first_are_named():
@@ -62,6 +82,8 @@ def test_all_destroyed_resources_count_and_the_first_are_named():
         plan("text"),  # type: ignore[arg-type]
         plan(output_changes=None),
         plan(output_changes={"a": None}),
+        plan(action_invocations=None),
+        plan(deferred_changes=None),
     ],
 )
 def test_an_unreadable_plan_is_never_an_empty_one(document):

@@ -4,7 +4,8 @@ An event has the source ``tidegate``, the detail type ``Deployment changed`` and
 
     {"version": 1, "deployment": …, "repository": …, "root": …, "revision": …, "branch": …, "trigger": …,
      "requested_by": …, "state": …, "reason": …, "changed_at": …, "apply_job": …,
-     "changes": {"add": 1, "change": 0, "destroy": 0, "replace": 0, "outputs": 0, "moved": 0} or null}
+     "changes": {"add": 1, "change": 0, "destroy": 0, "replace": 0, "outputs": 0, "moved": 0,
+     "actions": 0, "deferred": 0} or null}
 
 A message of the check-run queue is ``{"deployment": …, "again": …}``. Its group is the deployment, so
 that its check run is brought up to date by one at a time and in order.
@@ -24,7 +25,7 @@ SOURCE = "tidegate"
 DETAIL_TYPE = "Deployment changed"
 #: Version of the event's shape: raised when a field changes its meaning or goes.
 EVENT_VERSION = 1
-_COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved")
+_COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved", "actions", "deferred")
 
 
 class AwsAnnouncements:

@@ -293,10 +293,14 @@ def _counts(deployment: Deployment) -> str:
 
 
 def counts(changes: PlannedChanges) -> str:
-    """Return what a plan changes, in short: ``+3 ~1 -0 ±1``, and what it does to outputs and state only."""
+    """Return what a plan changes, in short: ``+3 ~1 -0 ±1``, and what it does besides."""
     parts = [f"+{changes.add} ~{changes.change} -{changes.destroy} ±{changes.replace}"]
     if changes.outputs:
         parts.append(f"{changes.outputs} output{'s' if changes.outputs > 1 else ''}")
     if changes.moved:
         parts.append(f"{changes.moved} in the state only")
+    if changes.actions:
+        parts.append(f"{changes.actions} action{'s' if changes.actions > 1 else ''}")
+    if changes.deferred:
+        parts.append(f"{changes.deferred} deferred")
     return ", ".join(parts)

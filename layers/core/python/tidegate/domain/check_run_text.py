@@ -83,7 +83,9 @@ def _changes(deployment: Deployment, room: int) -> tuple[str, ...]:
         f"`+{changes.add}` to add, `~{changes.change}` to change, `-{changes.destroy}` to destroy, "
         f"`±{changes.replace}` to replace"
         + (f", {changes.outputs} outputs to change" if changes.outputs else "")
-        + (f", {changes.moved} to move in the state only" if changes.moved else ""),
+        + (f", {changes.moved} to move in the state only" if changes.moved else "")
+        + (f", {changes.actions} actions of providers to invoke" if changes.actions else "")
+        + (f", {changes.deferred} left to a later apply" if changes.deferred else ""),
     ]
     return (cut_middle("\n\n".join(parts), room),)
 

@@ -10,12 +10,18 @@ from typing import Any
 KEPT_ADDRESSES = 50
 
 
+#: What an engine may say of a resource that it neither creates, updates nor deletes.
+_KNOWN = frozenset({"no-op", "read", "forget"})
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedChanges:
     """Counts of a plan and the first addresses of what it destroys or replaces.
 
-    A replacement counts once, as a replacement. ``outputs`` counts changed outputs, ``moved`` counts
-    moves, imports and removals from the state: each of these alone makes a plan one with changes.
+    A replacement counts once, as a replacement; a kind of change that is not known counts as ``change``.
+    ``outputs`` counts changed outputs, ``moved`` moves, imports and removals from the state, ``actions``
+    actions of providers that are invoked, ``deferred`` changes and actions that this apply leaves to a
+    later one: each of these alone makes a plan one with changes.
     """
 
     add: int = 0
@@ -24,12 +30,15 @@ class PlannedChanges:
     replace: int = 0
     outputs: int = 0
     moved: int = 0
+    actions: int = 0
+    deferred: int = 0
     destroyed: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
 
     @property
     def any(self) -> bool:
-        return bool(self.add or self.change or self.destroy or self.replace or self.outputs or self.moved)
+        resources = self.add or self.change or self.destroy or self.replace
+        return bool(resources or self.outputs or self.moved or self.actions or self.deferred)
 
 
 def planned_changes(plan: Mapping[str, Any]) -> PlannedChanges:
@@ -58,7 +67,7 @@ def _counted(plan: Mapping[str, Any]) -> PlannedChanges:
             add += 1
         elif "delete" in actions:
             destroyed.append(resource["address"])
-        elif "update" in actions:
+        elif "update" in actions or actions - _KNOWN:
             change += 1
         elif "previous_address" in resource or details.get("importing") or "forget" in actions:
             moved += 1
@@ -69,6 +78,8 @@ def _counted(plan: Mapping[str, Any]) -> PlannedChanges:
         replace=len(replaced),
         outputs=_changed(plan.get("output_changes", {}).values()),
         moved=moved,
+        actions=len(plan.get("action_invocations", [])),
+        deferred=len(plan.get("deferred_changes", [])) + len(plan.get("deferred_action_invocations", [])),
         destroyed=tuple(destroyed[:KEPT_ADDRESSES]),
         replaced=tuple(replaced[:KEPT_ADDRESSES]),
     )
