@@ -110,7 +110,7 @@ def dynamodb_stores(client: Any, table: str) -> Stores:
         DynamoDeployQueues(client, table),
         DynamoDeployments(client, table),
         DynamoCheckRuns(client, table),
-        DynamoJobs(client, table),
+        DynamoJobs(client, table, now=lambda: 1_000_000.0),
         DynamoJobLogs(client, table, now=lambda: 1_000_000.0),
         DynamoDeliveries(BotoAws(client), table, now=lambda: 1_000_000.0),  # type: ignore[arg-type]
     )

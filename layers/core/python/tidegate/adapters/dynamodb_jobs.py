@@ -8,6 +8,7 @@ from typing import Any
 
 from tidegate.adapters.dynamodb import Table
 from tidegate.adapters.job_items import (
+    JOB_SECONDS,
     LOG_SECONDS,
     RECORD,
     from_specification,
@@ -24,14 +25,20 @@ _FREE = "attribute_exists(specification) AND attribute_not_exists(taken_by) AND 
 
 
 class DynamoJobs:
-    """The port ``Jobs``."""
+    """The port ``Jobs``. ``now`` gives the time in seconds since 1970."""
 
-    def __init__(self, client: Any, table: str) -> None:
+    def __init__(self, client: Any, table: str, now: Callable[[], float] = time.time) -> None:
         self._table = Table(client, table)
+        self._now = now
 
     def create(self, job: Job) -> None:
         specification = to_specification(job)
-        item = {"pk": job_key(job.id), "sk": RECORD, "specification": specification}
+        item = {
+            "pk": job_key(job.id),
+            "sk": RECORD,
+            "specification": specification,
+            "expires_at": self._expiry(),
+        }
         try:
             self._table.put(_name(job.id), item, {"ConditionExpression": "attribute_not_exists(pk)"})
         except Conflict:
@@ -82,8 +89,15 @@ class DynamoJobs:
         return self._item(job).get("taken_by")
 
     def close(self, job: str) -> bool:
-        change = {"UpdateExpression": "SET closed = :true", "ExpressionAttributeValues": to_item({":true": True})}
+        values = {":true": True, ":expires_at": self._expiry()}
+        change = {
+            "UpdateExpression": "SET closed = :true, expires_at = if_not_exists(expires_at, :expires_at)",
+            "ExpressionAttributeValues": to_item(values),
+        }
         return "taken_by" in self._update(job, change)
+
+    def _expiry(self) -> int:
+        return int(self._now()) + JOB_SECONDS
 
     def _item(self, job: str) -> Mapping[str, Any]:
         return self._table.get(_name(job), job_key(job), RECORD) or {}

@@ -1,8 +1,8 @@
 """How a job stands in the table, for the functions (boto3) and the runner (which has no boto3) alike.
 
 The item ``job#ID`` / ``record`` holds the specification as JSON in ``specification``, the task token
-in ``token``, the forge's token in ``clone_token``, ``taken_by`` and ``closed``. Log chunks are items
-``log#<position>`` beside it.
+in ``token``, the forge's token in ``clone_token``, ``taken_by``, ``closed`` and ``expires_at``. Log chunks
+are items ``log#<position>`` beside it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from tidegate.domain.root import Engine, EngineName, Root
 RECORD = "record"
 #: Lines of running jobs are kept for a day; the complete log is in S3 by then.
 LOG_SECONDS = 24 * 3600
+#: Jobs are kept for 90 days, as Step Functions keeps executions; what they came to stays with the deployment.
+JOB_SECONDS = 90 * 24 * 3600
 
 
 def job_key(job: str) -> str:
