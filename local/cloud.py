@@ -279,6 +279,9 @@ class Cloud:
         return (service, function) in self._permissions
 
     def _invoke_target(self, arn: str, event: bytes) -> None:
+        if ":sns:" in arn:
+            self._deliver(arn, event.decode())
+            return
         function = self.lambdas.find(arn).name
         if self._may("events", function):
             self.later.submit(function, event)

@@ -53,7 +53,7 @@ class Events:
         self.emit("aws.states", "Step Functions Execution Status Change", detail, [execution.exec_arn])
 
     def invoke_target(self, target: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        """Invoke a rule's Lambda target with the event, its constant input or its transformed input."""
+        """Send a rule's function or topic the event, its constant input or its transformed input."""
         sent = {**event, "time": _iso(event.get("time"))}
         payload: Any = sent
         if "Input" in target:

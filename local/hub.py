@@ -13,8 +13,8 @@ class Hub:
     """Callbacks and signals. The local cloud sets the callbacks when it starts.
 
     ``message_arrived(queue)`` is called for each SQS message; ``invoke_target(target, event)`` for each
-    matched EventBridge rule with a Lambda target; ``execution_changed(execution)`` for each status
-    of a Step Functions execution; ``client(role, region, service)`` returns a boto3 client with the
+    function or topic that is the target of a matched EventBridge rule; ``execution_changed(execution)`` for
+    each status of a Step Functions execution; ``client(role, region, service)`` returns a boto3 client with the
     role's credentials; ``log(group, stream, lines)`` writes to CloudWatch Logs.
     """
 

@@ -27,7 +27,7 @@ def install() -> None:
     default_user_config["lambda"] = {"use_docker": False}
     states_shims.install()
     for shim in (
-        _lambda_targets,
+        _rule_targets,
         _message_signal,
         _log_group_arns,
         _task_definitions,
@@ -36,17 +36,17 @@ def install() -> None:
         shim()
 
 
-def _lambda_targets() -> None:
-    """EventBridge rules send to Lambda functions; moto knows logs, queues, buses and archives only."""
+def _rule_targets() -> None:
+    """EventBridge rules send to functions and topics; moto knows logs, queues, buses and archives only."""
     original = Rule.send_to_targets
 
     def send(self: Rule, original_event: dict[str, Any], transform_input: bool = True) -> None:
         every = self.targets
-        functions = [target for target in every if ":lambda:" in target["Arn"]]
-        if self.state == "ENABLED" and functions and self.event_pattern.matches_event(original_event):
-            for target in functions:
+        ours = [target for target in every if ":lambda:" in target["Arn"] or ":sns:" in target["Arn"]]
+        if self.state == "ENABLED" and ours and self.event_pattern.matches_event(original_event):
+            for target in ours:
                 HUB.invoke_target(target, original_event)
-        self.targets = [target for target in every if target not in functions]
+        self.targets = [target for target in every if target not in ours]
         try:
             original(self, original_event, transform_input)
         finally:
