@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.faults import RunnerFault
+from runner.faults import EngineMissing, RunnerFault
 from runner.settings import Settings
 from tidegate.domain.root import EngineName
 
@@ -32,6 +32,8 @@ def find_engine(
 ) -> InstalledEngine:
     """Return an engine of exactly the version ``wanted``; without one, whatever fits. Raise RunnerFault.
 
+    Raise EngineMissing when the vendor has no such version.
+
     ``directory`` takes a download when no cache is configured.
     """
     on_path = _on_path(engine, environ)
@@ -45,7 +47,12 @@ def find_engine(
         # zipfile, urllib and their like cost 50 ms to import, for nothing when the engine is there.
         from runner.release import install_release  # noqa: PLC0415
 
-        install_release(engine, version, program, settings.mirror, settings.release_keys)
+        try:
+            install_release(engine, version, program, settings.mirror, settings.release_keys)
+        except EngineMissing as error:
+            if wanted is not None:
+                raise
+            raise RunnerFault(f"The default version cannot be had. {error}") from error  # The operator's to mend.
     return InstalledEngine(program, _version_of(program, environ) or version)
 
 

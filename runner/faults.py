@@ -4,6 +4,7 @@
 
     JobFault
     ├── EngineFailed      TerraformClientError  the engine itself exited with an error
+    ├── EngineMissing     TerraformClientError  the engine's version that the configuration names was never released
     ├── RunnerFault       RunnerFault           everything else went wrong
     ├── PlanAltered       PlanAltered           the stored plan is not the reviewed one; nothing was applied
     ├── ApplyNotStarted   ApplyNotStarted       an apply failed before the engine was started; nothing was applied
@@ -21,6 +22,12 @@ class JobFault(Exception):  # The state machine's words.
 
 class EngineFailed(JobFault):
     """The engine exited with an error: the author's to mend."""
+
+    error = "TerraformClientError"
+
+
+class EngineMissing(JobFault):
+    """The configuration names an engine's version that is not there: the author's to mend, like the engine's errors."""
 
     error = "TerraformClientError"
 

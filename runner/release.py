@@ -15,7 +15,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.faults import RunnerFault
+from runner.faults import EngineMissing, RunnerFault
 from tidegate.domain.root import EngineName
 
 VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,40})?")
@@ -26,11 +26,16 @@ LARGEST_ARCHIVE = 300 * 1024 * 1024
 LARGEST_ENGINE = 600 * 1024 * 1024
 _BLOCK = 1024 * 1024
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
-_NOT_FOUND = frozenset({403, 404})
+_NOT_FOUND, _FORBIDDEN = 404, 403
+_ADVICE = "Name a version that was released, in `tidegate.yaml`."
 
 
 class ReleaseRefused(RunnerFault):
     """A release that must not be used: it is not there, or it is not what the vendor signed."""
+
+
+class _NotThere(ReleaseRefused):
+    """A file that the site says it does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ VENDORS = {
 def install_release(engine: EngineName, version: str, target: Path, mirror: str | None, keys: Path) -> None:
     """Put the engine's program at ``target``, all or nothing. Raise ReleaseRefused.
 
+    Raise EngineMissing when this version was not released, or not for this machine.
+
     ``mirror`` takes the place of the vendor's site and has its layout. ``keys`` holds the vendors'
     public keys; a file ``terraform.fingerprint`` (``tofu.fingerprint``) beside a key replaces the
     fingerprint that is expected of it, for a mirror that signs with its own key.
@@ -79,10 +86,17 @@ def install_release(engine: EngineName, version: str, target: Path, mirror: str 
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".incoming-") as name:
         incoming = Path(name)
         sums, signature = incoming / "sums", incoming / "sums.sig"
-        _download(f"{base}/{sums_name}", sums, LARGEST_SUMS)
+        try:
+            _download(f"{base}/{sums_name}", sums, LARGEST_SUMS)
+        except _NotThere as error:
+            raise EngineMissing(f"There is no {engine} {version}: {error} {_ADVICE}") from error
         _download(f"{base}/{sums_name}{vendor.signature}", signature, LARGEST_SUMS)
         verify_signature(sums, signature, keys / vendor.key_file, _fingerprint(vendor, keys))
         expected = _checksum(sums, archive_name)
+        if expected is None:
+            raise EngineMissing(
+                f"There is no {engine} {version} for {_platform()}: {base}/{sums_name} does not name it. {_ADVICE}"
+            )
         archive = incoming / "archive.zip"
         if _download(f"{base}/{archive_name}", archive, LARGEST_ARCHIVE) != expected:
             raise ReleaseRefused(f"{archive_name} does not have the SHA-256 that the vendor signed. It was not used.")
@@ -164,20 +178,22 @@ def _download(url: str, target: Path, limit: int) -> str:
                 file.write(block)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code in _NOT_FOUND:
-            raise ReleaseRefused(f"There is no {url}. Is the version right?") from error
+        if error.code == _NOT_FOUND:
+            raise _NotThere(f"There is no {url}.") from error
+        if error.code == _FORBIDDEN:  # A bucket says so of what it does not have, and a proxy of what it has.
+            raise ReleaseRefused(f"There is no {url}, or it may not be read. Is the version right?") from error
         raise RunnerFault(f"{url} answered with {error.code}.") from error
     except OSError as error:
         raise RunnerFault(f"{url} could not be read: {error}.") from error
     return digest.hexdigest()
 
 
-def _checksum(sums: Path, archive: str) -> str:
+def _checksum(sums: Path, archive: str) -> str | None:
     for line in sums.read_text(encoding="utf-8", errors="replace").splitlines():
         digest, _, name = line.partition("  ")
         if name.strip() == archive:
             return digest.strip().lower()
-    raise ReleaseRefused(f"The vendor's checksum file does not name {archive}. Is the version right?")
+    return None
 
 
 def _extract(archive: Path, member: str, target: Path) -> Path:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from runner.engine_install import InstalledEngine, find_engine
-from runner.faults import RunnerFault
+from runner.faults import EngineMissing, RunnerFault
 from runner.release import VENDORS, ReleaseRefused, install_release, verify_signature
 from runner.settings import read_settings
 from tests.runner.conftest import Bench
@@ -222,7 +222,7 @@ def test_what_is_no_archive_is_refused(mirror: Mirror, keys: Path, target: Path)
 
 
 def test_a_version_that_does_not_exist_is_named(mirror: Mirror, keys: Path, target: Path) -> None:
-    with pytest.raises(ReleaseRefused, match=r"1\.2\.3.*Is the version right"):
+    with pytest.raises(EngineMissing, match=r"no terraform 1\.2\.3: There is no http://.*/1\.2\.3/"):
         install(mirror, keys, target, "1.2.3")
     assert cached(target) == []
 
@@ -307,6 +307,30 @@ def test_another_version_than_the_one_on_path_is_downloaded_once(
     assert find(VERSION, path, **environ) == expected
     shutil.rmtree(mirror.release)
     assert find(None, path, **environ, TIDEGATE_DEFAULT_TERRAFORM=VERSION) == expected
+
+
+def test_a_default_version_that_was_never_released_is_the_operators_to_mend(
+    path: Path, mirror: Mirror, keys: Path
+) -> None:
+    (path / "terraform").unlink()
+    environ = {
+        "TIDEGATE_RELEASE_MIRROR": mirror.url,
+        "TIDEGATE_RELEASE_KEYS": str(keys),
+        "TIDEGATE_DEFAULT_TERRAFORM": "1.2.3",
+    }
+    with pytest.raises(RunnerFault, match="default version cannot be had"):
+        find(None, path, **environ)
+
+
+def test_a_job_whose_version_was_never_released_is_refused_like_a_wrong_configuration(
+    bench: Bench, mirror: Mirror
+) -> None:
+    sha = bench.forge.commit({"network/main.tf": ""})
+    job = bench.job(JobKind.PLAN, sha, engine=Engine(EngineName.TERRAFORM, "1.2.3"))
+    bench.run(job, TIDEGATE_RELEASE_MIRROR=mirror.url)
+    assert bench.result()["error"] == "TerraformClientError"
+    assert "There is no terraform 1.2.3" in bench.result()["message"]
+    assert f"{mirror.url}terraform/1.2.3/" in bench.result()["message"]
 
 
 def test_a_job_whose_engine_cannot_be_had_says_why(bench: Bench) -> None:
