@@ -17,7 +17,7 @@ from moto.events.models import events_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from moto.sqs.models import sqs_backends
 
-from local import mirror, moto_shims, own_services, stack, synth, template
+from local import mirror, moto_shims, own_services, pages, stack, synth, template
 from local.async_invokes import AsyncInvokes, DeadLetters
 from local.aws_clients import Clients
 from local.control import Control
@@ -143,7 +143,7 @@ class Cloud:
         context = {**_CONTEXT, **options.context}
         directory = options.assembly or synth.synthesize(options.project, context)
         assembly = stack.Assembly.read(directory)
-        addresses = template.Addresses(self.api.url, self._forge_environment())
+        addresses = template.Addresses(self.api.url, {**self._forge_environment(), **pages.links(self.aws.url)})
         adapted = template.adapt(assembly.template, addresses, ACCOUNT, options.region, options.limits)
         self.deployed = stack.deploy(self.clients.operator("cloudformation"), adapted, ACCOUNT)
         for function in stack.functions(assembly, self.deployed, options.project, ACCOUNT, options.region):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from local.faults import Fault
 from local.httpd import Environ, StartResponse
+from local.pages import Page, execution_page, log_page
 from local.unused import unused_permissions
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ _Answer = Any
 
 
 class Control:
-    """A WSGI application. Paths are ``/_tidegate/<thing>[/<name>[/<verb>]]``; bodies and answers are JSON."""
+    """A WSGI application. Paths are ``/_tidegate/<thing>[/<name>[/<verb>]]``; bodies and answers are JSON.
+
+    Only logs and executions are pages, which check runs link to.
+    """
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
@@ -41,6 +45,8 @@ class Control:
         parts = [urllib.parse.unquote(part) for part in environ["PATH_INFO"].split("/")[2:]]
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         try:
+            if environ["REQUEST_METHOD"] == "GET" and (page := self._page(parts)):
+                return _show(page, start_response)
             status, answer = 200, self._answer(environ["REQUEST_METHOD"], parts, body)
         except (KeyError, ValueError) as error:
             status, answer = 400, {"error": f"{type(error).__name__}: {error}"}
@@ -48,6 +54,16 @@ class Control:
         headers = [("Content-Type", "application/json"), ("Content-Length", str(len(text)))]
         start_response(f"{status} {'OK' if status == HTTPStatus.OK else 'Bad Request'}", headers)
         return [text]
+
+    def _page(self, parts: list[str]) -> Page | None:
+        """Return the page for a browser at this path; None where a program is answered."""
+        cloud, info = self._cloud, self._cloud.info
+        match parts:
+            case ["logs", job]:
+                return log_page(cloud.clients, info()["table"], info()["artifact_bucket"], job)
+            case ["executions", deployment]:
+                return execution_page(cloud.clients, info()["state_machines"]["terraform"], deployment)
+        return None
 
     def _answer(self, method: str, parts: list[str], body: bytes) -> _Answer:
         if method == "GET" and parts[0] == "metadata":
@@ -90,3 +106,9 @@ class Control:
         granted, used = policies.granted(), policies.used()
         unused = unused_permissions(granted, used)
         return {"unused": [dataclasses.asdict(item) for item in unused], "used": len(used), "denied": denied}
+
+
+def _show(page: Page, start_response: StartResponse) -> Iterable[bytes]:
+    content = page.content.encode(errors="replace")
+    start_response(f"{page.status.value} {page.status.phrase}", [*page.headers, ("Content-Length", str(len(content)))])
+    return [content]

@@ -75,7 +75,7 @@ LEFT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What the template cannot know: where the HTTP API and the forge are on this machine."""
+    """What the template cannot know: where the HTTP API, the forge, logs and executions are on this machine."""
 
     api: str
     function_environment: Mapping[str, str] = field(default_factory=dict)
@@ -174,7 +174,7 @@ def _name_function(resource: dict[str, Any]) -> None:
 
 
 def _readdress(properties: dict[str, Any], environment: Mapping[str, str]) -> None:
-    """The local forge stands where the template names GitHub."""
+    """The local forge stands where the template names GitHub, and pages of ours where it names the AWS console."""
     variables = properties.get("Environment", {}).get("Variables", {})
     variables.update({name: value for name, value in environment.items() if name in variables})
 
