@@ -14,7 +14,6 @@ from typing import Any
 
 from moto.ecs.models import ecs_backends
 from moto.events.models import events_backends
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from moto.sqs.models import sqs_backends
 
 from local import mirror, moto_shims, own_services, pages, stack, synth, template
@@ -33,6 +32,7 @@ from local.iam import Policies
 from local.lambdas import Lambdas
 from local.lambdas import Surroundings as LambdaSurroundings
 from local.logs import Logs
+from local.moto_application import MotoApplication
 from local.options import ACCOUNT, Options
 from local.permissions import Needs
 from local.queues import Mapped, Poller
@@ -63,8 +63,7 @@ class Cloud:
         self.warden = Warden()
         self.credentials, self.faults = Credentials(), Faults()
         self.policies, self.logs = Policies(ACCOUNT), Logs(ACCOUNT, region)
-        moto = DomainDispatcherApplication(create_backend_app)
-        self.gateway = Gateway(moto, self.credentials, self.policies, Needs(ACCOUNT), self.faults)
+        self.gateway = Gateway(MotoApplication(), self.credentials, self.policies, Needs(ACCOUNT), self.faults)
         self.aws = HttpServer(self.gateway, options.aws_port)
         self.clients = Clients(self.aws.url, region, self.credentials)
         packages = (project / "layers" / "core" / "python",)

@@ -94,7 +94,9 @@ class Gateway:
         if self.control is not None and environ["PATH_INFO"].startswith("/_tidegate/"):
             return self.control(environ, start_response)
         response = self._answer(environ)
-        start_response(response.status, response.headers)
+        headers = [header for header in response.headers if header[0].lower() != "content-length"]
+        length = _length(environ, response)
+        start_response(response.status, [*headers, ("Content-Length", length)] if length else headers)
         return [response.body]
 
     def _answer(self, environ: Environ) -> Response:
@@ -168,6 +170,14 @@ class Gateway:
             if close is not None:
                 close()
         return Response(started[0], started[1], body)
+
+
+def _length(environ: Environ, response: Response) -> str | None:
+    """Return what to announce; the head of an object tells the object's own length."""
+    told = next((value for name, value in response.headers if name.lower() == "content-length"), None)
+    if environ["REQUEST_METHOD"] == "HEAD" or response.status.startswith(("204", "304")):
+        return told
+    return str(len(response.body))
 
 
 def _text(call: Call) -> str:

@@ -70,6 +70,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    wbufsize = -1
     server: _Server
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name in the base class.

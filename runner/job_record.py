@@ -16,7 +16,9 @@ from tidegate.adapters.aws_http import Aws, AwsError
 from tidegate.adapters.job_items import RECORD, from_specification, job_key
 from tidegate.domain.job import Job, TakenJob
 
-_FIRST_PAUSE = 0.02
+#: The hand-over takes tens of milliseconds as a rule: the first looks are frequent, the later ones cheap.
+_FIRST_PAUSE = 0.01
+_PAUSE_GROWTH = 1.25
 _LONGEST_PAUSE = 1.0
 _METADATA_SECONDS = 2
 
@@ -47,7 +49,7 @@ class JobRecord:
                 clone_token = item.get("clone_token", {}).get("S", "")
                 return TakenJob(from_specification(item["specification"]["S"]), item["token"]["S"], clone_token)
             self._wait(pause)
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
+            pause = min(pause * _PAUSE_GROWTH, _LONGEST_PAUSE)
         raise JobNotForUs(f"Job {self._job} was not handed over within {seconds:.0f} s.")
 
     def _taken(self, token: str, runner: str) -> bool:

@@ -25,7 +25,9 @@ class Hangup(Exception):
     """The application wants the connection closed without an answer."""
 
 
-class _Handler(WSGIRequestHandler):
+class KeepAliveHandler(WSGIRequestHandler):
+    """Answers one request after the other on a connection."""
+
     protocol_version = "HTTP/1.1"
     timeout = IDLE_SECONDS
     wbufsize = -1
@@ -69,7 +71,8 @@ class _Handler(WSGIRequestHandler):
                 body.close()
 
     def _send(self, environ: WSGIEnvironment, heads: list[Any], body: Iterable[bytes]) -> None:
-        pieces = iter(body)
+        # After a head that announces no body, one would be taken for the next answer.
+        pieces = iter(() if environ["REQUEST_METHOD"] == "HEAD" else body)
         first = next(pieces, b"")
         chunked = self._send_head(environ, *heads[-1])
         for piece in (first, *()) if first else ():
@@ -114,8 +117,10 @@ class _Server(ThreadedWSGIServer):
 class BackgroundServer:
     """Serves ``app`` on ``host:port`` (0: any free port) in threads until ``stop``."""
 
-    def __init__(self, app: WSGIApplication, host: str, port: int) -> None:
-        self._server = _Server(host, port, app, handler=_Handler)
+    def __init__(
+        self, app: WSGIApplication, host: str, port: int, handler: type[KeepAliveHandler] = KeepAliveHandler
+    ) -> None:
+        self._server = _Server(host, port, app, handler=handler)
         self._server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.port: int = self._server.server_port
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="forge", daemon=True)
@@ -136,4 +141,4 @@ def _drain(stream: Any) -> None:
         pass
 
 
-__all__ = ["BackgroundServer", "Hangup", "StartResponse"]
+__all__ = ["BackgroundServer", "Hangup", "KeepAliveHandler", "StartResponse"]
