@@ -154,6 +154,51 @@ def test_an_invalid_file_becomes_a_failed_check_run_that_says_where_and_what_is_
     assert world.names == []
 
 
+VALID = "version: 1\nroots:\n  - dir: live/app\n  - dir: live/db\n"
+
+
+def test_a_new_configuration_that_is_in_order_is_shown_on_its_commit(world):
+    world.new = {**CHANGED, "tidegate.yaml": VALID}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert (check_run.name, check_run.conclusion) == ("tidegate/config", Conclusion.SUCCESS)
+    assert check_run.title == "2 roots: live/app, live/db"
+    assert "- `live/db`" in check_run.summary
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        ("version: 1\n", "The roots are found by their modules"),
+        ("version: 1\nroots:\n  - dir: live/app\n", "1 root: live/app"),
+        (
+            "version: 1\nroots:\n" + "".join(f"  - dir: live/{n}\n" for n in "abcd"),
+            "4 roots: live/a, live/b, live/c, …",
+        ),
+    ],
+)
+def test_the_title_says_which_roots_a_configuration_names(world, content, title):
+    world.new = {**CHANGED, "tidegate.yaml": content}
+    world.receive()
+    assert [check_run.title for check_run in world.forge.check_runs.values()] == [title]
+
+
+def test_a_configuration_that_stays_as_it_is_or_goes_is_not_shown(world):
+    world.old, world.new = {**BASE, "tidegate.yaml": VALID}, {**CHANGED, "tidegate.yaml": VALID}
+    world.receive()
+    world.new = CHANGED
+    world.receive("delivery-2")
+    assert world.forge.check_runs == {}
+
+
+def test_a_corrected_configuration_shows_that_it_is_in_order(world):
+    world.old, world.new = {**BASE, "tidegate.yaml": "rots: []"}, {**BASE, "tidegate.yaml": VALID}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert check_run.conclusion is Conclusion.SUCCESS
+    assert world.names == ["live/app", "live/db"]
+
+
 def test_a_hostile_directory_becomes_a_failed_check_run_and_the_other_roots_are_deployed(world):
     world.new = {**CHANGED, "$(x)\n**@all**/main.tf": "", "🚀/main.tf": "", "\udcff/main.tf": ""}
     outcome = world.receive()

@@ -1,4 +1,4 @@
-"""The check run ``tidegate/config``: what of a commit's configuration cannot be used."""
+"""The check run ``tidegate/config``: what of a commit's configuration cannot be used, or that it is in order."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from tidegate.domain.markdown import code, escaped
 NAME = "tidegate/config"
 #: Refused names that are listed; more would not be read, and the forge limits the text.
 _LISTED = 50
+#: Roots that a title names.
+_NAMED = 3
 
 
 def external_id(sha: str) -> str:
@@ -41,7 +43,32 @@ def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
     return _failed(sha, f"Not deployed because of their names: {len(refused)}", summary)
 
 
+def render_valid(sha: str, configured: Sequence[str] | None, deployed: Sequence[str]) -> CheckRun:
+    """Show that the configuration file, which this commit changes, is in order.
+
+    ``configured`` are the roots that it names, None when it leaves them to be found; ``deployed`` are those
+    that this commit deploys.
+    """
+    title = "The roots are found by their modules" if configured is None else _counted(configured)
+    lines = [f"- {code(name)}" for name in deployed[:_LISTED]]
+    if len(deployed) > _LISTED:
+        lines.append(f"- … and {len(deployed) - _LISTED} more")
+    what = "This commit deploys:" if deployed else "This commit changes none of the roots, so nothing is deployed."
+    summary = "\n".join([f"`tidegate.yaml` is in order. {what}", "", *lines]).rstrip()
+    return _completed(sha, title, summary, Conclusion.SUCCESS)
+
+
+def _counted(roots: Sequence[str]) -> str:
+    """Return how many roots there are, and the names of the first."""
+    names = ", ".join(roots[:_NAMED]) + (", …" if len(roots) > _NAMED else "")
+    return f"{len(roots)} root{'' if len(roots) == 1 else 's'}: {names}" if roots else "No roots"
+
+
 def _failed(sha: str, title: str, summary: str) -> CheckRun:
+    return _completed(sha, title, summary, Conclusion.FAILURE)
+
+
+def _completed(sha: str, title: str, summary: str, conclusion: Conclusion) -> CheckRun:
     return CheckRun(
         name=NAME,
         sha=sha,
@@ -49,5 +76,5 @@ def _failed(sha: str, title: str, summary: str) -> CheckRun:
         status="completed",
         title=title,
         summary=summary,
-        conclusion=Conclusion.FAILURE,
+        conclusion=conclusion,
     )

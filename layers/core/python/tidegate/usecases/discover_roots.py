@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.config.loader import DeclaredRoot, LoadedConfiguration, load_configuration
 from tidegate.config.matcher import changed_roots
@@ -30,11 +30,17 @@ _WITHOUT_FILE = LoadedConfiguration(Engine(), WHEN_MODIFIED, None)
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The roots that a push changes, by name; a sentence for each refused one, and for what else was seen."""
+    """The roots that a push changes, by name; a sentence for each refused one, and for what else was seen.
+
+    ``configured`` are the roots that the configuration file names, by name, or None when it leaves them to
+    be found; ``configures`` tells whether the push brings this file.
+    """
 
     roots: tuple[Root, ...]
     refused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    configures: bool = False
+    configured: tuple[str, ...] | None = None
 
 
 def discover_roots(trees: PushedTrees, repository: str) -> Discovery:
@@ -45,9 +51,12 @@ def discover_roots(trees: PushedTrees, repository: str) -> Discovery:
     if FILE in trees.files:
         configuration = load_configuration(read[trees.files[FILE]], repository)
     earlier = _Earlier(own, read, repository)
+    configures = own is not None and own.after is not None
     if configuration.roots is not None:
-        return _declared(configuration.roots, trees, earlier)
-    return _discovered(configuration, trees, earlier)
+        declared = _declared(configuration.roots, trees, earlier)
+        names = sorted(each.root.name for each in configuration.roots)
+        return replace(declared, configures=configures, configured=tuple(names))
+    return replace(_discovered(configuration, trees, earlier), configures=configures)
 
 
 class _Earlier:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tidegate.domain.check_run import CheckRun
-from tidegate.domain.configuration_check import external_id, render_invalid, render_refused
+from tidegate.domain.configuration_check import external_id, render_invalid, render_refused, render_valid
 from tidegate.domain.deployment import Deployment, Trigger
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, InvalidConfiguration, NotFound
 from tidegate.domain.root import Revision, Root, deployment_id
@@ -73,7 +73,8 @@ class PushReceiver:
         except InvalidConfiguration as error:
             return f"{error} Nothing is deployed. {self._show(push, render_invalid(push.after, error))}"
         self._enqueue_all(push, discovery.roots)
-        shown = self._show(push, render_refused(push.after, discovery.refused)) if discovery.refused else ""
+        check_run = _check_run(push, discovery)
+        shown = self._show(push, check_run) if check_run else ""
         return " ".join(part for part in (_sentences(discovery), shown) if part)
 
     def _discover(self, push: Push) -> Discovery:
@@ -105,6 +106,14 @@ class PushReceiver:
         except ForgeRefused as error:
             return f"The check run could not be shown: {error}"
         return ""
+
+
+def _check_run(push: Push, discovery: Discovery) -> CheckRun | None:
+    """Return what is to be said of the configuration: what of it is refused, or that a new file is in order."""
+    if discovery.refused:
+        return render_refused(push.after, discovery.refused)
+    names = [root.name for root in discovery.roots]
+    return render_valid(push.after, discovery.configured, names) if discovery.configures else None
 
 
 def _deployment(push: Push, root: Root) -> Deployment:
