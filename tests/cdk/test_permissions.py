@@ -61,7 +61,7 @@ def test_every_resource_that_exists_is_named(allowed: list[Permission]):
 def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Permission]):
     shapes = (
         r"<StorageArtifacts>/(plans|logs|errored)/\*",
-        r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-terraform:\*",
+        r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform):\*",
         r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply):\*",
         r"arn:aws:secretsmanager:REGION:ACCOUNT:secret:[\w/-]+-\?{6}",
     )
