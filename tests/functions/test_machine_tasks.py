@@ -167,6 +167,16 @@ def test_a_group_stops_at_its_first_failure_and_others_go_on(wires):
     assert wires.check_runs.published(first.id) is None
 
 
+def test_what_stands_behind_a_postponed_message_comes_back_with_it_and_holds_nothing_up(wires):
+    first, second = any_deployment(1), any_deployment(2)
+    wires.deployments.add(first)
+    wires.deployments.add(second)
+    wires.forge.failures = [ForgeUnavailable("limit", 17)]
+    call("publish_check_run", check_run_message(first.id, first.id, second.id, first.id))
+    queue = "https://sqs.example/check-runs.fifo"
+    assert wires.patience.postponed == [(queue, f"receipt-{number}", 17) for number in (0, 1, 3)]
+
+
 def test_a_message_that_cannot_be_taken_is_left_to_the_queue(wires):
     answer = call("publish_check_run", check_run_message("no-such-deployment"))
     assert failures(answer) == ["message-0"]
