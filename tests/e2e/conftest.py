@@ -1,0 +1,47 @@
+"""One installation for all end-to-end tests of a process, and a repository of its own for each test."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from pathlib import Path
+
+import pytest
+
+from local.client import LocalCloud
+from tests.e2e.installation import Installation
+from tests.e2e.project import Project
+
+_HERE = Path(__file__).parent
+#: What takes long on AWS for good reasons and would only make tests wait.
+_SHORTER = {"terraform": {"Wait before planning again": {"Seconds": 1}}}
+
+
+def pytest_collection_modifyitems(items):
+    """Keep these tests in one worker, as they share one cloud; what looks at the whole run comes last."""
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            item.add_marker(pytest.mark.xdist_group("e2e"))
+            item.add_marker(pytest.mark.cloud)
+    items.sort(key=lambda item: item.path.name == "test_whole_run.py")
+
+
+@pytest.fixture(scope="session")
+def whole_run(tmp_path_factory):
+    """The installation that the tests share. Its schedules run only when a test fires them."""
+    log = tmp_path_factory.mktemp("e2e") / "cloud.log"
+    with LocalCloud(limits=_SHORTER, clock=False, warm=True, log=log) as cloud:
+        yield Installation(cloud)
+
+
+@pytest.fixture
+def tidegate(whole_run):
+    yield whole_run
+    whole_run.cloud.clear_faults()
+    whole_run.maintainer.clear_faults()
+
+
+@pytest.fixture
+def project(tidegate, request):
+    readable = re.sub("[^a-z0-9]+", "-", request.node.name.lower())[5:65].strip("-")
+    return Project(tidegate, f"acme/{readable}-{uuid.uuid4().hex[:6]}")

@@ -1,0 +1,40 @@
+"""Root modules for real engines: they need no provider, and keep their state in the local cloud's bucket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_BACKEND = """
+terraform {
+  backend "s3" {
+    bucket         = "%s"
+    key            = "%s"
+    region         = "us-east-1"
+    use_lockfile   = true
+    use_path_style = true
+  }
+}
+"""
+
+
+def backend(bucket: str, key: str) -> str:
+    """Return the block that keeps a root's state in ``bucket`` under ``key``."""
+    return _BACKEND % (bucket, key)
+
+
+def thing(value: str = "one") -> str:
+    """Return one resource that is there or not, and whose ``value`` can be changed in place."""
+    return f'resource "terraform_data" "thing" {{\n  input = "{value}"\n}}\n'
+
+
+def gated(gate: Path, value: str = "one") -> str:
+    """Return a resource whose creation says that it waits, and does so until ``gate`` exists; then it says so, too."""
+    return f"""
+resource "terraform_data" "gated" {{
+  input            = "{value}"
+  triggers_replace = "{value}"
+  provisioner "local-exec" {{
+    command = "echo waiting at the gate; while [ ! -e '{gate}' ]; do sleep 0.05; done; echo the gate is open"
+  }}
+}}
+"""

@@ -1,0 +1,57 @@
+"""What goes wrong in a repository: people read the engine's own words, or the line of their file, on the commit."""
+
+from __future__ import annotations
+
+from tests.e2e.modules import thing
+from tests.e2e.patience import eventually
+from tests.e2e.project import title, words
+
+FAILS_TO_INITIALIZE = 'module "gone" {\n  source = "./nowhere"\n}\n'
+FAILS_TO_PLAN = 'output "x" {\n  value = local.undeclared\n}\n'
+FAILS_TO_APPLY = """
+resource "terraform_data" "thing" {
+  input = "partly"
+}
+resource "terraform_data" "fails" {
+  depends_on = [terraform_data.thing]
+  provisioner "local-exec" {
+    command = "echo a word before the end; exit 3"
+  }
+}
+"""
+
+
+def test_an_engine_that_fails_says_why_on_the_check_run_and_the_root_beside_it_is_deployed(project):
+    sha = project.push({"init": FAILS_TO_INITIALIZE, "plan": FAILS_TO_PLAN, "apply": FAILS_TO_APPLY, "fine": thing()})
+    project.confirmed(sha, "apply")
+    project.deployed(sha, "fine")
+    init, plan, apply = (project.ended(sha, root) for root in ("init", "plan", "apply"))
+    assert [run["conclusion"] for run in (init, plan, apply)] == ["failure"] * 3
+    assert [title(run) for run in (init, plan, apply)] == ["The plan failed", "The plan failed", "The apply failed"]
+    assert 'module "gone"' in init["output"]["text"]
+    assert "undeclared local value" in plan["output"]["text"]
+    assert "a word before the end" in apply["output"]["text"]
+    tidegate = project.tidegate
+    assert tidegate.audited(init["external_id"]) == tidegate.audited(plan["external_id"]) == []
+    assert tidegate.audited(apply["external_id"]) == ["RUNNING", "FAILURE"]
+    assert project.value("apply") == "partly"
+    # The author's mistakes are no fault of Tidegate: nothing is tried again and no alarm goes off.
+    for run in (init, plan, apply):
+        execution = tidegate.executions("terraform", run["external_id"])
+        assert [item["status"] for item in execution] == ["SUCCEEDED"]
+
+    mended = project.push({"apply": thing("whole")})
+    project.deployed(mended, "apply")
+    assert project.value("apply") == "whole"
+
+
+def test_a_file_that_cannot_be_used_is_told_with_its_line_and_its_correction_deploys_everything(project):
+    sha = project.push({"app": thing()}, **{"tidegate.yaml": "version: 1\nroots:\n  - dir: app\n    colour: red\n"})
+    told = eventually(lambda: project.check_runs(sha, "tidegate/config"), what="tidegate/config")[0]
+    assert told["conclusion"] == "failure"
+    assert "line 4" in title(told)
+    assert "colour" in words(told)
+    assert "workspace" in words(told)
+    assert project.names(sha) == {"tidegate/config"}
+    corrected = project.push_files({"tidegate.yaml": "version: 1\nroots:\n  - dir: app\n"})
+    project.deployed(corrected, "app")

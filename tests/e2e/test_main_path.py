@@ -1,0 +1,120 @@
+"""From a push to its end: what people see on the check runs, and what is left in the cloud."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from local.forge.client import ForgeAnswered
+from tests.e2e.modules import gated, thing
+from tests.e2e.patience import eventually
+from tests.e2e.project import gate_of, has_ended, title, words
+
+ALL_THE_WAY = [
+    "Begin the deployment",
+    "Begin the plan",
+    "Start a runner for the plan",
+    "Plan",
+    "Record the plan",
+    "What does the plan need?",
+    "Wait for the plan review",
+    "Was the plan approved?",
+    "Begin the apply",
+    "Start a runner for the apply",
+    "Apply",
+    "Record that it was applied",
+    "Applied",
+]
+
+
+def test_of_two_roots_that_a_push_changes_the_confirmed_one_is_applied_and_the_rejected_one_is_not(project):
+    sha = project.push({"live/app": thing(), "live/db": thing()})
+    app, db = project.reviewed(sha, "live/app"), project.reviewed(sha, "live/db")
+    assert "+1" in title(app)
+    assert "terraform_data.thing" in app["output"]["text"]
+    project.press(db, "Reject")
+    project.press(app, "Confirm")
+
+    applied, rejected = project.ended(sha, "live/app"), project.ended(sha, "live/db")
+    assert (applied["conclusion"], rejected["conclusion"]) == ("success", "cancelled")
+    assert "reviewer" in words(applied)
+    assert "reviewer" in words(rejected)
+    assert (project.value("live/app"), project.value("live/db")) == ("one", None)
+    tidegate = project.tidegate
+    assert tidegate.audited(applied["external_id"]) == ["RUNNING", "SUCCESS"]
+    assert tidegate.audited(rejected["external_id"]) == []
+    eventually(lambda: tidegate.states(applied["external_id"]) == ALL_THE_WAY)
+    eventually(lambda: tidegate.states(rejected["external_id"])[-1] == "Rejected")
+    # The same again changes nothing, and needs nobody.
+    again = project.push({"live/app": thing() + "# a comment\n"})
+    assert project.ended(again, "live/app")["conclusion"] == "success"
+    assert title(project.ended(again, "live/app")) == "Nothing to change"
+    assert tidegate.audited(project.ended(again, "live/app")["external_id"]) == []
+
+
+def test_log_lines_appear_in_cloudwatch_while_the_engine_runs_and_the_whole_log_is_in_s3_afterwards(project, tmp_path):
+    gate = gate_of(tmp_path)
+    sha = project.push({"app": gated(gate)})
+    deployment = project.confirmed(sha, "app")["external_id"]
+    job, tidegate = f"{deployment}-apply-1", project.tidegate
+    eventually(lambda: any("waiting at the gate" in line for line in tidegate.log_lines(job)))
+    assert not any("the gate is open\n" in line for line in tidegate.log_lines(job))
+    assert tidegate.object("artifact_bucket", f"logs/{job}.txt") is None
+    assert title(project.newest(sha, "app")).startswith("Applying")
+    gate.touch()
+    assert project.ended(sha, "app")["conclusion"] == "success"
+    kept = tidegate.object("artifact_bucket", f"logs/{job}.txt").decode()
+    for line in ("waiting at the gate", "the gate is open", "Apply complete! Resources: 1 added"):
+        assert line in kept
+        eventually(lambda line=line: any(line in said for said in tidegate.log_lines(job)), what=line)
+
+
+def test_buttons_that_several_people_press_at_once_decide_once(project):
+    sha = project.push({"app": thing()})
+    run = project.reviewed(sha, "app")
+
+    def press(button_and_person):
+        button, person = button_and_person
+        try:
+            project.press(run, button, person)
+        except ForgeAnswered as late:
+            return late.status
+        return 200
+
+    presses = [(button, person) for button in ("Confirm", "Reject") for person in ("reviewer", "maintainer")]
+    with ThreadPoolExecutor(4) as pool:
+        assert 200 in list(pool.map(press, presses))
+    end = project.ended(sha, "app")
+    approved = end["conclusion"] == "success"
+    assert end["conclusion"] == ("success" if approved else "cancelled")
+    assert project.value("app") == ("one" if approved else None)
+    assert project.tidegate.audited(run["external_id"]) == (["RUNNING", "SUCCESS"] if approved else [])
+    assert project.tidegate.states(run["external_id"]).count("Apply") == (1 if approved else 0)
+
+
+def test_a_press_on_an_outdated_button_changes_nothing_and_points_to_the_newest_check_run(project):
+    sha = project.push({"app": thing()})
+    run = project.confirmed(sha, "app")
+    end = project.ended(sha, "app")
+    assert end["id"] != run["id"]
+    press = project.tidegate.sent("check_run", project.name, action="requested_action")
+    late = {**press.payload, "requested_action": {"identifier": "Reject"}}
+    status, _ = project.tidegate.deliver(type(press)(press.number, "a-late-press", "check_run", late))
+    assert status == 202
+
+    def answered():
+        old = next(item for item in project.check_runs(sha, end["name"]) if item["id"] == run["id"])
+        return old if str(end["id"]) in words(old) else None
+
+    assert "no effect" in words(eventually(answered))
+    assert project.newest(sha, "app")["conclusion"] == "success"
+
+
+def test_somebody_who_may_not_write_decides_nothing_and_is_told_so(project):
+    sha = project.push({"app": thing()})
+    run = project.reviewed(sha, "app")
+    project.press(run, "Confirm", by="visitor")
+    told = project.wait(sha, "app", lambda seen: "may not write" in words(seen))
+    assert title(told).startswith("Review the plan")
+    project.press(told, "Reject")
+    assert has_ended(project.ended(sha, "app"))
+    assert project.tidegate.audited(run["external_id"]) == []

@@ -1,0 +1,86 @@
+"""Names that somebody chose to do harm: refused where people see it, or plain text; others are not held up."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.modules import thing
+from tests.e2e.patience import eventually
+from tests.e2e.project import title, words
+
+HARMLESS = "fine"
+DIRECTORIES = {
+    "shell": "a&&id",
+    "substitution": "$(touch pwned)",
+    "option": "-chdir=x",
+    "newline": "a\nb",
+    "emoji": "🚀",
+    "long": "x" * 120,
+    "right to left": "a\u202eb",
+    "markdown": "[x](http:)<b>",
+}
+
+
+def configuration(project, sha):
+    found = project.check_runs(sha, "tidegate/config")
+    return found[0] if found else None
+
+
+def test_directories_with_hostile_names_are_listed_on_the_commit_and_the_others_are_deployed(project):
+    files = {f"{name}/main.tf": thing() for name in DIRECTORIES.values()}
+    deep = "/".join(["d" * 60] * 5)
+    sha = project.push({HARMLESS: thing()}, **files, **{f"{deep}/main.tf": thing()})
+    refused = eventually(lambda: configuration(project, sha), what="tidegate/config")
+    assert refused["conclusion"] == "failure"
+    assert title(refused) == f"Not deployed because of their names: {len(DIRECTORIES) + 1}"
+    assert "<b>" not in words(refused)
+    assert "\u202e" not in words(refused)
+    project.deployed(sha, HARMLESS)
+    assert project.names(sha) == {"tidegate/config", f"tidegate/deploy: {HARMLESS}"}
+
+
+def test_a_directory_with_a_hostile_name_is_deployed_under_a_name_of_its_own(project):
+    """Whatever the directory is called, it is one argument of a program and nothing else."""
+    directory = "a&&id $(touch pwned)/-chdir=x 🚀"
+    declared = f"version: 1\nroots:\n  - name: tame\n    dir: '{directory}'\n"
+    sha = project.push({directory: thing()}, **{"tidegate.yaml": declared})
+    project.deployed(sha, "tame")
+    assert project.value(directory) == "one"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("    dir: ../..", "dir"),
+        ("    dir: /etc", "dir"),
+        ('    dir: "a\\nb"', "dir"),
+        ("    dir: app\n    name: a&&id", "root name"),
+        ("    dir: app\n    name: -chdir=x", "root name"),
+        (f"    dir: app\n    name: {'x' * 300}", "root name"),
+        ("    dir: app\n    workspace: $(x)", "workspace"),
+    ],
+)
+def test_a_file_with_a_hostile_name_is_refused_with_its_line_and_what_is_allowed(project, line, said):
+    text = f"version: 1\nroots:\n  -\n{line}\n"
+    sha = project.push({"app": thing()}, **{"tidegate.yaml": text})
+    refused = eventually(lambda: configuration(project, sha), what="tidegate/config")
+    assert refused["conclusion"] == "failure"
+    assert f"`tidegate.yaml`, line {3 + len(line.splitlines())}" in words(refused)
+    assert said in words(refused)
+    assert project.names(sha) == {"tidegate/config"}
+
+
+def test_a_default_branch_with_a_strange_name_deploys_and_shows_it_as_text(project):
+    branch = "a&&id;$(x)/`-chdir`-🚀"
+    root = {"app/main.tf": project.backed("app", thing())}
+    sha = project.push_files(root, branch=branch)
+    asked = project.reviewed(sha, "app")
+    assert "$(x)" in words(asked)
+    project.press(asked, "Confirm")
+    assert project.ended(sha, "app")["conclusion"] == "success"
+
+
+def test_file_names_that_look_like_options_or_commands_change_nothing_else(project):
+    sha = project.push({"app": thing()}, **{"app/-chdir=x.tf": "", "app/$(touch pwned).tf": "", "app/a&&id\n.tf": ""})
+    project.deployed(sha, "app")
+    assert project.value("app") == "one"
