@@ -24,12 +24,19 @@ class Hub:
     client: Callable[[str, str, str], Any] = lambda _role, _region, _service: None
     log: Callable[[str, str, list[str]], None] = lambda _group, _stream, _lines: None
     state_machine_logging: dict[str, tuple[str, str, bool]] = field(default_factory=dict)
-    execution_ended: threading.Condition = field(default_factory=threading.Condition)
+    ends: int = 0
+    _ended: threading.Condition = field(default_factory=threading.Condition)
 
     def wake_waiting(self) -> None:
         """Wake everything that waits for an execution's end."""
-        with self.execution_ended:
-            self.execution_ended.notify_all()
+        with self._ended:
+            self.ends += 1
+            self._ended.notify_all()
+
+    def wait_for_end(self, ends: int, seconds: float) -> None:
+        """Wait until more executions than ``ends`` have ended, for ``seconds`` at most."""
+        with self._ended:
+            self._ended.wait_for(lambda: self.ends != ends, seconds)
 
 
 HUB = Hub()

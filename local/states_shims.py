@@ -133,11 +133,12 @@ def _prompt_sync() -> None:
 
     def evaluate(self: Any, env: Any, sync_resolver: Any, **_ignored: Any) -> Any:
         while env.is_running():
-            with HUB.execution_ended:
-                result = sync_resolver()
-                if result:
-                    return result
-                HUB.execution_ended.wait(5)
+            ends = HUB.ends
+            # Not while holding the condition: StopExecution holds the API's lock and wants the condition.
+            result = sync_resolver()
+            if result:
+                return result
+            HUB.wait_for_end(ends, 5)
         stop = getattr(sync_resolver, "stop", None)
         if stop is not None:
             with contextlib.suppress(ClientError):

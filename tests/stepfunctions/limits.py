@@ -31,7 +31,7 @@ _ASSIGNED = {**read("deploy").states["Begin to work on the queue"]["Assign"], "r
 _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
     "deploy": {
         "Begin to work on the queue": {"Assign": _ASSIGNED},
-        "Plan, review and apply": {"TimeoutSeconds": _short("deployment", "never-ends", 3, 691200)},
+        "Plan, review and apply": {"TimeoutSeconds": _short("deployment", "never-ends", 15, 691200)},
         "Wait for a revision or an unlock": {"TimeoutSeconds": _short("queue", "idle", 1, 3600)},
     },
     "terraform": {

@@ -19,7 +19,7 @@ from tidegate.domain.root import Revision, Root, deployment_id, queue_id
 
 T = TypeVar("T")
 #: Seconds that anything may take on a busy machine. Nothing waits for so long when all is well.
-PATIENCE = 120.0
+PATIENCE = 60.0
 _PAUSE = 0.1
 REPOSITORY = "paths/roots"
 
