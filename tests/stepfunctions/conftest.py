@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,13 @@ class Stage:
 
     def start(self, play: plays.Play) -> Future[Any]:
         if play.name not in self._playing:
-            self._playing[play.name] = self._pool.submit(play.on, self.world)
+            others = list(self._playing.values()) if play.alone else []
+            self._playing[play.name] = self._pool.submit(self._play, play, others)
         return self._playing[play.name]
+
+    def _play(self, play: plays.Play, others: Sequence[Future[Any]]) -> Any:
+        wait(others)
+        return play.on(self.world)
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,7 @@ class Edge:
 class _Visit:
     state: str
     errors: list[str] = field(default_factory=list)
+    retried: int = 0
     answered: bool = False
 
 
@@ -79,7 +80,9 @@ def _visits(events: Iterable[dict[str, Any]]) -> list[_Visit]:
 
 
 def _note(visit: _Visit, event: dict[str, Any]) -> None:
-    if event["type"] == "TaskSucceeded":
+    if event["type"] == "TaskScheduled":
+        visit.retried = len(visit.errors)
+    elif event["type"] == "TaskSucceeded":
         visit.answered = True
     elif event["type"] in {"TaskFailed", "TaskSubmitFailed", "TaskStartFailed", "LambdaFunctionFailed"}:
         visit.errors.append(next(value for key, value in event.items() if key.endswith("EventDetails"))["error"])
@@ -101,8 +104,7 @@ def _left(machine: str, visit: _Visit, to: str) -> Edge:
 def _retried(machine: str, visits: Iterable[_Visit]) -> Iterator[Edge]:
     for visit in visits:
         retries = _BY_NAME[machine].states[visit.state].get("Retry", [])
-        again = visit.errors if visit.answered else visit.errors[:-1]
-        for error in again:
+        for error in visit.errors[: visit.retried]:
             yield Edge(machine, visit.state, "retry", _catching(retries, error), visit.state)
 
 

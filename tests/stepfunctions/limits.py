@@ -61,14 +61,19 @@ def limits() -> dict[str, dict[str, dict[str, Any]]]:
     return {machine.name: _fields(machine.name, machine.states) for machine in MACHINES}
 
 
+#: Throttled by a story until it has done something else meanwhile.
+_THROTTLED_FOR_LONG = {"Apply", "Close the queue if nothing came"}
+
+
 def _fields(machine: str, states: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     retries = {
-        name: {"Retry": [_quick(retry) for retry in state["Retry"]]}
+        name: {"Retry": [_quick(retry, name) for retry in state["Retry"]]}
         for name, state in states.items()
         if "Retry" in state
     }
     return {name: {**retries.get(name, {}), **_LIMITS[machine].get(name, {})} for name in retries | _LIMITS[machine]}
 
 
-def _quick(retry: dict[str, Any]) -> dict[str, Any]:
-    return {**retry, "IntervalSeconds": _PAUSE, "BackoffRate": 1.0, "MaxDelaySeconds": _PAUSE + 1}
+def _quick(retry: dict[str, Any], state: str) -> dict[str, Any]:
+    quick = {**retry, "IntervalSeconds": _PAUSE, "BackoffRate": 1.0, "MaxDelaySeconds": _PAUSE + 1}
+    return {**quick, "MaxAttempts": 200} if state in _THROTTLED_FOR_LONG else quick

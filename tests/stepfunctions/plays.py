@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.stepfunctions.cases import CASES, WAITING, Case
-from tests.stepfunctions.stories import STORIES
+from tests.stepfunctions.stories import ALONE, STORIES
 from tests.stepfunctions.world import World, until
 from tidegate.domain.deployment import State
 from tidegate.domain.root import worker_name
@@ -29,6 +29,7 @@ class Seen:
 class Play:
     name: str
     on: Callable[[World], Any]
+    alone: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -69,4 +70,4 @@ def _of_case(case: Case) -> Play:
 
 
 CASE_PLAYS = [(case, _of_case(case)) for case in CASES]
-STORY_PLAYS = [Play(story.__name__, story) for story in STORIES]
+STORY_PLAYS = [Play(story.__name__, story, story in ALONE) for story in STORIES]

@@ -24,11 +24,18 @@ from tidegate.domain.root import worker_name
 
 Story = Callable[[World], None]
 STORIES: list[Story] = []
+#: Stories that do to the cloud what others would feel.
+ALONE: list[Story] = []
 
 
 def story(function: Story) -> Story:
     STORIES.append(function)
     return function
+
+
+def alone(function: Story) -> Story:
+    ALONE.append(function)
+    return story(function)
 
 
 def _generation(root: RootInWorld, number: int) -> str:
@@ -278,20 +285,22 @@ def a_terraform_execution_that_is_stopped_during_the_apply_leaves_the_outcome_un
     assert root.head().lock is not None
 
 
-@story
+@alone
 def an_apply_waits_for_the_forge_to_give_a_token(world: World) -> None:
     commits = world.make_repository("paths-without-token/roots")
-    root = world.root("tokenless", commits)
+    root = world.root("tokenless-plan-only-adds", commits)
     deployment = root.deployment()
+    fault = world.cloud.add_fault(**invokes("hand-over-job", f"{deployment.id}-apply-", THROTTLED, times=None))
     root.enqueue(deployment)
-    root.until_state(deployment, State.AWAITING_REVIEW)
-    path = f"/app/installations/{commits.installation}/access_tokens"
-    fault = world.cloud.add_fault(**invokes("hand-over-job", f"{deployment.id}-apply-", THROTTLED))
-    world.forge.inject("server_error", method="POST", path=f".*{path}", times=1)
-    root.press(deployment, "Confirm")
-    _ends_as(root, deployment, State.APPLIED)
+    root.until_in(root.terraform_arn(deployment), "Apply")
+    # An instance keeps the token that it got for the plan.
+    world.cloud.kill_function(world.cloud.functions["hand_over_job"])
+    until(lambda: (root.check_run(deployment) or {}).get("status") == "in_progress", "a check run that is up to date")
+    path = f".*/app/installations/{commits.installation}/access_tokens"
+    world.forge.inject("secondary_limit", method="POST", path=path, times=1)
     world.cloud.remove_fault(fault)
-    assert root.history(root.terraform_arn(deployment)).states[-2:] == APPLIED[-2:]
+    _ends_as(root, deployment, State.APPLIED)
+    assert root.until_ended(root.terraform_arn(deployment)).states == APPLIED
 
 
 def _until_taken(root: RootInWorld, deployment: Deployment) -> None:

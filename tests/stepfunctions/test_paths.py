@@ -11,21 +11,19 @@ from tests.stepfunctions.plays import CASE_PLAYS, STORY_PLAYS, expected
 pytestmark = [pytest.mark.cloud, pytest.mark.xdist_group("paths")]
 
 
-@pytest.mark.parametrize(("case", "play"), CASE_PLAYS, ids=str)
+@pytest.mark.parametrize(("case", "play"), CASE_PLAYS, ids=[case.name for case, _ in CASE_PLAYS])
 def test_a_deployment_goes_its_way(stage, case, play):
     assert stage.start(play).result() == expected(case)
 
 
-@pytest.mark.parametrize("play", STORY_PLAYS, ids=str)
+@pytest.mark.parametrize("play", STORY_PLAYS, ids=lambda play: play.name)
 def test_a_queue_goes_on_whatever_happens(stage, play):
     stage.start(play).result()
 
 
 def test_every_state_and_every_way_out_of_it_was_taken(stage, world):
-    for _, play in CASE_PLAYS:
-        stage.start(play)
-    for play in [play for _, play in CASE_PLAYS] + STORY_PLAYS:
-        stage.start(play).exception()
+    for playing in [stage.start(play) for play in (*(play for _, play in CASE_PLAYS), *STORY_PLAYS)]:
+        playing.exception()
     histories = world.histories()
     visited = {(history.machine, state) for history in histories for state in history.states}
     assert {(machine.name, state) for machine in MACHINES for state in machine.states} - visited == set()
