@@ -55,7 +55,7 @@ class Bench:
     def whole(self, kind: str) -> Deployed:
         """Push a root of this kind; return when its check run has completed, confirmed at once. Raise DeployFailed."""
         key = self._key()
-        sha = self._push(roots.REPOSITORY, kind, key)
+        name, sha = f"tidegate/deploy: {kind}", self._push(roots.REPOSITORY, kind, key)
         seen: list[Sent] = []
         while True:
             sent = self._relay.next()
@@ -63,7 +63,7 @@ class Bench:
                 continue
             seen.append(sent)
             run = sent.payload.get("check_run", {})
-            if sent.event != "check_run" or sent.payload["action"] != "completed":
+            if sent.event != "check_run" or sent.payload["action"] != "completed" or run["name"] != name:
                 continue
             if run["conclusion"] == "action_required":
                 self._reviewer.press(roots.REPOSITORY, run["id"], "Confirm")
