@@ -112,6 +112,19 @@ def test_a_second_check_run_that_was_made_and_not_remembered_is_gone_on_with(wor
     assert world.check_runs.published(deployment.id).id == 2
 
 
+def test_a_deployment_that_ended_before_the_next_attempt_ends_on_the_newest_check_run(world):
+    deployment = world.put(deployment_in(State.AWAITING_REVIEW))
+    publish(world, deployment)
+    before = world.check_runs.published(deployment.id)
+    move(world, deployment, State.APPROVED)
+    publish(world, deployment)
+    world.check_runs.remember(before)
+    for state in (State.APPLYING, State.APPLIED):
+        move(world, deployment, state)
+    publish(world, deployment)
+    assert titles(world) == {1: "Continued in a newer check run", 2: "Applied"}
+
+
 @pytest.mark.parametrize("calls", range(3))
 def test_after_a_forge_that_fails_at_any_call_the_next_attempt_gets_it_right(world, calls):
     deployment = world.put(deployment_in(State.AWAITING_REVIEW))

@@ -37,19 +37,25 @@ class CheckRunPublisher:
         if shown is not None and shown.shown_version >= deployment.version and not again:
             return
         check_run = self.painter.paint(deployment)
-        if shown is not None and (not shown.closed or check_run.status == _COMPLETED):
+        if shown is not None and not shown.closed:
             self._update(deployment, shown.id, check_run)
         else:
             self._open(deployment, shown, check_run)
 
     def _open(self, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun) -> None:
-        """Show the state on a new check run, or on the one that a call before this made and did not remember."""
+        """Show the state on a new check run, or on the one that a call before this made and did not remember.
+
+        What stays completed stays on the old one, unless there is such a newer one: that would never end.
+        """
         where = deployment.installation, deployment.repository
         made = self.forge.find_check_run(*where, deployment.revision.sha, deployment.id)
-        if made is None or (old is not None and made == old.id):
-            made = self.forge.create_check_run(*where, check_run)
-        else:
+        if made is not None and (old is None or made != old.id):
             self.forge.update_check_run(*where, made, check_run)
+        elif old is not None and check_run.status == _COMPLETED:
+            self._update(deployment, old.id, check_run)
+            return
+        else:
+            made = self.forge.create_check_run(*where, check_run)
         if old is not None:
             url = self.forge.check_run_url(deployment.repository, made)
             self.forge.update_check_run(*where, old.id, render_continued(deployment, url))
