@@ -11,6 +11,7 @@ from tests.unit.usecases.terraform_world import World
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import CloudUnavailable, Conflict
+from tidegate.domain.review import decided
 from tidegate.usecases.answer_button import ButtonAnswerer, Press
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.publish_check_run import CheckRunPublisher
@@ -94,11 +95,56 @@ def test_the_same_press_delivered_twice_settles_again_and_decides_once():
     world.press()
     world.workflows.waiting.add("token")
     world.workflows.settled.clear()
-    decided = world.now
+    before = world.now
     world.press()
-    assert world.now == decided
+    assert world.now == before
     assert "token" in world.workflows.settled
     assert "no effect" not in world.shown.summary
+
+
+@pytest.mark.parametrize("button", [Button.CONFIRM, Button.REJECT])
+def test_a_press_that_died_after_saving_is_settled_though_a_newer_check_run_was_published_meanwhile(button):
+    world = PressedWorld()
+    world.deployments.save(decided(world.now, button, "grace", LATER))
+    world.publish()
+    assert world.press(button) == "decided"
+    assert world.workflows.settled == {"token": {"approved": button is Button.CONFIRM, "by": "grace", "at": LATER}}
+
+
+def test_a_press_that_died_after_saving_is_settled_though_a_refused_press_overlapped_it():
+    world = PressedWorld()
+
+    class DecidedMeanwhile:
+        reads = 0
+
+        def get(self, deployment):
+            self.reads += 1
+            found = world.deployments.get(deployment)
+            if self.reads == 1:
+                world.deployments.save(decided(found, Button.CONFIRM, "grace", LATER))
+            return found
+
+    assert "may not write" in world.press(by="mallory", deployments=DecidedMeanwhile())
+    assert world.announcements.refreshed == [world.deployment.id]
+    world.publish()
+    assert world.press() == "decided"
+    assert "token" in world.workflows.settled
+
+
+def test_of_two_deliveries_of_one_press_at_the_same_moment_both_settle():
+    world = PressedWorld()
+
+    class DeliveredMeanwhile:
+        get = world.deployments.get
+        review_token = world.deployments.review_token
+
+        def save(self, deployment):
+            world.deployments.save(decided(world.now, Button.CONFIRM, "grace", LATER))
+            return world.deployments.save(deployment)
+
+    assert world.press(deployments=DeliveredMeanwhile()) == "decided"
+    assert world.now.state is State.APPROVED
+    assert "token" in world.workflows.settled
 
 
 def test_a_press_whose_token_nobody_waits_for_any_more_is_still_recorded():
@@ -112,9 +158,9 @@ def test_a_press_whose_token_nobody_waits_for_any_more_is_still_recorded():
 def test_a_second_press_has_no_effect_and_hears_who_decided(by):
     world = PressedWorld()
     world.press(Button.CONFIRM)
-    decided = world.now
+    before = world.now
     world.press(Button.REJECT, by=by, at="2026-03-02T11:00:00.000000+00:00")
-    assert world.now == decided
+    assert world.now == before
     assert len(world.workflows.settled) == 1
     assert "grace confirmed this plan before" in world.shown.summary
     assert (world.shown.status, world.shown.conclusion) == ("completed", Conclusion.NEUTRAL)
@@ -191,9 +237,9 @@ def test_a_button_of_an_outdated_check_run_points_to_the_newest():
     world = PressedWorld()
     world.press()
     world.publish()
-    decided = world.now
+    before = world.now
     assert world.press(Button.REJECT, by="ada") == "refused: outdated"
-    assert world.now == decided
+    assert world.now == before
     assert "https://github.com/acme/infra/runs/2" in world.shown.summary
     assert world.shown.actions == ()
 

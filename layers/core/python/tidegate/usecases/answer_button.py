@@ -54,9 +54,15 @@ class ButtonAnswerer:
         deployment = self._deployment(press)
         if deployment is None:
             return self._refuse_foreign(press)
+        if _decided_by(press, deployment):
+            return self._settle(deployment)
         shown = self.check_runs.published(deployment.id)
         if shown is not None and shown.id != press.check_run:
             return self._refuse_outdated(press, deployment, shown.id)
+        return self._answer(press, deployment)
+
+    def _answer(self, press: Press, deployment: Deployment) -> str:
+        """Do what a button on the deployment's newest check run says, if it exists and the person may."""
         if press.identifier not in list(Button):
             return self._refuse(press, deployment, f"There is no button {press.identifier!r}.")
         if not self.forge.may_write(press.installation, press.repository, press.by):
@@ -125,3 +131,13 @@ class ButtonAnswerer:
         check_run = render_foreign(press.name, press.sha, press.external_id, problem)
         self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
         return "refused: foreign"
+
+
+def _decided_by(press: Press, deployment: Deployment) -> bool:
+    """Tell whether this press was saved before: its first delivery may have died before it settled the token.
+
+    That holds on a check run that is outdated by now, too, as the decision itself may have opened a newer one.
+    """
+    if press.identifier not in (Button.CONFIRM, Button.REJECT):
+        return False
+    return judge_press(deployment, Button(press.identifier), press.by, press.at).followup is Followup.SETTLE_AGAIN
