@@ -170,6 +170,10 @@ class RootInWorld:
         mine = [run for run in runs if run["external_id"] == deployment.id]
         return max(mine, key=lambda run: int(run["id"]), default=None)
 
+    def title(self, deployment: Deployment) -> str:
+        run = self.check_run(deployment)
+        return str(run["output"]["title"]) if run else ""
+
     def runners(self, job: str) -> int:
         """Return how many runners were started for a job."""
         tasks = self.world.cloud.read("tasks")
