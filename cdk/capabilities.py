@@ -87,6 +87,11 @@ def on_records(table: str, kinds: tuple[str, ...], *actions: str) -> iam.PolicyS
     return allow(*actions, on=table, under={"ForAllValues:StringLike": keys})
 
 
+def on_jobs(table: str, kind: str, *actions: str) -> iam.PolicyStatement:
+    """Return a statement on the items of plan jobs, or of apply jobs: their ids end in the kind and the attempt."""
+    return allow(*actions, on=table, under={"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"job#*-{kind}-?"]}})
+
+
 def _records(*kinds: str, actions: tuple[str, ...]) -> Callable[[Surroundings], Grant]:
     def given(around: Surroundings) -> Grant:
         table = around.storage.table

@@ -12,7 +12,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cdk.asl_state_machine import machine_arn
-from cdk.capabilities import allow, on_records, tell_missing
+from cdk.capabilities import allow, on_jobs, tell_missing
 from cdk.images import RUNNER_CONTEXT
 from cdk.layers import ROOT
 from cdk.network import Network
@@ -155,7 +155,7 @@ class Runners(Construct):
         items = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
         for statement in (
             *([tell_missing(bucket.bucket_arn, *kind.reads)] if kind.reads else []),
-            on_records(self._storage.table.table_arn, ("job",), *items),
+            on_jobs(self._storage.table.table_arn, kind.name, *items),
             *(allow("s3:GetObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.reads),
             *(allow("s3:PutObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.writes),
             allow(*tokens, on=machine_arn(self, self._machine)),

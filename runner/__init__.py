@@ -11,7 +11,7 @@ Environment, from the task definition: TIDEGATE_TABLE, TIDEGATE_ARTIFACT_BUCKET,
 TIDEGATE_DEFAULT_TERRAFORM, TIDEGATE_DEFAULT_TOFU; if wanted TIDEGATE_RELEASE_MIRROR,
 TIDEGATE_RELEASE_KEYS, TIDEGATE_ENGINE_CACHE (directories), TIDEGATE_MASK_PATTERNS (a JSON list of
 regular expressions), TIDEGATE_STOP_SECONDS, TIDEGATE_HEARTBEAT_SECONDS, TIDEGATE_HAND_OVER_SECONDS.
-From the state machine: TIDEGATE_JOB, TIDEGATE_START_TOKEN. The engine gets TF_VAR_*,
+From the state machine: TIDEGATE_JOB, TIDEGATE_JOB_DIGEST, TIDEGATE_START_TOKEN. The engine gets TF_VAR_*,
 TF_CLI_CONFIG_FILE and the variables in ``engine_environment``, and nothing else.
 
 Exit codes are in ``__main__`` and docs/decisions/0025.

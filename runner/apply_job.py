@@ -51,7 +51,7 @@ def _prepared(tools: Tools, preparation: Preparation, taken: TakenJob) -> tuple[
     if job.lock_file is not None:
         fetch_verified(tools, job.lock_file, lock)
     prefix = job.plan_file.key.rpartition("/")[0]
-    secrets = Background(lambda: _learn_secrets(tools, f"{prefix}/plan.json"))
+    secrets = Background(lambda: _learn_secrets(tools, job.plan_json))
     links = Background(lambda: _provider_links(tools, f"{prefix}/{PROVIDERS_FILE}"))
     engine, version = preparation.engine(taken)
     if version != job.engine_version:
@@ -95,15 +95,13 @@ def _set_workspace(root: Path, workspace: str) -> None:
     (root / ".terraform" / "environment").write_text(workspace, encoding="utf-8")
 
 
-def _learn_secrets(tools: Tools, key: str) -> None:
+def _learn_secrets(tools: Tools, plan: Artifact | None) -> None:
     """Learn from the plan's JSON form what to mask. Without it nothing is applied: its secrets might show."""
+    if plan is None:
+        raise RunnerFault("The job names no JSON form of the plan.")
     file = tools.directory / "plan.json"
-    with file.open("wb") as content:
-        tools.aws.get_object(tools.settings.bucket, key, content)
-    try:
-        tools.log.masker.add(read_plan(file).sensitive)
-    except (ValueError, KeyError, TypeError) as error:
-        raise PlanAltered(f"{key} is not the plan's JSON form any more. Nothing was applied.") from error
+    fetch_verified(tools, plan, file)
+    tools.log.masker.add(read_plan(file).sensitive)
 
 
 def _provider_links(tools: Tools, key: str) -> dict[str, str] | None:

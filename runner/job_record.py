@@ -14,7 +14,7 @@ from runner.faults import RunnerFault
 from runner.interruption import Interruption
 from tidegate.adapters.aws_http import Aws, AwsError
 from tidegate.adapters.job_items import RECORD, from_specification, job_key
-from tidegate.domain.job import Job, TakenJob
+from tidegate.domain.job import Job, TakenJob, job_digest
 
 #: The hand-over takes tens of milliseconds as a rule: the first looks are frequent, the later ones cheap.
 _FIRST_PAUSE = 0.01
@@ -24,18 +24,27 @@ _METADATA_SECONDS = 2
 
 
 class JobNotForUs(Exception):
-    """The job was taken by another runner, was closed, or was never handed over."""
+    """The job was taken by another runner, was closed, was altered, or was never handed over."""
 
 
 class JobRecord:
-    """The item ``job#ID`` / ``record``. ``wait`` is a pause in seconds that an interruption may end early."""
+    """The item ``job#ID`` / ``record``. ``digest`` is that of the job which the state machine began.
 
-    def __init__(self, aws: Aws, table: str, job: str, wait: Callable[[float], None] = time.sleep) -> None:
-        self._aws, self._table, self._job, self._wait = aws, table, job, wait
+    ``wait`` is a pause in seconds that an interruption may end early.
+    """
+
+    def __init__(self, aws: Aws, table: str, job: str, digest: str, wait: Callable[[float], None] = time.sleep) -> None:
+        self._aws, self._table, self._job, self._digest, self._wait = aws, table, job, digest, wait
 
     def specification(self) -> Job:
-        """Return the job. Raise RunnerFault when there is none."""
-        return from_specification(self._read()["specification"]["S"])
+        """Return the job. Raise RunnerFault when there is none, JobNotForUs when it was altered."""
+        return self._verified(self._read())
+
+    def _verified(self, item: Mapping[str, Any]) -> Job:
+        job = from_specification(item["specification"]["S"])
+        if job_digest(job) != self._digest:
+            raise JobNotForUs(f"The record of job {self._job} was altered after it was made; nothing is done.")
+        return job
 
     def take(self, runner: str, seconds: float, interruption: Interruption) -> TakenJob:
         """Take the job for ``runner`` when it is handed over. Raise JobNotForUs, or Interrupted."""
@@ -45,9 +54,9 @@ class JobRecord:
             item = self._read()
             if "closed" in item or item.get("taken_by", {}).get("S", runner) != runner:
                 raise JobNotForUs(f"Job {self._job} was taken by another runner, or was closed.")
+            job = self._verified(item)
             if "token" in item and self._taken(item["token"]["S"], runner):
-                clone_token = item.get("clone_token", {}).get("S", "")
-                return TakenJob(from_specification(item["specification"]["S"]), item["token"]["S"], clone_token)
+                return TakenJob(job, item["token"]["S"], item.get("clone_token", {}).get("S", ""))
             self._wait(pause)
             pause = min(pause * _PAUSE_GROWTH, _LONGEST_PAUSE)
         raise JobNotForUs(f"Job {self._job} was not handed over within {seconds:.0f} s.")

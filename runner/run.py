@@ -48,7 +48,7 @@ def run_job(
     masker = Masker(settings.mask_patterns)
     masker.add([settings.start_token, environ.get("AWS_SECRET_ACCESS_KEY", ""), environ.get("AWS_SESSION_TOKEN", "")])
     tools = Tools(settings, environ, aws, JobLog(directory / "job.log", masker), interruption, directory)
-    record = JobRecord(aws, settings.table, settings.job)
+    record = JobRecord(aws, settings.table, settings.job, settings.job_digest)
     preparation = Preparation(tools, record.specification())
     taken = record.take(name, settings.hand_over_seconds, interruption)
     masker.add([taken.token])

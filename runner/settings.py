@@ -29,6 +29,7 @@ class Settings:
     """
 
     job: str
+    job_digest: str
     start_token: str
     table: str
     bucket: str
@@ -49,6 +50,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     keys = environ.get("TIDEGATE_RELEASE_KEYS")
     return Settings(
         job=_required(environ, "TIDEGATE_JOB"),
+        job_digest=_required(environ, "TIDEGATE_JOB_DIGEST"),
         start_token=_required(environ, "TIDEGATE_START_TOKEN"),
         table=_required(environ, "TIDEGATE_TABLE"),
         bucket=_required(environ, "TIDEGATE_ARTIFACT_BUCKET"),

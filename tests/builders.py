@@ -116,7 +116,9 @@ def any_job(kind: JobKind = JobKind.PLAN, **fields: Any) -> Job:
     )
     if kind is JobKind.APPLY:
         plan = any_plan()
-        job = replace(job, plan_file=plan.file, lock_file=plan.lock_file, engine_version=plan.engine_version)
+        job = replace(
+            job, plan_file=plan.file, lock_file=plan.lock_file, engine_version=plan.engine_version, plan_json=plan.json
+        )
     return replace(job, **fields)
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.runner.fake_aws import BUCKET, ENGINE_ROLE, JOB_TOKEN, START_TOKEN, TABLE, FakeAws, running_fake_aws
 from tests.runner.git_forge import CLONE_TOKEN, Forge, running_forge
 from tidegate.domain.deployment import Artifact
-from tidegate.domain.job import Job, JobKind
+from tidegate.domain.job import Job, JobKind, job_digest
 from tidegate.domain.root import Engine, Root
 
 REPOSITORY_TOP = Path(__file__).parents[2]
@@ -65,6 +65,7 @@ class Bench:
             plan_file=Artifact(**plan["file"]) if plan else None,
             lock_file=Artifact(**plan["lock_file"]) if plan and plan["lock_file"] else None,
             engine_version=plan["engine_version"] if plan else None,
+            plan_json=Artifact(**plan["json"]) if plan else None,
         )
         self.aws.add_job(job, CLONE_TOKEN)
         self.aws.answers.clear()
@@ -85,6 +86,7 @@ class Bench:
             "TIDEGATE_ARTIFACT_BUCKET": BUCKET,
             "TIDEGATE_ENGINE_ROLE": ENGINE_ROLE,
             "TIDEGATE_JOB": job.id,
+            "TIDEGATE_JOB_DIGEST": job_digest(job),
             "TIDEGATE_START_TOKEN": START_TOKEN,
             **self.environ,
             **environ,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from tidegate.adapters.aws_http import Aws
 from tidegate.adapters.dynamodb_jobs import DynamoJobLogs, DynamoJobs
 from tidegate.domain.deployment import Artifact
 from tidegate.domain.errors import ApplyAlreadyStarted
-from tidegate.domain.job import Job, JobKind, TakenJob
+from tidegate.domain.job import Job, JobKind, TakenJob, job_digest
 from tidegate.domain.root import Engine, EngineName, Root
 
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "eu-west-1"}
@@ -85,7 +86,7 @@ def aws(endpoint: str) -> Iterator[Aws]:
 
 @pytest.fixture
 def record(aws: Aws, table: tuple[Any, str]) -> JobRecord:
-    return JobRecord(aws, table[1], JOB.id)
+    return JobRecord(aws, table[1], JOB.id, job_digest(JOB))
 
 
 def test_the_runner_takes_what_the_functions_handed_over(jobs: DynamoJobs, record: JobRecord) -> None:
@@ -100,9 +101,21 @@ def test_the_runner_takes_what_the_functions_handed_over(jobs: DynamoJobs, recor
         jobs.take(JOB.id, "task-2")
 
 
+def test_a_job_whose_record_was_altered_is_neither_prepared_nor_taken(jobs: DynamoJobs, record: JobRecord) -> None:
+    jobs.create(replace(JOB, plan_file=Artifact("plans/another/plan.tfplan", "11")))
+    assert jobs.hand_over(JOB.id, "token", "clone-token")
+    with pytest.raises(JobNotForUs, match="altered"):
+        record.specification()
+    with pytest.raises(JobNotForUs, match="altered"):
+        record.take("task-1", 5, Interruption())
+    assert jobs.runner(JOB.id) is None
+
+
 def test_the_runner_waits_until_the_job_is_handed_over(jobs: DynamoJobs, aws: Aws, table: tuple[Any, str]) -> None:
     jobs.create(JOB)
-    record = JobRecord(aws, table[1], JOB.id, wait=lambda _: jobs.hand_over(JOB.id, "token", "clone-token") and None)
+    record = JobRecord(
+        aws, table[1], JOB.id, job_digest(JOB), wait=lambda _: jobs.hand_over(JOB.id, "token", "clone-token") and None
+    )
     assert record.take("task-1", 5, Interruption()) == TAKEN
 
 

@@ -257,6 +257,7 @@ def test_a_signature_is_judged_by_the_whole_file(mirror: Mirror, keys: Path, key
 
 SETTINGS = {
     "TIDEGATE_JOB": "job",
+    "TIDEGATE_JOB_DIGEST": "digest",
     "TIDEGATE_START_TOKEN": "token",
     "TIDEGATE_TABLE": "table",
     "TIDEGATE_ARTIFACT_BUCKET": "bucket",

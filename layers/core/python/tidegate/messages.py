@@ -108,9 +108,10 @@ class BeginJob(Message):
 
 
 class JobBegun(Message):
-    """The id of the job that a runner is to take."""
+    """The job that a runner is to take: its id, and the digest of its specification."""
 
     job: str
+    digest: str
 
 
 class HandOverJob(Message):

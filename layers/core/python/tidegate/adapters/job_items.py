@@ -49,6 +49,7 @@ def from_specification(text: str) -> Job:
             "root": Root(**root, engine=Engine(EngineName(engine["name"]), engine["version"])),
             "plan_file": _artifact(fields["plan_file"]),
             "lock_file": _artifact(fields["lock_file"]),
+            "plan_json": _artifact(fields["plan_json"]),
         }
     )
 

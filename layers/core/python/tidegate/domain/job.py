@@ -5,7 +5,9 @@ No pydantic here: the runner imports this module, and its start is part of every
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from tidegate.domain.deployment import Artifact
@@ -37,6 +39,7 @@ class Job:
     plan_file: Artifact | None = None
     lock_file: Artifact | None = None
     engine_version: str | None = None
+    plan_json: Artifact | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,15 @@ class TakenJob:
     job: Job
     token: str
     clone_token: str
+
+
+def job_digest(job: Job) -> str:
+    """Return the SHA-256 of a job's specification, in hexadecimal.
+
+    It reaches the runner by the state machine, the specification by the table: a runner, or an engine that
+    got hold of its rights, can write to the table but can make no other runner take what it wrote.
+    """
+    return hashlib.sha256(json.dumps(asdict(job), sort_keys=True).encode()).hexdigest()
 
 
 def job_id(deployment: str, kind: JobKind, attempt: int) -> str:

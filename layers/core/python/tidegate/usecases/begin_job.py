@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Deployment, State
 from tidegate.domain.errors import ApplyAlreadyStarted, WrongState
-from tidegate.domain.job import Job, JobKind, job_id
+from tidegate.domain.job import Job, JobKind, job_digest, job_id
 from tidegate.messages import BeginJob, JobBegun
 from tidegate.ports import Announcements, AuditLog, Clock, Deployments, ForgeAddresses, Jobs
 
@@ -33,14 +33,14 @@ class JobBeginner:
         """
         deployment = self.deployments.get(message.deployment)
         kind = JobKind(message.kind)
-        job = job_id(deployment.id, kind, message.attempt)
+        job = self._job(deployment, kind, job_id(deployment.id, kind, message.attempt))
         if kind is JobKind.PLAN:
             self._begin_plan(deployment, job, message.attempt)
         else:
             self._begin_apply(deployment, job)
-        return JobBegun(job=job)
+        return JobBegun(job=job.id, digest=job_digest(job))
 
-    def _begin_plan(self, deployment: Deployment, job: str, attempt: int) -> None:
+    def _begin_plan(self, deployment: Deployment, job: Job, attempt: int) -> None:
         at = self.clock.now()
         reason = (
             "" if attempt == 1 else f"This is attempt {attempt} of {PLAN_ATTEMPTS}: the one before was interrupted."
@@ -51,22 +51,22 @@ class JobBeginner:
             planning = deployment.moved(State.PLANNING, at, reason)
         else:
             raise WrongState(deployment.id, deployment.state, "a plan")
-        self.jobs.create(self._job(deployment, JobKind.PLAN, job))
+        self.jobs.create(job)
         self.announcements.changed(self.deployments.save(planning))
 
-    def _begin_apply(self, deployment: Deployment, job: str) -> None:
+    def _begin_apply(self, deployment: Deployment, job: Job) -> None:
         """Audit, create the job, move on: in this order, so that no apply starts without its audit message."""
         if deployment.apply_job is not None:
-            if deployment.state is not State.APPLYING or deployment.apply_job != job:
+            if deployment.state is not State.APPLYING or deployment.apply_job != job.id:
                 raise ApplyAlreadyStarted(deployment.id)
             self.announcements.changed(deployment)
             return
         if deployment.state is not State.APPROVED:
             raise WrongState(deployment.id, deployment.state, "an apply")
         at = self.clock.now()
-        applying = replace(deployment.moved(State.APPLYING, at), apply_job=job, apply_started_at=at)
+        applying = replace(deployment.moved(State.APPLYING, at), apply_job=job.id, apply_started_at=at)
         self.audit.record(applying)
-        self.jobs.create(self._job(deployment, JobKind.APPLY, job))
+        self.jobs.create(job)
         self.announcements.changed(self.deployments.save(applying))
 
     def _job(self, deployment: Deployment, kind: JobKind, job: str) -> Job:
@@ -82,4 +82,5 @@ class JobBeginner:
             plan_file=plan.file if plan else None,
             lock_file=plan.lock_file if plan else None,
             engine_version=plan.engine_version if plan else None,
+            plan_json=plan.json if plan else None,
         )
