@@ -189,7 +189,7 @@ class World:
         self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers)
         self.claimer, self.closer = DeploymentClaimer(queues), WorkerCloser(queues)
         self.validator = RevisionValidator(queues, deployments, forge, clock)
-        self.recorder = OutcomeRecorder(queues, deployments, announcements, ender)
+        self.recorder = OutcomeRecorder(queues, deployments, ender)
         self.waiter, self.handover = SignalWaiter(queues, workflows), WorkerHandover(queues, workers)
         self.reconciler = Reconciler(
             MemoryDeliveries(), MemoryEventQueue(), queues, clock, workflows, self.releaser.release, workers.ensure

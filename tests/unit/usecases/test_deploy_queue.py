@@ -64,7 +64,7 @@ class World:
         self.enqueuer = Enqueuer(self.queues, self.deployments, self.announcements, workers)
         self.claimer = DeploymentClaimer(self.queues)
         self.validator = RevisionValidator(self.queues, self.deployments, self.forge, clock)
-        self.recorder = OutcomeRecorder(self.queues, self.deployments, self.announcements, ender)
+        self.recorder = OutcomeRecorder(self.queues, self.deployments, ender)
         self.waiter = SignalWaiter(self.queues, self.workflows)
         self.closer = WorkerCloser(self.queues)
         self.handover = WorkerHandover(self.queues, workers)
@@ -401,7 +401,7 @@ def test_an_apply_without_a_result_is_unknown_audited_and_locks_the_queue(world)
     assert world.record(any_deployment(), "States.Timeout") == "outcome_unknown"
     assert world.head.lock.revision == any_revision().sha
     assert [each.state for each in world.audit.recorded] == [State.OUTCOME_UNKNOWN]
-    assert world.announcements.refreshed == [any_deployment(2).id]
+    assert world.announcements.refreshed == [any_deployment().id, any_deployment(2).id]
     assert world.claim().step == "wait"
 
 
@@ -428,6 +428,42 @@ def test_a_lock_outlives_a_deployment_that_puts_none(world):
     world.in_flight(manual)
     world.record(manual)
     assert world.head.lock == any_lock()
+
+
+class FailingAnnouncements(MemoryAnnouncements):
+    """Announcements whose next calls fail, as many as ``refusals`` says."""
+
+    refusals = 0
+
+    def changed(self, deployment):
+        self._refuse()
+        super().changed(deployment)
+
+    def refresh(self, deployment):
+        self._refuse()
+        super().refresh(deployment)
+
+    def _refuse(self):
+        if self.refusals:
+            self.refusals -= 1
+            raise CloudUnavailable("SQS", "RequestThrottled")
+
+
+@pytest.fixture
+def unheard():
+    """A world whose announcements fail when ``announcements.refusals`` says so."""
+    return World(announcements=FailingAnnouncements())
+
+
+def test_an_outcome_whose_announcement_failed_is_announced_with_its_lock_by_the_retry(unheard):
+    applying(unheard, taken=True)
+    unheard.enqueuer.enqueue(any_deployment(2))
+    unheard.announcements.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        unheard.record(any_deployment(), "States.Timeout")
+    assert unheard.record(any_deployment(), "States.Timeout") == "outcome_unknown"
+    assert unheard.announcements.announced[-1].state is State.OUTCOME_UNKNOWN
+    assert unheard.announcements.refreshed == [any_deployment().id, any_deployment(2).id]
 
 
 # Executions that close otherwise
@@ -490,6 +526,44 @@ def test_an_execution_that_is_not_the_worker_any_more_changes_nothing(world):
     before = world.head
     release(world, execution)
     assert world.head == before
+
+
+@pytest.mark.parametrize("status", ["ABORTED", "FAILED"])
+def test_a_release_whose_announcement_failed_announces_it_when_it_comes_again(unheard, status):
+    execution = unheard.in_flight(deployment_in(State.AWAITING_REVIEW))
+    unheard.announcements.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        release(unheard, execution, status)
+    release(unheard, execution, status)
+    assert unheard.announcements.announced[-1].state is State.ENGINE_FAULT
+    assert unheard.announcements.refreshed == [any_deployment().id]
+
+
+def test_a_release_that_put_a_deployment_back_without_announcing_it_does_so_when_it_comes_again(unheard):
+    execution = unheard.in_flight(any_deployment())
+    unheard.announcements.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        release(unheard, execution)
+    release(unheard, execution)
+    assert unheard.announcements.refreshed == [any_deployment().id]
+    assert unheard.line == [any_deployment().id]
+    assert unheard.head.worker.execution != execution
+
+
+def test_a_release_whose_lock_was_not_shown_shows_it_to_who_waits_when_it_comes_again(unheard):
+    execution = applying(unheard, taken=True)
+    unheard.enqueuer.enqueue(any_deployment(2))
+    unheard.announcements.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        release(unheard, execution)
+    release(unheard, execution)
+    assert any_deployment(2).id in unheard.announcements.refreshed
+
+
+def test_a_stranger_that_closes_before_anything_ended_announces_nothing(world):
+    world.enqueuer.enqueue(any_deployment())
+    release(world, "stranger", "FAILED")
+    assert world.announcements.refreshed == []
 
 
 # Unlock

@@ -244,7 +244,7 @@ class Bootstrap(Adapters):
     def outcome_recorder(self) -> OutcomeRecorder:
         from tidegate.usecases.record_outcome import OutcomeRecorder
 
-        return OutcomeRecorder(self.queues, self.deployments, self.announcements, self.deployment_ender)
+        return OutcomeRecorder(self.queues, self.deployments, self.deployment_ender)
 
     @cached_property
     def signal_waiter(self) -> SignalWaiter:

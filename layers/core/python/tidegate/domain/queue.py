@@ -64,6 +64,7 @@ class QueueHead:
     ``length`` is the number of deployments in line; stores keep it, so that a reader sees when the
     line that it read is older or newer than the head. ``token`` is the task token of a worker that
     waits for a signal; it stays until the worker's next claim, as settling it twice is harmless.
+    ``last`` is the deployment that left ``in_flight`` last: a call that comes again announces it again.
     """
 
     queue: str
@@ -74,6 +75,7 @@ class QueueHead:
     worker: Worker | None = None
     token: str | None = None
     in_flight: str | None = None
+    last: str | None = None
     deployed: Deployed | None = None
 
 
@@ -114,6 +116,16 @@ def next_worker(head: QueueHead) -> Worker:
 def works_here(head: QueueHead, execution: str) -> bool:
     """Tell whether ``execution`` is the queue's worker."""
     return head.worker is not None and head.worker.execution == execution
+
+
+def locks_queue(deployment: Deployment, head: QueueHead) -> bool:
+    """Tell whether the queue's lock is the one that this deployment's end put there."""
+    return (
+        head.lock is not None
+        and head.lock.revision == deployment.revision.sha
+        and head.deployed is not None
+        and head.deployed.deployment == deployment.id
+    )
 
 
 def has_work(head: QueueHead, first: Waiting | None) -> bool:

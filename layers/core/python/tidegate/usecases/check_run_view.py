@@ -9,7 +9,7 @@ from tidegate.domain.check_run_face import View
 from tidegate.domain.check_run_text import render
 from tidegate.domain.deployment import Deployment, State
 from tidegate.domain.errors import NotFound
-from tidegate.domain.queue import QueueHead, lock_after
+from tidegate.domain.queue import QueueHead, lock_after, locks_queue
 from tidegate.ports import Artifacts, DeployQueues, ObjectStart
 
 #: Bytes of a plan that are read: more than a check run can show, so that its end is known if it is short.
@@ -69,13 +69,3 @@ class CheckRunPainter:
         if deployment.id not in line:
             return None
         return line.index(deployment.id) + (head.in_flight is not None)
-
-
-def locks_queue(deployment: Deployment, head: QueueHead) -> bool:
-    """Tell whether the queue's lock is the one that this deployment's end put there."""
-    return (
-        head.lock is not None
-        and head.lock.revision == deployment.revision.sha
-        and head.deployed is not None
-        and head.deployed.deployment == deployment.id
-    )

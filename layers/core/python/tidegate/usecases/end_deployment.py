@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tidegate.domain.audit import is_audited
 from tidegate.domain.deployment import Deployment, is_final
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable
-from tidegate.domain.queue import QueueHead, Worker, baseline_after, lock_after
+from tidegate.domain.queue import QueueHead, Worker, baseline_after, lock_after, locks_queue
 from tidegate.ports import Announcements, AuditLog, Clock, Deployments, DeployQueues, Jobs
 
 
@@ -32,16 +32,25 @@ class DeploymentEnder:
         ended = deployment if is_final(deployment.state) else self._without_result(deployment, error, at)
         lock = lock_after(ended, at) or head.lock
         deployed = baseline_after(ended, head.deployed)
-        after = replace(head, in_flight=None, worker=worker, token=None, deployed=deployed, lock=lock)
+        after = replace(head, in_flight=None, last=ended.id, worker=worker, token=None, deployed=deployed, lock=lock)
         if ended is deployment:
             self.queues.commit(head, after)
         else:
             self.queues.commit(head, after, deployment=ended)
             ended = self.deployments.get(ended.id)
-        self.announcements.changed(ended)
-        if lock != head.lock:
-            self._show_lock(head.queue)
+        self.announce(ended, after)
         return ended
+
+    def announce(self, ended: Deployment, head: QueueHead) -> None:
+        """Announce the deployment's end and, where that locked its queue, the lock. More than once is harmless.
+
+        The deployment that locks may be shown already, without the button that its lock brings: it is drawn again.
+        """
+        self.announcements.changed(ended)
+        if locks_queue(ended, head):
+            self.announcements.refresh(ended.id)
+            for waiting in self.queues.waiting(head.queue):
+                self.announcements.refresh(waiting.deployment)
 
     def _without_result(self, deployment: Deployment, error: str | None, at: str) -> Deployment:
         taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)
@@ -52,7 +61,3 @@ class DeploymentEnder:
             except AuditUnavailable as failure:
                 raise CloudUnavailable("SNS", str(failure)) from failure
         return ended
-
-    def _show_lock(self, queue: str) -> None:
-        for waiting in self.queues.waiting(queue):
-            self.announcements.refresh(waiting.deployment)

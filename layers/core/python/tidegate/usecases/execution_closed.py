@@ -23,7 +23,7 @@ class ClosedExecution:
 
 @dataclass(frozen=True, slots=True)
 class QueueReleaser:
-    """Releases queues. Told once more, it only makes sure of a worker again."""
+    """Releases queues. Told once more, it announces what it did and makes sure of a worker again."""
 
     queues: DeployQueues
     deployments: Deployments
@@ -44,6 +44,7 @@ class QueueReleaser:
     def _release(self, closed: ClosedExecution) -> None:
         head, _ = self.queues.read(closed.queue)
         if not works_here(head, closed.execution):
+            self._announce_again(head)
             return
         head = replace(head, token=None)
         if head.in_flight is None:
@@ -55,7 +56,14 @@ class QueueReleaser:
         """Put a deployment that has not begun back in line; end any other."""
         deployment = self.deployments.get(in_flight)
         if deployment.state is State.QUEUED:
-            self.queues.commit(head, replace(head, worker=None, in_flight=None), put_back=waiting_for(deployment))
+            after = replace(head, worker=None, in_flight=None, last=in_flight)
+            self.queues.commit(head, after, put_back=waiting_for(deployment))
             self.announcements.changed(deployment)
         else:
             self.ender.end(head, deployment, error, worker=None)
+
+    def _announce_again(self, head: QueueHead) -> None:
+        """Announce what left the queue last: the call that released it may have died before it did."""
+        if head.last is not None:
+            self.ender.announce(self.deployments.get(head.last), head)
+            self.announcements.refresh(head.last)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.messages import OutcomeRecorded, RecordOutcome
-from tidegate.ports import Announcements, Deployments, DeployQueues
+from tidegate.ports import Deployments, DeployQueues
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.end_deployment import DeploymentEnder
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRecorder:
-    """Records outcomes. Recorded once more, nothing changes, and the outcome is announced again."""
+    """Records outcomes. Recorded once more, nothing changes, and all that follows is announced again."""
 
     queues: DeployQueues
     deployments: Deployments
-    announcements: Announcements
     ender: DeploymentEnder
 
     def record(self, message: RecordOutcome) -> OutcomeRecorded:
@@ -32,5 +31,5 @@ class OutcomeRecorder:
         if head.in_flight == deployment.id:
             deployment = self.ender.end(head, deployment, message.error, head.worker)
         else:
-            self.announcements.changed(deployment)
+            self.ender.announce(deployment, head)
         return OutcomeRecorded(state=deployment.state.value)

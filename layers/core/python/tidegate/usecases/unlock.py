@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Unlocking
+from tidegate.domain.queue import locks_queue
 from tidegate.ports import Announcements, Deployments, DeployQueues
-from tidegate.usecases.check_run_view import locks_queue
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 
