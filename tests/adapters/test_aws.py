@@ -115,13 +115,45 @@ def test_a_change_is_an_event_with_what_others_need(fifo, bus):
     }
 
 
-def test_an_event_that_the_bus_does_not_take_is_not_lost_silently(fifo):
-    class Throttles:
-        def put_events(self, **_):
-            return {"FailedEntryCount": 1, "Entries": [{"ErrorCode": "ThrottlingException"}]}
+class Throttles:
+    """A bus that does not take the first so many events."""
 
-    with pytest.raises(CloudUnavailable, match="ThrottlingException"):
-        AwsAnnouncements(client("sqs"), Throttles(), fifo, "tidegate").changed(deployment_in(State.QUEUED))
+    def __init__(self, times):
+        self.times = times
+
+    def put_events(self, **_):
+        if not self.times:
+            return {"FailedEntryCount": 0, "Entries": [{"EventId": "1"}]}
+        self.times -= 1
+        return {"FailedEntryCount": 1, "Entries": [{"ErrorCode": "ThrottlingException"}]}
+
+
+@pytest.mark.parametrize(
+    ("events", "code"),
+    [
+        (Throttles(100), "ThrottlingException"),
+        (Refuses("InternalException"), "InternalException"),
+        (Refuses("no connection"), "EndpointConnectionError"),
+    ],
+)
+def test_a_bus_that_takes_no_event_is_logged_and_holds_up_no_check_run(fifo, caplog, events, code):
+    AwsAnnouncements(client("sqs"), events, fifo, "tidegate").changed(APPLIED)
+    (message,) = received(fifo)
+    assert json.loads(message["Body"])["deployment"] == APPLIED.id
+    (record,) = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert (record.deployment, record.state) == (APPLIED.id, "applied")
+    assert code in record.refusal
+
+
+def test_an_event_is_offered_to_a_throttling_bus_again(fifo, caplog):
+    AwsAnnouncements(client("sqs"), Throttles(2), fifo, "tidegate").changed(APPLIED)
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []
+
+
+def test_a_change_whose_check_run_cannot_be_asked_for_is_not_put_on_the_bus(bus):
+    with pytest.raises(CloudUnavailable, match="SQS"):
+        AwsAnnouncements(Refuses("RequestThrottled"), client("events"), "queue", "tidegate").changed(APPLIED)
+    assert received(bus) == []
 
 
 @pytest.mark.parametrize("code", ["ThrottlingException", "no connection"])

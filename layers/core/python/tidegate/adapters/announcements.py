@@ -9,6 +9,9 @@ An event has the source ``tidegate``, the detail type ``Deployment changed`` and
 
 A message of the check-run queue is ``{"deployment": …, "again": …}``. Its group is the deployment, so
 that its check run is brought up to date by one at a time and in order.
+
+A check run must be brought up to date: what cannot be sent is raised. The bus is for others, so a bus
+that takes no events after several tries holds up no deploy: the loss is logged.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from __future__ import annotations
 import json
 import uuid
 from typing import Any
+
+from aws_lambda_powertools import Logger
 
 from tidegate.adapters.boto import cloud_errors
 from tidegate.domain.deployment import Deployment
@@ -25,7 +30,12 @@ SOURCE = "tidegate"
 DETAIL_TYPE = "Deployment changed"
 #: Version of the event's shape: raised when a field changes its meaning or goes.
 EVENT_VERSION = 1
+#: Times that an event is offered to a bus that answers, but does not take it. What does not
+#: answer, boto tries several times by itself.
+_OFFERS = 3
 _COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved", "actions", "deferred")
+
+logger = Logger(service="tidegate", child=True)
 
 
 class AwsAnnouncements:
@@ -38,9 +48,16 @@ class AwsAnnouncements:
         self._bus = bus
 
     def changed(self, deployment: Deployment) -> None:
-        """Announce a saved deployment. The same version again within five minutes is one message."""
+        """Announce a saved deployment. The same version again within five minutes is one message.
+
+        Raise CloudUnavailable when the check-run queue does not take it. A bus that does not is logged only.
+        """
         self._ask(deployment.id, f"{deployment.id}-{deployment.version}", again=False)
-        self._publish(deployment)
+        try:
+            self._publish(deployment)
+        except CloudUnavailable as error:
+            about = {"deployment": deployment.id, "state": deployment.state.value, "refusal": str(error)}
+            logger.warning("the event bus did not take an event", extra=about)
 
     def refresh(self, deployment: str) -> None:
         self._ask(deployment, uuid.uuid4().hex, again=True)
@@ -62,9 +79,11 @@ class AwsAnnouncements:
             "Detail": json.dumps(_detail(deployment)),
         }
         with cloud_errors("EventBridge"):
-            answer = self._events.put_events(Entries=[entry])
-        if answer.get("FailedEntryCount"):
-            raise CloudUnavailable("EventBridge", str(answer["Entries"][0].get("ErrorCode")))
+            for _ in range(_OFFERS):
+                answer = self._events.put_events(Entries=[entry])
+                if not answer.get("FailedEntryCount"):
+                    return
+        raise CloudUnavailable("EventBridge", str(answer["Entries"][0].get("ErrorCode")))
 
 
 def _detail(deployment: Deployment) -> dict[str, Any]:
