@@ -1,0 +1,65 @@
+"""Documents cannot rot: what they name exists, and what they tell people to run is run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.main import app
+from tidegate.config.loader import load_configuration
+
+TOP = Path(__file__).parents[2]
+DOCUMENTS = sorted(
+    [*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("cdk/*.md"), *TOP.glob("stepfunctions/*.md")]
+)
+README = (TOP / "README.md").read_text(encoding="utf-8")
+
+#: What CI runs; the rest of the README's commands is run by the tests named here.
+RUN_BY_TESTS = {
+    "make up": "tests/local/test_command.py",
+    "make deploy": "tests/unit/test_doctor.py",
+    "make bench": "tests/bench/test_lines.py",
+    ".venv/bin/tidegate secret app --id 123456 --key app.pem": "tests/cli/test_secret.py",
+    ".venv/bin/tidegate secret webhook": "tests/cli/test_secret.py",
+}
+
+
+def commands(text):
+    blocks = re.findall(r"^ *```sh\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
+    return [line.partition("#")[0].strip() for block in blocks for line in block.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("command", commands(README))
+def test_every_command_of_the_readme_is_run_by_ci_or_by_a_test(command):
+    ran_by_ci = command in (TOP / ".ci/run").read_text(encoding="utf-8").splitlines()
+    assert ran_by_ci or (TOP / RUN_BY_TESTS[command]).is_file()
+
+
+@pytest.mark.parametrize("command", [line for line in commands(README) if line.startswith("make ")])
+def test_every_make_target_of_the_readme_exists(command):
+    done = subprocess.run([*command.split(), "--dry-run"], cwd=TOP, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", [line for line in commands(README) if "tidegate " in line])
+def test_every_tidegate_command_of_the_readme_exists(command):
+    words = [word for word in command.split()[1:] if not word.startswith("-")]
+    result = CliRunner().invoke(app, [*words[:2], "--help"])
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(TOP)))
+def test_every_link_to_a_file_leads_somewhere(document):
+    for target in re.findall(r"\]\(([^)#\s]+)", document.read_text(encoding="utf-8")):
+        if not re.match(r"[a-z]+:", target):
+            assert (document.parent / target).exists(), target
+
+
+def test_the_configuration_of_the_readme_is_accepted():
+    example = re.search(r"```yaml\n(.*?)```", README, re.DOTALL).group(1)
+    roots = load_configuration(example.encode(), "owner/name").roots
+    assert {declared.root.name for declared in roots} == {"network", "orders"}
