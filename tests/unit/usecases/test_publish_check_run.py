@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployment, any_lock, deployment_in
+from tests.builders import any_deployed, any_deployment, any_lock, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.deployment import State, Trigger
@@ -210,20 +210,24 @@ def test_a_lock_is_shown_to_those_who_wait(world):
     assert "locked" in world.forge.check_runs[1].title
 
 
-def test_an_unknown_outcome_offers_unlock_as_its_lock_is_about_to_come(world):
-    deployment = world.put(deployment_in(State.OUTCOME_UNKNOWN))
+@pytest.mark.parametrize(
+    "deployment",
+    [deployment_in(State.OUTCOME_UNKNOWN), deployment_in(State.APPLIED, trigger=Trigger.MANUAL)],
+    ids=["unknown outcome", "by hand"],
+)
+def test_unlock_is_offered_once_the_queue_is_locked_and_not_before(world, deployment):
+    world.put(deployment)
     head, _ = world.queues.read(deployment.queue)
-    world.queues.commit(head, replace(head, in_flight=deployment.id))
+    head = world.queues.commit(head, replace(head, in_flight=deployment.id))
     publish(world, deployment)
+    assert world.forge.check_runs[1].actions == ()
+    assert "is being locked" in world.forge.check_runs[1].summary
+    deployed = any_deployed(deployment=deployment.id, revision=deployment.revision)
+    lock = any_lock(revision=deployment.revision.sha)
+    world.queues.commit(head, replace(head, in_flight=None, deployed=deployed, lock=lock))
+    publish(world, deployment, again=True)
     assert [action.button for action in world.forge.check_runs[1].actions] == [Button.UNLOCK]
-
-
-def test_a_manual_deployment_offers_unlock_as_its_lock_is_about_to_come(world):
-    deployment = world.put(deployment_in(State.APPLIED, trigger=Trigger.MANUAL))
-    head, _ = world.queues.read(deployment.queue)
-    world.queues.commit(head, replace(head, in_flight=deployment.id))
-    publish(world, deployment)
-    assert "Merges wait until the queue is unlocked" in world.forge.check_runs[1].summary
+    assert "is being locked" not in world.forge.check_runs[1].summary
 
 
 def test_links_lead_to_the_execution_and_to_the_jobs_log(world):

@@ -22,13 +22,14 @@ class View:
     """What a check run shows besides its deployment.
 
     ``ahead`` counts the deployments that go first; ``lock`` is the queue's; ``locks`` tells that this
-    deployment put it there (or is about to). ``plan_text`` begins the engine's output of the
+    deployment put it there, ``locking`` that it is about to. ``plan_text`` begins the engine's output of the
     plan, which has ``plan_size`` bytes in all. ``notice`` answers a press that had no effect.
     """
 
     ahead: int | None = None
     lock: Lock | None = None
     locks: bool = False
+    locking: bool = False
     plan_text: str = ""
     plan_size: int = 0
     bucket: str = ""
@@ -63,6 +64,9 @@ def _with_lock(face: Face, deployment: Deployment, view: View) -> Face:
     if deployment.unlocked and not view.locks:
         unlocked = f"**Unlocked** by {code(deployment.unlocked.by)} on {moment(deployment.unlocked.at)}."
         return replace(face, paragraphs=(*face.paragraphs, unlocked))
+    if view.locking and is_final(deployment.state):
+        coming = "**The queue of this root is being locked.** The button that unlocks it appears here in a moment."
+        return replace(face, paragraphs=(*face.paragraphs, coming))
     if not view.locks or not is_final(deployment.state):
         return face
     why = (escaped(view.lock.reason),) if view.lock and deployment.state is not State.OUTCOME_UNKNOWN else ()
@@ -243,6 +247,8 @@ def _outcome_unknown(deployment: Deployment, view: View) -> Face:
             ),
             conclusion=Conclusion.ACTION_REQUIRED,
         )
+    if view.locking:
+        return Face("Outcome unknown", steps, conclusion=Conclusion.FAILURE)
     return Face(
         "Outcome unknown, unlocked",
         (*steps, "**This deployment does not lock the queue any more.** Later revisions deploy as usual."),

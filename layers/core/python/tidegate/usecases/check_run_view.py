@@ -36,13 +36,14 @@ class CheckRunPainter:
     def paint(self, deployment: Deployment, notice: str = "") -> CheckRun:
         """Return what the check run shows. ``notice`` answers a press that had no effect."""
         head, _ = self.queues.read(deployment.queue)
-        coming = lock_after(deployment, deployment.changed_at) if head.in_flight == deployment.id else None
+        is_in_flight = head.in_flight == deployment.id
         start = self._plan_start(deployment)
         job = deployment.apply_job or (deployment.plan.job if deployment.plan else "")
         view = View(
             ahead=self._ahead(deployment, head),
-            lock=coming or head.lock,
-            locks=coming is not None or locks_queue(deployment, head),
+            lock=head.lock,
+            locks=locks_queue(deployment, head),
+            locking=is_in_flight and lock_after(deployment, deployment.changed_at) is not None,
             plan_text=start.content.decode(errors="replace"),
             plan_size=start.size,
             bucket=self.links.bucket,
