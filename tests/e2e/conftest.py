@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from local.client import LocalCloud
+from tests.conftest import tell
 from tests.e2e.installation import Installation
 from tests.e2e.project import Project
 
@@ -17,6 +18,7 @@ _HERE = Path(__file__).parent
 _SHORTER = {"terraform": {"Wait before planning again": {"Seconds": 1}}}
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Keep these tests in one worker, as they share one cloud; what looks at the whole run comes last."""
     for item in items:
@@ -27,11 +29,18 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def whole_run(tmp_path_factory):
+def whole_run(request, tmp_path_factory):
     """The installation that the tests share. Its schedules run only when a test fires them."""
     log = tmp_path_factory.mktemp("e2e") / "cloud.log"
     with LocalCloud(limits=_SHORTER, clock=False, warm=True, log=log) as cloud:
         yield Installation(cloud)
+        tell(request.config, "permissions that nothing used", unused_permissions(cloud))
+
+
+def unused_permissions(cloud):
+    """Return a line for each permission that the run had no use for. What an engine may do, its owner decides."""
+    every = cloud.read("permissions")["unused"]
+    return [f"{item['role']} {item['action']} {item['resource']}" for item in every if "EngineRole" not in item["role"]]
 
 
 @pytest.fixture

@@ -76,9 +76,10 @@ class Project:
         return None if content is None else json.loads(content)
 
     def value(self, root: str) -> str | None:
-        """Return what the root's one resource has as its input, None while there is no resource."""
+        """Return what the resource ``thing`` of a root has as its input, None while there is no such resource."""
         for resource in (self.state(root) or {"resources": []})["resources"]:
-            return str(resource["instances"][0]["attributes"]["input"]["value"])
+            if resource["name"] == "thing":
+                return str(resource["instances"][0]["attributes"]["input"]["value"])
         return None
 
     def check_runs(self, sha: str, name: str) -> list[CheckRun]:

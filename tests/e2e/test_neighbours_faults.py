@@ -20,7 +20,9 @@ def test_a_throttled_start_of_an_execution_is_made_up_for(project):
     assert tidegate.audited(end["external_id"]) == ["RUNNING", "SUCCESS"]
 
 
-@pytest.mark.parametrize(("kind", "times"), [("bad_credentials", 1)])
+@pytest.mark.parametrize(
+    ("kind", "times"), [("secondary_limit", 2), ("server_error", 1), ("bad_credentials", 1), ("close", 1)]
+)
 def test_a_deploy_goes_on_while_the_forge_fails_and_its_last_check_run_is_right(project, kind, times):
     sha = project.push({"app": thing()})
     asked = project.reviewed(sha, "app")
