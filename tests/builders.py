@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from tidegate.domain.deployment import Artifact, Deployment, Plan, Review, State, Trigger
@@ -30,6 +31,10 @@ def any_root(**fields: Any) -> Root:
     return replace(Root("network", "roots/network"), **fields)
 
 
+#: What the text of any plan is.
+PLAN_TEXT = b"  + resource\n"
+
+
 def any_artifact(**fields: Any) -> Artifact:
     return replace(Artifact("plans/job/plan.tfplan", DIGEST), **fields)
 
@@ -42,7 +47,7 @@ def any_plan(**fields: Any) -> Plan:
         file=any_artifact(key="plans/network-plan-1/plan.tfplan"),
         lock_file=any_artifact(key="plans/network-plan-1/lock.hcl"),
         json=any_artifact(key="plans/network-plan-1/plan.json"),
-        text=any_artifact(key="plans/network-plan-1/plan.txt"),
+        text=any_artifact(key="plans/network-plan-1/plan.txt", sha256=sha256(PLAN_TEXT).hexdigest()),
     )
     return replace(plan, **fields)
 

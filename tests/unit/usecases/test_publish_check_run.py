@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
-from tests.builders import any_deployed, any_deployment, any_lock, deployment_in
+from tests.builders import any_artifact, any_deployed, any_deployment, any_lock, any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.deployment import State, Trigger
@@ -177,11 +178,32 @@ def test_a_plan_without_changes_is_not_fetched(world):
 
 
 def test_of_a_huge_plan_only_the_start_is_read(world):
-    deployment = world.put(deployment_in(State.AWAITING_REVIEW))
-    world.artifacts.put(deployment.plan.text.key, b"z" * (PLAN_START + 1000))
+    content = b"z" * (PLAN_START + 1000)
+    text = any_artifact(key="plans/network-plan-1/plan.txt", sha256=sha256(content).hexdigest())
+    deployment = world.put(deployment_in(State.AWAITING_REVIEW, plan=any_plan(text=text)))
+    world.artifacts.put(text.key, content)
     publish(world, deployment)
     text = world.forge.check_runs[1].text
     assert f"{PLAN_START + 1000 - text.count('z'):,} bytes are left out" in text
+
+
+def test_an_altered_plan_text_is_not_shown_and_cannot_be_confirmed(world):
+    deployment = world.put(deployment_in(State.AWAITING_REVIEW))
+    world.artifacts.put(deployment.plan.text.key, b"No changes.")
+    publish(world, deployment)
+    shown = world.forge.check_runs[1]
+    assert "No changes." not in shown.text
+    assert "altered after it was made" in shown.summary
+    assert "Reject it and merge again" in shown.summary
+    assert [action.button for action in shown.actions] == [Button.REJECT]
+
+
+def test_a_plan_text_altered_later_is_not_shown_either(world):
+    deployment = world.put(deployment_in(State.APPLIED))
+    world.artifacts.put(deployment.plan.text.key, b"No changes.")
+    publish(world, deployment)
+    assert "altered after it was made" in world.forge.check_runs[1].summary
+    assert "Reject" not in world.forge.check_runs[1].summary
 
 
 def test_the_place_in_line_counts_who_is_in_flight(world):

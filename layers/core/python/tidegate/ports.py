@@ -51,10 +51,11 @@ class LogChunk:
 
 @dataclass(frozen=True, slots=True)
 class ObjectStart:
-    """The first bytes of a stored object, and the size of the whole in bytes."""
+    """The first bytes of a stored object, and of the whole the size in bytes and the SHA-256 in hexadecimal."""
 
     content: bytes
     size: int
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -10,9 +11,10 @@ from tidegate.adapters.boto import cloud_errors, error_code
 from tidegate.domain.errors import NotFound
 from tidegate.ports import ObjectStart
 
-#: What S3 says of an object that is not there; of an empty one that has no first byte.
+#: What S3 says of an object that is not there.
 _MISSING = frozenset({"NoSuchKey", "404"})
-_EMPTY = "InvalidRange"
+#: Bytes that are held at once of an object that is only hashed.
+_CHUNK = 1 << 20
 
 
 class S3Artifacts:
@@ -27,29 +29,25 @@ class S3Artifacts:
         return content
 
     def get_start(self, key: str, size: int) -> ObjectStart:
-        try:
-            answer = self._read(key, Range=f"bytes=0-{size - 1}")
-        except _EmptyObject:
-            return ObjectStart(b"", 0)
-        content = answer["Body"].read()
-        whole = answer.get("ContentRange", "").rpartition("/")[2]
-        return ObjectStart(content, int(whole) if whole.isdigit() else len(content))
+        """Read the whole once, so that what is shown is what was hashed; no more than the start is kept."""
+        start, whole, digest = bytearray(), 0, hashlib.sha256()
+        body = self._read(key)["Body"]
+        with cloud_errors("S3"):
+            while chunk := body.read(_CHUNK):
+                start += chunk[: size - len(start)]
+                whole += len(chunk)
+                digest.update(chunk)
+        return ObjectStart(bytes(start), whole, digest.hexdigest())
 
     def put(self, key: str, content: bytes) -> None:
         with cloud_errors("S3"):
             self._client.put_object(Bucket=self._bucket, Key=key, Body=content)
 
-    def _read(self, key: str, **arguments: str) -> Any:
+    def _read(self, key: str) -> Any:
         with cloud_errors("S3"):
             try:
-                return self._client.get_object(Bucket=self._bucket, Key=key, **arguments)
+                return self._client.get_object(Bucket=self._bucket, Key=key)
             except ClientError as error:
                 if error_code(error) in _MISSING:
                     raise NotFound("object", key) from error
-                if error_code(error) == _EMPTY:
-                    raise _EmptyObject from error
                 raise
-
-
-class _EmptyObject(Exception):  # It does not leave this module.
-    pass

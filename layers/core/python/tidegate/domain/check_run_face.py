@@ -23,7 +23,8 @@ class View:
 
     ``ahead`` counts the deployments that go first; ``lock`` is the queue's; ``locks`` tells that this
     deployment put it there, ``locking`` that it is about to. ``plan_text`` begins the engine's output of the
-    plan, which has ``plan_size`` bytes in all. ``notice`` answers a press that had no effect.
+    plan, which has ``plan_size`` bytes in all; ``plan_altered`` tells that it is not
+    what the plan job stored, so it is not shown. ``notice`` answers a press that had no effect.
     """
 
     ahead: int | None = None
@@ -32,6 +33,7 @@ class View:
     locking: bool = False
     plan_text: str = ""
     plan_size: int = 0
+    plan_altered: bool = False
     bucket: str = ""
     execution_url: str | None = None
     log_url: str | None = None
@@ -51,12 +53,24 @@ class Face:
 
 def face_of(deployment: Deployment, view: View) -> Face:
     """Return how the deployment's check run looks now."""
-    return _with_lock(_FACES[deployment.state](deployment, view), deployment, view)
+    face = _FACES[deployment.state](deployment, view)
+    return _with_lock(_without_altered_plan(face, deployment, view), deployment, view)
 
 
 def place(view: View, key: str) -> str:
     """Return where an artifact lies, as people and the AWS command line name it."""
     return f"s3://{view.bucket}/{key}" if view.bucket else key
+
+
+def _without_altered_plan(face: Face, deployment: Deployment, view: View) -> Face:
+    """Warn of a plan's text that was altered: nobody confirms what cannot be read."""
+    if not view.plan_altered:
+        return face
+    warning = "**The stored plan text was altered after it was made**, so it is not shown."
+    if deployment.state is State.AWAITING_REVIEW:
+        warning += " It cannot be confirmed: Reject it and merge again."
+    actions = tuple(action for action in face.actions if action is not _CONFIRM)
+    return replace(face, paragraphs=(warning, *face.paragraphs), actions=actions)
 
 
 def _with_lock(face: Face, deployment: Deployment, view: View) -> Face:

@@ -38,13 +38,15 @@ class CheckRunPainter:
         head, _ = self.queues.read(deployment.queue)
         is_in_flight = head.in_flight == deployment.id
         start = self._plan_start(deployment)
+        altered = deployment.plan is not None and bool(start.sha256) and start.sha256 != deployment.plan.text.sha256
         job = deployment.apply_job or (deployment.plan.job if deployment.plan else "")
         view = View(
             ahead=self._ahead(deployment, head),
             lock=head.lock,
             locks=locks_queue(deployment, head),
             locking=is_in_flight and lock_after(deployment, deployment.changed_at) is not None,
-            plan_text=start.content.decode(errors="replace"),
+            plan_text="" if altered else start.content.decode(errors="replace"),
+            plan_altered=altered,
             plan_size=start.size,
             bucket=self.links.bucket,
             execution_url=self.links.execution.replace("{deployment}", deployment.id) or None,

@@ -5,6 +5,7 @@ What tests set and read is public: ``forge.comparisons``, ``workflows.starts``, 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -182,7 +183,7 @@ class MemoryArtifacts:
 
     def get_start(self, key: str, size: int) -> ObjectStart:
         content = self.get(key)
-        return ObjectStart(content[:size], len(content))
+        return ObjectStart(content[:size], len(content), hashlib.sha256(content).hexdigest())
 
     def put(self, key: str, content: bytes) -> None:
         self.objects[key] = content
