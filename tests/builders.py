@@ -67,7 +67,7 @@ def any_deployment(number: int = 1, **fields: Any) -> Deployment:
         root=root,
         revision=revision,
         trigger=Trigger.MERGE,
-        requested_by="ada",
+        requested_by="maintainer",
         requested_at=f"2026-03-02T08:00:{number % 60:02}.000000+00:00",
         installation=7,
     )
@@ -81,7 +81,7 @@ def deployment_in(state: State, number: int = 1, **fields: Any) -> Deployment:
         deployment = replace(deployment, plan=any_plan())
     if state in _REVIEWED:
         approved = None if state is State.AWAITING_REVIEW else state is not State.REJECTED
-        answered = {} if approved is None else {"by": "grace", "at": NOW}
+        answered = {} if approved is None else {"by": "reviewer", "at": NOW}
         deployment = replace(deployment, review=any_review(approved=approved, **answered))
     if state in _APPLIED:
         job = job_id(deployment.id, JobKind.APPLY, 1)
@@ -105,7 +105,7 @@ def any_deployed(number: int = 1, **fields: Any) -> Deployed:
 
 
 def any_lock(**fields: Any) -> Lock:
-    return replace(Lock("ada", NOW, sha(1), "Somebody looks."), **fields)
+    return replace(Lock("maintainer", NOW, sha(1), "Somebody looks."), **fields)
 
 
 def any_job(kind: JobKind = JobKind.PLAN, **fields: Any) -> Job:

@@ -98,7 +98,7 @@ def test_a_change_is_an_event_with_what_others_need(fifo, bus):
         "revision": APPLIED.revision.sha,
         "branch": "main",
         "trigger": "merge",
-        "requested_by": "ada",
+        "requested_by": "maintainer",
         "state": "applied",
         "reason": "",
         "changed_at": APPLIED.changed_at,

@@ -221,7 +221,7 @@ class World:
         if head.deployed is None:
             self.fate.countdown = None
             return
-        locking, unlocking = head.deployed.deployment, Unlocking("ada", self.clock.now())
+        locking, unlocking = head.deployed.deployment, Unlocking("maintainer", self.clock.now())
         self.deliver(lambda: self.unlocker.unlock(locking, unlocking))
 
     def reconcile(self) -> None:

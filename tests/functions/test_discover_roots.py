@@ -44,7 +44,7 @@ def push(repository, wires):
             "after": after,
             "branch": "main",
             "installation": 42,
-            "sender": "grace",
+            "sender": "reviewer",
             "forced": False,
         }
         stored = Delivery(delivery, "push", {**pushed, **fields}, "2026-03-02T08:00:00.000000+00:00")

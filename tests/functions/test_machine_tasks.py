@@ -69,7 +69,7 @@ def check_run_message(*deployments, again=False, receives=1):
     return sqs_event(*bodies, group=list(deployments), receives=receives)
 
 
-def press_message(wires, deployment, identifier, by="grace"):
+def press_message(wires, deployment, identifier, by="reviewer"):
     record = wires.deployments.get(deployment)
     fields = {
         "repository": record.repository,

@@ -63,7 +63,7 @@ class MemoryBootstrap(Bootstrap):
         self.workflows = MemoryWorkflows()
         self.clock = MemoryClock()
         self.patience = MemoryPatience()
-        self.forge = self.addresses = MemoryForge(writers={"grace"})
+        self.forge = self.addresses = MemoryForge(writers={"reviewer"})
 
 
 @dataclass

@@ -46,13 +46,13 @@ EXPECTED = {
     State.QUEUED: ("queued", None, "Planning starts by itself"),
     State.PLANNING: ("in_progress", None, "shown here for review"),
     State.AWAITING_REVIEW: ("completed", Conclusion.ACTION_REQUIRED, "Nothing is applied until somebody decides"),
-    State.APPROVED: ("in_progress", None, "Confirmed by `grace`"),
+    State.APPROVED: ("in_progress", None, "Confirmed by `reviewer`"),
     State.APPLYING: ("in_progress", None, "Do not run the engine"),
-    State.APPLIED: ("completed", Conclusion.SUCCESS, "Confirmed by `grace`"),
+    State.APPLIED: ("completed", Conclusion.SUCCESS, "Confirmed by `reviewer`"),
     State.NO_CHANGES: ("completed", Conclusion.SUCCESS, "nothing was applied"),
     State.PLAN_FAILED: ("completed", Conclusion.FAILURE, "merge that"),
     State.APPLY_FAILED: ("completed", Conclusion.FAILURE, "parts of the plan may have been applied"),
-    State.REJECTED: ("completed", Conclusion.CANCELLED, "Rejected by `grace`"),
+    State.REJECTED: ("completed", Conclusion.CANCELLED, "Rejected by `reviewer`"),
     State.REVIEW_EXPIRED: ("completed", Conclusion.TIMED_OUT, "nothing was applied"),
     State.REFUSED: ("completed", Conclusion.FAILURE, "Nothing was planned or applied"),
     State.OUTCOME_UNKNOWN: ("completed", Conclusion.FAILURE, "It is not known what was applied"),
@@ -79,7 +79,7 @@ def test_a_deployment_in_line_says_its_place():
 def test_a_deployment_behind_a_lock_says_who_locked_and_why():
     check_run = shown(State.QUEUED, View(lock=any_lock()))
     assert "Somebody looks" in check_run.summary
-    assert "by `ada`" in check_run.summary
+    assert "by `maintainer`" in check_run.summary
     assert "locked" in check_run.title
 
 
@@ -157,9 +157,9 @@ def test_an_unlocked_unknown_outcome_has_no_button():
 
 @pytest.mark.parametrize("state", [State.OUTCOME_UNKNOWN, State.APPLIED])
 def test_who_unlocked_the_queue_is_shown_where_it_was_locked(state):
-    unlocked = Unlocking("grace", "2026-03-02T10:00:00.000000+00:00")
+    unlocked = Unlocking("reviewer", "2026-03-02T10:00:00.000000+00:00")
     check_run = shown(state, View(locks=False), unlocked=unlocked)
-    assert "**Unlocked** by `grace` on 2026-03-02 10:00 UTC." in check_run.summary
+    assert "**Unlocked** by `reviewer` on 2026-03-02 10:00 UTC." in check_run.summary
 
 
 def test_a_manual_deployment_that_locks_can_be_unlocked_where_it_ended():

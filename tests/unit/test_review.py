@@ -9,14 +9,14 @@ from tidegate.domain.review import decided, expires_at, moment, review_id
 
 
 def test_a_decision_names_who_decided_and_when():
-    approved = decided(deployment_in(State.AWAITING_REVIEW), Button.CONFIRM, "grace", NOW)
+    approved = decided(deployment_in(State.AWAITING_REVIEW), Button.CONFIRM, "reviewer", NOW)
     assert (approved.state, approved.review.approved, approved.review.by, approved.review.at) == (
         State.APPROVED,
         True,
-        "grace",
+        "reviewer",
         NOW,
     )
-    assert decided(deployment_in(State.AWAITING_REVIEW), Button.REJECT, "grace", NOW).state is State.REJECTED
+    assert decided(deployment_in(State.AWAITING_REVIEW), Button.REJECT, "reviewer", NOW).state is State.REJECTED
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_a_decision_names_who_decided_and_when():
 )
 def test_what_does_not_wait_for_a_review_cannot_be_decided(deployment):
     with pytest.raises(ValueError, match=deployment.id):
-        decided(deployment, Button.CONFIRM, "grace", NOW)
+        decided(deployment, Button.CONFIRM, "reviewer", NOW)
 
 
 def test_a_review_waits_for_seven_days():

@@ -93,7 +93,7 @@ def test_an_unknown_outcome_locks_the_queue_for_its_revision(trigger):
 def test_a_manual_deployment_locks_the_queue_and_a_merge_does_not(state):
     lock = lock_after(deployment_in(state, trigger=Trigger.MANUAL), NOW)
     assert lock is not None
-    assert lock.by == "ada"
+    assert lock.by == "maintainer"
     assert lock_after(deployment_in(state), NOW) is None
 
 

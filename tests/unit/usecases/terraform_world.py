@@ -27,7 +27,7 @@ class World:
     deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
     jobs: MemoryJobs = field(default_factory=MemoryJobs)
     check_runs: MemoryCheckRuns = field(default_factory=MemoryCheckRuns)
-    forge: MemoryForge = field(default_factory=lambda: MemoryForge(writers={"grace", "ada"}))
+    forge: MemoryForge = field(default_factory=lambda: MemoryForge(writers={"reviewer", "maintainer"}))
     audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
     announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
     workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)

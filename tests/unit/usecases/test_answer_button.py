@@ -42,7 +42,7 @@ class PressedWorld(World):
         lock = any_lock(revision=self.deployment.revision.sha)
         self.queues.commit(head, replace(head, lock=lock, deployed=deployed))
 
-    def press(self, identifier=Button.CONFIRM, by="grace", at=LATER, deployments=None, **fields):
+    def press(self, identifier=Button.CONFIRM, by="reviewer", at=LATER, deployments=None, **fields):
         answerer = ButtonAnswerer(
             deployments or self.deployments,
             self.check_runs,
@@ -85,8 +85,8 @@ class PressedWorld(World):
 def test_a_press_decides_settles_and_is_announced(button, state, approved):
     world = PressedWorld()
     world.press(button)
-    assert (world.now.state, world.now.review.by, world.now.review.at) == (state, "grace", LATER)
-    assert world.workflows.settled == {"token": {"approved": approved, "by": "grace", "at": LATER}}
+    assert (world.now.state, world.now.review.by, world.now.review.at) == (state, "reviewer", LATER)
+    assert world.workflows.settled == {"token": {"approved": approved, "by": "reviewer", "at": LATER}}
     assert world.states() == [state]
 
 
@@ -105,10 +105,10 @@ def test_the_same_press_delivered_twice_settles_again_and_decides_once():
 @pytest.mark.parametrize("button", [Button.CONFIRM, Button.REJECT])
 def test_a_press_that_died_after_saving_is_settled_though_a_newer_check_run_was_published_meanwhile(button):
     world = PressedWorld()
-    world.deployments.save(decided(world.now, button, "grace", LATER))
+    world.deployments.save(decided(world.now, button, "reviewer", LATER))
     world.publish()
     assert world.press(button) == "decided"
-    assert world.workflows.settled == {"token": {"approved": button is Button.CONFIRM, "by": "grace", "at": LATER}}
+    assert world.workflows.settled == {"token": {"approved": button is Button.CONFIRM, "by": "reviewer", "at": LATER}}
 
 
 def test_a_press_that_died_after_saving_is_settled_though_a_refused_press_overlapped_it():
@@ -121,7 +121,7 @@ def test_a_press_that_died_after_saving_is_settled_though_a_refused_press_overla
             self.reads += 1
             found = world.deployments.get(deployment)
             if self.reads == 1:
-                world.deployments.save(decided(found, Button.CONFIRM, "grace", LATER))
+                world.deployments.save(decided(found, Button.CONFIRM, "reviewer", LATER))
             return found
 
     assert "may not write" in world.press(by="mallory", deployments=DecidedMeanwhile())
@@ -139,7 +139,7 @@ def test_of_two_deliveries_of_one_press_at_the_same_moment_both_settle():
         review_token = world.deployments.review_token
 
         def save(self, deployment):
-            world.deployments.save(decided(world.now, Button.CONFIRM, "grace", LATER))
+            world.deployments.save(decided(world.now, Button.CONFIRM, "reviewer", LATER))
             return world.deployments.save(deployment)
 
     assert world.press(deployments=DeliveredMeanwhile()) == "decided"
@@ -154,7 +154,7 @@ def test_a_press_whose_token_nobody_waits_for_any_more_is_still_recorded():
     assert world.now.state is State.APPROVED
 
 
-@pytest.mark.parametrize("by", ["grace", "ada"])
+@pytest.mark.parametrize("by", ["reviewer", "maintainer"])
 def test_a_second_press_has_no_effect_and_hears_who_decided(by):
     world = PressedWorld()
     world.press(Button.CONFIRM)
@@ -162,15 +162,15 @@ def test_a_second_press_has_no_effect_and_hears_who_decided(by):
     world.press(Button.REJECT, by=by, at="2026-03-02T11:00:00.000000+00:00")
     assert world.now == before
     assert len(world.workflows.settled) == 1
-    assert "grace confirmed this plan before" in world.shown.summary
+    assert "reviewer confirmed this plan before" in world.shown.summary
     assert (world.shown.status, world.shown.conclusion) == ("completed", Conclusion.NEUTRAL)
 
 
 def test_a_press_after_a_rejection_hears_of_it():
     world = PressedWorld()
     world.press(Button.REJECT)
-    world.press(Button.CONFIRM, by="ada")
-    assert "grace rejected this plan before" in world.shown.summary
+    world.press(Button.CONFIRM, by="maintainer")
+    assert "reviewer rejected this plan before" in world.shown.summary
     assert world.shown.conclusion is Conclusion.CANCELLED
 
 
@@ -183,13 +183,13 @@ def test_of_two_presses_at_the_same_moment_one_decides():
 
         def save(self, deployment):
             if world.now.state is State.AWAITING_REVIEW:
-                world.press(Button.REJECT, by="ada")
+                world.press(Button.REJECT, by="maintainer")
             return world.deployments.save(deployment)
 
     answer = world.press(Button.CONFIRM, deployments=RejectsMeanwhile())
     assert world.now.state is State.REJECTED
     assert world.workflows.settled["token"]["approved"] is False
-    assert "ada rejected this plan before" in answer
+    assert "maintainer rejected this plan before" in answer
 
 
 def test_many_presses_at_once_have_one_effect():
@@ -238,7 +238,7 @@ def test_a_button_of_an_outdated_check_run_points_to_the_newest():
     world.press()
     world.publish()
     before = world.now
-    assert world.press(Button.REJECT, by="ada") == "refused: outdated"
+    assert world.press(Button.REJECT, by="maintainer") == "refused: outdated"
     assert world.now == before
     assert "https://github.com/acme/infra/runs/2" in world.shown.summary
     assert world.shown.actions == ()
@@ -316,7 +316,7 @@ def test_unlock_lets_the_queue_go_on_and_shows_it():
     assert world.head.lock is None
     assert world.announcements.refreshed == [world.deployment.id]
     world.publish()
-    assert "Unlocked** by `grace` on 2026-03-02 10:00 UTC" in world.shown.summary
+    assert "Unlocked** by `reviewer` on 2026-03-02 10:00 UTC" in world.shown.summary
 
 
 def test_an_unlock_by_somebody_else_has_no_effect_and_hears_who_was_first():
@@ -324,10 +324,10 @@ def test_an_unlock_by_somebody_else_has_no_effect_and_hears_who_was_first():
     world.lock()
     world.press(Button.UNLOCK)
     unlocked = world.now
-    world.press(Button.UNLOCK, by="ada")
+    world.press(Button.UNLOCK, by="maintainer")
     assert world.now == unlocked
     assert "does not lock the queue" in world.shown.summary
-    assert "grace unlocked it on 2026" in world.shown.summary
+    assert "reviewer unlocked it on 2026" in world.shown.summary
 
 
 def test_an_unlock_whose_first_delivery_died_starts_the_worker_when_it_comes_again():

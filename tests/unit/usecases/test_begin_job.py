@@ -83,7 +83,7 @@ def test_the_audit_message_says_that_the_apply_runs_and_who_approved(world, begi
     begin(beginner, deployment, "apply")
     (recorded,) = world.audit.recorded
     assert (recorded.state, recorded.apply_job) == (State.APPLYING, f"{deployment.id}-apply-1")
-    assert recorded.review.by == "grace"
+    assert recorded.review.by == "reviewer"
 
 
 def test_beginning_the_same_apply_again_answers_the_same_and_audits_once(world, beginner):

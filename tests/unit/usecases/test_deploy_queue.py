@@ -77,7 +77,7 @@ class World:
         deployed = any_deployed(deployment=deployment.id, revision=deployment.revision)
         self.change(lock=any_lock(revision=deployment.revision.sha), deployed=deployed)
 
-    def unlock(self, deployment, by="grace") -> bool:
+    def unlock(self, deployment, by="reviewer") -> bool:
         return self.unlocker.unlock(deployment.id, Unlocking(by, NOW))
 
     @property
@@ -580,9 +580,9 @@ def test_unlocking_shows_what_waits_and_wakes_the_worker(idle):
 
 def test_who_unlocked_is_remembered_at_the_deployment_that_locked(world):
     world.lock_by(any_deployment(9))
-    world.unlock(any_deployment(9), by="grace")
-    assert not world.unlock(any_deployment(9), by="ada")
-    assert world.deployments.get(any_deployment(9).id).unlocked == Unlocking("grace", NOW)
+    world.unlock(any_deployment(9), by="reviewer")
+    assert not world.unlock(any_deployment(9), by="maintainer")
+    assert world.deployments.get(any_deployment(9).id).unlocked == Unlocking("reviewer", NOW)
 
 
 def test_unlocking_what_does_not_lock_changes_nothing(world):

@@ -114,7 +114,7 @@ def test_an_expired_review_says_nothing_of_a_decision(world):
 def test_a_decision_in_the_last_moment_does_not_apply_what_expired(world):
     ended = record(world, world.put(deployment_in(State.APPROVED)), "review_expired", error="States.Timeout")
     assert ended.state is State.REVIEW_EXPIRED
-    assert "grace" in ended.reason
+    assert "reviewer" in ended.reason
 
 
 def test_a_rejection_in_the_last_moment_stays_a_rejection(world):
@@ -195,8 +195,8 @@ def test_an_audit_message_names_what_was_approved_by_whom():
         "revision": f"{1:040x}",
         "branch": "main",
         "trigger": "merge",
-        "initiating_user": "ada",
-        "approved_by": "grace",
+        "initiating_user": "maintainer",
+        "approved_by": "reviewer",
         "approved_at": "2026-03-02T08:00:00.000000+00:00",
         "plan_sha256": "ab" * 32,
         "engine": "terraform",

@@ -32,7 +32,7 @@ def request(world, deployment, token="token-1", deployments=None):  # noqa: S107
 
 def decide(world, deployment, *, approved=True):
     state = State.APPROVED if approved else State.REJECTED
-    review = replace(deployment.review, approved=approved, by="grace", at=NOW)
+    review = replace(deployment.review, approved=approved, by="reviewer", at=NOW)
     return world.deployments.save(replace(deployment.moved(state, NOW), review=review))
 
 
@@ -63,7 +63,7 @@ def test_a_decision_that_came_before_the_retry_settles_the_new_token(world, appr
     waiting = request(world, world.put(planned()))
     decide(world, waiting, approved=approved)
     request(world, waiting, "token-2")
-    assert world.workflows.settled["token-2"] == {"approved": approved, "by": "grace", "at": NOW}
+    assert world.workflows.settled["token-2"] == {"approved": approved, "by": "reviewer", "at": NOW}
 
 
 def test_a_decision_between_keeping_the_token_and_reading_again_is_seen(world):
