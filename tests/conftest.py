@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import PurePosixPath
 
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+#: Directories whose tests share one local cloud, which takes long to start: all of them run in one worker.
+_TOGETHER = frozenset({"tests/e2e", "tests/local", "tests/stepfunctions"})
 _TOLD = pytest.StashKey[dict[str, list[str]]]()
+
+
+class OneWorkerForEachCloud(LoadScopeScheduling):
+    """Spreads tests one by one, and directories with one cloud as wholes.
+
+    xdist 3.8 does this by marks (``--dist loadgroup``), but pytest 9.2 does not read the name that it marks with.
+    """
+
+    def _split_scope(self, nodeid):
+        directory = str(PurePosixPath(nodeid.partition("::")[0]).parent)
+        return directory if directory in _TOGETHER else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return OneWorkerForEachCloud(config, log)
 
 
 def tell(config, heading, lines):

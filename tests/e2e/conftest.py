@@ -18,12 +18,10 @@ _HERE = Path(__file__).parent
 _SHORTER = {"terraform": {"Wait before planning again": {"Seconds": 1}}}
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Keep these tests in one worker, as they share one cloud; what looks at the whole run comes last."""
+    """What looks at the whole run comes last."""
     for item in items:
         if item.path.is_relative_to(_HERE):
-            item.add_marker(pytest.mark.xdist_group("e2e"))
             item.add_marker(pytest.mark.cloud)
     items.sort(key=lambda item: item.path.name == "test_whole_run.py")
 
