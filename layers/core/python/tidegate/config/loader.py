@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from tidegate.config.document import KEY, Document, Path, read_document
 from tidegate.config.model import FILE, Configuration, EngineSection, keys_at
 from tidegate.config.patterns import root_patterns
-from tidegate.domain.errors import InvalidConfiguration, InvalidName
+from tidegate.domain.errors import InvalidConfiguration, InvalidName, quoted
 from tidegate.domain.root import Engine, Root, directory, root_name
 from tidegate.domain.root_discovery import default_root_name
 
@@ -157,7 +157,7 @@ def _shown(value: Any) -> str:
             return "nothing"
         case _:
             text = str(value)
-            return repr(text if len(text) <= 60 else f"{text[:57]}...")  # noqa: PLR2004  # As InvalidName does.
+            return quoted(text)
 
 
 _WORDS = {

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from tidegate.config.patterns import root_patterns
-from tidegate.domain.errors import InvalidName
+from tidegate.domain.errors import InvalidName, quoted
 from tidegate.domain.root import Engine, EngineName, directory, root_name, workspace_name
 
 FILE = "tidegate.yaml"
@@ -40,7 +40,7 @@ def _named(check: Callable[[str], str]) -> AfterValidator:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")  # noqa: PLR2004  # As InvalidName does.
+    return quoted(text)
 
 
 def _directory_as_written(text: str) -> str:

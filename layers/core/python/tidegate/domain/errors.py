@@ -25,6 +25,11 @@ from __future__ import annotations
 _SHOWN_OF_A_NAME = 60
 
 
+def quoted(text: str) -> str:
+    """Return a text from outside in quotes, shortened, with what cannot be printed escaped."""
+    return repr(text if len(text) <= _SHOWN_OF_A_NAME else f"{text[: _SHOWN_OF_A_NAME - 3]}...")
+
+
 class TidegateError(Exception):
     """Every refusal of Tidegate's own."""
 
@@ -33,8 +38,7 @@ class InvalidName(TidegateError):
     """A name or path from outside that is not accepted."""
 
     def __init__(self, kind: str, text: str, advice: str) -> None:
-        shown = text if len(text) <= _SHOWN_OF_A_NAME else f"{text[: _SHOWN_OF_A_NAME - 3]}..."
-        super().__init__(f"{shown!r} is not usable as {kind}: {advice}.")
+        super().__init__(f"{quoted(text)} is not usable as {kind}: {advice}.")
         self.kind, self.text, self.advice = kind, text, advice
 
 
