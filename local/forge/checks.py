@@ -24,6 +24,8 @@ CONCLUSIONS = (
     "stale",
     "timed_out",
 )
+#: What "Re-run failed checks" runs again. GitHub itself concludes a check with stale or startup_failure.
+FAILED = frozenset({"failure", "timed_out", "cancelled", "action_required", "stale", "startup_failure"})
 MAXIMUM_TEXT, MAXIMUM_ANNOTATIONS, MAXIMUM_ACTIONS = 65_535, 50, 3
 _ACTION_LENGTHS = {"label": 20, "description": 40, "identifier": 20}
 _LEVELS = ("notice", "warning", "failure")
@@ -218,3 +220,19 @@ def press(hosting: Hosting, repository: Repository, run: CheckRun, identifier: s
     if identifier not in {action["identifier"] for action in run.actions}:
         raise invalid(_RESOURCE, "identifier", "invalid", "the check run has no such action")
     tell(hosting, repository, run, "requested_action", user, identifier=identifier)
+
+
+def rerun_failed(hosting: Hosting, repository: Repository, sha: str, user: str) -> int:
+    """Ask for the failed ones of a commit's newest check runs again, and return how many; the runs stay as they are."""
+    failed = [run for run in latest(runs_of(hosting, repository, sha)) if run.conclusion in FAILED]
+    for run in failed:
+        tell(hosting, repository, run, "rerequested", user)
+    return len(failed)
+
+
+def rerun_all(hosting: Hosting, repository: Repository, sha: str, user: str) -> None:
+    """Ask for all checks of a commit again. Raise Refusal (422) when it has none."""
+    suite = hosting.store.first(CheckSuite, repository.repository, head_sha=sha)
+    if suite is None or not runs_of(hosting, repository, sha):
+        raise invalid("CheckSuite", "head_sha", "custom", "This commit has no checks that could be run again.")
+    tell_suite(hosting, repository, suite, "rerequested", user)

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from local.forge import clock
+from local.forge.mishaps import Mishap, Mishaps
 from local.forge.records import Delivery
 from local.forge.settings import Settings
 from local.forge.store import Store
@@ -42,7 +43,12 @@ class Webhooks:
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings, self._store = settings, store
         self._target = (settings.webhook_url, settings.webhook_secret)
+        self.mishaps = Mishaps()
         self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._unanswered: set[int] = set()
+        self._overtaken: list[int] = []
+        self._timers: list[threading.Timer] = []
+        self._lock = threading.Lock()
         self._threads = [
             threading.Thread(target=self._work, name=f"webhooks-{number}", daemon=True) for number in range(_WORKERS)
         ]
@@ -53,7 +59,10 @@ class Webhooks:
             thread.start()
 
     def stop(self) -> None:
-        """Stop after the deliveries that are being sent."""
+        """Stop after the deliveries that are being sent; what is delayed stays pending."""
+        with self._lock:
+            for timer in self._timers:
+                timer.cancel()
         for _ in self._threads:
             self._waiting.put(_STOP)
         for thread in self._threads:
@@ -91,8 +100,46 @@ class Webhooks:
                 clock.now(),
             )
         )
-        self._waiting.put(delivery.id)
+        self._dispatch(delivery)
         return delivery
+
+    def _dispatch(self, delivery: Delivery) -> None:
+        """Queue a delivery, or let it go wrong as somebody asked."""
+        mishap = self.mishaps.take(delivery.event, delivery.action)
+        kind = mishap.kind if mishap else ""
+        if mishap is None or kind in {"unanswered", "duplicate"}:
+            if kind == "unanswered":
+                self._unanswered.add(delivery.id)
+            for _ in range(2 if kind == "duplicate" else 1):
+                self._waiting.put(delivery.id)
+        elif kind == "lose":
+            self._record(delivery.id, {"status": "failed to connect to host", "status_code": 502})
+        else:
+            self._hold(delivery.id, mishap)
+
+    def _hold(self, number: int, mishap: Mishap) -> None:
+        """Send a delivery later: when its time has come, or once the next one is sent."""
+        timer = threading.Timer(mishap.seconds, self._release, [number, mishap.kind])
+        timer.daemon = True
+        with self._lock:
+            if mishap.kind == "reorder":
+                self._overtaken.append(number)
+            self._timers = [*(one for one in self._timers if one.is_alive()), timer]
+            timer.start()
+
+    def _release(self, number: int, kind: str) -> None:
+        with self._lock:
+            if kind == "reorder" and number not in self._overtaken:
+                return
+            if kind == "reorder":
+                self._overtaken.remove(number)
+        self._waiting.put(number)
+
+    def _release_overtaken(self) -> None:
+        with self._lock:
+            numbers, self._overtaken = self._overtaken, []
+        for number in numbers:
+            self._waiting.put(number)
 
     def send_again(self, number: int) -> Delivery:
         """Send a recorded delivery once more, under the same GUID. Raise KeyError."""
@@ -132,9 +179,15 @@ class Webhooks:
 
     def _work(self) -> None:
         while (number := self._waiting.get()) != _STOP:
-            delivery = self._store.get(Delivery, number)
-            result = _post(delivery, self._settings.webhook_timeout)
-            self._store.change(Delivery, number, lambda old, result=result: replace(old, **result))  # type: ignore[misc]
+            result = _post(self._store.get(Delivery, number), self._settings.webhook_timeout)
+            if number in self._unanswered:
+                self._unanswered.discard(number)
+                result = {"status": "timed out", "status_code": 504, "duration": self._settings.webhook_timeout}
+            self._record(number, result)
+            self._release_overtaken()
+
+    def _record(self, number: int, result: dict[str, Any]) -> None:
+        self._store.change(Delivery, number, lambda old: replace(old, **result))
 
 
 def _signatures(body: str, secret: str) -> dict[str, str]:

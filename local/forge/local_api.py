@@ -1,4 +1,4 @@
-"""Switches that GitHub does not have, for scripts on this machine: faults, and where webhooks go."""
+"""Switches that GitHub does not have, for scripts on this machine: faults, mishaps of webhooks, where webhooks go."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from werkzeug.wrappers import Request, Response
 from local.forge.avatars import avatar
 from local.forge.faults import Fault, Faults
 from local.forge.hosting import Hosting
+from local.forge.mishaps import Mishap
 from local.forge.refusals import Refusal, not_found
 from local.forge.routing import answer
 
 
 def respond(hosting: Hosting, faults: Faults, request: Request) -> Response:
-    """Answer ``/_local/…``: PUT webhook, POST/DELETE/GET faults, GET health and avatars. Raise Refusal."""
+    """Answer ``/_local/…``: PUT webhook, POST/DELETE/GET faults and mishaps, GET health and avatars. Raise Refusal."""
     what = request.path.removeprefix("/_local/")
     if what.startswith("avatars/") and what.endswith(".svg"):
         return avatar(what.removeprefix("avatars/").removesuffix(".svg"))
@@ -26,6 +27,8 @@ def respond(hosting: Hosting, faults: Faults, request: Request) -> Response:
         return _point_webhook(hosting, _body(request))
     if what == "faults":
         return _faults(faults, request)
+    if what == "mishaps":
+        return _mishaps(hosting, request)
     raise not_found()
 
 
@@ -56,3 +59,15 @@ def _faults(faults: Faults, request: Request) -> Response:
     elif request.method == "DELETE":
         faults.clear()
     return answer({"left": faults.left()})
+
+
+def _mishaps(hosting: Hosting, request: Request) -> Response:
+    mishaps = hosting.webhooks.mishaps
+    if request.method == "POST":
+        try:
+            mishaps.inject(Mishap(**_body(request)))  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            raise Refusal(422, str(error)) from None
+    elif request.method == "DELETE":
+        mishaps.clear()
+    return answer({"left": mishaps.left()})

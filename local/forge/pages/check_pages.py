@@ -1,4 +1,4 @@
-"""The page of a check run and its buttons."""
+"""The page of a check run, its buttons, and the re-runs of a commit's checks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from local.forge.pages.repository_pages import shown
 from local.forge.pages.visit import Visit
 from local.forge.records import CheckRun
 from local.forge.refusals import not_found
+
+RERUN = "re-run"
 
 
 def _run(visit: Visit) -> CheckRun:
@@ -35,7 +37,7 @@ def run(visit: Visit) -> Response:
         commit=commit.commit,
         runs=commit.runs,
         newest=newest,
-        pressed=labels.get(pressed or ""),
+        pressed="Re-run" if pressed == RERUN else labels.get(pressed or ""),
         live=True,
         moving=commit.may_change,
     )
@@ -49,9 +51,7 @@ def press(visit: Visit) -> Response:
     form, one = visit.form(), _run(visit)
     identifier = form.get("identifier", "")
     checks.press(visit.hosting, visit.repository, one, identifier, visit.person.login)
-    response = visit.go("runs", one.id)
-    response.location = f"{response.location}?pressed={identifier}"
-    return response
+    return _sent(visit.go("runs", one.id), identifier)
 
 
 def rerun(visit: Visit) -> Response:
@@ -59,4 +59,26 @@ def rerun(visit: Visit) -> Response:
     visit.form()
     one = _run(visit)
     checks.tell(visit.hosting, visit.repository, one, "rerequested", visit.person.login)
-    return visit.go("runs", one.id)
+    return _sent(visit.go("runs", one.id), RERUN)
+
+
+def _sent(response: Response, what: str) -> Response:
+    """Say on the page to which the answer leads what was sent."""
+    response.location = f"{response.location}?pressed={what}"
+    return response
+
+
+def rerun_failed(visit: Visit) -> Response:
+    """Ask the App to run a commit's failed checks again: one check_run webhook for each."""
+    visit.form()
+    sha = visit.path["sha"]
+    count = checks.rerun_failed(visit.hosting, visit.repository, sha, visit.person.login)
+    return _sent(visit.go("commit", sha), f"failed-{count}")
+
+
+def rerun_all(visit: Visit) -> Response:
+    """Ask the App to run all checks of a commit again: one check_suite webhook."""
+    visit.form()
+    sha = visit.path["sha"]
+    checks.rerun_all(visit.hosting, visit.repository, sha, visit.person.login)
+    return _sent(visit.go("commit", sha), "all")

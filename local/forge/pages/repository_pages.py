@@ -33,6 +33,11 @@ class ShownCommit:
         age = (datetime.now(UTC) - clock.read(self.commit.committer.date)).total_seconds()
         return not all(map(is_settled, self.runs)) or (not self.runs and age < _EXPECTANT)
 
+    @property
+    def failed(self) -> int:
+        """How many of its checks "Re-run failed checks" would run again."""
+        return sum(run.conclusion in checks.FAILED for run in self.runs)
+
 
 def shown(visit: Visit, commit: Commit) -> ShownCommit:
     """Return a commit with its checks, by name."""
@@ -98,5 +103,17 @@ def commit(visit: Visit) -> Response:
         files=files[:_FILES],
         left_out=max(0, len(files) - _FILES),
         patches=patches,
+        sent=_sent(visit.request.args.get("pressed", "")),
         live=True,
     )
+
+
+def _sent(pressed: str) -> str:
+    """Return in words what a button of the page sent."""
+    if pressed == "all":
+        return "Tidegate was asked to run all checks of this commit again."
+    kind, _, count = pressed.partition("-")
+    if kind != "failed" or not count.isdecimal():
+        return ""
+    checks_ = "one failed check" if count == "1" else f"{count} failed checks"
+    return f"Tidegate was asked to run {checks_} again."

@@ -45,6 +45,8 @@ _MAP = Map(
         Rule(_IN, methods=["GET"], endpoint=repository_pages.repository),
         Rule(f"{_IN}/tree/<path:branch>", methods=["GET"], endpoint=repository_pages.repository),
         Rule(f"{_IN}/commit/<sha>", methods=["GET"], endpoint=repository_pages.commit),
+        Rule(f"{_IN}/commit/<sha>/rerun-failed", methods=["POST"], endpoint=check_pages.rerun_failed),
+        Rule(f"{_IN}/commit/<sha>/rerun-all", methods=["POST"], endpoint=check_pages.rerun_all),
         Rule(f"{_IN}/runs/<int:id>", methods=["GET"], endpoint=check_pages.run),
         Rule(f"{_IN}/runs/<int:id>/press", methods=["POST"], endpoint=check_pages.press),
         Rule(f"{_IN}/runs/<int:id>/rerun", methods=["POST"], endpoint=check_pages.rerun),

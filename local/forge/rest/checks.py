@@ -51,7 +51,7 @@ def list_annotations(call: Call) -> Response:
     return page_of(call, run.annotations, lambda one: check_shapes.annotation(call.hosting.urls, run, one))
 
 
-@ROUTES.add("POST", f"{_IN}/check-runs/<int:id>/rerequest", "checks:write", who=("installation",))
+@ROUTES.add("POST", f"{_IN}/check-runs/<int:id>/rerequest", "checks:write")
 def rerequest(call: Call) -> Response:
     checks.tell(call.hosting, call.repository, _run(call), "rerequested", call.caller.login)
     return answer({}, 201)
@@ -73,11 +73,13 @@ def of_commit(call: Call) -> Response:
     return page_of(call, runs[::-1], lambda run: _show(call, run), "check_runs")
 
 
-@ROUTES.add("POST", f"{_IN}/check-suites/<int:id>/rerequest", "checks:write", who=("installation",))
+@ROUTES.add("POST", f"{_IN}/check-suites/<int:id>/rerequest", "checks:write")
 def rerequest_suite(call: Call) -> Response:
     try:
         suite = call.hosting.store.get(CheckSuite, call.path["id"])
     except KeyError:
         raise not_found() from None
+    if suite.repository != call.repository.repository:
+        raise not_found()
     checks.tell_suite(call.hosting, call.repository, suite, "rerequested", call.caller.login)
     return answer({}, 201)

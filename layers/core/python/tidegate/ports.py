@@ -14,6 +14,8 @@ from typing import Any, Protocol
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.deployment import Deployment
 from tidegate.domain.job import Job, TakenJob
+from tidegate.domain.permission import Permission
+from tidegate.domain.pull_request import PullRequest, PullRequestReview
 from tidegate.domain.queue import QueueHead, Waiting
 from tidegate.domain.revision import Comparison
 
@@ -70,6 +72,38 @@ class FileChange:
     after: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class KnownRepository:
+    """A repository that Tidegate was told of: where its App is installed, and the newest commit it was told of.
+
+    ``seen_at`` is when that was (ISO 8601 in UTC).
+    """
+
+    name: str
+    installation: int
+    default_branch: str
+    seen: str
+    seen_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """Deployments, newest first, and what to ask the next page with (None: there is none)."""
+
+    deployments: tuple[Deployment, ...]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedDelivery:
+    """A webhook delivery of the App that the forge could not hand over: its number and its GUID."""
+
+    id: int
+    guid: str
+    event: str
+    at: str
+
+
 class Clock(Protocol):
     def now(self) -> str:
         """Return the time, ISO 8601 in UTC with microseconds and ``+00:00``."""
@@ -119,11 +153,42 @@ class Deployments(Protocol):
         Raise Conflict when it changed.
         """
 
+    def many(self, deployments: Collection[str]) -> Mapping[str, Deployment]:
+        """Return the records of those that exist, by id, in one read for each hundred."""
+
+    def unshown(self) -> Iterable[str]:
+        """Return the deployments that have not ended, or whose end is not shown yet (for the reconciler)."""
+
+    def shown(self, deployment: str) -> None:
+        """Remember that the deployment's end is shown: ``unshown`` leaves it out from now on."""
+
     def keep_review_token(self, deployment: str, review: str, token: str) -> None:
         """Keep the task token that waits for ``review``; replaces the token of an earlier attempt."""
 
     def review_token(self, deployment: str, review: str) -> str:
         """Return the token that waits for ``review``. Raise NotFound."""
+
+
+class Catalog(Protocol):
+    """What there is to look at: repositories, their roots, and the deployments of each, newest first."""
+
+    def remember(self, repository: KnownRepository) -> None:
+        """Store what is known of a repository; what was told later (``seen_at``) stands."""
+
+    def repositories(self) -> Sequence[KnownRepository]:
+        """Return all repositories by name."""
+
+    def repository(self, name: str) -> KnownRepository:
+        """Return one repository. Raise NotFound."""
+
+    def roots(self, repository: str) -> Sequence[QueueHead]:
+        """Return the heads of all queues of a repository, by root name. It may be behind by a second."""
+
+    def of_queue(self, queue: str, limit: int, after: str | None = None) -> HistoryPage:
+        """Return deployments of one root. ``after`` is a page's ``next``; one that is not raises NotFound."""
+
+    def of_repository(self, repository: str, limit: int, after: str | None = None) -> HistoryPage:
+        """Return deployments of all roots of a repository. ``after`` is a page's ``next``."""
 
 
 class CheckRuns(Protocol):
@@ -216,6 +281,9 @@ class Announcements(Protocol):
     def refresh(self, deployment: str) -> None:
         """Ask for the check run to be brought up to date."""
 
+    def line_changed(self, queue: str) -> None:
+        """Ask for the check runs of all that wait in a queue to be brought up to date, soon and once for many asks."""
+
 
 class AuditLog(Protocol):
     def record(self, deployment: Deployment) -> None:
@@ -258,6 +326,30 @@ class Forge(ForgeAddresses, Protocol):
     def may_write(self, installation: int, repository: str, user: str) -> bool:
         """Tell whether ``user`` has write permission on the repository."""
 
+    def permission(self, installation: int, repository: str, user: str) -> Permission:
+        """Return what ``user`` may do in the repository; NONE also when there is no such user."""
+
+    def branch_head(self, installation: int, repository: str, branch: str) -> str:
+        """Return the commit that a branch is at. Raise NotFound when there is no such branch."""
+
+    def default_branch(self, installation: int, repository: str) -> str:
+        """Return the name of the default branch."""
+
+    def pull_request(self, installation: int, repository: str, number: int) -> PullRequest:
+        """Return a pull request as it is now. Raise NotFound."""
+
+    def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
+        """Return the reviews of a pull request, oldest first."""
+
+    def comment(self, installation: int, repository: str, number: int, text: str) -> None:
+        """Write a comment (Markdown) under a pull request."""
+
+    def react(self, installation: int, repository: str, comment: int, reaction: str) -> None:
+        """Put a reaction (GitHub's word, such as ``eyes`` or ``rocket``) on a comment."""
+
+    def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
+        """Tell whether ``user`` is an active member of a team (its slug) of the organization."""
+
     def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
         """Create a check run and return its id."""
 
@@ -269,6 +361,29 @@ class Forge(ForgeAddresses, Protocol):
 
     def clone_token(self, installation: int, repository: str) -> str:
         """Return a token that can read this repository's contents, and nothing else, for an hour."""
+
+
+class ForgeDeliveries(Protocol):
+    """The App's own webhook deliveries, as the forge recorded them."""
+
+    def failed(self, since: str) -> Sequence[FailedDelivery]:
+        """Return deliveries since then (ISO 8601) of which no attempt has succeeded."""
+
+    def redeliver(self, delivery: int) -> None:
+        """Ask the forge to deliver once more."""
+
+
+class Accounts(Protocol):
+    """Who somebody is at the forge."""
+
+    def login_of(self, token: str) -> str | None:
+        """Return the login of a token's owner; None for a token that is not valid."""
+
+    def exchange(self, code: str, redirect_uri: str) -> str | None:
+        """Return the token that an OAuth code stands for; None for a code that is not valid."""
+
+    def authorize_url(self, state: str, redirect_uri: str) -> str:
+        """Return the address where a person signs in."""
 
 
 class PushedTrees(Protocol):

@@ -236,6 +236,14 @@ def _refused(deployment: Deployment, _: View) -> Face:
     )
 
 
+def _superseded(deployment: Deployment, _: View) -> Face:
+    return Face(
+        "Superseded by a newer revision",
+        (f"**Superseded.** {escaped(deployment.reason)}", "Nothing was planned or applied, and nothing is missing."),
+        conclusion=Conclusion.SKIPPED,
+    )
+
+
 def _outcome_unknown(deployment: Deployment, view: View) -> Face:
     steps = (
         f"**It is not known what was applied.** {escaped(deployment.reason)}",
@@ -294,6 +302,7 @@ _FACES: dict[State, Callable[[Deployment, View], Face]] = {
     State.REJECTED: _rejected,
     State.REVIEW_EXPIRED: _review_expired,
     State.REFUSED: _refused,
+    State.SUPERSEDED: _superseded,
     State.OUTCOME_UNKNOWN: _outcome_unknown,
     State.ENGINE_FAULT: _engine_fault,
 }

@@ -6,7 +6,8 @@
       │          │  │            │                          │  └──▶ apply_failed
       │          │  └─▶ no_changes                          └─────▶ outcome_unknown
       │          └────▶ plan_failed
-      └─▶ refused        awaiting_review ─▶ rejected | review_expired
+      ├─▶ refused        awaiting_review ─▶ rejected | review_expired
+      └─▶ superseded
 
 Any state may also end in ``engine_fault``: Tidegate itself failed and nothing was applied. Once a
 runner has taken the apply job, a fault of Tidegate is ``outcome_unknown`` instead.
@@ -14,18 +15,20 @@ runner has taken the apply job, a fault of Tidegate is ``outcome_unknown`` inste
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.root import Revision, Root, queue_id
 
 
 class Trigger(StrEnum):
-    """What asked for a deployment."""
+    """What asked for a deployment: a merge, a person by hand, or the forge's button that runs a check again."""
 
     MERGE = "merge"
     MANUAL = "manual"
+    RERUN = "rerun"
 
 
 class State(StrEnum):
@@ -43,14 +46,23 @@ class State(StrEnum):
     REJECTED = "rejected"
     REVIEW_EXPIRED = "review_expired"
     REFUSED = "refused"
+    SUPERSEDED = "superseded"
     OUTCOME_UNKNOWN = "outcome_unknown"
     ENGINE_FAULT = "engine_fault"
 
 
 _FOLLOWERS: dict[State, frozenset[State]] = {
-    State.QUEUED: frozenset({State.PLANNING, State.REFUSED, State.ENGINE_FAULT}),
+    State.QUEUED: frozenset({State.PLANNING, State.REFUSED, State.SUPERSEDED, State.ENGINE_FAULT}),
     State.PLANNING: frozenset(
-        {State.AWAITING_REVIEW, State.APPROVED, State.NO_CHANGES, State.PLAN_FAILED, State.REFUSED, State.ENGINE_FAULT}
+        {
+            State.AWAITING_REVIEW,
+            State.APPROVED,
+            State.NO_CHANGES,
+            State.PLAN_FAILED,
+            State.REFUSED,
+            State.SUPERSEDED,
+            State.ENGINE_FAULT,
+        }
     ),
     State.AWAITING_REVIEW: frozenset(
         {State.APPROVED, State.REJECTED, State.REVIEW_EXPIRED, State.PLANNING, State.ENGINE_FAULT}
@@ -112,19 +124,62 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Approval:
+    """One person's confirmation of a plan, and when (ISO 8601 in UTC)."""
+
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Review:
-    """The one answer to a plan review. ``id`` is opaque to users; ``at`` is ISO 8601 in UTC."""
+    """The one answer to a plan review. ``id`` is opaque to users; ``at`` is ISO 8601 in UTC.
+
+    ``approvals`` are all confirmations so far; ``approved`` is decided once there are as many as the
+    deployment's rule asks for, or by one rejection. ``by`` and ``at`` are of the answer that decided.
+    """
 
     id: str
     asked_at: str
     approved: bool | None = None
     by: str | None = None
     at: str | None = None
+    approvals: tuple[Approval, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a deployment's timeline: the state it went to, when (ISO 8601 in UTC), by whom, and why."""
+
+    state: State
+    at: str
+    by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """A message about the deployment that the audit topic took: its event id, its word, and when."""
+
+    event: str
+    state: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a deployment ends, decided once and for all, before the audit topic hears of it and others see it."""
+
+    state: State
+    reason: str
+    error: str
+    last_lines: str
+    at: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unlocking:
-    """Who took away the lock that a deployment's end put on its queue, and when (ISO 8601 in UTC)."""
+    """Who took away the lock that a deployment put on its queue, and when (ISO 8601 in UTC)."""
 
     by: str
     at: str
@@ -132,7 +187,13 @@ class Unlocking:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The record of a deployment. Times are ISO 8601 in UTC with microseconds."""
+    """The record of a deployment. Times are ISO 8601 in UTC with microseconds.
+
+    ``authors`` are the logins of those who made the change, as far as the forge knows them. ``pull_request``
+    is the one whose head is deployed by hand, ``forced`` that its apply requirements were passed over,
+    ``rerun_of`` the deployment that is run again. ``error`` is the name of what it failed with, such as
+    ``States.HeartbeatTimeout``. ``history`` has one step for each state, the first included.
+    """
 
     id: str
     repository: str
@@ -153,16 +214,26 @@ class Deployment:
     unlocked: Unlocking | None = None
     changed_at: str = ""
     version: int = 0
+    authors: tuple[str, ...] = ()
+    pull_request: int | None = None
+    forced: bool = False
+    rerun_of: str | None = None
+    review_rule: ReviewRule = field(default_factory=ReviewRule)
+    error: str = ""
+    ending: Ending | None = None
+    history: tuple[Step, ...] = ()
+    audited: tuple[Audited, ...] = ()
 
     @property
     def queue(self) -> str:
         return queue_id(self.repository, self.root.name)
 
-    def moved(self, state: State, at: str, reason: str = "") -> Deployment:
+    def moved(self, state: State, at: str, reason: str = "", by: str = "") -> Deployment:
         """Return the record after the step to ``state``. Raise ValueError for a step that may not be."""
         if not may_follow(self.state, state):
             raise ValueError(f"{self.id} cannot go from {self.state} to {state}")
-        return replace(self, state=state, reason=reason, changed_at=at)
+        history = (*self.history, Step(state, at, by, reason))
+        return replace(self, state=state, reason=reason, changed_at=at, history=history)
 
     def ended_without_result(self, apply_was_taken: bool, error: str | None, at: str) -> Deployment:  # noqa: FBT001
         """Return the record of a deployment whose result nobody will report. Raise ValueError if it has ended.

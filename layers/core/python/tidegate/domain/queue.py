@@ -20,12 +20,16 @@ ROUNDS_PER_EXECUTION = 200
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """Why merges wait: who locked the queue, when (ISO 8601, UTC), for which revision, and the reason."""
+    """Why merges wait: who locked the queue, when (ISO 8601, UTC), for which revision, and the reason.
+
+    ``deployment`` is the one that locked it.
+    """
 
     by: str
     at: str
     revision: str
     reason: str
+    deployment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class QueueHead:
     line that it read is older or newer than the head. ``token`` is the task token of a worker that
     waits for a signal; it stays until the worker's next claim, as settling it twice is harmless.
     ``last`` is the deployment that left ``in_flight`` last: a call that comes again announces it again.
+    ``deployed`` is what later revisions are compared with; ``attempted`` is the last deployment that was
+    let in and ended, however it ended: only its revision may be run again.
     """
 
     queue: str
@@ -77,6 +83,7 @@ class QueueHead:
     in_flight: str | None = None
     last: str | None = None
     deployed: Deployed | None = None
+    attempted: Deployed | None = None
 
 
 class Step(StrEnum):
@@ -97,13 +104,17 @@ class NextStep:
     take: Waiting | None = None
 
 
+#: Manual deployments go first. One that is run again must not be overtaken by a merge, or it would go backwards.
+_RANKS = {Trigger.MANUAL: 0, Trigger.RERUN: 1, Trigger.MERGE: 2}
+
+
 def order(waiting: Waiting) -> tuple[int, str, str]:
-    """Sort key of the queue: manual before merge, then first in, first out."""
-    return (0 if waiting.trigger is Trigger.MANUAL else 1, waiting.requested_at, waiting.deployment)
+    """Sort key of the queue: manual, then run again, then merged; in each first in, first out."""
+    return (_RANKS[waiting.trigger], waiting.requested_at, waiting.deployment)
 
 
 def may_take(first: Waiting | None, lock: Lock | None) -> bool:
-    """Tell whether the first in line may be taken: a lock holds back merges only."""
+    """Tell whether the first in line may be taken: a lock holds back all but manual deployments."""
     return first is not None and (lock is None or first.trigger is Trigger.MANUAL)
 
 

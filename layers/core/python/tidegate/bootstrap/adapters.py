@@ -1,0 +1,185 @@
+"""The ports on AWS and GitHub, made when they are first used."""
+
+# ruff: noqa: PLC0415  # Imports stay with what needs them: PyGithub alone takes as long as all the rest.
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tidegate.settings import (
+    AddressSettings,
+    AnnouncementSettings,
+    ArtifactSettings,
+    AuditSettings,
+    EventQueueSettings,
+    ForgeSettings,
+    InvalidSecretError,
+    TableSettings,
+    WorkflowSettings,
+)
+
+if TYPE_CHECKING:
+    from tidegate.adapters.github import AppCredentials
+    from tidegate.adapters.patience import QueuePatience
+    from tidegate.ports import (
+        Announcements,
+        Artifacts,
+        AuditLog,
+        CheckRuns,
+        Clock,
+        Deliveries,
+        Deployments,
+        DeployQueues,
+        EventQueue,
+        Forge,
+        ForgeAddresses,
+        Jobs,
+        SourceHistory,
+        Workflows,
+    )
+
+
+class Adapters:
+    """The ports on AWS and GitHub."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self.environ = environ
+
+    def client(self, service: str) -> Any:
+        """Return a new client of an AWS service."""
+        from tidegate.adapters.boto import client
+
+        return client(service)
+
+    @cached_property
+    def clock(self) -> Clock:
+        from tidegate.adapters.clock import SystemClock
+
+        return SystemClock()
+
+    @cached_property
+    def _dynamodb(self) -> Any:
+        return self.client("dynamodb")
+
+    @cached_property
+    def _sqs(self) -> Any:
+        return self.client("sqs")
+
+    @cached_property
+    def _table(self) -> str:
+        return TableSettings.from_env(self.environ).table
+
+    @cached_property
+    def queues(self) -> DeployQueues:
+        from tidegate.adapters.dynamodb_queues import DynamoDeployQueues
+
+        return DynamoDeployQueues(self._dynamodb, self._table)
+
+    @cached_property
+    def deployments(self) -> Deployments:
+        from tidegate.adapters.dynamodb_deployments import DynamoDeployments
+
+        return DynamoDeployments(self._dynamodb, self._table)
+
+    @cached_property
+    def check_runs(self) -> CheckRuns:
+        from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns
+
+        return DynamoCheckRuns(self._dynamodb, self._table)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        from tidegate.adapters.dynamodb_jobs import DynamoJobs
+
+        return DynamoJobs(self._dynamodb, self._table)
+
+    @cached_property
+    def deliveries(self) -> Deliveries:
+        from tidegate.adapters.aws_http import Aws
+        from tidegate.adapters.deliveries import DynamoDeliveries
+
+        return DynamoDeliveries(Aws(), self._table)
+
+    @cached_property
+    def events(self) -> EventQueue:
+        from tidegate.adapters.aws_http import Aws
+        from tidegate.adapters.deliveries import SqsEventQueue
+
+        settings = EventQueueSettings.from_env(self.environ)
+        return SqsEventQueue(Aws(), {"push": settings.push_queue, "check_run": settings.press_queue})
+
+    @cached_property
+    def announcements(self) -> Announcements:
+        from tidegate.adapters.announcements import AwsAnnouncements
+
+        settings = AnnouncementSettings.from_env(self.environ)
+        return AwsAnnouncements(self._sqs, self.client("events"), settings.check_run_queue, settings.bus)
+
+    @cached_property
+    def audit(self) -> AuditLog:
+        from tidegate.adapters.audit import SnsAuditLog
+
+        return SnsAuditLog(self.client("sns"), AuditSettings.from_env(self.environ).topic)
+
+    @cached_property
+    def artifacts(self) -> Artifacts:
+        from tidegate.adapters.artifacts import S3Artifacts
+
+        return S3Artifacts(self.client("s3"), ArtifactSettings.from_env(self.environ).bucket)
+
+    @cached_property
+    def workflows(self) -> Workflows:
+        from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
+
+        return StepFunctionsWorkflows(
+            self.client("stepfunctions"), WorkflowSettings.from_env(self.environ).deploy_machine
+        )
+
+    @cached_property
+    def patience(self) -> QueuePatience:
+        from tidegate.adapters.patience import QueuePatience
+
+        return QueuePatience(self._sqs)
+
+    @cached_property
+    def addresses(self) -> ForgeAddresses:
+        from tidegate.adapters.addresses import GitHubAddresses
+
+        return GitHubAddresses(AddressSettings.from_env(self.environ).url)
+
+    @cached_property
+    def forge(self) -> Forge:
+        from tidegate.adapters.github import GitHubForge
+
+        settings = ForgeSettings.from_env(self.environ)
+        return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url)
+
+    @cached_property
+    def history(self) -> SourceHistory:
+        from tidegate.adapters.git import GitSource
+
+        return GitSource(self.environ)
+
+    @cached_property
+    def _app(self) -> AppCredentials:
+        from tidegate.adapters.boto import cloud_errors
+        from tidegate.adapters.github import AppCredentials
+
+        with cloud_errors("Secrets Manager"):
+            name = ForgeSettings.from_env(self.environ).app_secret
+            answer = self.client("secretsmanager").get_secret_value(SecretId=name)
+        try:
+            secret = json.loads(answer["SecretString"])
+            app_id, private_key = str(secret["app_id"]), str(secret["private_key"])
+        except (ValueError, KeyError, TypeError):
+            raise InvalidSecretError(name) from None
+        if not app_id or not private_key:
+            raise InvalidSecretError(name)
+        return AppCredentials(app_id, private_key)
+
+    def _app_credentials(self) -> AppCredentials:
+        return self._app

@@ -1,0 +1,139 @@
+"""The use cases of queues and of the state machines' tasks."""
+
+# ruff: noqa: PLC0415  # Imports stay with what needs them: a function imports only what it uses.
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tidegate.bootstrap.adapters import Adapters
+from tidegate.settings import ReviewSettings
+
+if TYPE_CHECKING:
+    from tidegate.usecases.begin_job import JobBeginner
+    from tidegate.usecases.claim_deployment import DeploymentClaimer
+    from tidegate.usecases.close_worker import WorkerCloser
+    from tidegate.usecases.end_deployment import DeploymentEnder
+    from tidegate.usecases.enqueue import Enqueuer
+    from tidegate.usecases.ensure_worker import WorkerEnsurer
+    from tidegate.usecases.execution_closed import QueueReleaser
+    from tidegate.usecases.hand_over_job import JobHandover
+    from tidegate.usecases.hand_over_worker import WorkerHandover
+    from tidegate.usecases.record_outcome import OutcomeRecorder
+    from tidegate.usecases.record_plan import PlanRecorder
+    from tidegate.usecases.record_result import ResultRecorder
+    from tidegate.usecases.request_review import ReviewRequester
+    from tidegate.usecases.runner_stopped import StoppedRunnerReporter
+    from tidegate.usecases.unlock import QueueUnlocker
+    from tidegate.usecases.validate_revision import RevisionValidator
+    from tidegate.usecases.wait_for_signal import SignalWaiter
+
+
+class Deploys(Adapters):
+    """The use cases of queues and of the state machines' tasks."""
+
+    @cached_property
+    def queue_unlocker(self) -> QueueUnlocker:
+        from tidegate.usecases.unlock import QueueUnlocker
+
+        return QueueUnlocker(self.queues, self.deployments, self.announcements, self.worker_ensurer)
+
+    @cached_property
+    def deployment_claimer(self) -> DeploymentClaimer:
+        from tidegate.usecases.claim_deployment import DeploymentClaimer
+
+        return DeploymentClaimer(self.queues)
+
+    @cached_property
+    def revision_validator(self) -> RevisionValidator:
+        from tidegate.usecases.validate_revision import RevisionValidator
+
+        return RevisionValidator(self.queues, self.deployments, self.forge, self.clock)
+
+    @cached_property
+    def deployment_ender(self) -> DeploymentEnder:
+        from tidegate.usecases.end_deployment import DeploymentEnder
+
+        return DeploymentEnder(self.queues, self.deployments, self.jobs, self.audit, self.announcements, self.clock)
+
+    @cached_property
+    def outcome_recorder(self) -> OutcomeRecorder:
+        from tidegate.usecases.record_outcome import OutcomeRecorder
+
+        return OutcomeRecorder(self.queues, self.deployments, self.deployment_ender)
+
+    @cached_property
+    def signal_waiter(self) -> SignalWaiter:
+        from tidegate.usecases.wait_for_signal import SignalWaiter
+
+        return SignalWaiter(self.queues, self.workflows)
+
+    @cached_property
+    def worker_closer(self) -> WorkerCloser:
+        from tidegate.usecases.close_worker import WorkerCloser
+
+        return WorkerCloser(self.queues)
+
+    @cached_property
+    def worker_handover(self) -> WorkerHandover:
+        from tidegate.usecases.hand_over_worker import WorkerHandover
+
+        return WorkerHandover(self.queues, self.worker_ensurer)
+
+    @cached_property
+    def queue_releaser(self) -> QueueReleaser:
+        from tidegate.usecases.execution_closed import QueueReleaser
+
+        return QueueReleaser(
+            self.queues, self.deployments, self.announcements, self.deployment_ender, self.worker_ensurer
+        )
+
+    @cached_property
+    def job_beginner(self) -> JobBeginner:
+        from tidegate.usecases.begin_job import JobBeginner
+
+        return JobBeginner(self.deployments, self.jobs, self.addresses, self.audit, self.announcements, self.clock)
+
+    @cached_property
+    def job_handover(self) -> JobHandover:
+        from tidegate.usecases.hand_over_job import JobHandover
+
+        return JobHandover(self.deployments, self.jobs, self.forge)
+
+    @cached_property
+    def plan_recorder(self) -> PlanRecorder:
+        from tidegate.usecases.record_plan import PlanRecorder
+
+        policy = ReviewSettings.from_env(self.environ).policy
+        return PlanRecorder(self.deployments, self.announcements, self.clock, policy)
+
+    @cached_property
+    def review_requester(self) -> ReviewRequester:
+        from tidegate.usecases.request_review import ReviewRequester
+
+        return ReviewRequester(self.deployments, self.workflows, self.announcements, self.clock)
+
+    @cached_property
+    def result_recorder(self) -> ResultRecorder:
+        from tidegate.usecases.record_result import ResultRecorder
+
+        return ResultRecorder(self.deployments, self.jobs, self.audit, self.announcements, self.clock)
+
+    @cached_property
+    def stopped_runner_reporter(self) -> StoppedRunnerReporter:
+        from tidegate.usecases.runner_stopped import StoppedRunnerReporter
+
+        return StoppedRunnerReporter(self.jobs, self.workflows)
+
+    @cached_property
+    def worker_ensurer(self) -> WorkerEnsurer:
+        from tidegate.usecases.ensure_worker import WorkerEnsurer
+
+        return WorkerEnsurer(self.queues, self.workflows)
+
+    @cached_property
+    def enqueuer(self) -> Enqueuer:
+        from tidegate.usecases.enqueue import Enqueuer
+
+        return Enqueuer(self.queues, self.deployments, self.announcements, self.worker_ensurer)

@@ -1,0 +1,70 @@
+"""The use cases of what comes from outside, and of what is shown there."""
+
+# ruff: noqa: PLC0415  # Imports stay with what needs them: a function imports only what it uses.
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tidegate.bootstrap.deploys import Deploys
+from tidegate.settings import ArtifactSettings, LinkSettings
+
+if TYPE_CHECKING:
+    from tidegate.usecases.answer_button import ButtonAnswerer
+    from tidegate.usecases.check_run_view import CheckRunPainter
+    from tidegate.usecases.publish_check_run import CheckRunPublisher
+    from tidegate.usecases.receive_push import PushReceiver
+    from tidegate.usecases.reconcile import Reconciler
+
+
+class Events(Deploys):
+    """The use cases of what comes from outside, and of what is shown there."""
+
+    @cached_property
+    def check_run_painter(self) -> CheckRunPainter:
+        from tidegate.usecases.check_run_view import CheckRunPainter, Links
+
+        settings = LinkSettings.from_env(self.environ)
+        bucket = ArtifactSettings.from_env(self.environ).bucket
+        return CheckRunPainter(self.queues, self.artifacts, Links(settings.execution, settings.log, bucket))
+
+    @cached_property
+    def check_run_publisher(self) -> CheckRunPublisher:
+        from tidegate.usecases.publish_check_run import CheckRunPublisher
+
+        return CheckRunPublisher(self.deployments, self.check_runs, self.forge, self.check_run_painter)
+
+    @cached_property
+    def push_receiver(self) -> PushReceiver:
+        from tidegate.usecases.receive_push import PushReceiver
+
+        return PushReceiver(self.deliveries, self.forge, self.history, self.enqueuer.enqueue)
+
+    @cached_property
+    def button_answerer(self) -> ButtonAnswerer:
+        from tidegate.usecases.answer_button import ButtonAnswerer
+
+        return ButtonAnswerer(
+            self.deployments,
+            self.check_runs,
+            self.forge,
+            self.workflows,
+            self.announcements,
+            self.check_run_painter,
+            self.queue_unlocker.unlock,
+        )
+
+    @cached_property
+    def reconciler(self) -> Reconciler:
+        from tidegate.usecases.reconcile import Reconciler
+
+        return Reconciler(
+            self.deliveries,
+            self.events,
+            self.queues,
+            self.clock,
+            self.workflows,
+            self.queue_releaser.release,
+            self.worker_ensurer.ensure,
+        )

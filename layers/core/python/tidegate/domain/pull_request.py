@@ -1,0 +1,45 @@
+"""A pull request, as far as deploys by hand look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """A pull request of a repository.
+
+    ``from_fork`` tells that its head is in another repository. ``mergeable`` is None while the forge does
+    not know. ``failing_checks`` are the names of checks and statuses on its head that failed or still run,
+    Tidegate's own left out.
+    """
+
+    number: int
+    head_sha: str
+    head_branch: str
+    base_branch: str
+    author: str
+    is_open: bool
+    from_fork: bool
+    mergeable: bool | None = None
+    failing_checks: tuple[str, ...] = ()
+
+
+class ReviewVerdict(StrEnum):
+    """What a person said in a review of a pull request, in the forge's words."""
+
+    APPROVED = "APPROVED"
+    CHANGES_REQUESTED = "CHANGES_REQUESTED"
+    COMMENTED = "COMMENTED"
+    DISMISSED = "DISMISSED"
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestReview:
+    """One review: by whom, what was said, of which commit, and when (ISO 8601 in UTC)."""
+
+    by: str
+    verdict: ReviewVerdict
+    sha: str
+    at: str

@@ -1,0 +1,27 @@
+"""Who must look at the plans of a root before they are applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class PlanReview(StrEnum):
+    """Which plans with changes wait for people.
+
+    ``MANUAL``: only those of deployments that were asked for by hand, and whatever the revision itself
+    demands a look at, such as one that has diverged. ``NEVER``: only what the revision itself demands.
+    """
+
+    ALWAYS = "always"
+    MANUAL = "manual"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRule:
+    """The rule of a root: which plans wait, for how many people, and whether the change's authors count."""
+
+    when: PlanReview = PlanReview.ALWAYS
+    approvals: int = 1
+    exclude_authors: bool = False
