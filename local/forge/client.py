@@ -2,56 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import tempfile
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from local.forge.client_calls import ForgeAnswered, Levers
 from local.forge.git import ENVIRONMENT
 
-_TIMEOUT = 30
-_FORM_SECRET = re.compile(r'name="csrf" value="([0-9a-f]+)"')
-#: No proxy: the forge is on this machine.
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-
-class ForgeAnswered(Exception):
-    """The forge, or git, refused: ``status`` is the HTTP status (0 for git) and the message what it said."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(f"{status}: {message}" if status else message)
-        self.status = status
+__all__ = ["ForgeAnswered", "ForgeClient"]
 
 
 @dataclass(frozen=True, slots=True)
-class ForgeClient:
-    """Acts as ``user`` on the forge at ``url``; on a local forge the token is the user's name."""
-
-    url: str
-    user: str = "maintainer"
-    token: str | None = None
-
-    @property
-    def _token(self) -> str:
-        return self.token or self.user
+class ForgeClient(Levers):
+    """A person on the forge at ``url``: what they push, open, merge, say and press."""
 
     def clone_url(self, repository: str) -> str:
         """Return a repository's address for git, with this person's credentials."""
         scheme, _, rest = self.url.partition("://")
-        return f"{scheme}://{self.user}:{self._token}@{rest}/{repository}.git"
-
-    def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Return the JSON answer of a REST call; ``path`` begins after ``/api/v3``. Raise ForgeAnswered."""
-        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/vnd.github+json"}
-        return json.loads(self._send(method, f"/api/v3{path}", headers, body) or "null")
+        return f"{scheme}://{self.user}:{self.credential}@{rest}/{repository}.git"
 
     def create_repository(self, repository: str) -> None:
         """Make an empty repository; the first push does so too."""
@@ -115,7 +89,7 @@ class ForgeClient:
             check=False,
         )
         if done.returncode:
-            raise ForgeAnswered(0, done.stderr.replace(f":{self._token}@", ":…@").strip())
+            raise ForgeAnswered(0, done.stderr.replace(f":{self.credential}@", ":…@").strip())
         return done.stdout
 
     def open_pull_request(self, repository: str, head: str, *, title: str, base: str = "main", body: str = "") -> int:
@@ -137,52 +111,23 @@ class ForgeClient:
 
     def buttons(self, repository: str, run: int) -> list[str]:
         """Return the identifiers of the buttons that the page of a check run shows."""
-        return re.findall(r'name="identifier" value="([^"]+)"', self._page(f"/{repository}/runs/{run}"))
+        return re.findall(r'name="identifier" value="([^"]+)"', self.page(f"/{repository}/runs/{run}"))
 
     def press(self, repository: str, run: int, button: str) -> None:
         """Press a button on the page of a check run, as this person. Raise ForgeAnswered."""
-        self._submit(f"/{repository}/runs/{run}", "/press", {"identifier": button})
+        self.submit(f"/{repository}/runs/{run}", "/press", {"identifier": button})
 
     def rerun(self, repository: str, run: int) -> None:
         """Ask for a check to be run again, on its page."""
-        self._submit(f"/{repository}/runs/{run}", "/rerun", {})
+        self.submit(f"/{repository}/runs/{run}", "/rerun", {})
 
-    def _submit(self, page: str, action: str, fields: Mapping[str, str]) -> None:
-        secret = _FORM_SECRET.search(self._page(page))
-        form = {**fields, "csrf": secret.group(1) if secret else ""}
-        self._send("POST", f"{page}{action}", self._cookie(), urllib.parse.urlencode(form).encode())
+    def rerun_failed(self, repository: str, sha: str) -> None:
+        """Ask for the failed checks of a commit to be run again, on its page (a check_run webhook for each)."""
+        self.submit(f"/{repository}/commit/{sha}", "/rerun-failed", {})
 
-    def _page(self, path: str) -> str:
-        return self._send("GET", path, self._cookie(), None)
-
-    def _cookie(self) -> dict[str, str]:
-        return {"Cookie": f"forge_user={self.user}"}
-
-    def point_webhook_at(self, url: str | None, secret: str) -> None:
-        """Send the forge's webhooks to ``url`` from now on, signed with ``secret``."""
-        self._send("PUT", "/_local/webhook", {}, {"url": url, "secret": secret})
-
-    def inject(self, kind: str, *, method: str = "*", path: str = ".*", times: int = 1, **more: Any) -> None:
-        """Let the next ``times`` calls whose path matches fail; faults.py says how."""
-        self._send("POST", "/_local/faults", {}, {"kind": kind, "method": method, "path": path, "times": times, **more})
-
-    def clear_faults(self) -> None:
-        """Let nothing fail any more."""
-        self._send("DELETE", "/_local/faults", {}, {})
-
-    def _send(self, method: str, path: str, headers: Mapping[str, str], body: Any) -> str:
-        request = urllib.request.Request(f"{self.url}{path}", method=method, headers=dict(headers))  # noqa: S310
-        if isinstance(body, bytes):
-            request.data = body
-        elif body is not None:
-            request.data = json.dumps(body).encode()
-            request.add_header("Content-Type", "application/json")
-        try:
-            with _OPENER.open(request, timeout=_TIMEOUT) as answer:
-                return str(answer.read().decode("utf-8"))
-        except urllib.error.HTTPError as error:
-            with error:
-                raise ForgeAnswered(error.code, error.read().decode("utf-8", "replace")[:500]) from None
+    def rerun_all(self, repository: str, sha: str) -> None:
+        """Ask for all checks of a commit to be run again, on its page (one check_suite webhook)."""
+        self.submit(f"/{repository}/commit/{sha}", "/rerun-all", {})
 
 
 def _write(tree: Path, files: Mapping[str, str | None]) -> None:

@@ -82,6 +82,11 @@ class Receiver:
             self._came.append({"headers": headers, "signed": signed, "payload": json.loads(body)})
             self._news.notify_all()
 
+    def came(self) -> list[dict[str, Any]]:
+        """Return all deliveries so far, in their order."""
+        with self._news:
+            return list(self._came)
+
     def wait_for(self, event: str, action: str | None = None, count: int = 1, **fields: Any) -> list[dict[str, Any]]:
         """Return the deliveries of an event, once there are ``count`` of them."""
 

@@ -75,15 +75,99 @@ def test_webhooks_are_pointed_elsewhere_over_http(forge, maintainer):
     maintainer.point_webhook_at(None, "")
     assert forge.hosting.webhooks.url is None
     with pytest.raises(ForgeAnswered, match="422"):
-        maintainer._send("PUT", "/_local/webhook", {}, {"url": 7, "secret": "x"})
+        maintainer.send("PUT", "/_local/webhook", {}, {"url": 7, "secret": "x"})
 
 
 def test_a_page_of_another_site_cannot_use_the_switches(maintainer):
     with pytest.raises(ForgeAnswered, match="415"):
-        maintainer._send("POST", "/_local/faults", {}, b"kind=hang")
+        maintainer.send("POST", "/_local/faults", {}, b"kind=hang")
 
 
 def test_an_unknown_fault_is_refused(maintainer):
     for wrong in ({"kind": "earthquake"}, {"kind": "hang", "path": "("}):
         with pytest.raises(ForgeAnswered, match="422"):
             maintainer.inject(**wrong)
+
+
+class TestWebhooksThatGoWrong:
+    @pytest.fixture(autouse=True)
+    def begun(self, receiver, sha):
+        """The webhooks of the first push have come."""
+        receiver.wait_for("push")
+        receiver.wait_for("check_suite", "requested")
+
+    def test_a_lost_webhook_is_recorded_as_failed_and_comes_when_it_is_asked_for(self, api, maintainer, receiver):
+        maintainer.lose_webhooks("push")
+        after = maintainer.push("acme/infra", {"b": "b"}, "Lost")
+        maintainer.push("acme/infra", {"c": "c"}, "Kept")
+        kept = receiver.wait_for("push", before=after)
+        assert len(kept) == 1
+        (failed,) = api.call("GET", "/app/hook/deliveries?status=failure", token=api.app_token())
+        assert (failed["event"], failed["status_code"]) == ("push", 502)
+        api.call("POST", f"/app/hook/deliveries/{failed['id']}/attempts", token=api.app_token())
+        (again,) = receiver.wait_for("push", after=after)
+        assert again["headers"]["X-GitHub-Delivery"] == failed["guid"]
+
+    def test_a_webhook_whose_answer_is_lost_has_come_and_counts_as_failed(self, api, maintainer, receiver):
+        maintainer.lose_webhook_answers("push")
+        after = maintainer.push("acme/infra", {"b": "b"}, "Unanswered")
+        receiver.wait_for("push", after=after)
+        (failed,) = recorded(api, "push", "failure", 1)
+        assert (failed["status_code"], failed["redelivery"]) == (504, False)
+
+    def test_a_doubled_webhook_comes_twice_under_one_guid(self, maintainer, receiver):
+        maintainer.duplicate_webhooks("push")
+        after = maintainer.push("acme/infra", {"b": "b"}, "Twice")
+        first, second = receiver.wait_for("push", count=2, after=after)
+        assert first["headers"]["X-GitHub-Delivery"] == second["headers"]["X-GitHub-Delivery"]
+
+    def test_a_delayed_webhook_comes_later(self, maintainer, receiver):
+        maintainer.delay_webhooks("push", seconds=0.3)
+        started = time.monotonic()
+        after = maintainer.push("acme/infra", {"b": "b"}, "Late")
+        receiver.wait_for("push", after=after)
+        assert time.monotonic() - started >= 0.3
+
+    def test_a_reordered_webhook_comes_after_the_one_that_follows_it(self, maintainer, receiver):
+        maintainer.reorder_webhooks("push", seconds=30)
+        after = maintainer.push("acme/infra", {"b": "b"}, "First")
+        receiver.wait_for("push", after=after)
+        order = [(one["headers"]["X-GitHub-Event"], one["payload"].get("after")) for one in receiver.came()]
+        suite = next(place for place, one in enumerate(receiver.came()) if _head(one) == after)
+        assert order.index(("push", after)) > suite
+
+    def test_a_reordered_webhook_that_nothing_follows_comes_in_the_end(self, maintainer, receiver):
+        maintainer.reorder_webhooks("check_suite", seconds=0.2)
+        after = maintainer.push("acme/infra", {"b": "b"}, "Alone")
+        deadline = time.monotonic() + 10
+        while not any(_head(one) == after for one in receiver.came()):
+            assert time.monotonic() < deadline
+
+    def test_mishaps_are_of_one_event_and_action_and_are_taken_back(self, maintainer, receiver):
+        maintainer.lose_webhooks("check_suite", action="completed", times=3)
+        after = maintainer.push("acme/infra", {"b": "b"}, "Kept")
+        receiver.wait_for("check_suite", "requested", count=2)
+        maintainer.lose_webhooks(times=9)
+        maintainer.clear_faults()
+        assert maintainer.send("GET", "/_local/mishaps", {}, None) == '{"left": 0}'
+        receiver.wait_for("push", after=after)
+
+    @pytest.mark.parametrize("wrong", [{"kind": "tear"}, {"kind": "lose", "times": 0}, {"kind": "lose", "age": 3}, {}])
+    def test_an_unknown_mishap_is_refused(self, maintainer, wrong):
+        with pytest.raises(ForgeAnswered, match="422"):
+            maintainer.send("POST", "/_local/mishaps", {}, wrong)
+
+
+def _head(one):
+    return one["payload"].get("check_suite", {}).get("head_sha")
+
+
+def recorded(api, event, status, count):
+    """Return the recorded deliveries of an event with an outcome, once there are ``count`` of them."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        listed = api.call("GET", f"/app/hook/deliveries?status={status}&per_page=100", token=api.app_token())
+        found = [one for one in listed if one["event"] == event]
+        if len(found) >= count:
+            return found
+    raise AssertionError(f"no {status} of {event}")

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from local.forge.client import ForgeAnswered
 from tests.forge.conftest import DESCRIPTION, GITHUB, validate
 
 IN = "/repos/acme/infra"
@@ -112,6 +113,38 @@ class TestCheckRuns:
         maintainer.rerun("acme/infra", run)
         (came,) = receiver.wait_for("check_run", "rerequested")
         hold_against_github(came, "check_run", "rerequested")
+
+    def test_re_run_failed_asks_for_each_failed_one_of_the_newest_checks(self, receiver, api, maintainer, sha):
+        token = api.installation_token()
+
+        def check(name, **fields):
+            body = {"name": name, "head_sha": sha, **fields}
+            return api.call("POST", f"{IN}/check-runs", body, token=token)
+
+        check("mended", conclusion="failure")
+        check("mended", conclusion="success")
+        check("running", status="in_progress")
+        failed = {
+            check(name, conclusion=name)["id"] for name in ("failure", "timed_out", "cancelled", "action_required")
+        }
+        before = {one["id"]: one for one in maintainer.check_runs("acme/infra", sha)}
+        maintainer.rerun_failed("acme/infra", sha)
+        came = receiver.wait_for("check_run", "rerequested", count=4)
+        assert {one["payload"]["check_run"]["id"] for one in came} == failed
+        assert {one["id"]: one for one in maintainer.check_runs("acme/infra", sha)} == before
+
+    def test_re_run_all_asks_for_the_suite(self, receiver, maintainer, run, sha):
+        maintainer.rerun_all("acme/infra", sha)
+        (came,) = receiver.wait_for("check_suite", "rerequested")
+        hold_against_github(came, "check_suite", "rerequested")
+        suite = came["payload"]["check_suite"]
+        assert (suite["head_sha"], suite["after"], suite["head_branch"]) == (sha, sha, "main")
+        assert (suite["before"], suite["app"]["slug"]) == ("0" * 40, "tidegate-local")
+        assert came["payload"]["sender"]["login"] == "maintainer"
+
+    def test_there_is_nothing_to_run_again_on_a_commit_without_checks(self, maintainer, sha):
+        with pytest.raises(ForgeAnswered, match="no checks"):
+            maintainer.rerun_all("acme/infra", sha)
 
 
 class TestPullRequests:

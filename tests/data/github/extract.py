@@ -80,6 +80,7 @@ EXAMPLES = (
     ("check_run", "rerequested"),
     ("check_suite", "requested"),
     ("check_suite", "completed"),
+    ("check_suite", "rerequested"),
     ("pull_request", "opened"),
     ("pull_request", "closed"),
     ("issue_comment", "created"),
