@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from collections import deque
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import jwt
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 
+from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, repo
 from tidegate.adapters.github import AppCredentials, GitHubForge
 from tidegate.domain.check_run import Action, Button, CheckRun, Conclusion
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.domain.revision import Comparison
 
-REPOSITORY, INSTALLATION = "acme/infrastructure", 7
 BASE, HEAD = "a" * 40, "b" * 40
-TOKENS = f"/app/installations/{INSTALLATION}/access_tokens"
-NOW = 1_800_000_000.0
 CHECK_RUN = CheckRun(
     name="tidegate/deploy: network",
     sha=HEAD,
@@ -33,102 +23,6 @@ CHECK_RUN = CheckRun(
     conclusion=Conclusion.ACTION_REQUIRED,
     actions=(Action(Button.CONFIRM, "Apply"), Action(Button.REJECT, "Do not")),
 )
-
-
-@dataclass
-class Received:
-    method: str
-    path: str
-    authorization: str
-    body: dict | None
-
-
-@dataclass
-class GitHubStub:
-    """Answers requests from ``script`` (method and path to a line of answers; the last one stays)."""
-
-    url: str = ""
-    script: dict[tuple[str, str], deque] = field(default_factory=dict)
-    received: list[Received] = field(default_factory=list)
-    tokens: int = 0
-
-    def on(self, method, path, *answers):
-        self.script[method, path] = deque(answers)
-
-    def answer(self, request):
-        self.received.append(request)
-        path = request.path.partition("?")[0]
-        if (request.method, path) == ("POST", TOKENS) and ("POST", TOKENS) not in self.script:
-            self.tokens += 1
-            return 201, {"token": f"token-{self.tokens}", "expires_at": "2027-01-15T09:00:00Z"}, {}
-        answers = self.script[request.method, path]
-        answer = answers.popleft() if len(answers) > 1 else answers[0]
-        return answer if len(answer) == 3 else (*answer, {})
-
-    def asked(self, method, path):
-        return [
-            request for request in self.received if (request.method, request.path.partition("?")[0]) == (method, path)
-        ]
-
-
-@pytest.fixture(scope="session")
-def private_key():
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    form = serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
-    return key.private_bytes(serialization.Encoding.PEM, *form).decode(), key.public_key()
-
-
-@pytest.fixture
-def github():
-    stub = GitHubStub()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def _respond(self):
-            length = int(self.headers.get("Content-Length") or 0)
-            raw = self.rfile.read(length)
-            request = Received(
-                self.command, self.path, self.headers.get("Authorization", ""), json.loads(raw) if raw else None
-            )
-            status, body, headers = stub.answer(request)
-            content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-            self.send_response(status)
-            for name, value in {"Content-Type": "application/json", **headers}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        do_GET = do_POST = do_PATCH = _respond  # noqa: N815
-
-        def log_message(self, *arguments):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    stub.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield stub
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-@pytest.fixture
-def now():
-    return [NOW]
-
-
-@pytest.fixture
-def forge(github, private_key, now):
-    app = AppCredentials("123", private_key[0])
-    return GitHubForge(lambda: app, url="https://forge.example/", api_url=github.url, now=lambda: now[0])
-
-
-def repo(path):
-    return f"/repos/{REPOSITORY}/{path}"
 
 
 COMPARE = repo(f"compare/{BASE}...{HEAD}")

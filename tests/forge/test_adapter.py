@@ -7,7 +7,8 @@ import pytest
 from local.forge.faults import Fault
 from tests.builders import deployment_in
 from tests.forge.conftest import operation_of, validate
-from tidegate.adapters.github import AppCredentials, GitHubForge, _shown
+from tidegate.adapters.github import AppCredentials, GitHubForge
+from tidegate.adapters.github_checks import shown
 from tidegate.domain.check_run import MAXIMUM_TEXT
 from tidegate.domain.check_run_face import View
 from tidegate.domain.check_run_text import render
@@ -39,7 +40,7 @@ def drawn(state, sha, **view):
 @pytest.mark.parametrize("state", State)
 def test_every_state_is_a_check_run_as_github_describes_it(state):
     check_run = drawn(state, "a" * 40)
-    body = {**_shown(check_run), "head_sha": check_run.sha}
+    body = {**shown(check_run), "head_sha": check_run.sha}
     validate(operation_of("POST", f"/repos/{REPOSITORY}/check-runs")["request"], body)
     assert len(body["output"]["text"]) <= MAXIMUM_TEXT
 

@@ -10,7 +10,7 @@ import pytest
 from tests.builders import sha
 from tests.unit.usecases.test_discover_roots import BASE, Trees
 from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
-from tidegate.adapters.memory.world import MemoryForge
+from tidegate.adapters.memory.forge import MemoryForge
 from tidegate.domain.check_run import Conclusion
 from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound

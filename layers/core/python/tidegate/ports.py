@@ -31,6 +31,14 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
+class DeliveryOutcome:
+    """What became of a delivery, in sentences, and the deployments that it asked for (by id)."""
+
+    text: str
+    deployments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PublishedCheckRun:
     """The check run on the forge that shows a deployment now, and what it shows.
 
@@ -253,8 +261,14 @@ class Deliveries(Protocol):
     def unqueued(self, before: str) -> Iterable[Delivery]:
         """Return deliveries that were received before ``before`` and never queued (for the reconciler)."""
 
-    def conclude(self, delivery: str, outcome: str) -> None:
-        """Remember what became of the delivery, in a sentence. The last one stands. Raise NotFound."""
+    def conclude(self, delivery: str, outcome: str, deployments: Sequence[str] = ()) -> None:
+        """Remember what became of the delivery, in sentences, and the ids of the deployments that it asked for.
+
+        The last one stands. Raise NotFound.
+        """
+
+    def outcome(self, delivery: str) -> DeliveryOutcome | None:
+        """Return what became of the delivery, None while it is not done. Raise NotFound."""
 
 
 class WebhookSecrets(Protocol):
@@ -323,6 +337,9 @@ class Forge(ForgeAddresses, Protocol):
     def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
         """Tell how ``head`` relates to ``base``."""
 
+    def merge_base(self, installation: int, repository: str, base: str, head: str) -> str:
+        """Return the commit that two branches or commits have last in common. Raise NotFound when there is none."""
+
     def may_write(self, installation: int, repository: str, user: str) -> bool:
         """Tell whether ``user`` has write permission on the repository."""
 
@@ -358,6 +375,9 @@ class Forge(ForgeAddresses, Protocol):
 
     def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
         """Return the id of the newest check run with this external id, if there is one."""
+
+    def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:
+        """Return the external ids of all check runs of our App on a commit, by their own ids."""
 
     def clone_token(self, installation: int, repository: str) -> str:
         """Return a token that can read this repository's contents, and nothing else, for an hour."""

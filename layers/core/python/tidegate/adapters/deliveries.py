@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tidegate.adapters.aws_http import Aws, AwsError
 from tidegate.domain.errors import NotFound
-from tidegate.ports import Delivery
+from tidegate.ports import Delivery, DeliveryOutcome
 
 #: Deliveries are kept for a week: GitHub lets one redeliver for three days.
 KEEP_SECONDS = 7 * 24 * 3600
@@ -80,9 +80,17 @@ class DynamoDeliveries:
     def mark_queued(self, delivery: str) -> None:
         self._update(delivery, {"UpdateExpression": "REMOVE #open, open_since", "ExpressionAttributeNames": _OPEN})
 
-    def conclude(self, delivery: str, outcome: str) -> None:
-        values = {":outcome": {"S": outcome}}
-        self._update(delivery, {"UpdateExpression": "SET outcome = :outcome", "ExpressionAttributeValues": values})
+    def conclude(self, delivery: str, outcome: str, deployments: Sequence[str] = ()) -> None:
+        values = {":outcome": {"S": outcome}, ":deployments": {"L": [{"S": each} for each in deployments]}}
+        change = "SET outcome = :outcome, deployments = :deployments"
+        self._update(delivery, {"UpdateExpression": change, "ExpressionAttributeValues": values})
+
+    def outcome(self, delivery: str) -> DeliveryOutcome | None:
+        item = self._item(delivery)
+        if "outcome" not in item:
+            return None
+        listed = item.get("deployments", {"L": []})["L"]
+        return DeliveryOutcome(item["outcome"]["S"], tuple(each["S"] for each in listed))
 
     def unqueued(self, before: str) -> Iterable[Delivery]:
         query: dict[str, Any] = {

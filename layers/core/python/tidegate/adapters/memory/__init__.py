@@ -1,5 +1,6 @@
 """Adapters that keep everything in memory: for tests, and to read what a port means."""
 
+from tidegate.adapters.memory.forge import MemoryForge, MemoryForgeDeliveries
 from tidegate.adapters.memory.stores import (
     MemoryCheckRuns,
     MemoryDeliveries,
@@ -14,7 +15,6 @@ from tidegate.adapters.memory.world import (
     MemoryAuditLog,
     MemoryClock,
     MemoryEventQueue,
-    MemoryForge,
     MemoryWorkflows,
 )
 
@@ -29,6 +29,7 @@ __all__ = [
     "MemoryDeployments",
     "MemoryEventQueue",
     "MemoryForge",
+    "MemoryForgeDeliveries",
     "MemoryJobLogs",
     "MemoryJobs",
     "MemoryWorkflows",

@@ -10,7 +10,7 @@ from tidegate.domain.deployment import Deployment
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
 from tidegate.domain.job import Job, TakenJob
 from tidegate.domain.queue import QueueHead, Waiting, order, waiting_for
-from tidegate.ports import Delivery, LogChunk, PublishedCheckRun
+from tidegate.ports import Delivery, DeliveryOutcome, LogChunk, PublishedCheckRun
 
 
 class MemoryDeployments:
@@ -213,6 +213,7 @@ class MemoryDeliveries:
         self._stored: dict[str, Delivery] = {}
         self._queued: set[str] = set()
         self.outcomes: dict[str, str] = {}
+        self._deployments: dict[str, tuple[str, ...]] = {}
 
     def store(self, delivery: Delivery) -> bool:
         with self._lock:
@@ -238,5 +239,11 @@ class MemoryDeliveries:
             if delivery.id not in self._queued and delivery.received_at < before
         ]
 
-    def conclude(self, delivery: str, outcome: str) -> None:
+    def conclude(self, delivery: str, outcome: str, deployments: Sequence[str] = ()) -> None:
         self.outcomes[self.get(delivery).id] = outcome
+        self._deployments[delivery] = tuple(deployments)
+
+    def outcome(self, delivery: str) -> DeliveryOutcome | None:
+        if self.get(delivery).id not in self.outcomes:
+            return None
+        return DeliveryOutcome(self.outcomes[delivery], self._deployments[delivery])

@@ -1,6 +1,6 @@
-"""The rest of the world in memory: a clock, executions and tokens, a forge, topics and buckets.
+"""The rest of the world in memory: a clock, executions and tokens, topics and buckets.
 
-What tests set and read is public: ``forge.comparisons``, ``workflows.starts``, ``audit.unavailable`` …
+What tests set and read is public: ``workflows.starts``, ``audit.unavailable`` …
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from tidegate.domain.check_run import CheckRun
 from tidegate.domain.deployment import Deployment
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound, TidegateError, TooLate
-from tidegate.domain.revision import Comparison
+from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound, TooLate
 from tidegate.ports import Delivery, ObjectStart
 
 
@@ -106,68 +104,6 @@ class MemoryAuditLog:
         if self.unavailable:
             raise AuditUnavailable("the topic does not answer")
         self.recorded.append(deployment)
-
-
-@dataclass(slots=True)
-class MemoryForge:
-    """The port ``Forge``.
-
-    ``comparisons`` is keyed by (base, head); what is not in it is ``comparison``. ``writers`` may write.
-    ``failures`` are raised by the next calls to the API, one each.
-    """
-
-    comparison: Comparison = Comparison.AHEAD
-    comparisons: dict[tuple[str, str], Comparison] = field(default_factory=dict)
-    compared: list[tuple[str, str]] = field(default_factory=list)
-    writers: set[str] = field(default_factory=set)
-    check_runs: dict[int, CheckRun] = field(default_factory=dict)
-    updates: list[tuple[int, CheckRun]] = field(default_factory=list)
-    failures: list[TidegateError] = field(default_factory=list)
-
-    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
-        self._called(installation, repository)
-        self.compared.append((base, head))
-        return self.comparisons.get((base, head), self.comparison)
-
-    def may_write(self, installation: int, repository: str, user: str) -> bool:
-        self._called(installation, repository)
-        return user in self.writers
-
-    def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
-        self._called(installation, repository)
-        identifier = len(self.check_runs) + 1
-        self.check_runs[identifier] = check_run
-        return identifier
-
-    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
-        self._called(installation, repository)
-        if check_run_id not in self.check_runs:
-            raise NotFound("check run", str(check_run_id))
-        self.check_runs[check_run_id] = check_run
-        self.updates.append((check_run_id, check_run))
-
-    def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
-        self._called(installation, repository)
-        found = [
-            identifier
-            for identifier, check_run in self.check_runs.items()
-            if (check_run.sha, check_run.external_id) == (sha, external_id)
-        ]
-        return max(found, default=None)
-
-    def check_run_url(self, repository: str, check_run_id: int) -> str:
-        return f"https://github.com/{repository}/runs/{check_run_id}"
-
-    def clone_url(self, repository: str) -> str:
-        return f"https://github.com/{repository}.git"
-
-    def clone_token(self, installation: int, repository: str) -> str:
-        self._called(installation, repository)
-        return f"clone-token-of-{repository}"
-
-    def _called(self, _installation: int, _repository: str) -> None:
-        if self.failures:
-            raise self.failures.pop(0)
 
 
 @dataclass(slots=True)

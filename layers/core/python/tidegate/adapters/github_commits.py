@@ -1,0 +1,75 @@
+"""Commits and branches on GitHub."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from github import GithubException
+from github.Repository import Repository
+
+from tidegate.adapters.github_access import NOT_FOUND, READ_CONTENTS, READ_METADATA, UNPROCESSABLE, GitHubAccess
+from tidegate.domain.errors import NotFound
+from tidegate.domain.revision import Comparison
+from tidegate.domain.root import commit_sha
+
+#: Seconds that a token for cloning is good for at least: an engine may fetch modules late in its init.
+CLONE_MARGIN = 1800
+
+
+class GitHubCommits:
+    """The part of the port ``Forge`` that is about commits and branches."""
+
+    _access: GitHubAccess
+
+    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+        def call(repo: Repository) -> Comparison:
+            try:
+                return Comparison(repo.compare(base, head, comparison_commits_per_page=1).status)
+            except GithubException as error:
+                if error.status != NOT_FOUND:
+                    raise
+            return Comparison.BASE_MISSING if _has_commit(repo, head) else Comparison.HEAD_MISSING
+
+        return self._access.call(installation, repository, READ_CONTENTS, call)
+
+    def merge_base(self, installation: int, repository: str, base: str, head: str) -> str:
+        def call(repo: Repository) -> str:
+            try:
+                return repo.compare(base, head, comparison_commits_per_page=1).merge_base_commit.sha
+            except GithubException as error:
+                if error.status != NOT_FOUND:
+                    raise
+            raise NotFound("common commit of", f"{base} and {head}")
+
+        return commit_sha(self._access.call(installation, repository, READ_CONTENTS, call))
+
+    def branch_head(self, installation: int, repository: str, branch: str) -> str:
+        path = f"/commits/{quote(f'heads/{branch}', safe='')}?per_page=1"
+
+        def call(repo: Repository) -> str:
+            try:
+                _, answer = repo.requester.requestJsonAndCheck("GET", repo.url + path)
+            except GithubException as error:
+                if error.status not in {NOT_FOUND, UNPROCESSABLE}:
+                    raise
+                raise NotFound("branch", branch) from None
+            return str(answer["sha"])
+
+        return commit_sha(self._access.call(installation, repository, READ_CONTENTS, call))
+
+    def default_branch(self, installation: int, repository: str) -> str:
+        return self._access.call(installation, repository, READ_METADATA, lambda repo: repo.default_branch)
+
+    def clone_token(self, installation: int, repository: str) -> str:
+        return self._access.token(installation, repository, READ_CONTENTS, CLONE_MARGIN)
+
+
+def _has_commit(repo: Repository, sha: str) -> bool:
+    """Tell whether the forge has a commit. GitHub answers 422 for a SHA that it does not know, others 404."""
+    try:
+        repo.get_commit(sha).complete()
+    except GithubException as error:
+        if error.status in {NOT_FOUND, UNPROCESSABLE}:
+            return False
+        raise
+    return True

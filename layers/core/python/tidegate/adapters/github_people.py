@@ -1,0 +1,51 @@
+"""Who may do what on GitHub."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from github import Github, GithubException
+from github.Repository import Repository
+
+from tidegate.adapters.github_access import NOT_FOUND, READ_METADATA, GitHubAccess
+from tidegate.domain.permission import Permission
+
+_READ_MEMBERS = {"members": "read"}
+#: GitHub answers with one of these; its finer roles count as the one that they include.
+_PERMISSIONS = {"admin": Permission.ADMIN, "write": Permission.WRITE, "read": Permission.READ}
+
+
+class GitHubPeople:
+    """The part of the port ``Forge`` that is about people."""
+
+    _access: GitHubAccess
+
+    def permission(self, installation: int, repository: str, user: str) -> Permission:
+        def call(repo: Repository) -> Permission:
+            try:
+                word = repo.get_collaborator_permission(user)
+            except GithubException as error:
+                if error.status != NOT_FOUND:
+                    raise
+                return Permission.NONE
+            return _PERMISSIONS.get(word, Permission.NONE)
+
+        return self._access.call(installation, repository, READ_METADATA, call)
+
+    def may_write(self, installation: int, repository: str, user: str) -> bool:
+        return self.permission(installation, repository, user) >= Permission.WRITE
+
+    def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
+        names = [quote(name, safe="") for name in (organization, team, user)]
+        path = "/orgs/{}/teams/{}/memberships/{}".format(*names)
+
+        def call(client: Github) -> bool:
+            try:
+                _, answer = client.requester.requestJsonAndCheck("GET", path)
+            except GithubException as error:
+                if error.status != NOT_FOUND:
+                    raise
+                return False
+            return bool(answer["state"] == "active")
+
+        return self._access.call_organization(installation, _READ_MEMBERS, call)

@@ -1,0 +1,142 @@
+"""A forge in memory. What tests set and read is public: ``forge.comparisons``, ``forge.pull_requests`` …"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tidegate.domain.check_run import CheckRun
+from tidegate.domain.errors import NotFound, TidegateError
+from tidegate.domain.permission import Permission
+from tidegate.domain.pull_request import PullRequest, PullRequestReview
+from tidegate.domain.revision import Comparison
+from tidegate.ports import FailedDelivery
+
+
+@dataclass(slots=True)
+class MemoryForge:
+    """The port ``Forge``.
+
+    ``comparisons`` is keyed by (base, head); what is not in it is ``comparison``. ``writers`` may write,
+    ``readers`` read. ``branches`` are the commits that branches are at; ``merge_bases`` is keyed like
+    ``comparisons``, without an entry the base is what both have in common. ``comments`` are those that were
+    written (pull request, text), ``reactions`` (comment, reaction), ``teams`` the members by ``org/slug``.
+    ``failures`` are raised by the next calls to the API, one each.
+    """
+
+    comparison: Comparison = Comparison.AHEAD
+    comparisons: dict[tuple[str, str], Comparison] = field(default_factory=dict)
+    compared: list[tuple[str, str]] = field(default_factory=list)
+    writers: set[str] = field(default_factory=set)
+    readers: set[str] = field(default_factory=set)
+    check_runs: dict[int, CheckRun] = field(default_factory=dict)
+    updates: list[tuple[int, CheckRun]] = field(default_factory=list)
+    failures: list[TidegateError] = field(default_factory=list)
+    branches: dict[str, str] = field(default_factory=dict)
+    main: str = "main"
+    merge_bases: dict[tuple[str, str], str] = field(default_factory=dict)
+    pull_requests: dict[int, PullRequest] = field(default_factory=dict)
+    reviewed: dict[int, list[PullRequestReview]] = field(default_factory=dict)
+    comments: list[tuple[int, str]] = field(default_factory=list)
+    reactions: list[tuple[int, str]] = field(default_factory=list)
+    teams: dict[str, set[str]] = field(default_factory=dict)
+
+    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+        self._called(installation, repository)
+        self.compared.append((base, head))
+        return self.comparisons.get((base, head), self.comparison)
+
+    def merge_base(self, installation: int, repository: str, base: str, head: str) -> str:
+        self._called(installation, repository)
+        return self.merge_bases.get((base, head), base)
+
+    def may_write(self, installation: int, repository: str, user: str) -> bool:
+        return self.permission(installation, repository, user) >= Permission.WRITE
+
+    def permission(self, installation: int, repository: str, user: str) -> Permission:
+        self._called(installation, repository)
+        if user in self.writers:
+            return Permission.WRITE
+        return Permission.READ if user in self.readers else Permission.NONE
+
+    def branch_head(self, installation: int, repository: str, branch: str) -> str:
+        self._called(installation, repository)
+        if branch not in self.branches:
+            raise NotFound("branch", branch)
+        return self.branches[branch]
+
+    def default_branch(self, installation: int, repository: str) -> str:
+        self._called(installation, repository)
+        return self.main
+
+    def pull_request(self, installation: int, repository: str, number: int) -> PullRequest:
+        self._called(installation, repository)
+        if number not in self.pull_requests:
+            raise NotFound("pull request", str(number))
+        return self.pull_requests[number]
+
+    def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
+        self._called(installation, repository)
+        return self.reviewed.get(number, [])
+
+    def comment(self, installation: int, repository: str, number: int, text: str) -> None:
+        self._called(installation, repository)
+        self.comments.append((number, text))
+
+    def react(self, installation: int, repository: str, comment: int, reaction: str) -> None:
+        self._called(installation, repository)
+        self.reactions.append((comment, reaction))
+
+    def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
+        self._called(installation, organization)
+        return user in self.teams.get(f"{organization}/{team}", ())
+
+    def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
+        self._called(installation, repository)
+        identifier = len(self.check_runs) + 1
+        self.check_runs[identifier] = check_run
+        return identifier
+
+    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
+        self._called(installation, repository)
+        if check_run_id not in self.check_runs:
+            raise NotFound("check run", str(check_run_id))
+        self.check_runs[check_run_id] = check_run
+        self.updates.append((check_run_id, check_run))
+
+    def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
+        found = self.commit_check_runs(installation, repository, sha)
+        return max((number for number, other in found.items() if other == external_id), default=None)
+
+    def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:
+        self._called(installation, repository)
+        every = self.check_runs.items()
+        return {number: check_run.external_id for number, check_run in every if check_run.sha == sha}
+
+    def check_run_url(self, repository: str, check_run_id: int) -> str:
+        return f"https://github.com/{repository}/runs/{check_run_id}"
+
+    def clone_url(self, repository: str) -> str:
+        return f"https://github.com/{repository}.git"
+
+    def clone_token(self, installation: int, repository: str) -> str:
+        self._called(installation, repository)
+        return f"clone-token-of-{repository}"
+
+    def _called(self, _installation: int, _repository: str) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+
+
+@dataclass(slots=True)
+class MemoryForgeDeliveries:
+    """The port ``ForgeDeliveries``: ``failures`` are the failed ones, ``redelivered`` what was asked for."""
+
+    failures: list[FailedDelivery] = field(default_factory=list)
+    redelivered: list[int] = field(default_factory=list)
+
+    def failed(self, since: str) -> Sequence[FailedDelivery]:
+        return [each for each in self.failures if each.at >= since]
+
+    def redeliver(self, delivery: int) -> None:
+        self.redelivered.append(delivery)

@@ -1,0 +1,243 @@
+"""Pull requests, people, branches and the App's deliveries, as the GitHub adapter reads them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, repo
+from tidegate.adapters.github import AppCredentials
+from tidegate.adapters.github_deliveries import GitHubDeliveries
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.domain.permission import Permission
+from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.ports import FailedDelivery
+
+BASE, HEAD = "a" * 40, "b" * 40
+WHERE = INSTALLATION, REPOSITORY
+PULL = {
+    "number": 5,
+    "state": "open",
+    "mergeable": True,
+    "user": {"login": "author"},
+    "head": {"sha": HEAD, "ref": "feature/x", "repo": {"full_name": REPOSITORY}},
+    "base": {"sha": BASE, "ref": "main", "repo": {"full_name": REPOSITORY}},
+}
+NO_CHECKS = (200, {"total_count": 0, "check_runs": []})
+NO_STATUSES = (200, {"state": "pending", "statuses": []})
+
+
+@pytest.fixture
+def pull(github):
+    """Return what makes GitHub show a pull request."""
+
+    def show(checks=NO_CHECKS, statuses=NO_STATUSES, **fields):
+        github.on("GET", repo("pulls/5"), (200, {**PULL, **fields}))
+        github.on("GET", repo(f"commits/{HEAD}/check-runs"), checks)
+        github.on("GET", repo(f"commits/{HEAD}/status"), statuses)
+
+    return show
+
+
+def test_a_pull_request_is_read_as_it_is_now(forge, pull):
+    pull()
+    assert forge.pull_request(*WHERE, 5) == PullRequest(5, HEAD, "feature/x", "main", "author", True, False, True, ())
+
+
+def test_the_token_for_a_pull_request_may_read_only(forge, github, pull):
+    pull()
+    forge.pull_request(*WHERE, 5)
+    (asked,) = github.asked("POST", TOKENS)
+    assert asked.body["repositories"] == ["infrastructure"]
+    assert set(asked.body["permissions"].values()) == {"read"}
+
+
+@pytest.mark.parametrize("head", [{"full_name": "stranger/infrastructure"}, None])
+def test_a_head_in_another_repository_or_in_none_any_more_is_a_fork(forge, pull, head):
+    pull(head={**PULL["head"], "repo": head})
+    assert forge.pull_request(*WHERE, 5).from_fork
+
+
+def test_what_github_does_not_know_yet_is_not_known(forge, pull):
+    pull(mergeable=None, user=None, state="closed")
+    read = forge.pull_request(*WHERE, 5)
+    assert (read.mergeable, read.author, read.is_open) == (None, "ghost", False)
+
+
+def test_failed_and_running_checks_of_others_hold_up(forge, pull):
+    runs = [
+        {"id": 1, "name": "build", "status": "completed", "conclusion": "failure", "app": {"id": 9}},
+        {"id": 2, "name": "test", "status": "in_progress", "conclusion": None, "app": {"id": 9}},
+        {"id": 3, "name": "lint", "status": "completed", "conclusion": "skipped", "app": {"id": 9}},
+        {"id": 4, "name": "tidegate/deploy: a", "status": "completed", "conclusion": "failure", "app": {"id": 123}},
+        {"id": 5, "name": "tidegate/forged", "status": "completed", "conclusion": "failure", "app": {"id": 9}},
+    ]
+    statuses = [{"context": "ci/old", "state": "pending"}, {"context": "ci/good", "state": "success"}]
+    pull((200, {"total_count": 5, "check_runs": runs}), (200, {"state": "pending", "statuses": statuses}))
+    assert forge.pull_request(*WHERE, 5).failing_checks == ("build", "ci/old", "test", "tidegate/forged")
+
+
+def test_a_pull_request_that_is_none_is_not_found(forge, github):
+    github.on("GET", repo("pulls/5"), (404, {"message": "Not Found"}))
+    with pytest.raises(NotFound):
+        forge.pull_request(*WHERE, 5)
+    github.on("GET", repo("pulls/5"), (403, {"message": "Resource not accessible by integration"}))
+    with pytest.raises(ForgeRefused):
+        forge.pull_request(*WHERE, 5)
+
+
+def test_reviews_are_read_without_those_that_were_not_sent(forge, github):
+    review = {"id": 1, "user": {"login": "reviewer"}, "commit_id": HEAD, "submitted_at": "2026-03-02T10:00:00+01:00"}
+    states = ["APPROVED", "PENDING", "CHANGES_REQUESTED"]
+    github.on("GET", repo("pulls/5/reviews"), (200, [{**review, "state": state} for state in states]))
+    approved, changes = forge.reviews(*WHERE, 5)
+    at = "2026-03-02T09:00:00.000000+00:00"
+    assert approved == PullRequestReview("reviewer", ReviewVerdict.APPROVED, HEAD, at)
+    assert changes.verdict is ReviewVerdict.CHANGES_REQUESTED
+
+
+def test_a_comment_and_a_reaction_are_one_request_each(forge, github):
+    github.on("POST", repo("issues/5/comments"), (201, {"id": 1}))
+    github.on("POST", repo("issues/comments/77/reactions"), (200, {"id": 2}))
+    forge.comment(*WHERE, 5, "text")
+    forge.react(*WHERE, 77, "rocket")
+    assert [request.body for request in github.received[1:]] == [{"body": "text"}, {"content": "rocket"}]
+    assert github.received[0].body["permissions"] == {"pull_requests": "write", "metadata": "read"}
+
+
+@pytest.mark.parametrize(
+    ("word", "permission"),
+    [("admin", Permission.ADMIN), ("write", Permission.WRITE), ("read", Permission.READ), ("none", Permission.NONE)],
+)
+def test_githubs_word_is_a_permission(forge, github, word, permission):
+    github.on("GET", repo("collaborators/octocat/permission"), (200, {"permission": word}))
+    assert forge.permission(*WHERE, "octocat") is permission
+
+
+def test_somebody_who_does_not_exist_may_do_nothing(forge, github):
+    github.on("GET", repo("collaborators/nobody/permission"), (404, {"message": "nobody is not a user"}))
+    assert forge.permission(*WHERE, "nobody") is Permission.NONE
+    github.on("GET", repo("collaborators/nobody/permission"), (403, {"message": "no"}))
+    with pytest.raises(ForgeRefused):
+        forge.permission(*WHERE, "nobody")
+
+
+MEMBERSHIP = "/orgs/acme/teams/operators/memberships/octocat"
+
+
+@pytest.mark.parametrize(("state", "member"), [("active", True), ("pending", False)])
+def test_only_active_members_are_in_a_team(forge, github, state, member):
+    github.on("GET", MEMBERSHIP, (200, {"state": state, "role": "member"}))
+    assert forge.is_team_member(INSTALLATION, "acme", "operators", "octocat") is member
+    (asked,) = github.asked("POST", TOKENS)
+    assert asked.body == {"permissions": {"members": "read"}}
+
+
+def test_who_is_not_in_a_team_is_not_found_there(forge, github):
+    github.on("GET", MEMBERSHIP, (404, {"message": "Not Found"}))
+    assert forge.is_team_member(INSTALLATION, "acme", "operators", "octocat") is False
+    github.on("GET", MEMBERSHIP, (500, {"message": "oops"}))
+    with pytest.raises(ForgeUnavailable):
+        forge.is_team_member(INSTALLATION, "acme", "operators", "octocat")
+
+
+@pytest.mark.parametrize(("branch", "path"), [("main", "heads%2Fmain"), ("feature/x#1", "heads%2Ffeature%2Fx%231")])
+def test_a_branchs_head_is_asked_for_by_its_full_name(forge, github, branch, path):
+    github.on("GET", repo(f"commits/{path}"), (200, {"sha": HEAD}))
+    assert forge.branch_head(*WHERE, branch) == HEAD
+
+
+@pytest.mark.parametrize("status", [404, 422])
+def test_a_branch_that_is_none_is_not_found(forge, github, status):
+    github.on("GET", repo("commits/heads%2Fgone"), (status, {"message": "No commit found"}))
+    with pytest.raises(NotFound):
+        forge.branch_head(*WHERE, "gone")
+
+
+def test_a_branch_that_may_not_be_read_is_refused(forge, github):
+    github.on("GET", repo("commits/heads%2Fmain"), (403, {"message": "no"}))
+    with pytest.raises(ForgeRefused):
+        forge.branch_head(*WHERE, "main")
+
+
+def test_the_default_branch_is_the_repositorys(forge, github):
+    github.on("GET", f"/repos/{REPOSITORY}", (200, {"full_name": REPOSITORY, "default_branch": "trunk"}))
+    assert forge.default_branch(*WHERE) == "trunk"
+
+
+def test_what_two_commits_have_in_common_is_githubs_merge_base(forge, github):
+    compare = repo(f"compare/main...{HEAD}")
+    github.on("GET", compare, (200, {"status": "diverged", "merge_base_commit": {"sha": BASE}}))
+    assert forge.merge_base(*WHERE, "main", HEAD) == BASE
+    github.on("GET", compare, (404, {"message": "No common ancestor"}))
+    with pytest.raises(NotFound):
+        forge.merge_base(*WHERE, "main", HEAD)
+    github.on("GET", compare, (500, {"message": "oops"}))
+    with pytest.raises(ForgeUnavailable):
+        forge.merge_base(*WHERE, "main", HEAD)
+
+
+def test_check_runs_of_a_commit_are_our_own(forge, github):
+    runs = [{"id": 5, "external_id": "a-1", "app": {"id": 123}}, {"id": 6, "external_id": "x", "app": {"id": 666}}]
+    github.on("GET", repo(f"commits/{HEAD}/check-runs"), (200, {"total_count": 2, "check_runs": runs}))
+    assert forge.commit_check_runs(*WHERE, HEAD) == {5: "a-1"}
+
+
+DELIVERIES = "/app/hook/deliveries"
+SINCE = "2026-03-02T09:00:00.000000+00:00"
+
+
+def attempt(number, guid, code, at="2026-03-02T09:30:00Z", **fields):
+    return {"id": number, "guid": guid, "status_code": code, "delivered_at": at, "event": "push", **fields}
+
+
+@pytest.fixture
+def deliveries(github, private_key):
+    app = AppCredentials("123", private_key[0])
+    return GitHubDeliveries(lambda: app, api_url=github.url, now=lambda: NOW)
+
+
+def test_deliveries_of_which_no_attempt_succeeded_have_failed(deliveries, github):
+    page = [
+        attempt(9, "again", 202, redelivery=True),
+        attempt(8, "twice", 500, redelivery=True),
+        attempt(7, "twice", 502),
+        attempt(6, "again", 500),
+        attempt(5, "lost", 0),
+        attempt(4, "good", 200),
+        attempt(3, "old", 500, at="2026-03-02T08:59:59Z"),
+    ]
+    github.on("GET", DELIVERIES, (200, page))
+    at = "2026-03-02T09:30:00.000000+00:00"
+    assert deliveries.failed(SINCE) == [
+        FailedDelivery(5, "lost", "push", at),
+        FailedDelivery(8, "twice", "push", at),
+    ]
+    assert github.received[0].authorization.startswith("Bearer ey")
+
+
+def test_deliveries_are_read_page_by_page(deliveries, github):
+    link = {"Link": f'<{github.url}{DELIVERIES}?per_page=100&cursor=v1_25>; rel="next"'}
+    github.on("GET", DELIVERIES, (200, [attempt(2, "b", 500)], link), (200, [attempt(1, "a", 500)]))
+    assert [each.guid for each in deliveries.failed(SINCE)] == ["a", "b"]
+    assert "cursor=v1_25" in github.received[1].path
+
+
+def test_no_more_pages_are_read_than_the_limit(deliveries, github):
+    link = {"Link": f'<{github.url}{DELIVERIES}?per_page=100&cursor=v1_25>; rel="next"'}
+    github.on("GET", DELIVERIES, (200, [attempt(2, "b", 500)], link))
+    assert len(deliveries.failed(SINCE)) == 1
+    assert len(github.received) == 20
+
+
+def test_a_delivery_is_sent_again_by_its_number(deliveries, github):
+    github.on("POST", f"{DELIVERIES}/8/attempts", (202, {}))
+    deliveries.redeliver(8)
+    github.on("POST", f"{DELIVERIES}/8/attempts", (404, {"message": "Not Found"}))
+    with pytest.raises(ForgeRefused):
+        deliveries.redeliver(8)
+
+
+def test_deliveries_that_cannot_be_listed_now_are_a_refusal_like_any_other(deliveries, github):
+    github.on("GET", DELIVERIES, (500, {"message": "oops"}))
+    with pytest.raises(ForgeUnavailable):
+        deliveries.failed(SINCE)
