@@ -17,6 +17,7 @@ CONFIGURATION = {
     "uploadpack.allowFilter": "true",
     "uploadpack.allowAnySHA1InWant": "true",
     "core.logAllRefUpdates": "false",
+    "receive.hideRefs": "refs/pull",
     "gc.auto": "0",
     "receive.autogc": "false",
 }
@@ -197,6 +198,10 @@ class BareRepository:
     def update_ref(self, ref: str, new: str, old: str) -> None:
         """Move a ref from ``old`` to ``new``. Raise GitRefused when it moved meanwhile."""
         self.run("update-ref", ref, new, old)
+
+    def fetch(self, source: BareRepository, sha: str, ref: str) -> None:
+        """Let ``ref`` here name a commit of another repository, and bring it over. Raise GitRefused."""
+        self.run("fetch", "--quiet", "--no-tags", str(source.path), f"+{sha}:{ref}")
 
     def merged_tree(self, base: str, head: str) -> str:
         """Return the tree of both commits merged. Raise GitRefused when there are conflicts."""

@@ -28,10 +28,12 @@ def answer(hosting: Hosting, request: Request, owner: str, name: str, rest: str)
     pushing = "git-receive-pack" in {rest, request.args.get("service")}
     caller = _caller(hosting, request)
     repository = hosting.repository(f"{owner}/{name}")
-    if repository is None and pushing and caller.kind == "person" and caller.may("contents:write"):
+    if repository is None and pushing and caller.kind == "person" and _may_create(caller, owner):
         repository = hosting.create_repository(owner, name)
-    if repository is None or not caller.sees(repository):
+    there = None if repository is None else hosting.identities.at(caller, repository)
+    if repository is None or there is None:
         raise Refusal(404, "Repository not found.")
+    caller = there
     if not caller.may("contents:write" if pushing else "contents:read"):
         raise Refusal(403, "Write access to repository not granted." if pushing else "Repository access not granted.")
     if rest != "git-receive-pack":
@@ -49,6 +51,10 @@ def _caller(hosting: Hosting, request: Request) -> Caller:
     if caller is None or caller.kind == "app":
         raise Refusal(401, "Authentication required", headers=challenge)
     return caller
+
+
+def _may_create(caller: Caller, owner: str) -> bool:
+    return caller.may("contents:write") or caller.login == owner
 
 
 def _push(hosting: Hosting, request: Request, repository: Repository, caller: Caller) -> Response:

@@ -45,7 +45,9 @@ class Hosting:
         """Return all repositories, by name."""
         return sorted(self.store.find(Repository), key=lambda one: one.repository.lower())
 
-    def create_repository(self, owner: str, name: str, default_branch: str = "main") -> Repository:
+    def create_repository(
+        self, owner: str, name: str, default_branch: str = "main", *, private: bool = True
+    ) -> Repository:
         """Make an empty repository. Raise Refusal (422) for names that GitHub would not take, or that are taken."""
         if not _OWNER.fullmatch(owner) or owner.lower() in RESERVED:
             raise invalid("Repository", "owner", "invalid", "letters, digits and single hyphens")
@@ -57,7 +59,9 @@ class Hosting:
             account = self.identities.account(owner)
             BareRepository.create(self._path(f"{account.login}/{name}"), default_branch)
             full_name, time = f"{account.login}/{name}", clock.now()
-            return self.store.add(lambda fresh: Repository(fresh, full_name, default_branch, time, time))
+            return self.store.add(
+                lambda fresh: Repository(fresh, full_name, default_branch, time, time, private=private)
+            )
 
     def _path(self, full_name: str) -> Path:
         return self._directory / f"{full_name}.git"
@@ -78,6 +82,10 @@ class Hosting:
         """Return the account that owns a repository."""
         return self.identities.account(repository.owner)
 
+    def is_installed(self, owner: Account) -> bool:
+        """Tell whether the App is installed on an account: on organizations it is, on people (with forks) it is not."""
+        return owner.type == "Organization"
+
     def bot(self) -> Account:
         """Return the App's bot."""
         return self.identities.account(f"{self.settings.app_slug}[bot]")
@@ -94,13 +102,23 @@ class Hosting:
         """Return a repository as JSON."""
         return shapes.repository(self.urls, repository, self.owner(repository))
 
+    def full_repository_json(self, one: Repository, permission: str) -> Json:
+        """Return a repository as its own address answers somebody with a permission."""
+        parent = self.repository(one.fork_of) if one.fork_of else None
+        shape = shapes.full_repository(self.urls, one, self.owner(one), permission)
+        return (
+            shape if parent is None else {**shape, **dict.fromkeys(("parent", "source"), self.repository_json(parent))}
+        )
+
     def open_pulls_of(self, repository: str, sha: str) -> list[PullRequest]:
-        """Return the open pull requests whose head is this commit."""
-        return self.store.find(PullRequest, repository, head_sha=sha, state="open")
+        """Return the open pull requests whose head is this commit; as in GitHub's checks, without those from forks."""
+        return self.store.find(PullRequest, repository, head_sha=sha, state="open", fork=None)
 
     def tell(self, name: str, repository: Repository, sender: str, payload: dict[str, Any]) -> None:
-        """Send a webhook about a repository."""
+        """Send a webhook about a repository, when the App is installed there."""
         owner = self.owner(repository)
+        if not self.is_installed(owner):
+            return
         installation = {"id": owner.id, "node_id": shapes.node_id("Integration", owner.id)}
         whole = {
             **payload,

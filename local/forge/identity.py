@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import secrets
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jwt
@@ -30,6 +30,7 @@ class Caller:
     """Somebody whose credentials held. ``kind`` is app, installation or person.
 
     ``permissions`` are an installation token's; ``repositories`` limits them, None means all of ``owner``'s.
+    ``permission`` is a person's; ``through_app`` says that the App acts for the person.
     """
 
     kind: str
@@ -38,13 +39,12 @@ class Caller:
     permission: str = "none"
     permissions: dict[str, str] = field(default_factory=dict)
     repositories: tuple[str, ...] | None = None
+    through_app: bool = False
 
-    def sees(self, repository: Repository) -> bool:
-        """Tell whether the repository exists for this caller."""
-        if self.kind != "installation":
-            return self.kind == "person"
-        named = self.repositories is None or repository.repository in self.repositories
-        return named and repository.owner == self.owner
+    @property
+    def by_app(self) -> bool:
+        """Whether the App acts, for itself or for a person."""
+        return self.kind == "installation" or self.through_app
 
     def may(self, what: str) -> bool:
         """Tell whether the caller has a permission such as ``checks:write``."""
@@ -62,6 +62,39 @@ class Identities:
     def person(self, login: str) -> Person | None:
         """Return a person by login."""
         return next((person for person in self._settings.people if person.login == login), None)
+
+    def permission(self, login: str, repository: Repository) -> str:
+        """Return what somebody may do in a repository: admin, write, read or none."""
+        person = self.person(login)
+        if person is None:
+            return "none"
+        if person.login == repository.owner:
+            return "admin"
+        return "read" if person.permission == "none" and not repository.private else person.permission
+
+    def at(self, caller: Caller, repository: Repository) -> Caller | None:
+        """Return the caller with the rights that they have in a repository, None when they cannot see it."""
+        if caller.kind == "person":
+            permission = self.permission(caller.login, repository)
+            return None if permission == "none" else replace(caller, permission=permission)
+        named = caller.repositories is None or repository.repository in caller.repositories
+        return caller if named and repository.owner == caller.owner else None
+
+    def membership(self, slug: str, login: str) -> str | None:
+        """Return active or pending for somebody in a team, None for others. Raise KeyError for an unknown team."""
+        team = {team.slug: team for team in self._settings.teams}[slug]
+        return "active" if login in team.members else "pending" if login in team.pending else None
+
+    def association(self, login: str, repository: Repository) -> str:
+        """Return how an author belongs to a repository, in GitHub's words."""
+        person = self.person(login)
+        if person is None:
+            return "NONE"
+        if login == repository.owner:
+            return "OWNER"
+        if any(login in team.members for team in self._settings.teams):
+            return "MEMBER"
+        return "NONE" if person.permission == "none" else "COLLABORATOR"
 
     def account(self, login: str) -> Account:
         """Return the account with this login; the first mention makes it."""
@@ -136,7 +169,7 @@ class Identities:
         person = self.person(token.holder)
         if person is None:
             raise Refusal(401, "Bad credentials")
-        return Caller("person", person.login, permission=person.permission)
+        return Caller("person", person.login, permission=person.permission, through_app=True)
 
     def give_installation_token(
         self, owner: str, permissions: dict[str, str], repositories: list[str] | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from local.forge import pulls, pushes
+from local.forge import protections, pulls, pushes
 from local.forge.git import BareRepository, GitRefused, Signature
 from local.forge.hosting import Hosting
 from local.forge.records import PullRequest, Repository
@@ -24,6 +24,10 @@ def merge(hosting: Hosting, repository: Repository, pull: PullRequest, user: str
         raise Refusal(409, "Head branch was modified. Review and try the merge again.")
     if pull.state != "open":
         raise Refusal(405, "Pull Request is not mergeable")
+    if pull.draft:
+        raise Refusal(405, "Pull Request is still a draft")
+    if missing := protections.missing(hosting, repository, pull):
+        raise Refusal(405, missing[0])
     with hosting.writing(repository):
         git = hosting.git(repository)
         before = git.refs()
@@ -50,7 +54,7 @@ def _merge_commit(
     if method == "squash":
         title, parents = f"{pull.title} (#{pull.number})", (base,)
     else:
-        title = f"Merge pull request #{pull.number} from {pull.repository.partition('/')[0]}/{pull.head_ref}"
+        title = f"Merge pull request #{pull.number} from {pull.head_repository.partition('/')[0]}/{pull.head_ref}"
         parents = (base, pull.head_sha)
     text = request.get("commit_message") or (pull.title if method == "merge" else pull.body or "")
     message = f"{request.get('commit_title') or title}\n\n{text}".strip()

@@ -1,7 +1,8 @@
-"""Pull requests, issues and comments as GitHub's JSON has them."""
+"""Pull requests, and issues that they are, as GitHub's JSON has them."""
 
 from __future__ import annotations
 
+from local.forge import comment_shapes
 from local.forge.hosting import Hosting
 from local.forge.records import Comment, PullRequest, Repository
 from local.forge.shapes import Json, node_id
@@ -25,36 +26,39 @@ def simple(hosting: Hosting, repository: Repository, pull: PullRequest) -> Json:
         "assignees": [],
         "requested_reviewers": [],
         "requested_teams": [],
-        "author_association": "COLLABORATOR",
+        "author_association": hosting.identities.association(pull.user, repository),
         "auto_merge": None,
-        "draft": False,
+        "draft": pull.draft,
         "created_at": pull.created_at,
         "updated_at": pull.updated_at,
         "closed_at": pull.closed_at,
         "merged_at": pull.merged_at,
         "merge_commit_sha": pull.merge_commit_sha,
-        "head": _end(hosting, repository, pull.head_ref, pull.head_sha),
+        "head": _end(hosting, _head_repository(hosting, repository, pull), pull.head_ref, pull.head_sha),
         "base": _end(hosting, repository, pull.base_ref, pull.base_sha),
         **_addresses(hosting, pull),
     }
 
 
-def full(hosting: Hosting, repository: Repository, pull: PullRequest, numbers: Json, *, mergeable: bool) -> Json:
-    """Return a pull request as its own address answers."""
+def full(hosting: Hosting, repository: Repository, pull: PullRequest, numbers: Json, merge: Json) -> Json:
+    """Return a pull request as its own address answers; ``merge`` says whether and how it can be merged."""
     merged_by = hosting.account_json(pull.merged_by) if pull.merged_by else None
     comments = len(hosting.store.find(Comment, pull.repository, number=pull.number))
     return {
         **simple(hosting, repository, pull),
         **numbers,
         "merged": pull.merged_at is not None,
-        "mergeable": mergeable if pull.state == "open" else None,
-        "rebaseable": mergeable,
-        "mergeable_state": "clean" if mergeable else "dirty" if pull.state == "open" else "unknown",
+        **merge,
         "merged_by": merged_by,
         "comments": comments,
         "review_comments": 0,
         "maintainer_can_modify": False,
     }
+
+
+def _head_repository(hosting: Hosting, repository: Repository, pull: PullRequest) -> Repository:
+    found = hosting.repository(pull.fork) if pull.fork else None
+    return found or repository
 
 
 def _end(hosting: Hosting, repository: Repository, ref: str, sha: str) -> Json:
@@ -116,14 +120,14 @@ def issue(hosting: Hosting, repository: Repository, pull: PullRequest) -> Json:
         "created_at": pull.created_at,
         "updated_at": pull.updated_at,
         "closed_at": pull.closed_at,
-        "author_association": "COLLABORATOR",
+        "author_association": hosting.identities.association(pull.user, repository),
         "active_lock_reason": None,
         "body": pull.body,
         "timeline_url": f"{address}/timeline",
         "performed_via_github_app": None,
         "state_reason": None,
-        "draft": False,
-        "reactions": reactions(address),
+        "draft": pull.draft,
+        "reactions": comment_shapes.reactions(address, []),
         "pull_request": {
             "url": urls.rest(name, "pulls", pull.number),
             "html_url": page,
@@ -131,30 +135,4 @@ def issue(hosting: Hosting, repository: Repository, pull: PullRequest) -> Json:
             "patch_url": f"{page}.patch",
             "merged_at": pull.merged_at,
         },
-    }
-
-
-def reactions(address: str) -> Json:
-    """Return that nobody reacted."""
-    kinds = ("+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes")
-    return {"url": f"{address}/reactions", "total_count": 0, **dict.fromkeys(kinds, 0)}
-
-
-def comment(hosting: Hosting, one: Comment) -> Json:
-    """Return a comment on a pull request."""
-    urls, name = hosting.urls, one.repository
-    address = urls.rest(name, "issues/comments", one.id)
-    return {
-        "id": one.id,
-        "node_id": node_id("IssueComment", one.id),
-        "url": address,
-        "html_url": f"{urls.page(name, 'pull', one.number)}#issuecomment-{one.id}",
-        "issue_url": urls.rest(name, "issues", one.number),
-        "user": hosting.account_json(one.user),
-        "created_at": one.created_at,
-        "updated_at": one.updated_at,
-        "author_association": "COLLABORATOR",
-        "body": one.body,
-        "reactions": reactions(address),
-        "performed_via_github_app": hosting.app_json() if one.by_app else None,
     }

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from local.forge import checks, clock, commit_shapes, pulls
-from local.forge.git import NO_COMMIT, BareRepository, Commit
+from local.forge.git import NO_COMMIT, BareRepository, Commit, GitRefused
 from local.forge.hosting import Hosting
 from local.forge.records import PullRequest, Repository
+from local.forge.refusals import Refusal
 from local.forge.shapes import Json
 
 #: GitHub lists at most this many commits in a push, and sends nothing when more tags come at once.
@@ -61,16 +62,79 @@ def _settle_default_branch(
 
 def _ref_changed(hosting: Hosting, repository: Repository, move: Move) -> None:
     hosting.tell("push", repository, move.pusher, push_payload(hosting, repository, move))
-    if not move.ref.startswith("refs/heads/") or move.deleted:
+    if not move.ref.startswith("refs/heads/"):
         return
     branch = move.ref.removeprefix("refs/heads/")
+    if move.deleted:
+        _close_pulls(hosting, repository, branch, move.pusher)
+    else:
+        _branch_changed(hosting, repository, branch, move)
+
+
+def _branch_changed(hosting: Hosting, repository: Repository, branch: str, move: Move) -> None:
     suite = checks.ensure_suite(hosting, repository, move.after, branch, move.before)
     checks.tell_suite(hosting, repository, suite, "requested", move.pusher)
-    for pull in hosting.store.find(PullRequest, repository.repository, state="open"):
-        if pull.head_ref == branch:
-            pulls.synchronize(hosting, repository, pull, move.after, move.pusher)
-        elif pull.base_ref == branch:
-            pulls.base_moved(hosting, repository, pull, move.after, move.pusher)
+    for where, pull in _pulls_from(hosting, repository, branch):
+        pulls.synchronize(hosting, where, pull, move.after, move.pusher)
+    for pull in hosting.store.find(PullRequest, repository.repository, state="open", base_ref=branch):
+        pulls.base_moved(hosting, repository, pull, move.after, move.pusher)
+
+
+def _pulls_from(hosting: Hosting, repository: Repository, branch: str) -> list[tuple[Repository, PullRequest]]:
+    """Return the open pull requests whose head is a branch, wherever it is to be merged."""
+    wanted = {"state": "open", "head_ref": branch}
+    found = hosting.store.find(PullRequest, repository.repository, fork=None, **wanted)
+    found += hosting.store.find(PullRequest, fork=repository.repository, **wanted)
+    return [(where, pull) for pull in found if (where := hosting.repository(pull.repository))]
+
+
+def _close_pulls(hosting: Hosting, repository: Repository, branch: str, user: str) -> None:
+    """Close the pull requests that come from or go to a branch that is gone."""
+    into = hosting.store.find(PullRequest, repository.repository, state="open", base_ref=branch)
+    for where, pull in [*_pulls_from(hosting, repository, branch), *((repository, pull) for pull in into)]:
+        pulls.edit(hosting, where, pull, {"state": "closed"}, user)
+
+
+def create_ref(hosting: Hosting, repository: Repository, ref: str, sha: str, user: str) -> None:
+    """Make a branch or tag without a push. Raise Refusal (422)."""
+    if ref in hosting.git(repository).refs():
+        raise Refusal(422, "Reference already exists")
+    _set_ref(hosting, repository, ref, sha, user)
+
+
+def move_ref(hosting: Hosting, repository: Repository, ref: str, sha: str, user: str, *, force: bool) -> None:
+    """Move a branch or tag without a push, anywhere with ``force``. Raise Refusal (422)."""
+    git = hosting.git(repository)
+    old = git.refs().get(ref)
+    if old is None:
+        raise Refusal(422, "Reference does not exist")
+    if not force and not git.is_ancestor(old, sha):
+        raise Refusal(422, "Update is not a fast forward")
+    _set_ref(hosting, repository, ref, sha, user)
+
+
+def delete_ref(hosting: Hosting, repository: Repository, ref: str, user: str) -> None:
+    """Delete a branch or tag without a push. Raise Refusal (422)."""
+    if ref not in hosting.git(repository).refs():
+        raise Refusal(422, "Reference does not exist")
+    if ref == f"refs/heads/{repository.default_branch}":
+        raise Refusal(422, "Cannot delete the default branch")
+    _set_ref(hosting, repository, ref, NO_COMMIT, user)
+
+
+def _set_ref(hosting: Hosting, repository: Repository, ref: str, sha: str, user: str) -> None:
+    if not ref.startswith(("refs/heads/", "refs/tags/")):
+        raise Refusal(422, "Reference name must be below refs/heads or refs/tags")
+    with hosting.writing(repository):
+        git = hosting.git(repository)
+        before = git.refs()
+        try:
+            if sha != NO_COMMIT:
+                git.run("cat-file", "-e", f"{sha}^{{commit}}")
+            git.run("update-ref", "--end-of-options", ref, sha)
+        except GitRefused:
+            raise Refusal(422, "Object does not exist") from None
+        changed(hosting, repository, before, git.refs(), user)
 
 
 def push_payload(hosting: Hosting, repository: Repository, move: Move) -> Json:

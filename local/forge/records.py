@@ -25,6 +25,8 @@ class Repository:
     created_at: str
     pushed_at: str
     description: str = ""
+    private: bool = True
+    fork_of: str | None = None
 
     @property
     def owner(self) -> str:
@@ -85,6 +87,13 @@ class PullRequest:
     merged_at: str | None = None
     merged_by: str | None = None
     merge_commit_sha: str | None = None
+    draft: bool = False
+    #: The fork that the head branch is in; None is the repository itself.
+    fork: str | None = None
+
+    @property
+    def head_repository(self) -> str:
+        return self.fork or self.repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,41 @@ class Comment:
     created_at: str
     updated_at: str
     by_app: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    id: int
+    repository: str
+    comment: int
+    user: str
+    content: str
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A review of a pull request: ``state`` is APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED or PENDING."""
+
+    id: int
+    repository: str
+    number: int
+    user: str
+    state: str
+    body: str
+    sha: str
+    submitted_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What a branch asks of a merge: approving reviews by people who may write, and checks or statuses by name."""
+
+    id: int
+    repository: str
+    branch: str
+    approvals: int = 0
+    contexts: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,13 +59,25 @@ Handler = Callable[[Call], Any]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """``needs`` is a permission such as ``checks:write``; ``who`` limits the kind of caller."""
+    """``needs`` is a permission such as ``checks:write``; ``who`` limits the kind of caller.
+
+    ``readers`` says that people need no more than to read, as everybody who sees a pull request may speak there.
+    """
 
     method: str
     path: str
     handler: Handler
     needs: str | None
     who: tuple[str, ...]
+    readers: bool = False
+
+    def allows(self, caller: Caller) -> bool:
+        """Tell whether a caller of the right kind may do this."""
+        if self.needs is None:
+            return True
+        return caller.may(
+            f"{self.needs.partition(':')[0]}:read" if self.readers and caller.kind == "person" else self.needs
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +87,18 @@ class Routes:
     routes: list[Route] = field(default_factory=list)
 
     def add(
-        self, method: str, path: str, needs: str | None = None, *, who: tuple[str, ...] = ("installation", "person")
+        self,
+        method: str,
+        path: str,
+        needs: str | None = None,
+        *,
+        who: tuple[str, ...] = ("installation", "person"),
+        readers: bool = False,
     ) -> Callable[[Handler], Handler]:
         """Make the decorated function answer ``method path``."""
 
         def keep(handler: Handler) -> Handler:
-            self.routes.append(Route(method, path, handler, needs, who))
+            self.routes.append(Route(method, path, handler, needs, who, readers))
             return handler
 
         return keep

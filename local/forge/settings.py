@@ -12,16 +12,19 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 APP_PERMISSIONS = {
     "checks": "write",
     "contents": "read",
+    "members": "read",
     "metadata": "read",
     "pull_requests": "write",
     "statuses": "write",
 }
-APP_EVENTS = ("check_run", "check_suite", "issue_comment", "pull_request", "push")
+APP_EVENTS = ("check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "push")
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A user: ``permission`` (admin, write, read) holds for every repository; ``token`` is also the password."""
+    """A user: ``permission`` (admin, write, read, none) holds for every repository of others; ``token`` is also the
+    password. Everybody has all rights in their own repositories, and may read public ones.
+    """
 
     login: str
     name: str
@@ -31,10 +34,24 @@ class Person:
 
 #: Everybody knows these tokens: the forge listens on this machine only.
 PEOPLE = (
-    Person("maintainer", "Maintainer", "write", "maintainer"),
+    Person("maintainer", "Maintainer", "admin", "maintainer"),
     Person("reviewer", "Reviewer", "write", "reviewer"),
+    Person("developer", "Developer", "write", "developer"),
     Person("visitor", "Visitor", "read", "visitor"),
+    Person("outsider", "Outsider", "none", "outsider"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A team, the same in every organization; ``pending`` members were invited and did not answer yet."""
+
+    slug: str
+    members: tuple[str, ...]
+    pending: tuple[str, ...] = ()
+
+
+TEAMS = (Team("platform", ("maintainer", "reviewer")),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +65,7 @@ class Settings:
     client_secret: str = "local-client-secret"
     permissions: dict[str, str] = field(default_factory=lambda: dict(APP_PERMISSIONS))
     people: tuple[Person, ...] = PEOPLE
+    teams: tuple[Team, ...] = TEAMS
     webhook_url: str | None = None
     webhook_secret: str = "local-webhook-secret"
     token_lifetime: float = 3600

@@ -104,10 +104,10 @@ def minimal_repository(urls: Urls, repository: Repository, owner: Account) -> Js
         "name": repository.name,
         "full_name": name,
         "owner": account(urls, owner),
-        "private": True,
+        "private": repository.private,
         "html_url": urls.page(name),
         "description": repository.description or None,
-        "fork": False,
+        "fork": repository.fork_of is not None,
         "url": urls.rest(name),
         **{f"{what}_url": f"{urls.rest(name)}/{path}" for what, path in _REPOSITORY_URLS.items()},
     }
@@ -158,7 +158,7 @@ def repository(urls: Urls, one: Repository, owner: Account) -> Json:
         "default_branch": one.default_branch,
         "topics": [],
         "custom_properties": {},
-        "visibility": "private",
+        "visibility": "private" if one.private else "public",
         "created_at": one.created_at,
         "updated_at": one.pushed_at,
         "pushed_at": one.pushed_at,
@@ -168,13 +168,23 @@ def repository(urls: Urls, one: Repository, owner: Account) -> Json:
     }
 
 
-def full_repository(urls: Urls, one: Repository, owner: Account, permissions: Json) -> Json:
-    """Return a repository as its own address answers."""
+#: GitHub's roles from the weakest on, and how many of them each permission holds.
+ROLES = ("pull", "triage", "push", "maintain", "admin")
+_HELD = {"read": 1, "write": 3, "admin": 5}
+
+
+def rights(permission: str) -> Json:
+    """Return a permission (admin, write, read, none) as the roles that it holds."""
+    return {role: place < _HELD.get(permission, 0) for place, role in enumerate(ROLES)}
+
+
+def full_repository(urls: Urls, one: Repository, owner: Account, permission: str) -> Json:
+    """Return a repository as its own address answers somebody with a permission."""
     return {
         **repository(urls, one, owner),
         "network_count": 0,
         "subscribers_count": 0,
-        "permissions": permissions,
+        "permissions": rights(permission),
     }
 
 

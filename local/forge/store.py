@@ -54,7 +54,7 @@ class Store:
         """Store what ``make`` returns for a fresh id, and return it. Ids are unique over all kinds."""
         with self._lock:
             (last,) = self._db.execute("select coalesce(max(id), 1000) from records").fetchone()
-            record = make(last + 1)
+            record = make(1 + max(last, int(self.note("last-removed") or 0)))
             self._write(record)
             return record
 
@@ -64,6 +64,12 @@ class Store:
             record: R = change(self.get(kind, number))
             self._write(record)
             return record
+
+    def remove(self, kind: type[R], number: int) -> None:
+        """Forget a record; its id is not given again."""
+        with self._lock:
+            self._db.execute("delete from records where kind = ? and id = ?", (kind.__name__, number))
+            self.keep_note("last-removed", str(max(number, int(self.note("last-removed") or 0))))
 
     def get(self, kind: type[R], number: int) -> R:
         """Return a record. Raise KeyError."""

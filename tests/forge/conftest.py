@@ -41,7 +41,7 @@ def operation_of(method: str, path: str) -> dict[str, Any]:
     """Return GitHub's description of the operation that a call names."""
     for name, operation in DESCRIPTION["operations"].items():
         verb, template = name.split(" ")
-        last = template.endswith(("{basehead}", "{path}"))
+        last = template.endswith(("{basehead}", "{path}", "/git/refs/{ref}"))
         pattern = re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(template))
         pattern = f"{pattern.removesuffix('[^/]+')}.+" if last else pattern
         if verb == method and re.fullmatch(pattern, path):

@@ -178,9 +178,9 @@ def test_signing_in_elsewhere_gives_a_token_for_the_person(forge, api):
     exchange = {"client_id": settings.client_id, "client_secret": settings.client_secret, "code": answer["code"][0]}
     wrong = ask(forge, "POST", "/login/oauth/access_token", {**exchange, "client_secret": "guess"})[2]
     assert "incorrect_client_credentials" in wrong
-    token = (
-        ask(forge, "POST", "/login/oauth/access_token", exchange)[2].partition('"access_token": "')[2].partition('"')[0]
-    )
+    status, headers, text = ask(forge, "POST", "/login/oauth/access_token", exchange)
+    assert (status, headers["Content-Type"].partition(";")[0]) == (200, "application/x-www-form-urlencoded")
+    (token,) = urllib.parse.parse_qs(text)["access_token"]
     assert api.call("GET", "/user", token=token)["login"] == "reviewer"
     assert "bad_verification_code" in ask(forge, "POST", "/login/oauth/access_token", exchange)[2]
 

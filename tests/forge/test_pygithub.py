@@ -40,7 +40,7 @@ def test_commits_are_compared(repository, maintainer, sha):
 
 
 def test_permissions_of_people_are_read(repository):
-    assert repository.get_collaborator_permission("maintainer") == "write"
+    assert repository.get_collaborator_permission("maintainer") == "admin"
     assert repository.get_collaborator_permission("visitor") == "read"
     with pytest.raises(github.GithubException, match="404"):
         repository.get_collaborator_permission("stranger")

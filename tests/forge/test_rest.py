@@ -156,10 +156,19 @@ class TestRepositories:
         assert answer["path"] == "network/main.tf"
         assert api.ask("GET", f"{IN}/contents/absent?ref={sha}", token=token)[0] == 404
 
-    @pytest.mark.parametrize(("user", "permission"), [("maintainer", "write"), ("visitor", "read")])
-    def test_collaborators_have_permissions(self, api, token, user, permission):
+    @pytest.mark.parametrize(
+        ("user", "permission", "pushes"),
+        [
+            ("maintainer", "admin", True),
+            ("reviewer", "write", True),
+            ("developer", "write", True),
+            ("visitor", "read", False),
+            ("outsider", "none", False),
+        ],
+    )
+    def test_collaborators_have_permissions(self, api, token, *, user, permission, pushes):
         answer = api.call("GET", f"{IN}/collaborators/{user}/permission", token=token)
-        assert (answer["permission"], answer["user"]["permissions"]["push"]) == (permission, permission == "write")
+        assert (answer["permission"], answer["user"]["permissions"]["push"]) == (permission, pushes)
 
     def test_a_stranger_is_no_user(self, api, token):
         assert api.ask("GET", f"{IN}/collaborators/stranger/permission", token=token)[0] == 404

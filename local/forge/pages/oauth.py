@@ -17,6 +17,7 @@ from local.forge.routing import answer
 
 #: A code can be exchanged once, within this many seconds.
 _CODE_LIFETIME = 600
+_JSON = "application/json"
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _codes: dict[str, tuple[str, str, float]] = {}
 _lock = threading.Lock()
@@ -27,6 +28,8 @@ def _callback(visit: Visit, given: str) -> str:
     if visit.request.values.get("client_id") != visit.hosting.settings.client_id:
         raise Refusal(404, "No application with this client id.")
     parts = urlsplit(given)
+    if "\\" in given or not given.isprintable() or " " in given:
+        raise Refusal(422, "The redirect_uri is no address.")  # browsers read it otherwise than we do
     if parts.scheme not in {"http", "https"} or parts.hostname not in _LOOPBACK:
         raise Refusal(422, "The redirect_uri must be an address of this machine.")
     return given
@@ -60,16 +63,23 @@ def token(visit: Visit) -> Response:
     given, settings = visit.request.values, visit.hosting.settings
     known = hmac.compare_digest(given.get("client_secret", ""), settings.client_secret)
     if given.get("client_id") != settings.client_id or not known:
-        return _error("incorrect_client_credentials", "The client_id and/or client_secret passed are incorrect.")
+        return _error(visit, "incorrect_client_credentials", "The client_id and/or client_secret passed are incorrect.")
     with _lock:
         login, callback, until = _codes.pop(given.get("code", ""), ("", "", 0.0))
     if time.monotonic() > until:
-        return _error("bad_verification_code", "The code passed is incorrect or expired.")
+        return _error(visit, "bad_verification_code", "The code passed is incorrect or expired.")
     if given.get("redirect_uri", callback) != callback:
-        return _error("redirect_uri_mismatch", "The redirect_uri is not the one that the code was made for.")
+        return _error(visit, "redirect_uri_mismatch", "The redirect_uri is not the one that the code was made for.")
     secret = visit.hosting.identities.give_person_token(login)
-    return answer({"access_token": secret, "token_type": "bearer", "scope": ""})
+    return _answer(visit, {"access_token": secret, "token_type": "bearer", "scope": ""})
 
 
-def _error(name: str, description: str) -> Response:
-    return answer({"error": name, "error_description": description})
+def _error(visit: Visit, name: str, description: str) -> Response:
+    return _answer(visit, {"error": name, "error_description": description})
+
+
+def _answer(visit: Visit, fields: dict[str, str]) -> Response:
+    """Answer as GitHub does: as a form, unless JSON is asked for."""
+    if visit.request.accept_mimetypes.best_match(["application/x-www-form-urlencoded", "application/json"]) == _JSON:
+        return answer(fields)
+    return Response(urlencode(fields), content_type="application/x-www-form-urlencoded; charset=utf-8")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from urllib.parse import quote
 
+from werkzeug.utils import redirect
 from werkzeug.wrappers import Response
 
-from local.forge import checks, clock
+from local.forge import checks, clock, forks
 from local.forge.git import Commit, GitRefused
 from local.forge.pages.rendering import is_settled
 from local.forge.pages.visit import Visit
-from local.forge.records import CheckRun, PullRequest
+from local.forge.records import CheckRun, PullRequest, Repository
 from local.forge.refusals import not_found
 
 _COMMITS = 25
@@ -49,6 +51,8 @@ def index(visit: Visit) -> Response:
     """Show all repositories."""
     found = []
     for repository in visit.hosting.repositories():
+        if visit.permission(repository) == "none":
+            continue
         head = visit.hosting.git(repository).branches().get(repository.default_branch)
         newest = visit.hosting.git(repository).commit(head) if head else None
         runs = checks.latest(checks.runs_of(visit.hosting, repository, head)) if head else []
@@ -74,7 +78,8 @@ def repository(visit: Visit) -> Response:
         branches=sorted(branches),
         commits=commits,
         pulls=pulls,
-        ahead=_ahead(visit, branches),
+        ahead={name: _upstream(one, name) for name in _ahead(visit, branches)},
+        may_fork=one.owner != visit.person.login,
         live=True,
     )
 
@@ -83,9 +88,23 @@ def _ahead(visit: Visit, branches: dict[str, str]) -> list[str]:
     """Return the branches with commits that neither the default branch nor an open pull request has."""
     one = visit.repository
     base = branches.get(one.default_branch)
-    offered = {pull.head_ref for pull in visit.hosting.store.find(PullRequest, one.repository, state="open")}
+    found = visit.hosting.store.find(PullRequest, state="open")
+    offered = {pull.head_ref for pull in found if pull.head_repository == one.repository}
     others = sorted(branches.keys() - {one.default_branch} - offered)
     return [name for name in others if base and not visit.git.is_ancestor(branches[name], base)]
+
+
+def _upstream(one: Repository, branch: str) -> str:
+    """Return where a branch is compared: in a fork with the repository that it was forked from."""
+    head = f"{one.owner}:{branch}" if one.fork_of else branch
+    return f"/{one.fork_of or one.repository}/compare/{one.default_branch}...{quote(head, safe=':')}"
+
+
+def fork(visit: Visit) -> Response:
+    """Fork the repository into the visitor's own account."""
+    visit.form()
+    made = forks.fork(visit.hosting, visit.repository, visit.person.login)
+    return redirect(visit.hosting.urls.page(made.repository), 303)
 
 
 def commit(visit: Visit) -> Response:

@@ -35,9 +35,13 @@ class Visit:
     def repository(self) -> Repository:
         """The repository of the address. Raises Refusal (404)."""
         found = self.hosting.repository(f"{self.path['owner']}/{self.path['name']}")
-        if found is None:
+        if found is None or self.permission(found) == "none":
             raise not_found()
         return found
+
+    def permission(self, repository: Repository) -> str:
+        """Return what the person may do in a repository: admin, write, read or none."""
+        return self.hosting.identities.permission(self.person.login, repository)
 
     @property
     def git(self) -> BareRepository:
@@ -46,8 +50,8 @@ class Visit:
 
     @property
     def writes(self) -> bool:
-        """Whether the person may write to repositories."""
-        return self.person.permission in {"write", "admin"}
+        """Whether the person may write to the repository."""
+        return self.permission(self.repository) in {"write", "admin"}
 
     def show(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page with what every page needs."""

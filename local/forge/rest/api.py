@@ -13,14 +13,16 @@ from local.forge.hosting import Hosting
 from local.forge.identity import Caller
 from local.forge.records import Repository
 from local.forge.refusals import Refusal, not_found
-from local.forge.rest import apps, checks, pulls, repositories, users
+from local.forge.rest import apps, branches, checks, comments, pulls, repositories, reviews, users
 from local.forge.routing import Call, Route, answer
 
 PREFIX = "/api/v3"
 LIMIT = 5000
 
 ROUTES: tuple[Route, ...] = tuple(
-    route for module in (apps, checks, pulls, repositories, users) for route in module.ROUTES.routes
+    route
+    for module in (apps, branches, checks, comments, pulls, repositories, reviews, users)
+    for route in module.ROUTES.routes
 )
 _MAP = Map([Rule(f"{PREFIX}{route.path}", methods=[route.method], endpoint=route) for route in ROUTES])
 
@@ -29,8 +31,10 @@ def respond(hosting: Hosting, request: Request) -> Response:
     """Answer a REST call. Raise Refusal."""
     route, path = _match(request)
     caller = _caller(hosting, request, route)
-    repository = _repository(hosting, caller, path)
-    if route.needs and not caller.may(route.needs):
+    repository = _repository(hosting, path)
+    if repository is not None and caller.kind != "app":
+        caller = _at(hosting, caller, repository)
+    if not route.allows(caller):
         raise _not_permitted(caller)
     response = route.handler(Call(hosting, request, caller, path, repository))
     return _with_limits(response)
@@ -58,11 +62,18 @@ def _caller(hosting: Hosting, request: Request, route: Route) -> Caller:
     raise Refusal(403, "You must authenticate via a GitHub App.")
 
 
-def _repository(hosting: Hosting, caller: Caller, path: dict[str, Any]) -> Repository | None:
+def _at(hosting: Hosting, caller: Caller, repository: Repository) -> Caller:
+    there = hosting.identities.at(caller, repository)
+    if there is None:
+        raise not_found()
+    return there
+
+
+def _repository(hosting: Hosting, path: dict[str, Any]) -> Repository | None:
     if "owner" not in path or "name" not in path:
         return None
     repository = hosting.repository(f"{path['owner']}/{path['name']}")
-    if repository is None or (caller.kind != "app" and not caller.sees(repository)):
+    if repository is None:
         raise not_found()
     return repository
 

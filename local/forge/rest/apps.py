@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 from werkzeug.wrappers import Response
 
 from local.forge import shapes
-from local.forge.identity import Caller
 from local.forge.records import Account, Delivery, Repository
 from local.forge.refusals import Refusal, not_found
 from local.forge.routing import Call, Routes, answer, page_of
@@ -30,7 +29,8 @@ def app(call: Call) -> Response:
 
 def _installed(call: Call) -> list[Account]:
     owners = {one.owner for one in call.hosting.repositories()}
-    return [call.hosting.identities.account(owner) for owner in sorted(owners)]
+    accounts = [call.hosting.identities.account(owner) for owner in sorted(owners)]
+    return [one for one in accounts if call.hosting.is_installed(one)]
 
 
 @ROUTES.add("GET", "/app/installations", who=_APP)
@@ -56,7 +56,10 @@ def installation(call: Call) -> Response:
 
 @ROUTES.add("GET", "/repos/<owner>/<name>/installation", who=_APP)
 def installation_of_repository(call: Call) -> Response:
-    return answer(_installation(call, call.hosting.owner(call.repository)))
+    owner = call.hosting.owner(call.repository)
+    if not call.hosting.is_installed(owner):
+        raise not_found()
+    return answer(_installation(call, owner))
 
 
 @ROUTES.add("POST", "/app/installations/<int:id>/access_tokens", who=_APP)
@@ -102,8 +105,7 @@ def _repositories(call: Call, owner: Account, wanted: dict[str, Any]) -> list[Re
 
 @ROUTES.add("GET", "/installation/repositories", who=("installation",))
 def installation_repositories(call: Call) -> Response:
-    caller: Caller = call.caller
-    seen = [one for one in call.hosting.repositories() if caller.sees(one)]
+    seen = [one for one in call.hosting.repositories() if call.hosting.identities.at(call.caller, one)]
     return page_of(call, seen, call.hosting.repository_json, "repositories")
 
 

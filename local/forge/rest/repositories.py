@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 from werkzeug.wrappers import Response
 
-from local.forge import clock, commit_shapes, shapes
+from local.forge import clock, commit_shapes, forks, shapes
 from local.forge.git import BareRepository, GitRefused
-from local.forge.records import CommitStatus
+from local.forge.records import CommitStatus, Repository
 from local.forge.refusals import Refusal, invalid, not_found
 from local.forge.routing import Call, Routes, answer, page_of
 
@@ -40,16 +41,33 @@ def files_between(call: Call, before: str, after: str) -> list[dict[str, Any]]:
 
 @ROUTES.add("GET", _IN, "metadata:read")
 def get(call: Call) -> Response:
-    hosting, one = call.hosting, call.repository
-    writes = call.caller.may("contents:write")
-    permissions = {
-        "admin": call.caller.may("administration:admin"),
-        "maintain": False,
-        "push": writes,
-        "triage": writes,
-        "pull": True,
-    }
-    return answer(shapes.full_repository(hosting.urls, one, hosting.owner(one), permissions))
+    return answer(call.hosting.full_repository_json(call.repository, _permission(call)))
+
+
+def _permission(call: Call) -> str:
+    if call.caller.kind == "person":
+        return call.caller.permission
+    return "write" if call.caller.may("contents:write") else "read"
+
+
+@ROUTES.add("PATCH", _IN, "administration:write")
+def change(call: Call) -> Response:
+    """Make a repository public or private; nothing else is changed here."""
+    private = call.body().get("private")
+    if not isinstance(private, bool):
+        raise invalid("Repository", "private", "missing_field")
+    if not call.caller.may("administration:admin"):
+        raise Refusal(403, "Must have admin rights to Repository.")
+    changed = call.hosting.store.change(Repository, call.repository.id, lambda old: replace(old, private=private))
+    return answer(call.hosting.full_repository_json(changed, _permission(call)))
+
+
+@ROUTES.add("POST", f"{_IN}/forks", "contents:read", who=("person",))
+def fork(call: Call) -> Response:
+    """Fork into the caller's own account; here it is ready at once."""
+    return answer(
+        call.hosting.full_repository_json(forks.fork(call.hosting, call.repository, call.caller.login), "admin"), 202
+    )
 
 
 @ROUTES.add("GET", f"{_IN}/commits", "contents:read")
@@ -74,7 +92,7 @@ def compare(call: Call) -> Response:
     base, dots, head = call.path["basehead"].partition("...")
     git = _git(call)
     try:
-        ends = git.resolve(base), git.resolve(head)
+        ends = tuple(forks.resolve(call.hosting, call.repository, name) for name in (base, head))
         which = git.compare(*ends)
     except GitRefused:
         raise not_found() from None
@@ -123,17 +141,10 @@ def contents(call: Call) -> Response:
 @ROUTES.add("GET", f"{_IN}/collaborators/<user>/permission", "metadata:read")
 def permission(call: Call) -> Response:
     login = call.path["user"]
-    person = call.hosting.identities.person(login)
-    if person is None:
+    if call.hosting.identities.person(login) is None:
         raise Refusal(404, f"{login} is not a user")
-    order = ("pull", "triage", "push", "maintain", "admin")
-    reached = {"read": 1, "write": 3, "admin": 5}.get(person.permission, 0)
-    role = {"read": "read", "write": "write", "admin": "admin"}.get(person.permission, "none")
-    user = {
-        **call.hosting.account_json(login),
-        "role_name": role,
-        "permissions": {name: place < reached for place, name in enumerate(order)},
-    }
+    role = call.hosting.identities.permission(login, call.repository)
+    user = {**call.hosting.account_json(login), "role_name": role, "permissions": shapes.rights(role)}
     return answer({"permission": role, "role_name": role, "user": user})
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from werkzeug.wrappers import Response
 
-from local.forge import shapes
 from local.forge.refusals import invalid, not_found
 from local.forge.routing import Call, Routes, answer
 from local.forge.shapes import SINCE
@@ -40,10 +39,24 @@ def create_repository(call: Call) -> Response:
     body = call.body()
     if not isinstance(body.get("name"), str):
         raise invalid("Repository", "name", "missing_field")
-    repository = call.hosting.create_repository(call.path["owner"], body["name"])
-    owner = call.hosting.owner(repository)
-    rights = {"admin": True, "maintain": True, "push": True, "triage": True, "pull": True}
-    return answer(shapes.full_repository(call.hosting.urls, repository, owner, rights), 201)
+    private = body.get("private") is True
+    repository = call.hosting.create_repository(call.path["owner"], body["name"], private=private)
+    return answer(call.hosting.full_repository_json(repository, "admin"), 201)
+
+
+@ROUTES.add("GET", "/orgs/<org>/teams/<slug>/memberships/<login>", "members:read")
+def membership(call: Call) -> Response:
+    org, slug, login = call.path["org"], call.path["slug"], call.path["login"]
+    if call.caller.kind == "installation" and call.caller.owner != org:
+        raise not_found()
+    try:
+        state = call.hosting.identities.membership(slug, login)
+    except KeyError:
+        raise not_found() from None
+    if state is None or call.hosting.identities.account(org).type != "Organization":
+        raise not_found()
+    address = f"{call.hosting.urls.api}/orgs/{org}/teams/{slug}/memberships/{login}"
+    return answer({"url": address, "role": "member", "state": state})
 
 
 @ROUTES.add("GET", "/rate_limit", who=("app", "installation", "person"))
