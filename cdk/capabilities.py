@@ -13,10 +13,11 @@ from aws_cdk import aws_lambda as lambda_
 from cdk.asl_state_machine import execution_arn, machine_arn
 from cdk.messaging import Messaging
 from cdk.settings import Settings
-from cdk.storage import Storage
+from cdk.storage import INDEXES, Storage
 
 _COLON = ArnFormat.COLON_RESOURCE_NAME
 _READ = ("dynamodb:GetItem",)
+_READ_MANY = (*_READ, "dynamodb:BatchGetItem")
 _WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem")
 
 
@@ -27,6 +28,8 @@ class Capability(Enum):
     READ_QUEUES = "read queues"
     DEPLOYMENTS = "read and write deployments"
     READ_DEPLOYMENTS = "read deployments"
+    READ_CATALOG = "list repositories, their roots and their deployments"
+    CATALOG = "remember repositories, and list them, their roots and their deployments"
     JOBS = "read and write jobs"
     DELIVERIES = "read and write deliveries"
     OPEN_INDEX = "list what is not done yet"
@@ -103,13 +106,26 @@ def _records(*kinds: str, actions: tuple[str, ...]) -> Callable[[Surroundings], 
 def _queues(around: Surroundings) -> Grant:
     """One statement for both kinds: their transactions must fit it whether keys are checked singly or together."""
     table = around.storage.table
-    rights = (*_READ, "dynamodb:Query", *_WRITE, "dynamodb:DeleteItem")
+    rights = (*_READ_MANY, "dynamodb:Query", *_WRITE, "dynamodb:DeleteItem")
     return Grant((on_records(table.table_arn, ("queue", "deployment"), *rights),), {"TIDEGATE_TABLE": table.table_name})
 
 
 def _open_index(around: Surroundings) -> Grant:
     table = around.storage.table
     return Grant((allow("dynamodb:Query", on=f"{table.table_arn}/index/open"),), {"TIDEGATE_TABLE": table.table_name})
+
+
+def _catalog(*more: str) -> Callable[[Surroundings], Grant]:
+    """The repositories are one partition; an index has one statement, as its keys are not the table's."""
+
+    def given(around: Surroundings) -> Grant:
+        table = around.storage.table
+        only = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["repositories"]}}
+        repositories = allow(*_READ, "dynamodb:Query", *more, on=table.table_arn, under=only)
+        indexes = [allow("dynamodb:Query", on=f"{table.table_arn}/index/{name}") for name in INDEXES]
+        return Grant((repositories, *indexes), {"TIDEGATE_TABLE": table.table_name})
+
+    return given
 
 
 def _send_events(around: Surroundings) -> Grant:
@@ -240,8 +256,10 @@ def _secret(around: Surroundings, name: str) -> iam.PolicyStatement:
 _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.QUEUES: _queues,
     Capability.READ_QUEUES: _records("queue", actions=(*_READ, "dynamodb:Query")),
-    Capability.DEPLOYMENTS: _records("deployment", actions=(*_READ, *_WRITE)),
-    Capability.READ_DEPLOYMENTS: _records("deployment", actions=_READ),
+    Capability.DEPLOYMENTS: _records("deployment", actions=(*_READ_MANY, *_WRITE)),
+    Capability.READ_DEPLOYMENTS: _records("deployment", actions=_READ_MANY),
+    Capability.READ_CATALOG: _catalog(),
+    Capability.CATALOG: _catalog("dynamodb:PutItem"),
     Capability.JOBS: _records("job", actions=(*_READ, *_WRITE)),
     Capability.DELIVERIES: _records("delivery", actions=(*_READ, *_WRITE)),
     Capability.OPEN_INDEX: _open_index,

@@ -13,6 +13,44 @@ _LOG_DAYS = 365
 #: States that an engine could not save wait for a person.
 _ERRORED_DAYS = 180
 
+#: What lists show of a deployment. Its last lines and its timeline are for its own page.
+_SUMMARY = (
+    "id",
+    "root",
+    "revision",
+    "trigger",
+    "requested_by",
+    "state",
+    "reason",
+    "error",
+    "changed_at",
+    "plan",
+    "review",
+    "apply_job",
+    "pull_request",
+    "forced",
+    "rerun_of",
+)
+#: What lists show of a queue: everything of its head but the worker's task token.
+_HEAD = (
+    "version",
+    "length",
+    "generation",
+    "lock",
+    "worker",
+    "in_flight",
+    "last",
+    "deployed",
+    "attempted",
+    "unlocked",
+)
+#: The indexes to look things up by: their keys, and what is copied into them.
+INDEXES = {
+    "history": (("queue", "requested_at"), ("repository", *_SUMMARY)),
+    "recent": (("repository", "requested_at"), _SUMMARY),
+    "roots": (("home", "root_name"), _HEAD),
+}
+
 
 class Storage(Construct):
     """One table for all records and one bucket for what is too large for it."""
@@ -43,6 +81,14 @@ class Storage(Construct):
             sort_key=_text("open_since"),
             projection_type=dynamodb.ProjectionType.ALL,
         )
+        for name, (keys, shown) in INDEXES.items():
+            table.add_global_secondary_index(
+                index_name=name,
+                partition_key=_text(keys[0]),
+                sort_key=_text(keys[1]),
+                projection_type=dynamodb.ProjectionType.INCLUDE,
+                non_key_attributes=list(shown),
+            )
         return table
 
     def _bucket(self) -> s3.Bucket:

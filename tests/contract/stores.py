@@ -14,12 +14,15 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
+from cdk.storage import INDEXES
 from tidegate.adapters.aws_http import AwsError
 from tidegate.adapters.deliveries import DynamoDeliveries
+from tidegate.adapters.dynamodb_catalog import DynamoCatalog
 from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns, DynamoDeployments
 from tidegate.adapters.dynamodb_jobs import DynamoJobLogs, DynamoJobs
 from tidegate.adapters.dynamodb_queues import DynamoDeployQueues
 from tidegate.adapters.memory import (
+    MemoryCatalog,
     MemoryCheckRuns,
     MemoryDeliveries,
     MemoryDeployments,
@@ -27,7 +30,7 @@ from tidegate.adapters.memory import (
     MemoryJobLogs,
     MemoryJobs,
 )
-from tidegate.ports import CheckRuns, Deliveries, Deployments, DeployQueues, JobLogs, Jobs
+from tidegate.ports import Catalog, CheckRuns, Deliveries, Deployments, DeployQueues, JobLogs, Jobs
 
 KINDS = ("memory", "dynamodb")
 
@@ -35,7 +38,8 @@ KINDS = ("memory", "dynamodb")
 TABLE: dict[str, Any] = {
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
     "AttributeDefinitions": [
-        {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "open", "open_since")
+        {"AttributeName": name, "AttributeType": "S"}
+        for name in sorted({"pk", "sk", "open", "open_since"} | {key for keys, _ in INDEXES.values() for key in keys})
     ],
     "GlobalSecondaryIndexes": [
         {
@@ -45,7 +49,17 @@ TABLE: dict[str, Any] = {
                 {"AttributeName": "open_since", "KeyType": "RANGE"},
             ],
             "Projection": {"ProjectionType": "ALL"},
-        }
+        },
+        *(
+            {
+                "IndexName": name,
+                "KeySchema": [
+                    {"AttributeName": key, "KeyType": kind} for key, kind in zip(keys, ("HASH", "RANGE"), strict=True)
+                ],
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(shown)},
+            }
+            for name, (keys, shown) in INDEXES.items()
+        ),
     ],
     "BillingMode": "PAY_PER_REQUEST",
 }
@@ -61,6 +75,7 @@ class Stores:
     jobs: Jobs
     logs: JobLogs
     deliveries: Deliveries
+    catalog: Catalog
 
 
 class BotoAws:
@@ -79,13 +94,15 @@ class BotoAws:
 
 def memory_stores() -> Stores:
     deployments = MemoryDeployments()
+    queues = MemoryDeployQueues(deployments)
     return Stores(
-        MemoryDeployQueues(deployments),
+        queues,
         deployments,
         MemoryCheckRuns(),
         MemoryJobs(),
         MemoryJobLogs(),
         MemoryDeliveries(),
+        MemoryCatalog(deployments, queues),
     )
 
 
@@ -113,4 +130,5 @@ def dynamodb_stores(client: Any, table: str) -> Stores:
         DynamoJobs(client, table, now=lambda: 1_000_000.0),
         DynamoJobLogs(client, table, now=lambda: 1_000_000.0),
         DynamoDeliveries(BotoAws(client), table, now=lambda: 1_000_000.0),  # type: ignore[arg-type]
+        DynamoCatalog(client, table),
     )

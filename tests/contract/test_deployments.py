@@ -56,6 +56,31 @@ def test_a_deployment_that_was_never_stored_cannot_be_saved(stores):
         stores.deployments.save(any_deployment())
 
 
+def test_many_are_read_at_once_and_those_that_do_not_exist_are_left_out(stores):
+    deployments = [any_deployment(number, requested_at=f"2026-03-02T08:{number:03}") for number in range(120)]
+    for deployment in deployments:
+        stores.queues.enqueue(deployment)
+    found = stores.deployments.many([*(deployment.id for deployment in deployments), "unknown"])
+    assert found == {deployment.id: deployment for deployment in deployments}
+    assert stores.deployments.many([]) == {}
+
+
+def test_a_deployment_is_unshown_until_its_end_is_shown_however_often_it_is_saved(stores):
+    first, second = any_deployment(1), any_deployment(2)
+    for deployment in (first, second):
+        stores.queues.enqueue(deployment)
+    saved = stores.deployments.save(replace(first, reason="saved"))
+    assert set(stores.deployments.unshown()) == {first.id, second.id}
+    stores.deployments.shown(first.id)
+    stores.deployments.save(replace(saved, reason="saved again"))
+    assert list(stores.deployments.unshown()) == [second.id]
+
+
+def test_showing_what_does_not_exist_changes_nothing(stores):
+    stores.deployments.shown("unknown")
+    assert list(stores.deployments.unshown()) == []
+
+
 def test_the_token_of_the_latest_attempt_waits_for_a_review(stores):
     stores.deployments.keep_review_token("deployment", "review", "token-1")
     stores.deployments.keep_review_token("deployment", "review", "token-2")

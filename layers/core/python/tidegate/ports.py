@@ -11,8 +11,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tidegate.domain.audit import AuditMessage
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.deployment import Deployment
+from tidegate.domain.deployment_summary import DeploymentSummary
 from tidegate.domain.job import Job, TakenJob
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview
@@ -98,7 +100,7 @@ class KnownRepository:
 class HistoryPage:
     """Deployments, newest first, and what to ask the next page with (None: there is none)."""
 
-    deployments: tuple[Deployment, ...]
+    deployments: tuple[DeploymentSummary, ...]
     next: str | None = None
 
 
@@ -109,6 +111,14 @@ class FailedDelivery:
     id: int
     guid: str
     event: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How often the forge was asked to deliver a webhook once more, and when last (ISO 8601 in UTC)."""
+
+    times: int
     at: str
 
 
@@ -241,8 +251,8 @@ class JobLogs(Protocol):
     def append(self, job: str, chunk: LogChunk) -> None:
         """Store lines at their position. The same chunk again changes nothing."""
 
-    def read(self, job: str, position: int) -> Sequence[LogChunk]:
-        """Return stored chunks from ``position`` on."""
+    def read(self, job: str, position: int, limit: int | None = None) -> Sequence[LogChunk]:
+        """Return the stored chunks that begin at ``position`` or later, at most the first ``limit`` of them."""
 
 
 class Deliveries(Protocol):
@@ -300,8 +310,8 @@ class Announcements(Protocol):
 
 
 class AuditLog(Protocol):
-    def record(self, deployment: Deployment) -> None:
-        """Publish the deployment's state to the audit topic. Raise AuditUnavailable."""
+    def publish(self, message: AuditMessage) -> None:
+        """Publish to the audit topic. The same event again is one message. Raise AuditUnavailable."""
 
 
 class Workflows(Protocol):
@@ -391,6 +401,16 @@ class ForgeDeliveries(Protocol):
 
     def redeliver(self, delivery: int) -> None:
         """Ask the forge to deliver once more."""
+
+
+class Redeliveries(Protocol):
+    """Which webhooks the forge was asked to deliver once more, by GUID; for a week."""
+
+    def asked(self, guid: str) -> Asked | None:
+        """Return how often and when, or None when it was not."""
+
+    def remember(self, guid: str, asked: Asked) -> None:
+        """Replace what is remembered."""
 
 
 class Accounts(Protocol):

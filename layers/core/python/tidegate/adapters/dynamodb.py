@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +15,12 @@ from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
 #: The index of what is not done yet, the attribute that puts an item there, and the queues' place in it.
 OPEN_INDEX = "open"
 OPEN_QUEUES = "queue"
+OPEN_DEPLOYMENTS = "deployment"
 
 RECORD = "record"
+#: Items that one batch may read, and how often what it left out is asked for again.
+_BATCH = 100
+_BATCH_TRIES = 5
 
 _CONFLICTS = frozenset({"ConditionalCheckFailed", "ConditionalCheckFailedException", "TransactionConflict"})
 _CONFLICTING_CALLS = frozenset({"TransactionConflictException", "TransactionInProgressException"})
@@ -92,6 +96,37 @@ class Table:
                 TableName=self.name, Key=to_item({"pk": pk, "sk": sk}), ReturnValues="ALL_OLD", **change
             )
         return from_item(answer.get("Attributes", {}))
+
+    def get_many(self, what: str, keys: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+        """Return those of the items that exist, read consistently, in no order; one call for each hundred."""
+        for start in range(0, len(keys), _BATCH):
+            wanted = [to_item({"pk": pk, "sk": sk}) for pk, sk in keys[start : start + _BATCH]]
+            yield from self._batch(what, wanted)
+
+    def _batch(self, what: str, wanted: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for _ in range(_BATCH_TRIES):
+            with refusals_of(what):
+                answer = self.client.batch_get_item(RequestItems={self.name: {"Keys": wanted, "ConsistentRead": True}})
+            yield from map(from_item, answer["Responses"].get(self.name, []))
+            wanted = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
+            if not wanted:
+                return
+        raise CloudUnavailable("DynamoDB", f"{len(wanted)} items were not read")
+
+    def apply(self, what: str, update: Mapping[str, Any]) -> None:
+        """Make a prepared update. Raise Conflict when its condition does not hold."""
+        with refusals_of(what):
+            self.client.update_item(TableName=self.name, **update)
+
+    def open(self, kind: str) -> Iterator[dict[str, Any]]:
+        """Return the items of ``kind`` in the index of what is not done yet, oldest first."""
+        return self.query(
+            "The index of open items",
+            IndexName=OPEN_INDEX,
+            KeyConditionExpression="#open = :open",
+            ExpressionAttributeNames={"#open": "open"},
+            ExpressionAttributeValues=to_item({":open": kind}),
+        )
 
     def query(self, what: str, *, limit: int | None = None, **query: Any) -> Iterator[dict[str, Any]]:
         """Return the items of a query: with a limit those of one call, otherwise all."""

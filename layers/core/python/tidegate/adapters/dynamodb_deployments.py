@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from tidegate.adapters.dynamodb import RECORD, Table
+from tidegate.adapters.dynamodb import OPEN_DEPLOYMENTS, OPEN_INDEX, RECORD, Table
 from tidegate.adapters.records import pack, to_item, unpack
 from tidegate.domain.deployment import Deployment
-from tidegate.domain.errors import NotFound
+from tidegate.domain.errors import Conflict, NotFound
 from tidegate.ports import PublishedCheckRun
 
 
@@ -19,7 +21,10 @@ def deployment_key(deployment: str) -> str:
 
 def put_new(deployment: Deployment) -> dict[str, Any]:
     """Return the arguments of a put that stores a new record, if there is none with this id."""
-    return {"Item": to_item(_item(deployment)), "ConditionExpression": "attribute_not_exists(pk)"}
+    key = {"pk": deployment_key(deployment.id), "sk": RECORD}
+    open_ = {"open": OPEN_DEPLOYMENTS, "open_since": deployment.requested_at}
+    item = {**pack(deployment), **key, **open_, "queue": deployment.queue}
+    return {"Item": to_item(item), "ConditionExpression": "attribute_not_exists(pk)"}
 
 
 def next_version(deployment: Deployment) -> Deployment:
@@ -27,22 +32,25 @@ def next_version(deployment: Deployment) -> Deployment:
     return replace(deployment, version=deployment.version + 1)
 
 
-def unchanged(deployment: Deployment) -> dict[str, Any]:
-    """Return the condition that the stored record still has this version."""
+def update_saved(deployment: Deployment) -> dict[str, Any]:
+    """Return the arguments of an update that does what ``Deployments.save`` does.
+
+    It is an update and not a put, so that what only the table knows stays: whether the end is shown.
+    """
+    packed = pack(next_version(deployment))
+    absent = [name for name in Deployment.__dataclass_fields__ if name not in packed]
+    expression = "SET " + ", ".join(f"#{name} = :{name}" for name in packed)
+    if absent:
+        expression += " REMOVE " + ", ".join(f"#{name}" for name in absent)
     return {
-        "ConditionExpression": "#version = :version",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": to_item({":version": deployment.version}),
+        "Key": to_item({"pk": deployment_key(deployment.id), "sk": RECORD}),
+        "UpdateExpression": expression,
+        "ConditionExpression": "#version = :before",
+        "ExpressionAttributeNames": {f"#{name}": name for name in [*packed, *absent]},
+        "ExpressionAttributeValues": to_item(
+            {**{f":{name}": value for name, value in packed.items()}, ":before": deployment.version}
+        ),
     }
-
-
-def put_saved(deployment: Deployment) -> dict[str, Any]:
-    """Return the arguments of a put that does what ``Deployments.save`` does."""
-    return {"Item": to_item(_item(next_version(deployment))), **unchanged(deployment)}
-
-
-def _item(deployment: Deployment) -> dict[str, Any]:
-    return {**pack(deployment), "pk": deployment_key(deployment.id), "sk": RECORD}
 
 
 class DynamoDeployments:
@@ -58,9 +66,26 @@ class DynamoDeployments:
         return unpack(Deployment, item)
 
     def save(self, deployment: Deployment) -> Deployment:
-        saved = next_version(deployment)
-        self._table.put(f"The deployment {deployment.id}", _item(saved), unchanged(deployment))
-        return saved
+        self._table.apply(f"The deployment {deployment.id}", update_saved(deployment))
+        return next_version(deployment)
+
+    def many(self, deployments: Collection[str]) -> Mapping[str, Deployment]:
+        keys = [(deployment_key(deployment), RECORD) for deployment in sorted(set(deployments))]
+        found = [unpack(Deployment, item) for item in self._table.get_many("Deployments", keys)]
+        return {deployment.id: deployment for deployment in found}
+
+    def unshown(self) -> Iterable[str]:
+        return (item["pk"].removeprefix(deployment_key("")) for item in self._table.open(OPEN_DEPLOYMENTS))
+
+    def shown(self, deployment: str) -> None:
+        done = {
+            "Key": to_item({"pk": deployment_key(deployment), "sk": RECORD}),
+            "UpdateExpression": "REMOVE #open, open_since",
+            "ExpressionAttributeNames": {"#open": "open"},
+            "ConditionExpression": "attribute_exists(pk)",
+        }
+        with suppress(Conflict):  # There is no such deployment (any more), so nothing is to be shown.
+            self._table.apply(f"The deployment {deployment}", done)
 
     def keep_review_token(self, deployment: str, review: str, token: str) -> None:
         item = {"pk": deployment_key(deployment), "sk": "review", "review": review, "token": token}

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tidegate.adapters.dynamodb import OPEN_INDEX, OPEN_QUEUES, Table, reasons, refusals_of
-from tidegate.adapters.dynamodb_deployments import put_new, put_saved
+from tidegate.adapters.dynamodb import OPEN_QUEUES, Table, reasons, refusals_of
+from tidegate.adapters.dynamodb_deployments import put_new, update_saved
 from tidegate.adapters.records import pack, to_item, unpack
 from tidegate.domain.deployment import Deployment
 from tidegate.domain.errors import Conflict
@@ -90,20 +90,13 @@ class DynamoDeployQueues:
         if put_back:
             actions.append({"Put": {**_put_in_line(before.queue, put_back), **_ABSENT}})
         if deployment:
-            actions.append({"Put": put_saved(deployment)})
+            actions.append({"Update": update_saved(deployment)})
         with refusals_of(f"The queue {before.queue}"):
             self._transact(actions)
         return committed
 
     def unfinished(self) -> Iterable[str]:
-        items = self._table.query(
-            "The index of open queues",
-            IndexName=OPEN_INDEX,
-            KeyConditionExpression="#open = :open",
-            ExpressionAttributeNames={"#open": "open"},
-            ExpressionAttributeValues=to_item({":open": OPEN_QUEUES}),
-        )
-        return (item["pk"].removeprefix(queue_key("")) for item in items)
+        return (item["pk"].removeprefix(queue_key("")) for item in self._table.open(OPEN_QUEUES))
 
     def _items(self, queue: str, limit: int | None = None) -> list[dict[str, Any]]:
         items = self._table.query(
@@ -138,13 +131,16 @@ def _take_from_line(queue: str, waiting: Waiting) -> dict[str, Any]:
 
 
 def _lengthen(queue: str, since: str) -> dict[str, Any]:
-    """Return the update of a head for one more in line."""
+    """Return the update of a head for one more in line. It also gets its place in the index of roots."""
+    head = QueueHead(queue)
     return {
         "Key": _key(queue, HEAD),
-        "UpdateExpression": "SET #open = :open, open_since = if_not_exists(open_since, :since) "
-        "ADD #version :one, #length :one",
+        "UpdateExpression": "SET #open = :open, open_since = if_not_exists(open_since, :since), "
+        "home = :home, root_name = :root_name ADD #version :one, #length :one",
         "ExpressionAttributeNames": {"#open": "open", "#version": "version", "#length": "length"},
-        "ExpressionAttributeValues": to_item({":open": OPEN_QUEUES, ":since": since, ":one": 1}),
+        "ExpressionAttributeValues": to_item(
+            {":open": OPEN_QUEUES, ":since": since, ":one": 1, ":home": head.home, ":root_name": head.root_name}
+        ),
     }
 
 

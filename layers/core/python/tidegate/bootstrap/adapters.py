@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Announcements,
         Artifacts,
         AuditLog,
+        Catalog,
         CheckRuns,
         Clock,
         Deliveries,
@@ -84,6 +85,12 @@ class Adapters:
         from tidegate.adapters.dynamodb_deployments import DynamoDeployments
 
         return DynamoDeployments(self._dynamodb, self._table)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        from tidegate.adapters.dynamodb_catalog import DynamoCatalog
+
+        return DynamoCatalog(self._dynamodb, self._table)
 
     @cached_property
     def check_runs(self) -> CheckRuns:

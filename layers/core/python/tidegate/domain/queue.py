@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegate.domain.deployment import Deployment, State, Trigger, moves_baseline
-from tidegate.domain.root import Revision, worker_name
+from tidegate.domain.deployment import Deployment, State, Trigger, Unlocking, moves_baseline
+from tidegate.domain.root import QUEUE_SEPARATOR, Revision, worker_name
 
 #: Rounds (claims) after which a worker hands over to a fresh execution. A round takes under 60 events
 #: of the deploy machine's history; 200 stay below half of the 25,000 that Step Functions allows.
@@ -22,7 +22,9 @@ ROUNDS_PER_EXECUTION = 200
 class Lock:
     """Why merges wait: who locked the queue, when (ISO 8601, UTC), for which revision, and the reason.
 
-    ``deployment`` is the one that locked it.
+    ``deployment`` is the one that locked it. ``unlocking`` is who takes it away, once that is decided and
+    until the audit topic knows. ``before`` is the lock that a manual deployment found and took the place of:
+    it comes back if that deployment changes nothing.
     """
 
     by: str
@@ -30,6 +32,8 @@ class Lock:
     revision: str
     reason: str
     deployment: str = ""
+    unlocking: Unlocking | None = None
+    before: Lock | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class QueueHead:
     waits for a signal; it stays until the worker's next claim, as settling it twice is harmless.
     ``last`` is the deployment that left ``in_flight`` last: a call that comes again announces it again.
     ``deployed`` is what later revisions are compared with; ``attempted`` is the last deployment that was
-    let in and ended, however it ended: only its revision may be run again.
+    let in and ended, however it ended: only its revision may be run again. ``unlocked`` is the last unlocking.
     """
 
     queue: str
@@ -84,6 +88,17 @@ class QueueHead:
     last: str | None = None
     deployed: Deployed | None = None
     attempted: Deployed | None = None
+    unlocked: Unlocking | None = None
+
+    @property
+    def home(self) -> str:
+        """The repository of the queue's root."""
+        return self.queue.partition(QUEUE_SEPARATOR)[0]
+
+    @property
+    def root_name(self) -> str:
+        """The name of the queue's root."""
+        return self.queue.partition(QUEUE_SEPARATOR)[2]
 
 
 class Step(StrEnum):

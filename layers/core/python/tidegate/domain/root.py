@@ -11,6 +11,8 @@ from tidegate.domain.errors import InvalidName
 
 MAXIMUM_ROOT_NAME = 100
 MAXIMUM_PATH = 1024
+#: Between a repository and a root in a queue's id; it occurs in neither.
+QUEUE_SEPARATOR = "||"
 
 _ROOT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
 _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
@@ -114,7 +116,7 @@ def directory(text: str) -> str:
 
 def queue_id(repository: str, root: str) -> str:
     """Return the name of a root's deploy queue, ``OWNER/REPO||ROOT`` (the original's workflow id)."""
-    return f"{repository}||{root}"
+    return f"{repository}{QUEUE_SEPARATOR}{root}"
 
 
 def slug(text: str, length: int) -> str:

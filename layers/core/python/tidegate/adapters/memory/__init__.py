@@ -1,5 +1,6 @@
 """Adapters that keep everything in memory: for tests, and to read what a port means."""
 
+from tidegate.adapters.memory.catalog import MemoryCatalog
 from tidegate.adapters.memory.forge import MemoryForge, MemoryForgeDeliveries
 from tidegate.adapters.memory.stores import (
     MemoryCheckRuns,
@@ -22,6 +23,7 @@ __all__ = [
     "MemoryAnnouncements",
     "MemoryArtifacts",
     "MemoryAuditLog",
+    "MemoryCatalog",
     "MemoryCheckRuns",
     "MemoryClock",
     "MemoryDeliveries",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Deployment
@@ -20,13 +20,21 @@ class MemoryDeployments:
         self.lock = threading.RLock()
         self._records: dict[str, Deployment] = {}
         self._tokens: dict[str, tuple[str, str]] = {}
+        self._unshown: set[str] = set()
 
     def add(self, deployment: Deployment) -> bool:
         """Store a new record. Return False, and change nothing, when there is one with this id."""
         with self.lock:
             is_new = deployment.id not in self._records
-            self._records.setdefault(deployment.id, deployment)
+            if is_new:
+                self._records[deployment.id] = deployment
+                self._unshown.add(deployment.id)
             return is_new
+
+    def all(self) -> Sequence[Deployment]:
+        """Return all records."""
+        with self.lock:
+            return list(self._records.values())
 
     def get(self, deployment: str) -> Deployment:
         with self.lock:
@@ -40,6 +48,18 @@ class MemoryDeployments:
             saved = replace(deployment, version=deployment.version + 1)
             self._records[deployment.id] = saved
             return saved
+
+    def many(self, deployments: Collection[str]) -> Mapping[str, Deployment]:
+        with self.lock:
+            return {wanted: self._records[wanted] for wanted in deployments if wanted in self._records}
+
+    def unshown(self) -> Iterable[str]:
+        with self.lock:
+            return sorted(self._unshown)
+
+    def shown(self, deployment: str) -> None:
+        with self.lock:
+            self._unshown.discard(deployment)
 
     def check(self, deployment: Deployment) -> None:
         """Raise Conflict unless ``save`` would store this."""
@@ -106,6 +126,11 @@ class MemoryDeployQueues:
             self._lines[before.queue] = line
             self._heads[before.queue] = replace(after, version=before.version + 1, length=len(line))
             return self._heads[before.queue]
+
+    def heads(self) -> Sequence[QueueHead]:
+        """Return all heads."""
+        with self._deployments.lock:
+            return list(self._heads.values())
 
     def unfinished(self) -> Iterable[str]:
         with self._deployments.lock:
@@ -201,8 +226,8 @@ class MemoryJobLogs:
     def append(self, job: str, chunk: LogChunk) -> None:
         self._chunks.setdefault(job, {})[chunk.position] = chunk
 
-    def read(self, job: str, position: int) -> Sequence[LogChunk]:
-        return [chunk for at, chunk in sorted(self._chunks.get(job, {}).items()) if at >= position]
+    def read(self, job: str, position: int, limit: int | None = None) -> Sequence[LogChunk]:
+        return [chunk for at, chunk in sorted(self._chunks.get(job, {}).items()) if at >= position][:limit]
 
 
 class MemoryDeliveries:
