@@ -14,8 +14,9 @@ from typing import Any
 
 from tidegate.adapters.aws_http import Aws
 from tidegate.adapters.clock import SystemClock
-from tidegate.adapters.deliveries import DynamoDeliveries, SqsEventQueue, StoredWebhookSecrets
+from tidegate.adapters.deliveries import DynamoDeliveries, SqsEventQueue, StoredWebhookSecrets, queues_of_events
 from tidegate.domain.webhook import MAXIMUM_BODY
+from tidegate.domain.webhook_events import COMMENT_PREFIXES
 from tidegate.usecases.receive_webhook import Answer, WebhookReceiver, WebhookRequest
 
 #: Seconds for one attempt of an AWS call and how often it is tried: GitHub waits for 10 s in all.
@@ -30,12 +31,13 @@ def _aws() -> Aws:
 @cache
 def _receiver() -> WebhookReceiver:
     aws = _aws()
-    queues = {"push": os.environ["TIDEGATE_PUSH_QUEUE"], "check_run": os.environ["TIDEGATE_PRESS_QUEUE"]}
+    queues = queues_of_events(os.environ["TIDEGATE_PUSH_QUEUE"], os.environ["TIDEGATE_PRESS_QUEUE"])
     return WebhookReceiver(
         StoredWebhookSecrets(aws, os.environ["TIDEGATE_WEBHOOK_SECRET_NAME"]),
         DynamoDeliveries(aws, os.environ["TIDEGATE_TABLE"]),
         SqsEventQueue(aws, queues),
         SystemClock(),
+        tuple(os.environ.get("TIDEGATE_COMMENT_PREFIXES", "").split()) or COMMENT_PREFIXES,
     )
 
 

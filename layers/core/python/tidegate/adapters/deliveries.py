@@ -143,6 +143,16 @@ def _read(item: Mapping[str, Any]) -> Delivery:
     )
 
 
+#: Kinds of events that need the repository's files, and kinds that are answered on a check run.
+_DISCOVERED = ("push", "head", "check_suite", "issue_comment", "manual")
+_ANSWERED = ("check_run", "rerun")
+
+
+def queues_of_events(discovery: str, presses: str) -> dict[str, str]:
+    """Return the queue (a URL) of each kind of event."""
+    return {**dict.fromkeys(_DISCOVERED, discovery), **dict.fromkeys(_ANSWERED, presses)}
+
+
 class SqsEventQueue:
     """The port ``EventQueue``: ``queues`` gives the URL of the queue of each kind of event."""
 

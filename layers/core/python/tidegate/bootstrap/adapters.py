@@ -114,10 +114,10 @@ class Adapters:
     @cached_property
     def events(self) -> EventQueue:
         from tidegate.adapters.aws_http import Aws
-        from tidegate.adapters.deliveries import SqsEventQueue
+        from tidegate.adapters.deliveries import SqsEventQueue, queues_of_events
 
         settings = EventQueueSettings.from_env(self.environ)
-        return SqsEventQueue(Aws(), {"push": settings.push_queue, "check_run": settings.press_queue})
+        return SqsEventQueue(Aws(), queues_of_events(settings.push_queue, settings.press_queue))
 
     @cached_property
     def announcements(self) -> Announcements:

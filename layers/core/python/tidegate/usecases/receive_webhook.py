@@ -5,15 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.domain.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
-from tidegate.domain.webhook import (
-    Accepted,
-    Refused,
-    check_signature,
-    check_size,
-    delivery_id,
-    parse_payload,
-    read_event,
-)
+from tidegate.domain.webhook import check_signature, check_size, delivery_id, parse_payload
+from tidegate.domain.webhook_events import COMMENT_PREFIXES, Accepted, Refused, read_event
 from tidegate.ports import Clock, Deliveries, Delivery, EventQueue, WebhookSecrets
 
 
@@ -39,12 +32,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class WebhookReceiver:
-    """Receives webhooks with the given secrets, store, queue and clock."""
+    """Receives webhooks with the given secrets, store, queue and clock.
+
+    ``prefixes`` are the words that comments for Tidegate begin with.
+    """
 
     secrets: WebhookSecrets
     deliveries: Deliveries
     queue: EventQueue
     clock: Clock
+    prefixes: tuple[str, ...] = COMMENT_PREFIXES
 
     def receive(self, request: WebhookRequest) -> Answer:
         """Answer one request. What the store or the queue raises passes through: nothing was acknowledged."""
@@ -74,7 +71,7 @@ class WebhookReceiver:
 
     def _take(self, request: WebhookRequest) -> Answer:
         identifier = delivery_id(request.delivery)
-        decision = read_event(request.event or "", parse_payload(request.body))
+        decision = read_event(request.event or "", parse_payload(request.body), self.prefixes)
         if not isinstance(decision, Accepted):
             return Answer(202, "refused" if isinstance(decision, Refused) else "ignored", decision.reason)
         return self._store(Delivery(identifier, decision.event, decision.fields, self.clock.now()))

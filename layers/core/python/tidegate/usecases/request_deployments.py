@@ -1,0 +1,44 @@
+"""Take an operator's request to deploy the default branch's head to named roots: store it and queue it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tidegate.domain.root import repository_name, root_name
+from tidegate.ports import Catalog, Clock, Deliveries, Delivery, EventQueue
+
+#: The kind of delivery that carries such a request.
+MANUAL = "manual"
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentRequester:
+    """Takes requests. ``Deliveries.outcome`` tells by a request's id what became of it."""
+
+    catalog: Catalog
+    deliveries: Deliveries
+    queue: EventQueue
+    clock: Clock
+    new_id: Callable[[], str] = _new_id
+
+    def request(self, repository: str, roots: Sequence[str], by: str) -> str:
+        """Return the id of the request once it is stored and queued. ``by`` is the login of who asked.
+
+        Raise InvalidName for a name that no repository or root can have, and NotFound for a repository
+        that Tidegate does not know. CloudUnavailable means that it was not queued; the reconciler queues
+        what was stored.
+        """
+        names = sorted({root_name(root) for root in roots})
+        known = self.catalog.repository(repository_name(repository))
+        fields = {"repository": known.name, "roots": names, "by": by, "installation": known.installation}
+        request = Delivery(self.new_id(), MANUAL, fields, self.clock.now())
+        self.deliveries.store(request)
+        self.queue.send(request)
+        self.deliveries.mark_queued(request.id)
+        return request.id

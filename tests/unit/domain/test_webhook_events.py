@@ -1,0 +1,292 @@
+"""Which fields of which webhook events are used, whatever stands in them."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.domain.errors import InvalidWebhook
+from tidegate.domain.webhook_events import Accepted, Ignored, Refused, read_event
+
+BEFORE, AFTER = "a" * 40, "b" * 40
+PUSH = {
+    "ref": "refs/heads/main",
+    "before": BEFORE,
+    "after": AFTER,
+    "created": False,
+    "deleted": False,
+    "forced": False,
+    "repository": {"full_name": "acme/infra", "default_branch": "main", "clone_url": "https://elsewhere.example/x"},
+    "sender": {"login": "octocat"},
+    "installation": {"id": 42},
+    "commits": [{"id": AFTER, "message": "not used", "author": {"name": "Octo", "username": "octocat"}}],
+}
+PRESS = {
+    "action": "requested_action",
+    "requested_action": {"identifier": "Confirm"},
+    "check_run": {
+        "id": 128620228,
+        "external_id": "network-bbbbbbb-0123456789ab",
+        "name": "tidegate/deploy: network",
+        "head_sha": AFTER,
+    },
+    "repository": {"full_name": "acme/infra"},
+    "sender": {"login": "octocat"},
+    "installation": {"id": 42},
+}
+SUITE = {
+    "action": "rerequested",
+    "check_suite": {"id": 5, "head_sha": AFTER, "head_branch": "main"},
+    "repository": {"full_name": "acme/infra"},
+    "sender": {"login": "octocat"},
+    "installation": {"id": 42},
+}
+COMMENT = {
+    "action": "created",
+    "issue": {"number": 5, "pull_request": {"url": "https://api.example/pulls/5"}},
+    "comment": {"id": 77, "body": "tidegate deploy -p network"},
+    "repository": {"full_name": "acme/infra"},
+    "sender": {"login": "octocat", "type": "User"},
+    "installation": {"id": 42},
+}
+EVENTS = {"push": PUSH, "check_run": PRESS, "check_suite": SUITE, "issue_comment": COMMENT}
+
+
+def changed(event: dict, path: str, value: object) -> dict:
+    """Return the event with the value at a dotted path replaced; ``...`` removes it."""
+    result = copy.deepcopy(event)
+    *outer, last = path.split(".")
+    place = result
+    for key in outer:
+        place = place[key]
+    if value is ...:
+        del place[last]
+    else:
+        place[last] = value
+    return result
+
+
+def test_a_push_to_the_default_branch_is_accepted_with_the_few_fields_that_are_used():
+    fields = {
+        "repository": "acme/infra",
+        "before": BEFORE,
+        "after": AFTER,
+        "branch": "main",
+        "installation": 42,
+        "sender": "octocat",
+        "forced": False,
+        "authors": ["octocat"],
+    }
+    assert read_event("push", PUSH) == Accepted("push", fields)
+
+
+def test_a_forced_push_and_a_new_branch_are_accepted():
+    assert read_event("push", changed(PUSH, "forced", True)).fields["forced"] is True
+    assert read_event("push", changed(PUSH, "before", "0" * 40)).fields["before"] == "0" * 40
+
+
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [
+        ("ping", {}),
+        ("", {}),
+        ("pull_request", {"action": "opened"}),
+        ("push", changed(PUSH, "ref", "refs/heads/feature")),
+        ("push", changed(PUSH, "ref", "refs/heads/$(x)\nmain")),
+        ("push", changed(PUSH, "ref", "refs/tags/main")),
+        ("push", changed(PUSH, "ref", "main")),
+        ("push", changed(PUSH, "deleted", True)),
+        ("push", changed(PUSH, "after", "0" * 40)),
+        ("check_run", changed(PRESS, "action", "created")),
+        ("check_suite", changed(SUITE, "action", "completed")),
+        ("issue_comment", changed(COMMENT, "action", "edited")),
+        ("issue_comment", changed(COMMENT, "issue.pull_request", ...)),
+        ("issue_comment", changed(COMMENT, "sender.type", "Bot")),
+        ("issue_comment", changed(COMMENT, "sender.login", "robot[bot]")),
+        ("issue_comment", changed(COMMENT, "comment.body", "")),
+        ("issue_comment", changed(COMMENT, "comment.body", "please tidegate deploy")),
+        ("issue_comment", changed(COMMENT, "comment.body", "tidegate deploy\nplease")),
+        ("issue_comment", changed(COMMENT, "comment.body", "tidegatedeploy")),
+        ("issue_comment", changed(COMMENT, "comment.body", "> tidegate deploy")),
+        ("issue_comment", changed(COMMENT, "comment.body", "tidegate \u202edeploy")),
+        ("issue_comment", changed(COMMENT, "comment.body", "tidegate \ud800")),
+        ("issue_comment", changed(COMMENT, "comment.body", "tidegate " + "a" * 1000)),
+        ("check_run", changed(PRESS, "check_run.name", "build")),
+    ],
+)
+def test_what_nothing_follows_from_is_ignored_with_a_reason(event, payload):
+    decision = read_event(event, payload)
+    assert isinstance(decision, Ignored)
+    assert decision.reason
+
+
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [
+        *(
+            ("push", changed(PUSH, "repository.full_name", name))
+            for name in (
+                "infra",
+                "../..",
+                "acme/a&&id",
+                "acme/$(x)",
+                "acme/in fra",
+                "acme/\n",
+                "acme/🚀",
+                "a/" + "b" * 300,
+            )
+        ),
+        *(
+            ("push", changed(PUSH, key, text))
+            for key in ("before", "after")
+            for text in ("main", "-chdir=x", "b" * 39, "B" * 40, "$(x)", "b" * 40 + "\n")
+        ),
+        *(("push", changed(PUSH, "sender.login", text)) for text in ("a b", "@here", "x\ny", "é")),
+        ("check_run", changed(PRESS, "check_run.external_id", "../..")),
+        ("check_run", changed(PRESS, "check_run.head_sha", "HEAD")),
+        ("check_run", changed(PRESS, "check_run.name", "tidegate/deploy: a\nb")),
+        ("check_run", changed(PRESS, "check_run.name", "tidegate/deploy: " + "a" * 300)),
+        ("check_run", changed(PRESS, "requested_action.identifier", "x" * 300)),
+        ("check_suite", changed(SUITE, "check_suite.head_sha", "HEAD")),
+        ("issue_comment", changed(COMMENT, "repository.full_name", "acme/$(x)")),
+    ],
+)
+def test_a_hostile_name_is_refused_with_a_reason_in_plain_ascii(event, payload):
+    decision = read_event(event, payload)
+    assert isinstance(decision, Refused)
+    assert "\n" not in decision.reason
+
+
+def on_default_branch(name: str) -> dict:
+    return changed(changed(PUSH, "ref", f"refs/heads/{name}"), "repository.default_branch", name)
+
+
+@pytest.mark.parametrize("name", ["a&&id", "$(x)", "-chdir=x", "release/🚀", "b" * 300, "ma;in", "a'b\"c"])
+def test_a_strange_branch_that_git_allows_is_data_like_any_other(name):
+    assert read_event("push", on_default_branch(name)).fields["branch"] == name
+
+
+@pytest.mark.parametrize(
+    "name", ["../..", "a\nb", "a b", "a..b", "a~1", "a^", "a:b", "a?", "[a", "a\\b", "\ud800", "b" * 2000]
+)
+def test_a_branch_that_git_does_not_allow_is_refused(name):
+    assert isinstance(read_event("push", on_default_branch(name)), Refused)
+
+
+@pytest.mark.parametrize(
+    "path", ["ref", "before", "after", "repository", "repository.full_name", "sender", "installation"]
+)
+@pytest.mark.parametrize("value", [..., None, 7, [], {}])
+def test_a_push_without_what_pushes_have_is_refused_as_invalid(path, value):
+    with pytest.raises(InvalidWebhook):
+        read_event("push", changed(PUSH, path, value))
+
+
+@pytest.mark.parametrize("value", [True, 0, -1, 1 << 70, "42", None])
+def test_an_id_that_is_no_positive_number_is_refused_as_invalid(value):
+    with pytest.raises(InvalidWebhook):
+        read_event("push", changed(PUSH, "installation.id", value))
+    with pytest.raises(InvalidWebhook):
+        read_event("check_run", changed(PRESS, "check_run.id", value))
+
+
+def test_a_press_of_our_button_is_accepted_with_the_few_fields_that_are_used():
+    fields = {
+        "repository": "acme/infra",
+        "id": 128620228,
+        "external_id": "network-bbbbbbb-0123456789ab",
+        "name": "tidegate/deploy: network",
+        "head_sha": AFTER,
+        "identifier": "Confirm",
+        "installation": 42,
+        "sender": "octocat",
+    }
+    assert read_event("check_run", PRESS) == Accepted("check_run", fields)
+
+
+def test_a_check_run_that_is_to_run_again_is_accepted_on_its_own():
+    fields = {
+        "repository": "acme/infra",
+        "id": 128620228,
+        "external_id": "network-bbbbbbb-0123456789ab",
+        "name": "tidegate/deploy: network",
+        "head_sha": AFTER,
+        "installation": 42,
+        "sender": "octocat",
+    }
+    again = changed(changed(PRESS, "action", "rerequested"), "requested_action", ...)
+    assert read_event("check_run", again) == Accepted("rerun", fields)
+
+
+def test_all_checks_of_a_commit_that_are_to_run_again_are_one_event():
+    fields = {"repository": "acme/infra", "head_sha": AFTER, "installation": 42, "sender": "octocat"}
+    assert read_event("check_suite", SUITE) == Accepted("check_suite", fields)
+
+
+def test_a_command_on_a_pull_request_is_accepted_as_it_was_written():
+    fields = {
+        "repository": "acme/infra",
+        "pull_request": 5,
+        "comment": 77,
+        "text": "tidegate deploy -p network",
+        "installation": 42,
+        "sender": "octocat",
+    }
+    assert read_event("issue_comment", COMMENT) == Accepted("issue_comment", fields)
+
+
+@pytest.mark.parametrize("body", ["Tidegate help", "  tidegate\tdeploy \r\n", "tidegate\xa0deploy", "tidegate"])
+def test_a_command_may_be_written_as_people_and_their_phones_do(body):
+    assert isinstance(read_event("issue_comment", changed(COMMENT, "comment.body", body)), Accepted)
+
+
+def test_commands_begin_with_the_words_that_are_configured():
+    other = changed(COMMENT, "comment.body", "atlantis apply")
+    assert isinstance(read_event("issue_comment", other), Ignored)
+    assert isinstance(read_event("issue_comment", other, ("tidegate", "Atlantis")), Accepted)
+
+
+def test_a_longest_command_is_taken():
+    body = "tidegate " + "a" * 991
+    assert read_event("issue_comment", changed(COMMENT, "comment.body", body)).fields["text"] == body
+
+
+@pytest.mark.parametrize("commits", [..., None, {}, [None], [{"author": None}], [{"author": {"username": "a b"}}]])
+def test_who_made_a_push_may_not_be_known(commits):
+    assert read_event("push", changed(PUSH, "commits", commits)).fields["authors"] == []
+
+
+def test_authors_of_a_push_are_told_once_and_at_most_twenty():
+    names = ["b", "a", "b", *(f"person-{number}" for number in range(30))]
+    push = changed(PUSH, "commits", [{"author": {"username": name}} for name in names])
+    authors = read_event("push", push).fields["authors"]
+    assert (authors[:3], len(authors)) == (["b", "a", "person-0"], 20)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+leaves = st.sampled_from(
+    [f"push:{path}" for path in ("ref", "before", "after", "deleted", "forced", "repository.full_name", "sender.login")]
+    + [f"check_run:{path}" for path in ("action", "check_run", "check_run.name", "requested_action", "check_run.id")]
+    + [f"check_suite:{path}" for path in ("action", "check_suite", "check_suite.head_sha")]
+    + [f"issue_comment:{path}" for path in ("issue", "issue.pull_request", "comment.id", "comment.body", "sender.type")]
+    + ["push:commits"]
+)
+
+
+@given(leaves, json_values)
+def test_whatever_stands_in_an_event_it_is_decided_about(leaf, value):
+    event, _, path = leaf.partition(":")
+    payload = changed(EVENTS[event], path, value)
+    try:
+        decision = read_event(event, payload)
+    except InvalidWebhook:
+        return
+    assert json.dumps(decision.fields if isinstance(decision, Accepted) else decision.reason)
