@@ -29,6 +29,7 @@ class Capability(Enum):
     DEPLOYMENTS = "read and write deployments"
     READ_DEPLOYMENTS = "read deployments"
     READ_CATALOG = "list repositories, their roots and their deployments"
+    REPOSITORIES = "list repositories"
     CATALOG = "remember repositories, and list them, their roots and their deployments"
     JOBS = "read and write jobs"
     DELIVERIES = "read and write deliveries"
@@ -115,13 +116,21 @@ def _open_index(around: Surroundings) -> Grant:
     return Grant((allow("dynamodb:Query", on=f"{table.table_arn}/index/open"),), {"TIDEGATE_TABLE": table.table_name})
 
 
+def _repositories(around: Surroundings) -> Grant:
+    table = around.storage.table
+    return Grant((_on_repositories(table.table_arn, "dynamodb:Query"),), {"TIDEGATE_TABLE": table.table_name})
+
+
+def _on_repositories(table: str, *actions: str) -> iam.PolicyStatement:
+    return allow(*actions, on=table, under={"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["repositories"]}})
+
+
 def _catalog(*more: str) -> Callable[[Surroundings], Grant]:
     """The repositories are one partition; an index has one statement, as its keys are not the table's."""
 
     def given(around: Surroundings) -> Grant:
         table = around.storage.table
-        only = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["repositories"]}}
-        repositories = allow(*_READ, "dynamodb:Query", *more, on=table.table_arn, under=only)
+        repositories = _on_repositories(table.table_arn, *_READ, "dynamodb:Query", *more)
         indexes = [allow("dynamodb:Query", on=f"{table.table_arn}/index/{name}") for name in INDEXES]
         return Grant((repositories, *indexes), {"TIDEGATE_TABLE": table.table_name})
 
@@ -259,6 +268,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.DEPLOYMENTS: _records("deployment", actions=(*_READ_MANY, *_WRITE)),
     Capability.READ_DEPLOYMENTS: _records("deployment", actions=_READ_MANY),
     Capability.READ_CATALOG: _catalog(),
+    Capability.REPOSITORIES: _repositories,
     Capability.CATALOG: _catalog("dynamodb:PutItem"),
     Capability.JOBS: _records("job", actions=(*_READ, *_WRITE)),
     Capability.DELIVERIES: _records("delivery", actions=(*_READ, *_WRITE)),

@@ -177,12 +177,12 @@ def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
 
 def test_only_what_speaks_with_the_forge_knows_the_apps_key(allowed: list[Permission]):
     knowing = {permission.role for permission in allowed if any("github-app" in on for on in permission.resources)}
-    names = ("DiscoverRoots", "AnswerButton", "PublishCheckRun", "ValidateRevision", "HandOverJob")
+    names = ("DiscoverRoots", "AnswerButton", "PublishCheckRun", "ValidateRevision", "HandOverJob", "Reconcile")
     assert knowing == {f"Functions{name}FunctionRole" for name in names}
 
 
 def test_every_use_of_the_table_is_limited_to_kinds_of_records(allowed: list[Permission]):
     for permission in allowed:
         if "<StorageTable>" in permission.resources:
-            assert permission.condition.startswith("dynamodb:LeadingKeys ForAllValues:StringLike "), permission.role
+            assert permission.condition.startswith("dynamodb:LeadingKeys ForAllValues:String"), permission.role
             assert "dynamodb:Scan" not in permission.actions

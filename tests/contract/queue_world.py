@@ -16,8 +16,6 @@ from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryAuditLog,
     MemoryClock,
-    MemoryDeliveries,
-    MemoryEventQueue,
     MemoryForge,
 )
 from tidegate.domain.deployment import State, Trigger, Unlocking, is_final
@@ -49,6 +47,8 @@ from tidegate.usecases.hand_over_worker import WorkerHandover
 from tidegate.usecases.reconcile import Reconciler
 from tidegate.usecases.record_outcome import OutcomeRecorder
 from tidegate.usecases.record_result import ResultRecorder
+from tidegate.usecases.repairs.release_queues import ReleaseQueues
+from tidegate.usecases.repairs.start_workers import StartWorkers
 from tidegate.usecases.unlock import QueueUnlocker
 from tidegate.usecases.validate_revision import RevisionValidator
 from tidegate.usecases.wait_for_signal import SignalWaiter
@@ -191,9 +191,11 @@ class World:
         self.validator = RevisionValidator(queues, deployments, forge, clock)
         self.recorder = OutcomeRecorder(queues, deployments, ender)
         self.waiter, self.handover = SignalWaiter(queues, workflows), WorkerHandover(queues, workers)
-        self.reconciler = Reconciler(
-            MemoryDeliveries(), MemoryEventQueue(), queues, clock, workflows, self.releaser.release, workers.ensure
-        )
+        repairs = {
+            "release_queues": ReleaseQueues(queues, workflows, self.releaser.release),
+            "start_workers": StartWorkers(queues, workers.ensure),
+        }
+        self.reconciler = Reconciler(clock, repairs)
         self.beginner = JobBeginner(deployments, jobs, forge, audit, announcements, clock)
         self.job_handover = JobHandover(deployments, jobs, forge)
         self.result_recorder = ResultRecorder(deployments, jobs, audit, announcements, clock)
@@ -225,7 +227,11 @@ class World:
         self.deliver(lambda: self.unlocker.unlock(locking, unlocking))
 
     def reconcile(self) -> None:
-        self.deliver(self.reconciler.reconcile)
+        self.deliver(self._reconcile)
+
+    def _reconcile(self) -> None:
+        for failure in self.reconciler.reconcile().failures:
+            raise failure
 
     def crash(self, execution: Execution, status: str) -> None:
         """End an execution between two steps, or in the middle of one. Its child goes on, as on AWS it may."""

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pytest
 from pydantic import ValidationError
 
-from tests.builders import any_deployment, any_plan, deployment_in
+from tests.builders import any_delivery, any_deployment, any_plan, deployment_in
 from tests.functions.wires import DEPLOY_MACHINE, MemoryBootstrap, call, failures, handler_of, sqs_event
 from tidegate import bootstrap
 from tidegate.adapters.deliveries import to_message
@@ -259,5 +259,17 @@ def test_a_terraform_execution_is_left_to_the_deploy_execution_above_it(wires):
 
 def test_the_reconciler_says_how_much_it_repaired(wires):
     wires.queues.enqueue(any_deployment())
-    assert call("reconcile", {}) == {"deliveries": 0, "queues": 1, "released": 0}
+    repaired = call("reconcile", {})
+    assert repaired.pop("start_workers") == 1
+    assert set(repaired.values()) == {0}
+    assert len(wires.workflows.starts) == 1
+
+
+def test_what_the_reconciler_cannot_repair_fails_its_call_after_all_else_is_repaired(wires):
+    wires.queues.enqueue(any_deployment())
+    wires.deliveries.store(any_delivery())
+    wires.clock.advance(7200)
+    wires.events.refusals = 1
+    with pytest.raises(ExceptionGroup, match="next run"):
+        call("reconcile", {})
     assert len(wires.workflows.starts) == 1

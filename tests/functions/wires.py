@@ -11,6 +11,7 @@ from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryAuditLog,
+    MemoryCatalog,
     MemoryCheckRuns,
     MemoryClock,
     MemoryDeliveries,
@@ -18,9 +19,11 @@ from tidegate.adapters.memory import (
     MemoryDeployQueues,
     MemoryEventQueue,
     MemoryForge,
+    MemoryForgeDeliveries,
     MemoryJobs,
     MemoryWorkflows,
 )
+from tidegate.adapters.memory.redeliveries import MemoryRedeliveries
 from tidegate.bootstrap import Bootstrap
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
@@ -53,9 +56,11 @@ class MemoryBootstrap(Bootstrap):
         )
         self.deployments = MemoryDeployments()
         self.queues = MemoryDeployQueues(self.deployments)
+        self.catalog = MemoryCatalog(self.deployments, self.queues)
         self.check_runs = MemoryCheckRuns()
         self.jobs = MemoryJobs()
         self.deliveries = MemoryDeliveries()
+        self.forge_deliveries, self.redeliveries = MemoryForgeDeliveries(), MemoryRedeliveries()
         self.events = MemoryEventQueue()
         self.announcements = MemoryAnnouncements()
         self.audit = MemoryAuditLog()

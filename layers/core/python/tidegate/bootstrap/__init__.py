@@ -6,10 +6,10 @@ only its own settings and imports only its own adapters. Tests put another ``Boo
 
 from __future__ import annotations
 
-from tidegate.bootstrap.events import Events
+from tidegate.bootstrap.repairs import Repairs
 
 
-class Bootstrap(Events):
+class Bootstrap(Repairs):
     """All use cases on their ports."""
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tidegate.usecases.check_run_view import CheckRunPainter
     from tidegate.usecases.publish_check_run import CheckRunPublisher
     from tidegate.usecases.receive_push import PushReceiver
-    from tidegate.usecases.reconcile import Reconciler
 
 
 class Events(Deploys):
@@ -53,18 +52,4 @@ class Events(Deploys):
             self.announcements,
             self.check_run_painter,
             self.queue_unlocker.unlock,
-        )
-
-    @cached_property
-    def reconciler(self) -> Reconciler:
-        from tidegate.usecases.reconcile import Reconciler
-
-        return Reconciler(
-            self.deliveries,
-            self.events,
-            self.queues,
-            self.clock,
-            self.workflows,
-            self.queue_releaser.release,
-            self.worker_ensurer.ensure,
         )

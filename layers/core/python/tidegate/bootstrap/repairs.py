@@ -1,0 +1,66 @@
+"""The reconciler and its repairs."""
+
+# ruff: noqa: PLC0415  # Imports stay with what needs them: a function imports only what it uses.
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tidegate.bootstrap.events import Events
+from tidegate.settings import ForgeSettings
+
+if TYPE_CHECKING:
+    from tidegate.ports import ForgeDeliveries, Redeliveries
+    from tidegate.usecases.reconcile import Reconciler
+    from tidegate.usecases.repairs.turn import Repair
+
+
+class Repairs(Events):
+    """The reconciler and its repairs."""
+
+    @cached_property
+    def forge_deliveries(self) -> ForgeDeliveries:
+        from tidegate.adapters.github_deliveries import GitHubDeliveries
+
+        return GitHubDeliveries(self._app_credentials, api_url=ForgeSettings.from_env(self.environ).api_url)
+
+    @cached_property
+    def redeliveries(self) -> Redeliveries:
+        from tidegate.adapters.dynamodb_redeliveries import DynamoRedeliveries
+
+        return DynamoRedeliveries(self._dynamodb, self._table)
+
+    @cached_property
+    def reconciler(self) -> Reconciler:
+        """All repairs: first those of deployments under way, then those that ask the forge."""
+        from tidegate.usecases.reconcile import Reconciler
+
+        return Reconciler(self.clock, {**self._of_queues(), **self._of_records(), **self._of_webhooks()})
+
+    def _of_queues(self) -> dict[str, Repair]:
+        from tidegate.usecases.repairs.release_queues import ReleaseQueues
+        from tidegate.usecases.repairs.start_workers import StartWorkers
+
+        return {
+            "release_queues": ReleaseQueues(self.queues, self.workflows, self.queue_releaser.release),
+            "start_workers": StartWorkers(self.queues, self.worker_ensurer.ensure),
+        }
+
+    def _of_records(self) -> dict[str, Repair]:
+        from tidegate.usecases.repairs.show_check_runs import ShowCheckRuns
+
+        return {
+            "show_check_runs": ShowCheckRuns(self.deployments, self.check_runs, self.announcements),
+        }
+
+    def _of_webhooks(self) -> dict[str, Repair]:
+        from tidegate.usecases.repairs.catch_up_heads import CatchUpHeads
+        from tidegate.usecases.repairs.redeliver_webhooks import RedeliverWebhooks
+        from tidegate.usecases.repairs.resend_deliveries import ResendDeliveries
+
+        return {
+            "resend_deliveries": ResendDeliveries(self.deliveries, self.events),
+            "redeliver_webhooks": RedeliverWebhooks(self.forge_deliveries, self.deliveries, self.redeliveries),
+            "catch_up_heads": CatchUpHeads(self.catalog, self.forge, self.deliveries),
+        }

@@ -1,0 +1,65 @@
+"""A repair's turn in one run of the reconciler: what it looks at, for how long, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol, TypeVar
+
+from tidegate.ports import Clock
+
+#: Seconds from one run of the reconciler to the next.
+RUNS_EVERY = 300
+#: From one run to the next, the place to begin at moves on by this part of the list. However few of them one
+#: run has time for, after twice as many runs as that takes everything had its turn: no multiple of the golden
+#: ratio comes near a whole number.
+_STRIDE = 0.618033988749895
+
+Item = TypeVar("Item")
+
+
+@dataclass(slots=True)
+class Turn:
+    """One run. It ends at ``until`` (ISO 8601 in UTC); ``failures`` are what went wrong in it."""
+
+    clock: Clock
+    until: str
+    failures: list[Exception] = field(default_factory=list)
+
+    @property
+    def number(self) -> int:
+        """The number of the run, counted from the clock's beginning."""
+        return int(datetime.fromisoformat(self.clock.now()).timestamp()) // RUNS_EVERY
+
+    def ago(self, seconds: float) -> str:
+        """Return the time that was so many seconds before now."""
+        then = datetime.fromisoformat(self.clock.now()) - timedelta(seconds=seconds)
+        return then.isoformat(timespec="microseconds")
+
+    def each(self, items: Iterable[Item], repair: Callable[[Item], bool], at_most: int) -> int:
+        """Repair one after the other while there is time, others first in each run. Return how many needed it.
+
+        An item that cannot be repaired keeps no other from it.
+        """
+        repaired = 0
+        for item in self._in_turn(list(items))[:at_most]:
+            if self.clock.now() >= self.until:
+                break
+            try:
+                repaired += repair(item)
+            except Exception as error:  # noqa: BLE001  # Whatever is wrong with one must not hold back the others.
+                error.add_note(f"while repairing {item}")
+                self.failures.append(error)
+        return repaired
+
+    def _in_turn(self, items: list[Item]) -> list[Item]:
+        first = int(len(items) * (self.number * _STRIDE % 1))
+        return items[first:] + items[:first]
+
+
+class Repair(Protocol):
+    """Something that can be wrong, and is put right. Doing it once more is harmless."""
+
+    def repair(self, turn: Turn) -> int:
+        """Repair what is found, and return how much that was."""

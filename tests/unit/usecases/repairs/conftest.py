@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.usecases.repairs.broken_world import BrokenWorld
+
+
+@pytest.fixture
+def world():
+    return BrokenWorld()

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import deployment_in
+from tidegate.domain.deployment import State
+from tidegate.ports import PublishedCheckRun
+from tidegate.usecases.repairs.show_check_runs import ShowCheckRuns, is_due
+
+
+@pytest.fixture
+def repair(world):
+    return ShowCheckRuns(world.deployments, world.check_runs, world.announcements)
+
+
+def _changed(world, state, seconds_ago, shown=None):
+    """Put a deployment that changed so long ago, and whose check run shows a version of it."""
+    deployment = world.put(deployment_in(state, version=3, changed_at=world.clock.now()))
+    if shown is not None:
+        world.check_runs.remember(PublishedCheckRun(deployment.id, 1, shown, closed=False))
+    world.clock.advance(seconds_ago)
+    return deployment.id
+
+
+@pytest.mark.parametrize("shown", [None, 2])
+def test_a_check_run_that_stays_behind_is_asked_for_again(world, repair, shown):
+    deployment = _changed(world, State.PLANNING, 61, shown)
+    assert world.take_turn(repair) == 1
+    assert world.announcements.refreshed == [deployment]
+
+
+def test_a_check_run_that_changes_at_this_moment_is_left_to_its_message(world, repair):
+    _changed(world, State.PLANNING, 59, shown=2)
+    assert world.take_turn(repair) == 0
+
+
+def test_a_check_run_that_shows_the_newest_state_needs_nothing(world, repair):
+    deployment = _changed(world, State.PLANNING, 3600, shown=3)
+    assert world.take_turn(repair) == 0
+    assert list(world.deployments.unshown()) == [deployment]
+
+
+def test_an_end_that_is_shown_is_not_looked_at_any_more(world, repair):
+    _changed(world, State.APPLIED, 61, shown=3)
+    assert world.take_turn(repair) == 0
+    assert list(world.deployments.unshown()) == []
+
+
+def test_an_end_that_is_not_shown_is_asked_for_again(world, repair):
+    _changed(world, State.APPLIED, 61, shown=2)
+    assert world.take_turn(repair) == 1
+    assert len(list(world.deployments.unshown())) == 1
+
+
+def test_asking_twice_is_harmless_and_while_the_forge_is_down_it_is_asked_ever_more_rarely(world, repair):
+    _changed(world, State.PLANNING, 0)
+    for _ in range(24 * 12):
+        world.clock.advance(300)
+        world.take_turn(repair)
+    asked = len(world.announcements.refreshed)
+    assert 5 < asked < 15
+
+
+def test_a_record_that_has_expired_is_passed_over(world, repair):
+    world.deployments.unshown = lambda: ["gone"]
+    assert world.take_turn(repair) == 0
+    assert world.failures == []
+
+
+def test_it_is_due_in_the_first_minutes_and_whenever_the_age_has_doubled():
+    assert [age for age in range(0, 9000, 300) if is_due(age + 30)] == [300, 600, 1200, 2100, 3900, 7800]
