@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from tidegate.config.loader import DeclaredRoot, load_configuration
 from tidegate.config.model import WHEN_MODIFIED
 from tidegate.domain.errors import InvalidConfiguration
+from tidegate.domain.requirements import Requirements
+from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Engine, EngineName, Root
 
 REPOSITORY = "acme/infra"
@@ -184,3 +186,82 @@ fragments = st.sampled_from([*MARKS, "version", "roots", "dirs", "engine", "dir"
 def test_whatever_the_file_says_it_is_loaded_or_refused(text):
     with contextlib.suppress(InvalidConfiguration):
         assert load(text.encode("utf-8", "surrogatepass")).engine
+
+
+def reviews(text: str) -> dict[str, ReviewRule]:
+    return {each.root.name: each.review_rule for each in load(text).roots}
+
+
+def test_without_a_word_every_plan_with_changes_waits_for_one_person():
+    loaded = load("version: 1\nroots: [{dir: a}]\n")
+    assert loaded.review_rule == ReviewRule() == loaded.roots[0].review_rule
+    assert loaded.requirements == Requirements()
+
+
+def test_plan_review_is_a_word_or_a_mapping_and_each_root_may_have_its_own():
+    text = """
+version: 1
+plan_review: manual
+roots:
+  - {dir: a}
+  - {dir: b, plan_review: {approvals: 2, exclude_authors: true}}
+"""
+    assert reviews(text) == {"a": ReviewRule(PlanReview.MANUAL), "b": ReviewRule(PlanReview.ALWAYS, 2, True)}
+    loaded = load(text)
+    assert loaded.rule_of(Root("b", "elsewhere")).approvals == 2
+    assert loaded.rule_of(Root("unknown", "c")).when is PlanReview.MANUAL
+
+
+def test_workspaces_inherit_the_plan_review_of_their_directory():
+    text = """
+version: 1
+dirs:
+  a: {plan_review: never, workspaces: {dev: {}, prod: {plan_review: always}}}
+  b: {plan_review: manual}
+  c:
+"""
+    assert {name: rule.when for name, rule in reviews(text).items()} == {
+        "a/dev": PlanReview.NEVER,
+        "a/prod": PlanReview.ALWAYS,
+        "b": PlanReview.MANUAL,
+        "c": PlanReview.ALWAYS,
+    }
+
+
+def test_requirements_of_deploys_by_hand_are_those_that_are_named_and_enabled():
+    text = """
+version: 1
+apply_requirements:
+  approved: {any_of_count: 2}
+  merge_conflicts:
+  status_checks: {enabled: false}
+"""
+    assert load(text).requirements == Requirements(approvals=2, mergeable=True, checks=False)
+    everything = "version: 1\napply_requirements: {approved: {enabled: True}, status_checks: {enabled: true}}\n"
+    assert load(everything).requirements == Requirements(approvals=1, mergeable=False, checks=True)
+    assert load("version: 1\napply_requirements:\n").requirements == Requirements()
+    disabled = "version: 1\napply_requirements: {approved: {enabled: false, any_of_count: 3}}\n"
+    assert load(disabled).requirements == Requirements()
+
+
+@pytest.mark.parametrize(
+    ("line", "problem", "allowed"),
+    [
+        ("plan_review: sometimes", "'sometimes'", "always"),
+        ("plan_review: [always]", "a list", "mapping"),
+        ("plan_review: {when: on}", "'on'", "never"),
+        ("plan_review: {approvals: 0}", "'0'", "1"),
+        ("plan_review: {approvals: 21}", "'21'", "20"),
+        ("plan_review: {approval: 2}", "'approval'", "Did you mean 'approvals'?"),
+        ("plan_review: {exclude_authors: yes}", "'yes'", "Write true or false"),
+        ("apply_requirements: {approve: {}}", "'approve'", "Did you mean 'approved'?"),
+        ("apply_requirements: {approved: {count: 2}}", "'count'", "Allowed here: enabled, any_of_count"),
+        ("apply_requirements: {status_checks: {enabled: 1}}", "'1'", "Write true or false"),
+        ("apply_requirements: true", "'true'", "mapping"),
+    ],
+)
+def test_what_reviews_and_requirements_cannot_be_is_told_with_its_place(line, problem, allowed):
+    error = refusal(f"version: 1\n{line}\n")
+    assert (error.line, error.column is not None) == (2, True)
+    assert problem in error.problem
+    assert allowed in error.allowed

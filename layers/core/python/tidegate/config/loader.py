@@ -4,35 +4,52 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tidegate.config.document import KEY, Document, Path, read_document
-from tidegate.config.model import FILE, Configuration, EngineSection, keys_at
+from tidegate.config.model import FILE, WHEN_MODIFIED, Configuration, EngineSection, ReviewSection, keys_at
 from tidegate.config.patterns import root_patterns
 from tidegate.domain.errors import InvalidConfiguration, InvalidName, quoted
+from tidegate.domain.requirements import Requirements
+from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.root import Engine, Root, directory, root_name
 from tidegate.domain.root_discovery import default_root_name
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRoot:
-    """A root that the file declares, and the patterns of the files that change it."""
+    """A root that the file declares, the patterns of the files that change it, and who reviews its plans."""
 
     root: Root
     when_modified: tuple[str, ...]
+    review_rule: ReviewRule = field(default_factory=ReviewRule)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfiguration:
-    """What a file says. ``roots`` is None when it declares none, so that they are to be discovered."""
+    """What a file says. ``roots`` is None when it declares none, so that they are to be discovered.
+
+    ``review_rule`` is that of roots without one of their own, ``requirements`` those of deploys by hand.
+    """
 
     engine: Engine
     when_modified: tuple[str, ...]
     roots: tuple[DeclaredRoot, ...] | None
+    review_rule: ReviewRule = field(default_factory=ReviewRule)
+    requirements: Requirements = field(default_factory=Requirements)
+
+    def rule_of(self, root: Root) -> ReviewRule:
+        """Return who reviews the plans of a root: as declared under its name, or else as for every root."""
+        declared = {each.root.name: each.review_rule for each in self.roots or ()}
+        return declared.get(root.name, self.review_rule)
+
+
+#: What holds without a file.
+WITHOUT_FILE = LoadedConfiguration(Engine(), WHEN_MODIFIED, None)
 
 
 def load_configuration(raw: bytes, repository: str, file: str = FILE) -> LoadedConfiguration:
@@ -47,7 +64,13 @@ def load_configuration(raw: bytes, repository: str, file: str = FILE) -> LoadedC
     except ValidationError as error:
         raise _first([_refusal(document, each) for each in error.errors()]) from None
     roots = _declared(document, configuration, repository) if configuration.declares_roots else None
-    return LoadedConfiguration(configuration.engine.engine, configuration.when_modified, roots)
+    return LoadedConfiguration(
+        configuration.engine.engine,
+        configuration.when_modified,
+        roots,
+        configuration.plan_review.rule,
+        configuration.apply_requirements.requirements,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +83,25 @@ class _Entry:
     workspace: str
     engine: EngineSection | None
     when_modified: tuple[str, ...] | None
+    plan_review: ReviewSection | None
 
 
 def _entries(configuration: Configuration) -> Iterator[_Entry]:
     for number, root in enumerate(configuration.roots or ()):
-        yield _Entry(("roots", number), root.name, root.dir, root.workspace, root.engine, root.when_modified)
+        where: Path = ("roots", number)
+        yield _Entry(where, root.name, root.dir, root.workspace, root.engine, root.when_modified, root.plan_review)
     for written, section in (configuration.dirs or {}).items():
         place: Path = ("dirs", written)
         if not section.workspaces:
-            yield _Entry(place, section.name, directory(written), "default", section.engine, section.when_modified)
+            yield _Entry(
+                place,
+                section.name,
+                directory(written),
+                "default",
+                section.engine,
+                section.when_modified,
+                section.plan_review,
+            )
         for title, inner in section.workspaces.items():
             yield _Entry(
                 (*place, "workspaces", title),
@@ -77,6 +110,7 @@ def _entries(configuration: Configuration) -> Iterator[_Entry]:
                 title,
                 inner.engine or section.engine,
                 section.when_modified if inner.when_modified is None else inner.when_modified,
+                inner.plan_review or section.plan_review,
             )
 
 
@@ -92,7 +126,8 @@ def _declared(document: Document, configuration: Configuration, repository: str)
         patterns = configuration.when_modified if entry.when_modified is None else entry.when_modified
         _check_patterns(document, entry, patterns)
         engine = (entry.engine or configuration.engine).engine
-        found.append(DeclaredRoot(Root(name, entry.dir, entry.workspace, engine), patterns))
+        rule = (entry.plan_review or configuration.plan_review).rule
+        found.append(DeclaredRoot(Root(name, entry.dir, entry.workspace, engine), patterns, rule))
     return tuple(found)
 
 

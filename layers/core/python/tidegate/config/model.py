@@ -11,6 +11,8 @@ from pydantic_core import PydanticCustomError
 
 from tidegate.config.patterns import root_patterns
 from tidegate.domain.errors import InvalidName, quoted
+from tidegate.domain.requirements import Requirements
+from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Engine, EngineName, directory, root_name, workspace_name
 
 FILE = "tidegate.yaml"
@@ -82,6 +84,19 @@ def _engine_alone(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
+def _review_alone(value: Any) -> Any:
+    """Take ``plan_review: manual``, the short form, as its first key alone."""
+    return {"when": value} if isinstance(value, str) else value
+
+
+def _flag(text: Any) -> Any:
+    """Take the words for yes and no of YAML 1.2 only."""
+    words = {"true": True, "false": False}
+    if not isinstance(text, str) or text.lower() not in words:
+        raise refused(f"{_shown(str(text))} is neither yes nor no", "Write true or false")
+    return words[text.lower()]
+
+
 def _known_version(text: Any) -> Any:
     """Refuse every version but 1, in words that help."""
     if str(text) != "1":
@@ -120,6 +135,53 @@ class EngineSection(Section):
 
 
 EngineChoice = Annotated[EngineSection, BeforeValidator(_engine_alone)]
+Flag = Annotated[bool, BeforeValidator(_flag)]
+#: People that one plan can wait for: more than any team has at one time.
+Count = Annotated[int, Field(ge=1, le=20)]
+
+
+class ReviewSection(Section):
+    """Which plans wait for people, for how many, and whether the change's authors count."""
+
+    when: PlanReview = PlanReview.ALWAYS
+    approvals: Count = 1
+    exclude_authors: Flag = False
+
+    @property
+    def rule(self) -> ReviewRule:
+        return ReviewRule(self.when, self.approvals, self.exclude_authors)
+
+
+ReviewChoice = Annotated[ReviewSection, BeforeValidator(_review_alone)]
+
+
+class ApprovedSection(Section):
+    """How many people must have approved a pull request before it is deployed by hand."""
+
+    enabled: Flag = True
+    any_of_count: Count = 1
+
+
+class RequirementSection(Section):
+    """A requirement that has nothing to set."""
+
+    enabled: Flag = True
+
+
+class RequirementsSection(Section):
+    """What a pull request must fulfil before it is deployed by hand; what is not named is not required."""
+
+    approved: Annotated[ApprovedSection | None, BeforeValidator(_empty_if_absent)] = None
+    merge_conflicts: Annotated[RequirementSection | None, BeforeValidator(_empty_if_absent)] = None
+    status_checks: Annotated[RequirementSection | None, BeforeValidator(_empty_if_absent)] = None
+
+    @property
+    def requirements(self) -> Requirements:
+        return Requirements(
+            approvals=self.approved.any_of_count if self.approved and self.approved.enabled else 0,
+            mergeable=self.merge_conflicts is not None and self.merge_conflicts.enabled,
+            checks=self.status_checks is not None and self.status_checks.enabled,
+        )
 
 
 class RootSection(Section):
@@ -130,6 +192,7 @@ class RootSection(Section):
     workspace: Annotated[str, _named(workspace_name)] = "default"
     when_modified: Patterns | None = None
     engine: EngineChoice | None = None
+    plan_review: ReviewChoice | None = None
 
 
 class WorkspaceSection(Section):
@@ -138,6 +201,7 @@ class WorkspaceSection(Section):
     name: Annotated[str, _named(root_name)] | None = None
     when_modified: Patterns | None = None
     engine: EngineChoice | None = None
+    plan_review: ReviewChoice | None = None
 
 
 class DirectorySection(Section):
@@ -149,6 +213,7 @@ class DirectorySection(Section):
     ] = {}
     when_modified: Patterns | None = None
     engine: EngineChoice | None = None
+    plan_review: ReviewChoice | None = None
 
 
 class Configuration(Section):
@@ -157,6 +222,8 @@ class Configuration(Section):
     version: Annotated[int, BeforeValidator(_known_version)]
     engine: EngineChoice = EngineSection()
     when_modified: Patterns = WHEN_MODIFIED
+    plan_review: ReviewChoice = ReviewSection()
+    apply_requirements: Annotated[RequirementsSection, BeforeValidator(_empty_if_absent)] = RequirementsSection()
     roots: tuple[RootSection, ...] | None = None
     dirs: (
         dict[
@@ -174,12 +241,20 @@ class Configuration(Section):
 _SECTIONS: dict[tuple[str, ...], type[Section]] = {
     (): Configuration,
     ("engine",): EngineSection,
+    ("plan_review",): ReviewSection,
+    ("apply_requirements",): RequirementsSection,
+    ("apply_requirements", "approved"): ApprovedSection,
+    ("apply_requirements", "merge_conflicts"): RequirementSection,
+    ("apply_requirements", "status_checks"): RequirementSection,
     ("roots", "*"): RootSection,
     ("roots", "*", "engine"): EngineSection,
+    ("roots", "*", "plan_review"): ReviewSection,
     ("dirs", "*"): DirectorySection,
     ("dirs", "*", "engine"): EngineSection,
+    ("dirs", "*", "plan_review"): ReviewSection,
     ("dirs", "*", "workspaces", "*"): WorkspaceSection,
     ("dirs", "*", "workspaces", "*", "engine"): EngineSection,
+    ("dirs", "*", "workspaces", "*", "plan_review"): ReviewSection,
 }
 
 
