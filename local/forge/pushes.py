@@ -119,19 +119,19 @@ def delete_ref(hosting: Hosting, repository: Repository, ref: str, user: str) ->
         raise Refusal(422, "Reference does not exist")
     if ref == f"refs/heads/{repository.default_branch}":
         raise Refusal(422, "Cannot delete the default branch")
-    _set_ref(hosting, repository, ref, NO_COMMIT, user)
+    _set_ref(hosting, repository, ref, None, user)
 
 
-def _set_ref(hosting: Hosting, repository: Repository, ref: str, sha: str, user: str) -> None:
+def _set_ref(hosting: Hosting, repository: Repository, ref: str, sha: str | None, user: str) -> None:
     if not ref.startswith(("refs/heads/", "refs/tags/")):
         raise Refusal(422, "Reference name must be below refs/heads or refs/tags")
     with hosting.writing(repository):
         git = hosting.git(repository)
         before = git.refs()
         try:
-            if sha != NO_COMMIT:
+            if sha is not None:
                 git.run("cat-file", "-e", f"{sha}^{{commit}}")
-            git.run("update-ref", "--end-of-options", ref, sha)
+            git.run("update-ref", "--end-of-options", ref, sha or NO_COMMIT)
         except GitRefused:
             raise Refusal(422, "Object does not exist") from None
         changed(hosting, repository, before, git.refs(), user)

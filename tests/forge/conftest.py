@@ -39,9 +39,10 @@ def validate(schema: dict[str, Any], value: Any) -> None:
 
 def operation_of(method: str, path: str) -> dict[str, Any]:
     """Return GitHub's description of the operation that a call names."""
-    for name, operation in DESCRIPTION["operations"].items():
+    by_length = sorted(DESCRIPTION["operations"].items(), key=lambda item: -len(item[0]))
+    for name, operation in by_length:
         verb, template = name.split(" ")
-        last = template.endswith(("{basehead}", "{path}", "/git/refs/{ref}"))
+        last = template.endswith(("{basehead}", "{path}", "/git/refs/{ref}", "{branch}"))
         pattern = re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(template))
         pattern = f"{pattern.removesuffix('[^/]+')}.+" if last else pattern
         if verb == method and re.fullmatch(pattern, path):

@@ -85,13 +85,16 @@ def repository(visit: Visit) -> Response:
 
 
 def _ahead(visit: Visit, branches: dict[str, str]) -> list[str]:
-    """Return the branches with commits that neither the default branch nor an open pull request has."""
+    """Return the branches with commits that no default branch, no open pull request and no repository above has."""
     one = visit.repository
+    above = visit.hosting.repository(one.fork_of) if one.fork_of else None
+    known = set(visit.hosting.git(above).branches().values()) if above else set()
     base = branches.get(one.default_branch)
     found = visit.hosting.store.find(PullRequest, state="open")
     offered = {pull.head_ref for pull in found if pull.head_repository == one.repository}
     others = sorted(branches.keys() - {one.default_branch} - offered)
-    return [name for name in others if base and not visit.git.is_ancestor(branches[name], base)]
+    news = [name for name in others if branches[name] not in known]
+    return [name for name in news if base and not visit.git.is_ancestor(branches[name], base)]
 
 
 def _upstream(one: Repository, branch: str) -> str:
