@@ -18,7 +18,7 @@ from cdk.messaging import Messaging
 
 _PERIOD = Duration.minutes(5)
 #: Functions that publish to the audit topic, and say AuditUnavailable in their log when they cannot.
-_AUDITING = ("begin_job", "record_result", "record_outcome", "execution_closed")
+_AUDITING = ("begin_job", "record_result", "record_outcome", "execution_closed", "answer_button", "discover_roots")
 
 
 class Alarms(Construct):

@@ -42,11 +42,15 @@ class Capability(Enum):
     ANSWER_WORKERS = "answer the tokens of deploy executions"
     ANSWER_JOBS = "answer the tokens of terraform executions"
     READ_ARTIFACTS = "read plans and logs"
-    REVIEW_POLICY = "know which plans wait for a person"
+    PLAN_REVIEW = "know which plans wait for people where no configuration says so"
+    ROUNDS = "know how long a deploy execution works"
     FORGE_ADDRESS = "know where the forge is"
     PUSH_QUEUE = "know the push queue, to put a message off"
     PRESS_QUEUE = "know the press queue, to put a message off"
-    CHECK_RUN_QUEUE = "know the check-run queue, to put a message off"
+    CHECK_RUN_QUEUE = "ask for check runs, and put a message off"
+    LINES = "read and write what is shown of lines"
+    READ_LINES = "read what is shown of lines"
+    LINE_QUEUES = "have a line looked at again"
     FORGE = "speak with the forge as the App"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
 
@@ -69,6 +73,7 @@ class Surroundings:
     messaging: Messaging
     deploy_machine: str
     terraform_machine: str
+    web_url: str
 
 
 def grant(function: lambda_.Function, capability: Capability, around: Surroundings) -> None:
@@ -146,11 +151,18 @@ def _send_events(around: Surroundings) -> Grant:
 
 
 def _announce(around: Surroundings) -> Grant:
-    queue, bus = around.messaging.check_run.queue, around.messaging.bus
-    return Grant(
-        (allow("sqs:SendMessage", on=queue.queue_arn), allow("events:PutEvents", on=bus.event_bus_arn)),
-        {"TIDEGATE_CHECK_RUN_QUEUE": queue.queue_url, "TIDEGATE_EVENT_BUS": bus.event_bus_name},
+    queue, line, bus = around.messaging.check_run.queue, around.messaging.line.queue, around.messaging.bus
+    statements = (
+        allow("sqs:SendMessage", on=queue.queue_arn),
+        allow("sqs:SendMessage", on=line.queue_arn),
+        allow("events:PutEvents", on=bus.event_bus_arn),
     )
+    environment = {
+        "TIDEGATE_CHECK_RUN_QUEUE": queue.queue_url,
+        "TIDEGATE_LINE_QUEUE": line.queue_url,
+        "TIDEGATE_EVENT_BUS": bus.event_bus_name,
+    }
+    return Grant(statements, environment)
 
 
 def _audit(around: Surroundings) -> Grant:
@@ -188,7 +200,7 @@ def _read_artifacts(around: Surroundings) -> Grant:
     environment = {
         "TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name,
         "TIDEGATE_EXECUTION_URL": around.settings.execution_url or _console_execution(around),
-        "TIDEGATE_LOG_URL": around.settings.log_url or _console_log(around),
+        "TIDEGATE_WEB_URL": around.web_url,
     }
     return Grant(statements, environment)
 
@@ -208,14 +220,12 @@ def _console_execution(around: Surroundings) -> str:
     return f"https://{region}.console.aws.amazon.com/states/home?region={region}#/v2/executions/details/{execution}"
 
 
-def _console_log(around: Surroundings) -> str:
-    """Return the address of a job's log in the console, with ``{job}`` left open."""
-    bucket, region = around.storage.bucket.bucket_name, around.stack.region
-    return f"https://{region}.console.aws.amazon.com/s3/object/{bucket}?region={region}&prefix=logs/{{job}}.txt"
+def _plan_review(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_PLAN_REVIEW": around.settings.plan_review})
 
 
-def _review_policy(around: Surroundings) -> Grant:
-    return Grant((), {"TIDEGATE_REVIEW_POLICY": around.settings.review_policy})
+def _rounds(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_ROUNDS_PER_EXECUTION": around.settings.rounds_per_execution})
 
 
 def _forge_address(around: Surroundings) -> Grant:
@@ -236,7 +246,14 @@ def _check_run_queue(around: Surroundings) -> Grant:
         "TIDEGATE_CHECK_RUN_QUEUE": messaging.check_run.queue.queue_url,
         "TIDEGATE_EVENT_BUS": messaging.bus.event_bus_name,
     }
-    return Grant((), environment)
+    return Grant((allow("sqs:SendMessage", on=messaging.check_run.queue.queue_arn),), environment)
+
+
+def _line_queues(around: Surroundings) -> Grant:
+    """What looks at lines sends itself to both queues, and to the check-run queue; the bus is not its business."""
+    line, later = around.messaging.line.queue, around.messaging.line_later.queue
+    statements = (allow("sqs:SendMessage", on=line.queue_arn), allow("sqs:SendMessage", on=later.queue_arn))
+    return Grant(statements, {"TIDEGATE_LINE_QUEUE": line.queue_url, "TIDEGATE_LINE_LATER_QUEUE": later.queue_url})
 
 
 def _forge(around: Surroundings) -> Grant:
@@ -281,11 +298,15 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.ANSWER_WORKERS: _answer_workers,
     Capability.ANSWER_JOBS: _answer_jobs,
     Capability.READ_ARTIFACTS: _read_artifacts,
-    Capability.REVIEW_POLICY: _review_policy,
+    Capability.PLAN_REVIEW: _plan_review,
+    Capability.ROUNDS: _rounds,
     Capability.FORGE_ADDRESS: _forge_address,
     Capability.PUSH_QUEUE: _push_queue,
     Capability.PRESS_QUEUE: _press_queue,
     Capability.CHECK_RUN_QUEUE: _check_run_queue,
+    Capability.LINES: _records("line", actions=(*_READ, "dynamodb:Query", "dynamodb:PutItem", "dynamodb:BatchWriteItem")),
+    Capability.READ_LINES: _records("line", actions=_READ),
+    Capability.LINE_QUEUES: _line_queues,
     Capability.FORGE: _forge,
     Capability.WEBHOOK_SECRET: _webhook_secret,
 }

@@ -56,6 +56,8 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.QUEUES,
             _C.DELIVERIES,
             _C.PUSH_QUEUE,
+            _C.PLAN_REVIEW,
+            _C.AUDIT,
             _C.ANNOUNCE,
             _C.START_DEPLOYS,
             _C.ANSWER_WORKERS,
@@ -71,6 +73,8 @@ SPECS: tuple[FunctionSpec, ...] = (
         (
             _C.QUEUES,
             _C.PRESS_QUEUE,
+            _C.JOBS,
+            _C.AUDIT,
             _C.ANNOUNCE,
             _C.START_DEPLOYS,
             _C.ANSWER_WORKERS,
@@ -82,7 +86,13 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "publish_check_run",
         "Brings check runs up to date",
-        (_C.READ_QUEUES, _C.DEPLOYMENTS, _C.CHECK_RUN_QUEUE, _C.READ_ARTIFACTS, _C.FORGE),
+        (_C.READ_QUEUES, _C.READ_LINES, _C.DEPLOYMENTS, _C.CHECK_RUN_QUEUE, _C.READ_ARTIFACTS, _C.FORGE),
+    ),
+    FunctionSpec(
+        "refresh_line",
+        "Brings the check runs of a queue's line up to date",
+        (_C.READ_QUEUES, _C.READ_DEPLOYMENTS, _C.LINES, _C.CHECK_RUN_QUEUE, _C.LINE_QUEUES),
+        timeout=30,
     ),
     FunctionSpec(
         "execution_closed",
@@ -116,7 +126,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         timeout=240,
         invoked_by_events=True,
     ),
-    FunctionSpec("claim_deployment", "Claims the next deployment of a queue", (_C.QUEUES,)),
+    FunctionSpec("claim_deployment", "Claims the next deployment of a queue", (_C.QUEUES, _C.ANNOUNCE, _C.ROUNDS)),
     FunctionSpec("validate_revision", "Compares a revision with the deployed one", (_C.QUEUES, _C.ANNOUNCE, _C.FORGE)),
     FunctionSpec("record_outcome", "Ends a deployment in its queue", (_C.QUEUES, _C.JOBS, _C.AUDIT, _C.ANNOUNCE)),
     FunctionSpec("wait_for_signal", "Leaves a worker's token at its queue", (_C.QUEUES, _C.ANSWER_WORKERS)),
@@ -130,9 +140,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         (_C.DEPLOYMENTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE, _C.FORGE_ADDRESS),
     ),
     FunctionSpec("hand_over_job", "Leaves a job's tokens to its runner", (_C.READ_DEPLOYMENTS, _C.JOBS, _C.FORGE)),
-    FunctionSpec(
-        "record_plan", "Stores a plan and decides what it needs", (_C.DEPLOYMENTS, _C.ANNOUNCE, _C.REVIEW_POLICY)
-    ),
+    FunctionSpec("record_plan", "Stores a plan and decides what it needs", (_C.DEPLOYMENTS, _C.ANNOUNCE)),
     FunctionSpec("request_review", "Asks people to review a plan", (_C.DEPLOYMENTS, _C.ANNOUNCE, _C.ANSWER_JOBS)),
     FunctionSpec("record_result", "Records how a deployment ended", (_C.DEPLOYMENTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE)),
 )

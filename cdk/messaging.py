@@ -15,6 +15,10 @@ from constructs import Construct
 #: Six times the time limit of the function behind the queue (AWS's advice), which leaves room for throttled starts.
 _PUSH_VISIBILITY = Duration.seconds(6 * 300)
 _VISIBILITY = Duration.seconds(6 * 60)
+_LINE_VISIBILITY = Duration.seconds(6 * 30)
+#: What is sent about a queue within one second is one message; a second later, with another to spare for clocks that
+#: differ, all that asked for it can be read.
+_LINE_DELAY = Duration.seconds(2)
 _KEPT = Duration.days(14)
 
 
@@ -35,10 +39,18 @@ class Messaging(Construct):
         self.press = self._standard("Press", _VISIBILITY, attempts=8)
         # The forge may refuse for a long time (limits by the hour): many attempts before a check run is given up.
         self.check_run = self._fifo("CheckRun", f"{prefix}-check-run", attempts=30)
+        self.line = self._fifo(
+            "Line", f"{prefix}-line", attempts=8, visibility=_LINE_VISIBILITY, delay=_LINE_DELAY
+        )
+        self.line_later = self._standard("LineLater", _LINE_VISIBILITY, attempts=8)
         self.undelivered = self._dead("Undelivered", None)
         self.audit = sns.Topic(
             self,
             "Audit",
+            topic_name=f"{prefix}-audit.fifo",
+            # Each message names its event: published again, it is delivered once, in the order of its deployment.
+            fifo=True,
+            content_based_deduplication=False,
             enforce_ssl=True,
             master_key=kms.Alias.from_alias_name(self, "SnsKey", "alias/aws/sns"),
         )
@@ -54,6 +66,8 @@ class Messaging(Construct):
             "Push": self.push.dead,
             "Press": self.press.dead,
             "CheckRun": self.check_run.dead,
+            "Line": self.line.dead,
+            "LineLater": self.line_later.dead,
             "Undelivered": self.undelivered,
         }
 
@@ -70,7 +84,15 @@ class Messaging(Construct):
         )
         return QueueWithDeadLetters(queue, dead)
 
-    def _fifo(self, construct_id: str, name: str, *, attempts: int) -> QueueWithDeadLetters:
+    def _fifo(
+        self,
+        construct_id: str,
+        name: str,
+        *,
+        attempts: int,
+        visibility: Duration = _VISIBILITY,
+        delay: Duration | None = None,
+    ) -> QueueWithDeadLetters:
         dead = self._dead(f"{construct_id}Dead", f"{name}-dead.fifo")
         queue = sqs.Queue(
             self,
@@ -81,7 +103,8 @@ class Messaging(Construct):
             content_based_deduplication=False,
             deduplication_scope=sqs.DeduplicationScope.MESSAGE_GROUP,
             fifo_throughput_limit=sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
-            visibility_timeout=_VISIBILITY,
+            visibility_timeout=visibility,
+            delivery_delay=delay,
             retention_period=_KEPT,
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 _PREFIX = re.compile(r"[a-z][a-z0-9-]{0,19}")
 _URL = re.compile(r"https?://[^\s/?#]+(/[^\s?#]*)?")
 _URL_WITH_QUERY = re.compile(r"https?://[^\s]+")
-_REVIEW_POLICY = re.compile("always|when_needed")
+_PLAN_REVIEW = re.compile("always|manual|never")
+_ROUNDS = re.compile(r"[1-9]\d{0,2}")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
@@ -43,9 +44,10 @@ class Settings:
     plan_policies: tuple[str, ...]
     apply_policies: tuple[str, ...]
     alarm_email: str
-    review_policy: str
+    plan_review: str
+    rounds_per_execution: str
     execution_url: str
-    log_url: str
+    web_url: str
 
     def engine_policies(self, kind: str) -> tuple[str, ...]:
         """Return the managed policies of the engine of this kind of runner, ``plan`` or ``apply``."""
@@ -68,9 +70,10 @@ def read_settings(context: Context) -> Settings:
         plan_policies=_names(context, "plan_policies", ("ReadOnlyAccess",)),
         apply_policies=_names(context, "apply_policies", ()),
         alarm_email=text.optional("alarm_email", re.compile(r"[^@\s]+@[^@\s]+"), "an e-mail address"),
-        review_policy=text.matching("review_policy", _REVIEW_POLICY, "always or when_needed", "always"),
+        plan_review=text.matching("plan_review", _PLAN_REVIEW, "always, manual or never", "always"),
+        rounds_per_execution=text.matching("rounds_per_execution", _ROUNDS, "a number from 1 to 999", "200"),
         execution_url=text.optional("execution_url", _URL_WITH_QUERY, "a URL"),
-        log_url=text.optional("log_url", _URL_WITH_QUERY, "a URL"),
+        web_url=text.optional("web_url", _URL, "a URL").rstrip("/"),
     )
 
 

@@ -41,7 +41,7 @@ from local.tasks import Tasks
 from local.warden import Warden
 
 _STATE_BUCKET = "tidegate-local-terraform-state"
-_AUDIT_QUEUE = "tidegate-local-audit"
+_AUDIT_QUEUE = "tidegate-local-audit.fifo"
 _CONTEXT = {
     "state_bucket": _STATE_BUCKET,
     "plan_policies": ["ReadOnlyAccess"],
@@ -224,7 +224,8 @@ class Cloud:
     def _subscribe_audit(self, deployed: stack.Deployed) -> None:
         topic = self.audit_topic(deployed)
         if topic:
-            url = self.clients.operator("sqs").create_queue(QueueName=_AUDIT_QUEUE)["QueueUrl"]
+            fifo = {"FifoQueue": "true"}
+            url = self.clients.operator("sqs").create_queue(QueueName=_AUDIT_QUEUE, Attributes=fifo)["QueueUrl"]
             arn = f"arn:aws:sqs:{self.options.region}:{ACCOUNT}:{url.rpartition('/')[2]}"
             attributes = {"RawMessageDelivery": "true"}
             sns = self.clients.operator("sns")

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Self
 
-from tidegate.domain.review import ReviewPolicy
+from tidegate.domain.queue import ROUNDS_PER_EXECUTION
+from tidegate.domain.review_rule import PlanReview
 
 
 class MissingSettingError(Exception):
@@ -72,10 +73,12 @@ class AuditSettings(Settings):
 
 @dataclass(frozen=True)
 class AnnouncementSettings(Settings):
-    """The event bus's name and the check-run queue's URL."""
+    """The event bus's name, and the URLs of the check-run queue and of the queues of lines that changed."""
 
     bus: str = _variable("TIDEGATE_EVENT_BUS")
     check_run_queue: str = _variable("TIDEGATE_CHECK_RUN_QUEUE")
+    line_queue: str = _variable("TIDEGATE_LINE_QUEUE", "")
+    later_queue: str = _variable("TIDEGATE_LINE_LATER_QUEUE", "")
 
 
 @dataclass(frozen=True)
@@ -125,19 +128,37 @@ class ForgeSettings(Settings):
 
 @dataclass(frozen=True)
 class LinkSettings(Settings):
-    """Where check runs link to: URLs with ``{deployment}`` and ``{job}`` in them; without, they do not link."""
+    """Where check runs link to: an execution's URL with ``{deployment}`` in it, and the address of the web pages.
+
+    Without them, check runs do not link.
+    """
 
     execution: str = _variable("TIDEGATE_EXECUTION_URL", "")
-    log: str = _variable("TIDEGATE_LOG_URL", "")
+    web: str = _variable("TIDEGATE_WEB_URL", "")
 
 
 @dataclass(frozen=True)
 class ReviewSettings(Settings):
-    """Which plans with changes wait for a person: ``always`` (all of them) or ``when_needed``."""
+    """Which plans wait for people where a repository's configuration does not say: always, manual or never."""
 
-    policy_name: str = _variable("TIDEGATE_REVIEW_POLICY", ReviewPolicy.ALWAYS.value)
+    when: str = _variable("TIDEGATE_PLAN_REVIEW", PlanReview.ALWAYS.value)
 
     @property
-    def policy(self) -> ReviewPolicy:
-        """Return the policy; raise ValueError for a word that is none."""
-        return ReviewPolicy(self.policy_name)
+    def plan_review(self) -> PlanReview:
+        """Return the rule; raise ValueError for a word that is none."""
+        return PlanReview(self.when)
+
+
+@dataclass(frozen=True)
+class MachineSettings(Settings):
+    """How many rounds a deploy execution works before it hands over."""
+
+    most_rounds: str = _variable("TIDEGATE_ROUNDS_PER_EXECUTION", str(ROUNDS_PER_EXECUTION))
+
+    @property
+    def rounds(self) -> int:
+        """Return the number; raise ValueError for what is none above zero."""
+        rounds = int(self.most_rounds)
+        if rounds < 1:
+            raise ValueError(f"TIDEGATE_ROUNDS_PER_EXECUTION is {rounds}, and must be 1 or more")
+        return rounds

@@ -1,19 +1,25 @@
-"""The audit topic (SNS): one message when an apply begins, and one when it ended.
+"""The audit topic (SNS FIFO): what happened to an apply, and who rejected, forced or unlocked.
 
 The message is JSON::
 
     {"version": 1,
-     "event_id": "<id>:<state>",            the same message again has the same: deduplicate by it
-     "id": "<job id of the apply>",
-     "state": "RUNNING" | "SUCCESS" | "FAILURE" | "UNKNOWN",
-     "deployment": …, "repository": "owner/name", "root": …, "dir": …, "workspace": …,
-     "revision": "<sha>", "branch": …, "trigger": "merge" | "manual",
-     "initiating_user": …, "approved_by": … or null, "approved_at": … or null,
+     "event_id": "<id>:<state>",            the same event has the same, however often it is published
+     "id": "<job id of the apply, or the deployment's id>",
+     "state": "RUNNING" | "SUCCESS" | "FAILURE" | "UNKNOWN" | "REJECTED" | "FORCED" | "UNLOCKED",
+     "at": "<ISO 8601, UTC>", "deployment": …, "repository": "owner/name", "root": …, "dir": …, "workspace": …,
+     "revision": "<sha>", "branch": …, "trigger": "merge" | "manual" | "rerun", "pull_request": … or null,
+     "forced": true | false, "initiating_user": …, "approved_by": … or null, "approved_at": … or null,
+     "approvals": [{"by": …, "at": …}], "rejected_by": … or null,
      "plan_sha256": "<of the plan file that is applied>", "engine": …, "engine_version": …,
-     "started": "<ISO 8601, UTC>", "ended": … or null, "reason": "<why it failed>"}
+     "started": "<ISO 8601, UTC>", "ended": … or null, "reason": "<why it failed, or what the lock said>"}
 
-Attributes to filter subscriptions by: ``state``, ``repository``, ``root``, ``version``. Delivery is at
-least once, and ``RUNNING`` always comes before the apply starts: without it there is no apply.
+``UNLOCKED`` has ``locked_by`` and ``locked_at`` instead of what is about an apply. Attributes to filter
+subscriptions by: ``state``, ``repository``, ``root``, ``version``.
+
+Messages of one deployment come in order (its id is the message group; a queue's unlocks have a group of
+their own). Whoever publishes an event again gives it the same deduplication id, so it is delivered once; after
+the five minutes that SNS remembers them, ``event_id`` still tells. ``RUNNING`` always comes before the apply
+starts, and every other state before it is visible anywhere else.
 """
 
 from __future__ import annotations
@@ -22,25 +28,29 @@ import json
 from typing import Any
 
 from tidegate.adapters.boto import cloud_errors
-from tidegate.domain.audit import audit_message
-from tidegate.domain.deployment import Deployment
+from tidegate.domain.audit import AuditMessage
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable
 
 _ATTRIBUTES = ("state", "repository", "root", "version")
 
 
 class SnsAuditLog:
-    """The port ``AuditLog``: ``topic`` is an ARN."""
+    """The port ``AuditLog``: ``topic`` is the ARN of a FIFO topic."""
 
     def __init__(self, client: Any, topic: str) -> None:
         self._client = client
         self._topic = topic
 
-    def record(self, deployment: Deployment) -> None:
-        message = audit_message(deployment)
-        attributes = {name: {"DataType": "String", "StringValue": str(message[name])} for name in _ATTRIBUTES}
+    def publish(self, message: AuditMessage) -> None:
+        attributes = {name: {"DataType": "String", "StringValue": str(message.body[name])} for name in _ATTRIBUTES}
         try:
             with cloud_errors("SNS"):
-                self._client.publish(TopicArn=self._topic, Message=json.dumps(message), MessageAttributes=attributes)
+                self._client.publish(
+                    TopicArn=self._topic,
+                    Message=json.dumps(dict(message.body)),
+                    MessageAttributes=attributes,
+                    MessageGroupId=message.group,
+                    MessageDeduplicationId=message.event,
+                )
         except CloudUnavailable as error:
             raise AuditUnavailable(str(error)) from error

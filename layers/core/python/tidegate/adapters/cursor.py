@@ -22,16 +22,19 @@ def cursor(history: str, requested_at: str, deployment: str) -> str:
 
 
 def place(history: str, after: str) -> tuple[str, str]:
-    """Return what ``cursor`` was made of: time and deployment. Raise NotFound for a text that is none of ``history``."""
+    """Return what ``cursor`` was made of, time and deployment. Raise NotFound for what is no place in ``history``."""
+    found = _read(after) if len(after) <= _MAXIMUM else None
+    if found is None or found[0] != _mark(history) or not _TIME.fullmatch(found[1]) or not _ID.fullmatch(found[2]):
+        raise NotFound("page", after[:_MAXIMUM])
+    return found[1], found[2]
+
+
+def _read(after: str) -> tuple[str, str, str] | None:
     try:
-        if len(after) > _MAXIMUM:
-            raise ValueError(after)
-        mark, requested_at, deployment = json.loads(urlsafe_b64decode(after + "=" * (-len(after) % 4)))
-        if mark != _mark(history) or not _TIME.fullmatch(requested_at) or not _ID.fullmatch(deployment):
-            raise ValueError(after)
-    except (ValueError, TypeError) as error:
-        raise NotFound("page", after[:_MAXIMUM]) from error
-    return requested_at, deployment
+        mark, requested_at, deployment = map(str, json.loads(urlsafe_b64decode(after + "=" * (-len(after) % 4))))
+    except (ValueError, TypeError):
+        return None
+    return mark, requested_at, deployment
 
 
 def _mark(history: str) -> str:

@@ -8,16 +8,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tidegate.bootstrap.adapters import Adapters
-from tidegate.settings import ReviewSettings
+from tidegate.settings import MachineSettings
 
 if TYPE_CHECKING:
     from tidegate.usecases.begin_job import JobBeginner
     from tidegate.usecases.claim_deployment import DeploymentClaimer
     from tidegate.usecases.close_worker import WorkerCloser
+    from tidegate.usecases.decide_review import ReviewDecider
     from tidegate.usecases.end_deployment import DeploymentEnder
     from tidegate.usecases.enqueue import Enqueuer
     from tidegate.usecases.ensure_worker import WorkerEnsurer
     from tidegate.usecases.execution_closed import QueueReleaser
+    from tidegate.usecases.finish import Finisher
     from tidegate.usecases.hand_over_job import JobHandover
     from tidegate.usecases.hand_over_worker import WorkerHandover
     from tidegate.usecases.record_outcome import OutcomeRecorder
@@ -37,25 +39,38 @@ class Deploys(Adapters):
     def queue_unlocker(self) -> QueueUnlocker:
         from tidegate.usecases.unlock import QueueUnlocker
 
-        return QueueUnlocker(self.queues, self.deployments, self.announcements, self.worker_ensurer)
+        return QueueUnlocker(self.queues, self.deployments, self.audit, self.announcements, self.worker_ensurer)
+
+    @cached_property
+    def finisher(self) -> Finisher:
+        from tidegate.usecases.finish import Finisher
+
+        return Finisher(self.deployments, self.jobs, self.audit)
+
+    @cached_property
+    def review_decider(self) -> ReviewDecider:
+        from tidegate.usecases.decide_review import ReviewDecider
+
+        return ReviewDecider(self.deployments, self.workflows, self.announcements, self.finisher)
 
     @cached_property
     def deployment_claimer(self) -> DeploymentClaimer:
         from tidegate.usecases.claim_deployment import DeploymentClaimer
 
-        return DeploymentClaimer(self.queues)
+        rounds = MachineSettings.from_env(self.environ).rounds
+        return DeploymentClaimer(self.queues, self.announcements, rounds)
 
     @cached_property
     def revision_validator(self) -> RevisionValidator:
         from tidegate.usecases.validate_revision import RevisionValidator
 
-        return RevisionValidator(self.queues, self.deployments, self.forge, self.clock)
+        return RevisionValidator(self.queues, self.deployments, self.forge, self.announcements, self.clock)
 
     @cached_property
     def deployment_ender(self) -> DeploymentEnder:
         from tidegate.usecases.end_deployment import DeploymentEnder
 
-        return DeploymentEnder(self.queues, self.deployments, self.jobs, self.audit, self.announcements, self.clock)
+        return DeploymentEnder(self.queues, self.deployments, self.jobs, self.finisher, self.announcements, self.clock)
 
     @cached_property
     def outcome_recorder(self) -> OutcomeRecorder:
@@ -105,8 +120,7 @@ class Deploys(Adapters):
     def plan_recorder(self) -> PlanRecorder:
         from tidegate.usecases.record_plan import PlanRecorder
 
-        policy = ReviewSettings.from_env(self.environ).policy
-        return PlanRecorder(self.deployments, self.announcements, self.clock, policy)
+        return PlanRecorder(self.deployments, self.announcements, self.clock)
 
     @cached_property
     def review_requester(self) -> ReviewRequester:
@@ -118,7 +132,7 @@ class Deploys(Adapters):
     def result_recorder(self) -> ResultRecorder:
         from tidegate.usecases.record_result import ResultRecorder
 
-        return ResultRecorder(self.deployments, self.jobs, self.audit, self.announcements, self.clock)
+        return ResultRecorder(self.deployments, self.jobs, self.finisher, self.announcements, self.clock)
 
     @cached_property
     def stopped_runner_reporter(self) -> StoppedRunnerReporter:
@@ -136,4 +150,4 @@ class Deploys(Adapters):
     def enqueuer(self) -> Enqueuer:
         from tidegate.usecases.enqueue import Enqueuer
 
-        return Enqueuer(self.queues, self.deployments, self.announcements, self.worker_ensurer)
+        return Enqueuer(self.queues, self.deployments, self.audit, self.announcements, self.worker_ensurer)

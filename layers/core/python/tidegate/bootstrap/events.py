@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.check_run_view import CheckRunPainter
     from tidegate.usecases.publish_check_run import CheckRunPublisher
     from tidegate.usecases.receive_push import PushReceiver
+    from tidegate.usecases.refresh_line import LineRefresher
 
 
 class Events(Deploys):
@@ -26,13 +27,24 @@ class Events(Deploys):
 
         settings = LinkSettings.from_env(self.environ)
         bucket = ArtifactSettings.from_env(self.environ).bucket
-        return CheckRunPainter(self.queues, self.artifacts, Links(settings.execution, settings.log, bucket))
+        links = Links(settings.execution, settings.web.rstrip("/"), bucket)
+        return CheckRunPainter(self.queues, self.line_boards, self.check_runs, self.artifacts, self.addresses, links)
 
     @cached_property
     def check_run_publisher(self) -> CheckRunPublisher:
         from tidegate.usecases.publish_check_run import CheckRunPublisher
 
-        return CheckRunPublisher(self.deployments, self.check_runs, self.forge, self.check_run_painter)
+        return CheckRunPublisher(
+            self.deployments, self.check_runs, self.forge, self.announcements, self.check_run_painter
+        )
+
+    @cached_property
+    def line_refresher(self) -> LineRefresher:
+        from tidegate.usecases.refresh_line import LineRefresher
+
+        return LineRefresher(
+            self.queues, self.line_boards, self.deployments, self.check_runs, self.announcements, self.clock
+        )
 
     @cached_property
     def push_receiver(self) -> PushReceiver:
@@ -48,8 +60,8 @@ class Events(Deploys):
             self.deployments,
             self.check_runs,
             self.forge,
-            self.workflows,
             self.announcements,
             self.check_run_painter,
+            self.review_decider.decide,
             self.queue_unlocker.unlock,
         )

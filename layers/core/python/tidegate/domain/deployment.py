@@ -189,6 +189,7 @@ class Unlocking:
 class Deployment:
     """The record of a deployment. Times are ISO 8601 in UTC with microseconds.
 
+    ``plan_job`` is the newest job that makes its plan, ``apply_job`` the one that applies it.
     ``authors`` are the logins of those who made the change, as far as the forge knows them. ``pull_request``
     is the one whose head is deployed by hand, ``forced`` that its apply requirements were passed over,
     ``rerun_of`` the deployment that is run again. ``error`` is the name of what it failed with, such as
@@ -208,6 +209,7 @@ class Deployment:
     must_review: str | None = None
     plan: Plan | None = None
     review: Review | None = None
+    plan_job: str | None = None
     apply_job: str | None = None
     apply_started_at: str | None = None
     last_lines: str = ""
@@ -235,12 +237,23 @@ class Deployment:
         history = (*self.history, Step(state, at, by, reason))
         return replace(self, state=state, reason=reason, changed_at=at, history=history)
 
-    def ended_without_result(self, apply_was_taken: bool, error: str | None, at: str) -> Deployment:  # noqa: FBT001
-        """Return the record of a deployment whose result nobody will report. Raise ValueError if it has ended.
+    def begun(self) -> Deployment:
+        """Return the record of a new deployment: its timeline begins when it was asked for."""
+        first = Step(self.state, self.requested_at, self.requested_by, self.reason)
+        return self if self.history else replace(self, history=(first,))
+
+    def ended(self, ending: Ending) -> Deployment:
+        """Return the record after its end. Raise ValueError when it cannot end like that."""
+        by = self.review.by if self.review and ending.state is State.REJECTED else None
+        ended = self.moved(ending.state, ending.at, ending.reason, by or "")
+        return replace(ended, error=ending.error, last_lines=ending.last_lines, ending=ending)
+
+    def ending_without_result(self, apply_was_taken: bool, error: str | None, at: str) -> Ending:  # noqa: FBT001
+        """Return how a deployment ends whose result nobody will report.
 
         ``error`` is the name of what the Terraform machine failed with, if it is known.
         """
         state = ends_without_result(self.state, apply_was_taken=apply_was_taken)
         why = f"Tidegate failed ({error})" if error else "Tidegate's execution ended without a result"
         known = "nothing was applied" if state is State.ENGINE_FAULT else "an apply was running"
-        return self.moved(state, at, f"{why}; {known}.")
+        return Ending(state, f"{why}; {known}.", error or "", "", at)

@@ -7,7 +7,7 @@ that waits or closes does so only at the version that it decided on: so no wake-
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidegate.domain.deployment import Deployment, State, Trigger, Unlocking, moves_baseline
@@ -101,6 +101,10 @@ class QueueHead:
         return self.queue.partition(QUEUE_SEPARATOR)[2]
 
 
+#: A deployment that ended like this was never let in: it is no attempt.
+_NOT_LET_IN = frozenset({State.REFUSED, State.SUPERSEDED})
+
+
 class Step(StrEnum):
     """What a worker does next. The values are the deploy machine's words."""
 
@@ -145,13 +149,8 @@ def works_here(head: QueueHead, execution: str) -> bool:
 
 
 def locks_queue(deployment: Deployment, head: QueueHead) -> bool:
-    """Tell whether the queue's lock is the one that this deployment's end put there."""
-    return (
-        head.lock is not None
-        and head.lock.revision == deployment.revision.sha
-        and head.deployed is not None
-        and head.deployed.deployment == deployment.id
-    )
+    """Tell whether the queue's lock is the one that this deployment put there."""
+    return head.lock is not None and head.lock.deployment == deployment.id
 
 
 def has_work(head: QueueHead, first: Waiting | None) -> bool:
@@ -159,16 +158,22 @@ def has_work(head: QueueHead, first: Waiting | None) -> bool:
     return head.in_flight is not None or may_take(first, head.lock)
 
 
-def next_step(head: QueueHead, first: Waiting | None, execution: str, rounds: int) -> NextStep:
+def next_step(
+    head: QueueHead, first: Waiting | None, execution: str, rounds: int, most_rounds: int = ROUNDS_PER_EXECUTION
+) -> NextStep:
     """Decide what the worker ``execution`` does next, given the first in line."""
     if not works_here(head, execution):
         return NextStep(Step.STOP, "Another execution works on this queue.")
     if head.in_flight is not None:
         return NextStep(Step.DEPLOY, "This deployment was claimed before and has not ended.")
     if not may_take(first, head.lock):
-        reason = "Nothing is waiting." if first is None else "The queue is locked and only merges are waiting."
+        reason = (
+            "Nothing is waiting."
+            if first is None
+            else "The queue is locked, and nothing that was asked for by hand is waiting."
+        )
         return NextStep(Step.WAIT, reason)
-    if rounds >= ROUNDS_PER_EXECUTION:
+    if rounds >= most_rounds:
         return NextStep(Step.HAND_OVER, f"This execution has worked for {rounds} rounds.")
     return NextStep(Step.DEPLOY, "It is the first in line.", first)
 
@@ -180,22 +185,37 @@ def waiting_for(deployment: Deployment) -> Waiting:
 
 def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
     """Return what later revisions are compared with once ``deployment`` has ended."""
-    if not moves_baseline(deployment.state):
-        return before
+    return _as_deployed(deployment) if moves_baseline(deployment.state) else before
+
+
+def attempt_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
+    """Return the latest attempt once ``deployment`` has ended: what was let in, however it ended."""
+    return before if deployment.state in _NOT_LET_IN else _as_deployed(deployment)
+
+
+def _as_deployed(deployment: Deployment) -> Deployed:
     return Deployed(deployment.id, deployment.revision, deployment.state, deployment.trigger)
 
 
-def lock_after(deployment: Deployment, at: str) -> Lock | None:
-    """Return the lock that a deployment's end puts on its queue, if any.
+def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
+    """Return the queue's lock once ``deployment`` is let in: one by hand locks, so that no merge undoes it unseen."""
+    if deployment.trigger is not Trigger.MANUAL:
+        return lock
+    reason = f"{deployment.revision.short} is deployed by hand. Merges wait until the queue is unlocked."
+    found = None if lock is None or lock.unlocking else replace(lock, before=None)
+    return Lock(deployment.requested_by, at, deployment.revision.sha, reason, deployment.id, before=found)
 
-    An unknown outcome locks until somebody has looked (design rule 5). A manual deployment locks once
-    it may have changed anything, so that the next merge does not undo it unseen. One that was refused
-    or rejected does not.
+
+def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
+    """Return the queue's lock once ``deployment`` has ended.
+
+    An unknown outcome locks until somebody has looked (design rule 5). The lock of a manual deployment that
+    changed nothing goes away again, and what it found comes back.
     """
     if deployment.state is State.OUTCOME_UNKNOWN:
         reason = "It is not known what the last apply changed. Inspect the state, then unlock the queue."
-        return Lock("tidegate", at, deployment.revision.sha, reason)
-    if deployment.trigger is Trigger.MANUAL and moves_baseline(deployment.state):
-        reason = f"{deployment.revision.short} was deployed by hand. Merges wait until the queue is unlocked."
-        return Lock(deployment.requested_by, at, deployment.revision.sha, reason)
-    return None
+        return Lock("tidegate", at, deployment.revision.sha, reason, deployment.id)
+    is_its_own = lock is not None and lock.deployment == deployment.id
+    if lock is not None and is_its_own and not moves_baseline(deployment.state):
+        return lock.before
+    return lock

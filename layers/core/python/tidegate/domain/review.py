@@ -1,4 +1,4 @@
-"""Plan reviews: does a plan need one, how long does it wait, and what follows from a press of a button?"""
+"""Plan reviews: does a plan need one, how long does it wait, and what follows from an answer to it?"""
 
 from __future__ import annotations
 
@@ -7,19 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from tidegate.domain.check_run import Button
-from tidegate.domain.deployment import Deployment, Plan, Review, State, Trigger
+from tidegate.domain.deployment import Approval, Deployment, Ending, Plan, Review, State, Trigger
+from tidegate.domain.review_rule import PlanReview
 
 #: How long the Terraform machine waits for a review (its TimeoutSeconds): a week spans every holiday
 #: weekend, and a plan that is older rarely fits the infrastructure any more.
 REVIEW_DAYS = 7
-
-
-class ReviewPolicy(StrEnum):
-    """Which plans with changes wait for a person."""
-
-    ALWAYS = "always"
-    WHEN_NEEDED = "when_needed"
 
 
 class Need(StrEnum):
@@ -38,23 +31,24 @@ class PlanVerdict:
     reason: str
 
 
-def judge_plan(deployment: Deployment, plan: Plan, policy: ReviewPolicy = ReviewPolicy.ALWAYS) -> PlanVerdict:
-    """Decide what a plan needs.
+def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
+    """Decide what a plan needs, by the deployment's review rule.
 
-    Every plan with changes waits for review by default. With ``WHEN_NEEDED`` it waits only if the
-    revision demands it, it was asked for by hand, or it destroys or replaces anything.
+    What the revision itself demands a look at waits whatever the rule says.
     """
     if not plan.changes.any:
         return PlanVerdict(Need.NOTHING, "The plan has nothing to change.")
     if deployment.must_review:
         return PlanVerdict(Need.REVIEW, deployment.must_review)
-    if policy is ReviewPolicy.ALWAYS:
-        return PlanVerdict(Need.REVIEW, "Every plan with changes is reviewed.")
-    if deployment.trigger is Trigger.MANUAL:
-        return PlanVerdict(Need.REVIEW, "It was asked for by hand.")
-    if plan.changes.destroy or plan.changes.replace:
-        return PlanVerdict(Need.REVIEW, "It destroys or replaces resources.")
-    return PlanVerdict(Need.APPLY, "It only adds and changes, and the policy asks for no review then.")
+    match deployment.review_rule.when:
+        case PlanReview.ALWAYS:
+            return PlanVerdict(Need.REVIEW, "Every plan with changes is reviewed.")
+        case PlanReview.MANUAL:
+            if deployment.trigger is Trigger.MANUAL:
+                return PlanVerdict(Need.REVIEW, "It was asked for by hand.")
+            return PlanVerdict(Need.APPLY, "Only deployments by hand are reviewed here.")
+        case PlanReview.NEVER:
+            return PlanVerdict(Need.APPLY, "Plans are not reviewed here.")
 
 
 def review_id(deployment: Deployment, plan: Plan) -> str:
@@ -67,8 +61,14 @@ def expires_at(review: Review) -> datetime:
     return datetime.fromisoformat(review.asked_at) + timedelta(days=REVIEW_DAYS)
 
 
+def missing_approvals(deployment: Deployment) -> int:
+    """Return how many more people must confirm the plan."""
+    given = len(deployment.review.approvals) if deployment.review else 0
+    return max(0, deployment.review_rule.approvals - given)
+
+
 class Followup(StrEnum):
-    """What a press of Confirm or Reject leads to."""
+    """What an answer to a review leads to."""
 
     DECIDE = "decide"
     SETTLE_AGAIN = "settle again"
@@ -77,45 +77,101 @@ class Followup(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PressVerdict:
-    """What follows from a press, and why."""
+    """What follows from an answer, and why."""
 
     followup: Followup
     reason: str = ""
 
 
-def judge_press(deployment: Deployment, button: Button, by: str, at: str) -> PressVerdict:
-    """Decide about a press of Confirm or Reject by ``by``, received at ``at``.
+def judge_press(deployment: Deployment, approve: bool, by: str, at: str) -> PressVerdict:  # noqa: FBT001
+    """Decide about an answer by ``by``, received at ``at``.
 
-    The same press again (a message that is delivered twice) has no effect of its own, but settles the
+    The same answer again (a message that is delivered twice) has no effect of its own, but settles the
     review's token again, in case the first delivery died before it could.
     """
     review = deployment.review
-    if review is not None and review.approved is not None:
-        if (review.by, review.at, review.approved) == (by, at, button is Button.CONFIRM):
-            return PressVerdict(Followup.SETTLE_AGAIN)
+    if review is None:
+        return _not_waiting(deployment)
+    if _was_recorded(review, approve, by, at):
+        return PressVerdict(Followup.SETTLE_AGAIN)
+    if review.approved is not None:
         done = "confirmed" if review.approved else "rejected"
-        return PressVerdict(
-            Followup.REFUSE, f"{review.by} {done} this plan before, on {moment(review.at or '')}. That decision stands."
-        )
-    if deployment.state is State.AWAITING_REVIEW and review is not None:
+        return _refused(f"{review.by} {done} this plan before, on {moment(review.at or '')}. That decision stands.")
+    if deployment.state is not State.AWAITING_REVIEW:
+        return _not_waiting(deployment)
+    return _judge_person(deployment, review, approve, by)
+
+
+def _judge_person(deployment: Deployment, review: Review, approve: bool, by: str) -> PressVerdict:  # noqa: FBT001
+    """Decide whether it may be this person who answers. Rejecting is open to everybody who may decide at all."""
+    if not approve:
         return PressVerdict(Followup.DECIDE)
+    if deployment.review_rule.exclude_authors and _is_author(deployment, by):
+        return _refused(f"{by} made or asked for this change, and somebody else must confirm it here.")
+    if any(_same(approval.by, by) for approval in review.approvals):
+        missing = missing_approvals(deployment)
+        return _refused(f"{by} confirmed this plan before. {_more(missing)} by somebody else.")
+    return PressVerdict(Followup.DECIDE)
+
+
+def _was_recorded(review: Review, approve: bool, by: str, at: str) -> bool:  # noqa: FBT001
+    if approve:
+        return any((approval.by, approval.at) == (by, at) for approval in review.approvals)
+    return (review.approved, review.by, review.at) == (False, by, at)
+
+
+def _not_waiting(deployment: Deployment) -> PressVerdict:
     if deployment.state is State.REVIEW_EXPIRED:
-        return PressVerdict(
-            Followup.REFUSE,
+        return _refused(
             f"The review expired after {REVIEW_DAYS} days, so nothing is applied any more. "
-            "Merge a new revision to get a new plan.",
+            "Run it again, or merge a new revision, to get a new plan."
         )
     words = deployment.state.replace("_", " ")
-    return PressVerdict(Followup.REFUSE, f"This deployment is {words} now and does not wait for a review.")
+    return _refused(f"This deployment is {words} now and does not wait for a review.")
 
 
-def decided(deployment: Deployment, button: Button, by: str, at: str) -> Deployment:
-    """Return the deployment after its review was answered. Raise ValueError when it does not wait for one."""
-    approved = button is Button.CONFIRM
-    moved = deployment.moved(State.APPROVED if approved else State.REJECTED, at)
-    if moved.review is None:
-        raise ValueError(f"{deployment.id} waits for a review that was never asked for")
-    return replace(moved, review=replace(moved.review, approved=approved, by=by, at=at))
+def _refused(reason: str) -> PressVerdict:
+    return PressVerdict(Followup.REFUSE, reason)
+
+
+def _is_author(deployment: Deployment, person: str) -> bool:
+    return any(_same(author, person) for author in (*deployment.authors, deployment.requested_by))
+
+
+def _same(login: str, other: str) -> bool:
+    """Logins of the forge differ by more than their case."""
+    return login.casefold() == other.casefold()
+
+
+def _more(missing: int) -> str:
+    return "1 more approval is needed" if missing == 1 else f"{missing} more approvals are needed"
+
+
+def decided(deployment: Deployment, approve: bool, by: str, at: str) -> Deployment:  # noqa: FBT001
+    """Return the deployment after an answer: rejected for good, approved, or with one more approval.
+
+    A rejection is an ``ending`` that the audit topic has yet to hear of. Raise ValueError when the deployment
+    does not wait for a review.
+    """
+    review = deployment.review
+    if review is None or deployment.state is not State.AWAITING_REVIEW:
+        raise ValueError(f"{deployment.id} does not wait for a review")
+    if not approve:
+        ending = Ending(State.REJECTED, f"{by} rejected the plan.", "", "", at)
+        return replace(deployment, ending=ending, review=replace(review, approved=False, by=by, at=at))
+    given = replace(review, approvals=(*review.approvals, Approval(by, at)))
+    more = replace(deployment, review=given)
+    if missing_approvals(more):
+        return replace(more, changed_at=at)
+    return replace(more.moved(State.APPROVED, at, by=by), review=replace(given, approved=True, by=by, at=at))
+
+
+def answer_given(deployment: Deployment, by: str) -> str:
+    """Return what there is to say to ``by``, whose answer was recorded."""
+    review = deployment.review
+    if review is None or review.approved is None:
+        return f"{by} confirmed the plan. {_more(missing_approvals(deployment))}."
+    return f"{by} {'confirmed' if review.approved else 'rejected'} the plan."
 
 
 def moment(at: str | datetime) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tidegate.domain.deployment import Deployment, State, Trigger
 from tidegate.domain.queue import Deployed
 from tidegate.domain.root import Revision
 
@@ -20,50 +21,116 @@ class Comparison(StrEnum):
     HEAD_MISSING = "head missing"
 
 
-#: What these undo, a person confirms first.
-_CONFIRMED_FIRST = frozenset({Comparison.DIVERGED, Comparison.BASE_MISSING})
+#: How a branch relates to a commit that it contains.
+_CONTAINS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
+_COMMIT_IS_GONE = "The commit does not exist on the forge any more. Push it again to deploy it."
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """What the forge knows of a revision.
+
+    ``to_deployed``: how it relates to the revision deployed last. ``branch``: how its branch relates to it
+    (for what is run again: the default branch). ``branch_to_deployed``: how its branch relates to the
+    revision deployed last. None: it was not asked for, as nothing depends on it.
+    """
+
+    to_deployed: Comparison | None = None
+    branch: Comparison | None = None
+    branch_to_deployed: Comparison | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionVerdict:
-    """Whether to deploy, why, and what a person must confirm first, if anything."""
+    """Whether to deploy, why, what a person must confirm first, if anything, and how it ends when it is not."""
 
     allowed: bool
     reason: str
     must_review: str | None = None
+    end: State = State.REFUSED
 
 
-def judge_revision(revision: Revision, deployed: Deployed | None, comparison: Comparison | None) -> RevisionVerdict:
-    """Decide about ``revision`` (design rule 4, never backwards).
+def is_on_branch(branch: Comparison) -> bool:
+    """Tell whether a commit is on a branch, given how the branch relates to the commit."""
+    return branch in _CONTAINS
 
-    ``comparison`` may be None only when nothing was deployed before. Raise ValueError otherwise.
+
+def rerun_refusal(revision: Revision, attempted: Deployed | None, branch: Comparison) -> str | None:
+    """Return why ``revision`` may not be run again; None when it may.
+
+    ``attempted`` is the root's latest attempt, ``branch`` how the default branch relates to the revision.
     """
+    if branch is Comparison.BASE_MISSING:
+        return _COMMIT_IS_GONE
+    if not is_on_branch(branch):
+        return f"{revision.short} is not on the default branch, and only what is there is run again."
+    if attempted is not None and attempted.revision.sha != revision.sha:
+        last = attempted.revision.short
+        return f"The latest attempt to deploy this root was of {last}, and only the latest is run again."
+    return None
+
+
+def judge_revision(
+    deployment: Deployment, deployed: Deployed | None, attempted: Deployed | None, known: Relations
+) -> RevisionVerdict:
+    """Decide about the deployment's revision (design rule 4, never backwards).
+
+    ``known.to_deployed`` may be None only when nothing was deployed before. Raise ValueError otherwise.
+    """
+    revision = deployment.revision
+    if known.branch is Comparison.BASE_MISSING:
+        return _refused(_COMMIT_IS_GONE)
+    if deployment.trigger is Trigger.RERUN and known.branch is not None:
+        refusal = rerun_refusal(revision, attempted, known.branch)
+        if refusal is not None:
+            return _refused(refusal)
+    verdict = _compared(revision, deployed, known)
+    if verdict.allowed and known.branch is not None and not is_on_branch(known.branch):
+        return _gone_from_its_branch(revision, verdict)
+    return verdict
+
+
+def _refused(reason: str, end: State = State.REFUSED) -> RevisionVerdict:
+    return RevisionVerdict(False, reason, end=end)
+
+
+def _gone_from_its_branch(revision: Revision, verdict: RevisionVerdict) -> RevisionVerdict:
+    """It was there when it was merged: somebody has rewritten the branch since."""
+    gone = f"{revision.short} is not on {revision.branch} any more: the branch was rewritten while it waited."
+    reason = f"{gone} {verdict.must_review}" if verdict.must_review else gone
+    return RevisionVerdict(True, reason, reason)
+
+
+def _compared(revision: Revision, deployed: Deployed | None, known: Relations) -> RevisionVerdict:
     if deployed is None:
         return RevisionVerdict(True, "Nothing was deployed to this root before.")
-    if comparison is None:
-        raise ValueError(f"{revision.sha} was not compared with {deployed.revision.sha}")
     last = deployed.revision.short
-    allowed, reason = {
-        Comparison.AHEAD: (True, f"It is ahead of {last}, the revision deployed last."),
-        Comparison.IDENTICAL: (True, f"It is {last}, the revision deployed last."),
-        Comparison.BEHIND: (
-            False,
-            (
-                f"It is behind {last}, which is deployed already, and deployments never go backwards. "
-                "To go back, revert on the default branch and merge that."
-            ),
-        ),
-        Comparison.HEAD_MISSING: (
-            False,
-            "The commit does not exist on the forge any more. Push it again to deploy it.",
-        ),
-        Comparison.DIVERGED: (
-            True,
-            f"It has diverged from {last}, the revision deployed last: what only {last} has will be undone.",
-        ),
-        Comparison.BASE_MISSING: (
-            True,
-            f"The revision deployed last, {last}, does not exist on the forge any more: what it had may be undone.",
-        ),
-    }[comparison]
-    return RevisionVerdict(allowed, reason, reason if comparison in _CONFIRMED_FIRST else None)
+    match known.to_deployed:
+        case None:
+            raise ValueError(f"{revision.sha} was not compared with {deployed.revision.sha}")
+        case Comparison.AHEAD:
+            return RevisionVerdict(True, f"It is ahead of {last}, the revision deployed last.")
+        case Comparison.IDENTICAL:
+            return RevisionVerdict(True, f"It is {last}, the revision deployed last.")
+        case Comparison.BEHIND:
+            return _behind(last, known.branch_to_deployed)
+        case Comparison.HEAD_MISSING:
+            return _refused(_COMMIT_IS_GONE)
+        case Comparison.DIVERGED:
+            reason = f"It has diverged from {last}, the revision deployed last: what only {last} has will be undone."
+        case Comparison.BASE_MISSING:
+            reason = (
+                f"The revision deployed last, {last}, does not exist on the forge any more: what it had may be undone."
+            )
+    return RevisionVerdict(True, reason, reason)
+
+
+def _behind(last: str, branch: Comparison | None) -> RevisionVerdict:
+    """What is behind is superseded when its own branch went on to what was deployed; otherwise it is refused."""
+    if branch is not None and is_on_branch(branch):
+        reason = f"{last}, a newer revision that contains it, was deployed already. Nothing is left to do."
+        return _refused(reason, State.SUPERSEDED)
+    return _refused(
+        f"It is behind {last}, which is deployed already, and deployments never go backwards. "
+        "To go back, revert on the default branch and merge that."
+    )

@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
+from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment, Unlocking
-from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.review import Followup, decided, judge_press, moment
-from tidegate.ports import Announcements, CheckRuns, Deployments, Forge, Workflows
+from tidegate.domain.errors import NotFound
+from tidegate.domain.review import Followup, judge_press
+from tidegate.ports import Announcements, CheckRuns, Deployments, Forge
 from tidegate.usecases.check_run_view import CheckRunPainter
-from tidegate.usecases.settle_review import settle_review
-
-#: Times that a decision is tried again when somebody else writes at the same moment.
-_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +34,16 @@ class Press:
 class ButtonAnswerer:
     """Answers presses. Every refusal shows on the pressed check run.
 
-    ``unlock`` takes the lock of a deployment (an id) away, lets its queue go on and shows that; it returns
-    False when there was nothing to take away.
+    ``decide`` decides a deployment's review, ``unlock`` unlocks a queue; both say what came of it.
     """
 
     deployments: Deployments
     check_runs: CheckRuns
     forge: Forge
-    workflows: Workflows
     announcements: Announcements
     painter: CheckRunPainter
-    unlock: Callable[[str, Unlocking], bool]
+    decide: Callable[[str, bool, str, str], Decision]
+    unlock: Callable[[str, Unlocking], Decision]
 
     def answer(self, press: Press) -> str:
         """Do what the button says, or refuse. Return what was done, in a few words, for the log."""
@@ -55,7 +51,7 @@ class ButtonAnswerer:
         if deployment is None:
             return self._refuse_foreign(press)
         if _decided_by(press, deployment):
-            return self._settle(deployment)
+            return self._decide(press, deployment)
         shown = self.check_runs.published(deployment.id)
         if shown is not None and shown.id != press.check_run:
             return self._refuse_outdated(press, deployment, shown.id)
@@ -84,31 +80,16 @@ class ButtonAnswerer:
         return deployment if is_ours and press.name == check_run_name(deployment.root.name) else None
 
     def _decide(self, press: Press, deployment: Deployment) -> str:
-        button = Button(press.identifier)
-        for _ in range(_TRIES):
-            verdict = judge_press(deployment, button, press.by, press.at)
-            if verdict.followup is Followup.REFUSE:
-                return self._refuse(press, deployment, verdict.reason)
-            if verdict.followup is Followup.SETTLE_AGAIN:
-                return self._settle(deployment)
-            try:
-                return self._settle(self.deployments.save(decided(deployment, button, press.by, press.at)))
-            except Conflict:
-                deployment = self.deployments.get(deployment.id)
-        raise Conflict(f"The deployment {deployment.id}")
-
-    def _settle(self, deployment: Deployment) -> str:
-        settle_review(deployment, self.deployments, self.workflows)
-        self.announcements.changed(deployment)
-        return "decided"
+        decision = self.decide(deployment.id, press.identifier == Button.CONFIRM, press.by, press.at)
+        if decision.done:
+            return "decided"
+        return self._refuse(press, self.deployments.get(deployment.id), decision.reason)
 
     def _unlock(self, press: Press, deployment: Deployment) -> str:
-        if self.unlock(deployment.id, Unlocking(press.by, press.at)):
+        decision = self.unlock(deployment.queue, Unlocking(press.by, press.at))
+        if decision.done:
             return "unlocked"
-        deployment = self.deployments.get(deployment.id)
-        done = deployment.unlocked
-        before = f" {done.by} unlocked it on {moment(done.at)}." if done else ""
-        return self._refuse(press, deployment, f"This deployment does not lock the queue (any more).{before}")
+        return self._refuse(press, self.deployments.get(deployment.id), decision.reason)
 
     def _refuse(self, press: Press, deployment: Deployment, reason: str) -> str:
         """Show the refusal. Drawn from what may have changed meanwhile: so ask for the newest state after it."""
@@ -140,4 +121,5 @@ def _decided_by(press: Press, deployment: Deployment) -> bool:
     """
     if press.identifier not in (Button.CONFIRM, Button.REJECT):
         return False
-    return judge_press(deployment, Button(press.identifier), press.by, press.at).followup is Followup.SETTLE_AGAIN
+    approve = press.identifier == Button.CONFIRM
+    return judge_press(deployment, approve, press.by, press.at).followup is Followup.SETTLE_AGAIN

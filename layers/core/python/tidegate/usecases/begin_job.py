@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tidegate.domain.audit import RUNNING, audit_message, with_audited
 from tidegate.domain.deployment import Deployment, State
 from tidegate.domain.errors import ApplyAlreadyStarted, WrongState
 from tidegate.domain.job import Job, JobKind, job_digest, job_id
@@ -52,10 +53,13 @@ class JobBeginner:
         else:
             raise WrongState(deployment.id, deployment.state, "a plan")
         self.jobs.create(job)
-        self.announcements.changed(self.deployments.save(planning))
+        self.announcements.changed(self.deployments.save(replace(planning, plan_job=job.id)))
 
     def _begin_apply(self, deployment: Deployment, job: Job) -> None:
-        """Audit, create the job, move on: in this order, so that no apply starts without its audit message."""
+        """Create the job, audit, move on: no runner is started for a job that this did not answer.
+
+        So no apply starts without its audit message, and where there is no job, there was no message.
+        """
         if deployment.apply_job is not None:
             if deployment.state is not State.APPLYING or deployment.apply_job != job.id:
                 raise ApplyAlreadyStarted(deployment.id)
@@ -65,9 +69,10 @@ class JobBeginner:
             raise WrongState(deployment.id, deployment.state, "an apply")
         at = self.clock.now()
         applying = replace(deployment.moved(State.APPLYING, at), apply_job=job.id, apply_started_at=at)
-        self.audit.record(applying)
         self.jobs.create(job)
-        self.announcements.changed(self.deployments.save(applying))
+        running = audit_message(applying, RUNNING, at)
+        self.audit.publish(running)
+        self.announcements.changed(self.deployments.save(with_audited(applying, running)))
 
     def _job(self, deployment: Deployment, kind: JobKind, job: str) -> Job:
         plan = deployment.plan if kind is JobKind.APPLY else None

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.domain.queue import NextStep, QueueHead, Step, Worker, next_step
+from tidegate.domain.queue import ROUNDS_PER_EXECUTION, NextStep, QueueHead, Step, Worker, next_step
 from tidegate.messages import ClaimDeployment, Claimed
-from tidegate.ports import DeployQueues
+from tidegate.ports import Announcements, DeployQueues
 from tidegate.usecases.decide_again import deciding_again
 
 
 @dataclass(frozen=True, slots=True)
 class DeploymentClaimer:
-    """Claims deployments. The same claim again gives the deployment that is in flight."""
+    """Claims deployments. The same claim again gives the deployment that is in flight.
+
+    A worker hands over after ``most_rounds`` claims.
+    """
 
     queues: DeployQueues
+    announcements: Announcements
+    most_rounds: int = ROUNDS_PER_EXECUTION
 
     def claim(self, message: ClaimDeployment) -> Claimed:
         """Decide and commit the worker's next step. Raise Conflict when others keep writing."""
@@ -22,10 +27,12 @@ class DeploymentClaimer:
 
     def _claim(self, message: ClaimDeployment) -> Claimed:
         head, first = self.queues.read(message.queue)
-        next_ = next_step(head, first, message.execution, message.rounds)
+        next_ = next_step(head, first, message.execution, message.rounds, self.most_rounds)
         after = _after(head, next_)
         if after != head:
             head = self.queues.commit(head, after, take=next_.take)
+        if next_.step is Step.DEPLOY:
+            self.announcements.line_changed(message.queue)
         deployment = head.in_flight if next_.step is Step.DEPLOY else None
         return Claimed(step=next_.step.value, reason=next_.reason, version=head.version, deployment=deployment)
 

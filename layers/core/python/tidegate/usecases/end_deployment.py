@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.domain.audit import is_audited
-from tidegate.domain.deployment import Deployment, is_final
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable
-from tidegate.domain.queue import QueueHead, Worker, baseline_after, lock_after, locks_queue
-from tidegate.ports import Announcements, AuditLog, Clock, Deployments, DeployQueues, Jobs
+from tidegate.domain.deployment import Deployment, Ending, is_final
+from tidegate.domain.queue import QueueHead, Worker, attempt_after, baseline_after, lock_at_end, locks_queue
+from tidegate.ports import Announcements, Clock, Deployments, DeployQueues, Jobs
+from tidegate.usecases.finish import Finisher
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +17,7 @@ class DeploymentEnder:
     queues: DeployQueues
     deployments: Deployments
     jobs: Jobs
-    audit: AuditLog
+    finisher: Finisher
     announcements: Announcements
     clock: Clock
 
@@ -29,10 +28,19 @@ class DeploymentEnder:
         Conflict, or CloudUnavailable when the audit topic does not take the message: nothing was ended then.
         """
         at = self.clock.now()
-        ended = deployment if is_final(deployment.state) else self._without_result(deployment, error, at)
-        lock = lock_after(ended, at) or head.lock
-        deployed = baseline_after(ended, head.deployed)
-        after = replace(head, in_flight=None, last=ended.id, worker=worker, token=None, deployed=deployed, lock=lock)
+        ended = deployment
+        if not is_final(deployment.state):
+            ended = self.finisher.ended(deployment, self._without_result(deployment, error, at))
+        after = replace(
+            head,
+            in_flight=None,
+            last=ended.id,
+            worker=worker,
+            token=None,
+            deployed=baseline_after(ended, head.deployed),
+            attempted=attempt_after(ended, head.attempted),
+            lock=lock_at_end(ended, head.lock, at),
+        )
         if ended is deployment:
             self.queues.commit(head, after)
         else:
@@ -42,22 +50,15 @@ class DeploymentEnder:
         return ended
 
     def announce(self, ended: Deployment, head: QueueHead) -> None:
-        """Announce the deployment's end and, where that locked its queue, the lock. More than once is harmless.
+        """Announce the deployment's end, and that the line moved on. More than once is harmless.
 
         The deployment that locks may be shown already, without the button that its lock brings: it is drawn again.
         """
         self.announcements.changed(ended)
         if locks_queue(ended, head):
             self.announcements.refresh(ended.id)
-            for waiting in self.queues.waiting(head.queue):
-                self.announcements.refresh(waiting.deployment)
+        self.announcements.line_changed(head.queue)
 
-    def _without_result(self, deployment: Deployment, error: str | None, at: str) -> Deployment:
+    def _without_result(self, deployment: Deployment, error: str | None, at: str) -> Ending:
         taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)
-        ended = deployment.ended_without_result(taken, error, at)
-        if is_audited(ended):
-            try:
-                self.audit.record(ended)
-            except AuditUnavailable as failure:
-                raise CloudUnavailable("SNS", str(failure)) from failure
-        return ended
+        return deployment.ending_without_result(taken, error, at)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.domain.audit import forced_message, with_audited
 from tidegate.domain.deployment import Deployment
-from tidegate.ports import Announcements, Deployments, DeployQueues
+from tidegate.domain.errors import AuditUnavailable, CloudUnavailable
+from tidegate.ports import Announcements, AuditLog, Deployments, DeployQueues
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 
@@ -16,6 +18,7 @@ class Enqueuer:
 
     queues: DeployQueues
     deployments: Deployments
+    audit: AuditLog
     announcements: Announcements
     workers: WorkerEnsurer
 
@@ -23,9 +26,23 @@ class Enqueuer:
         """Enqueue ``deployment``; return False when one with its id was enqueued before.
 
         Then it is announced and a worker is made sure of all the same: whoever enqueued it may have died
-        before doing so. Raise CloudUnavailable when the worker could not be started: do it all again.
+        before doing so. Raise CloudUnavailable when the audit topic does not take a forced one, or
+        the worker could not be started: do it all again.
         """
-        is_new = deciding_again(lambda: self.queues.enqueue(deployment))
-        self.announcements.changed(deployment if is_new else self.deployments.get(deployment.id))
-        self.workers.ensure(deployment.queue)
+        begun = self._audited(deployment.begun())
+        is_new = deciding_again(lambda: self.queues.enqueue(begun))
+        self.announcements.changed(begun if is_new else self.deployments.get(begun.id))
+        self.announcements.line_changed(begun.queue)
+        self.workers.ensure(begun.queue)
         return is_new
+
+    def _audited(self, deployment: Deployment) -> Deployment:
+        """Tell the audit topic of a deployment that was forced, before it is anywhere."""
+        if not deployment.forced:
+            return deployment
+        message = forced_message(deployment)
+        try:
+            self.audit.publish(message)
+        except AuditUnavailable as error:
+            raise CloudUnavailable("SNS", str(error)) from error
+        return with_audited(deployment, message)

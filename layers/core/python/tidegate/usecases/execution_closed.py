@@ -59,6 +59,7 @@ class QueueReleaser:
             after = replace(head, worker=None, in_flight=None, last=in_flight)
             self.queues.commit(head, after, put_back=waiting_for(deployment))
             self.announcements.changed(deployment)
+            self.announcements.line_changed(head.queue)
         else:
             self.ender.end(head, deployment, error, worker=None)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Deployment, State
 from tidegate.domain.errors import WrongState
-from tidegate.domain.review import Need, PlanVerdict, ReviewPolicy, judge_plan
+from tidegate.domain.review import Need, PlanVerdict, judge_plan
 from tidegate.messages import PlanRecorded, RecordPlan
 from tidegate.ports import Announcements, Clock, Deployments
 
@@ -20,12 +20,11 @@ class PlanRecorder:
     deployments: Deployments
     announcements: Announcements
     clock: Clock
-    policy: ReviewPolicy = ReviewPolicy.ALWAYS
 
     def record(self, message: RecordPlan) -> PlanRecorded:
         """Store the plan and the decision. Raise WrongState when the deployment is not being planned."""
         deployment = self.deployments.get(message.deployment)
-        verdict = judge_plan(deployment, message.plan, self.policy)
+        verdict = judge_plan(deployment, message.plan)
         if deployment.state is State.PLANNING:
             deployment = self.deployments.save(self._planned(deployment, message, verdict))
         elif deployment.plan != message.plan:

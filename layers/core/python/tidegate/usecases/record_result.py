@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tidegate.domain.audit import is_audited
-from tidegate.domain.deployment import Deployment, State, ends_without_result, is_final
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable
+from tidegate.domain.deployment import Deployment, Ending, State, ends_without_result, is_final
+from tidegate.domain.review import missing_approvals
 from tidegate.messages import RecordResult, ResultRecorded
-from tidegate.ports import Announcements, AuditLog, Clock, Deployments, Jobs
+from tidegate.ports import Announcements, Clock, Deployments, Jobs
+from tidegate.usecases.finish import Finisher
 
 #: Characters of the engine's last lines, and of an error's message, that the record keeps.
 KEPT_LAST_LINES = 12_000
@@ -36,40 +36,35 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ResultRecorder:
-    """Records results. A deployment that has ended stays as it is; it is shown and audited again."""
+    """Records results. A deployment that has ended stays as it is, and is shown again."""
 
     deployments: Deployments
     jobs: Jobs
-    audit: AuditLog
+    finisher: Finisher
     announcements: Announcements
     clock: Clock
 
     def record(self, message: RecordResult) -> ResultRecorded:
-        """End the deployment. Raise CloudUnavailable when the audit topic does not take the message: try again."""
+        """End the deployment, as was decided first.
+
+        Raise Conflict, or CloudUnavailable when the audit topic does not take the message: try again.
+        """
         deployment = self.deployments.get(message.deployment)
         if not is_final(deployment.state):
-            deployment = self.deployments.save(self._ended(deployment, message))
+            ended = self.finisher.ended(deployment, self._ending(deployment, message))
+            deployment = self.deployments.save(ended)
         self.announcements.changed(deployment)
-        self._audit(deployment)
         return ResultRecorded(state=deployment.state.value)
 
-    def _ended(self, deployment: Deployment, message: RecordResult) -> Deployment:
+    def _ending(self, deployment: Deployment, message: RecordResult) -> Ending:
         failure = read_cause(message.cause)
         state = State(message.state)
         if state in _WITHOUT_RESULT:
             taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)
             state = ends_without_result(deployment.state, apply_was_taken=taken)
         last_lines = (message.last_lines or failure.last_lines)[-KEPT_LAST_LINES:]
-        ended = deployment.moved(state, self.clock.now(), _reason(deployment, state, message, failure))
-        return replace(ended, last_lines=last_lines)
-
-    def _audit(self, deployment: Deployment) -> None:
-        if not is_audited(deployment):
-            return
-        try:
-            self.audit.record(deployment)
-        except AuditUnavailable as error:
-            raise CloudUnavailable("SNS", str(error)) from error
+        reason = _reason(deployment, state, message, failure)
+        return Ending(state, reason, message.error or "", last_lines, self.clock.now())
 
 
 def read_cause(cause: str | None) -> Failure:
@@ -86,10 +81,19 @@ def read_cause(cause: str | None) -> Failure:
 
 def _reason(deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> str:
     if state is State.REVIEW_EXPIRED:
-        review = deployment.review
-        late = review is not None and review.approved is not None
-        return f"The decision by {review.by} came when the time was over." if late and review else ""
+        return _expired(deployment)
     if message.error is None or state is State.APPLIED:
         return ""
     words = _WORDS.get(message.error, f"{message.error}: ")
     return f"{words}{failure.message}".rstrip(" :")
+
+
+def _expired(deployment: Deployment) -> str:
+    """Return what there is to say of a review whose time ran out: who answered nevertheless, and too late."""
+    review = deployment.review
+    if review is not None and review.approved is not None:
+        return f"The decision by {review.by} came when the time was over."
+    if review is not None and review.approvals:
+        given = ", ".join(approval.by for approval in review.approvals)
+        return f"Confirmed by {given}; {missing_approvals(deployment)} more had to confirm in time."
+    return ""

@@ -39,6 +39,7 @@ class ReviewRequester:
         if deployment.review is not None and deployment.review.approved is not None:
             settle_review(deployment, self.deployments, self.workflows)
         self.announcements.changed(deployment)
+        self.announcements.line_changed(deployment.queue)
 
 
 def _plan(deployment: Deployment) -> Plan:

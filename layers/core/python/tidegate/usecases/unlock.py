@@ -1,46 +1,86 @@
-"""Take the lock that a deployment put on its queue off again, and let the queue go on."""
+"""Take the lock off a queue, and let the queue go on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.domain.deployment import Unlocking
-from tidegate.domain.queue import locks_queue
-from tidegate.ports import Announcements, Deployments, DeployQueues
+from tidegate.domain.audit import unlock_message
+from tidegate.domain.decision import Decision
+from tidegate.domain.deployment import Deployment, Unlocking
+from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound
+from tidegate.domain.queue import Lock, QueueHead
+from tidegate.domain.review import moment
+from tidegate.ports import Announcements, AuditLog, Deployments, DeployQueues
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 
 
 @dataclass(frozen=True, slots=True)
 class QueueUnlocker:
-    """Unlocks queues. The same unlocking again repairs what a death left half done, and nothing more."""
+    """Unlocks queues, whichever deployment locked them. Who may unlock, the caller has looked up before.
+
+    The same unlocking again repairs what a death left half done, and nothing more. Who unlocks is decided at
+    the lock, then audited; only then the lock goes.
+    """
 
     queues: DeployQueues
     deployments: Deployments
+    audit: AuditLog
     announcements: Announcements
     workers: WorkerEnsurer
 
-    def unlock(self, deployment: str, unlocking: Unlocking) -> bool:
-        """Take the lock of ``deployment`` away, and remember at it who did so and when.
+    def unlock(self, queue: str, unlocking: Unlocking) -> Decision:
+        """Take the lock away, and remember at the queue and at the deployment that locked who did so and when.
 
-        Return False, and change nothing, when it does not lock its queue and this unlocking did not take
-        its lock away before. Raise NotFound, or Conflict or CloudUnavailable: call it again then.
+        Not done when there is no lock (any more). Raise Conflict or CloudUnavailable: call it again then with
+        the same ``unlocking``.
         """
-        queue = deciding_again(lambda: self._unlock(deployment, unlocking))
-        if queue is None:
-            return False
-        for waiting in self.queues.waiting(queue):
-            self.announcements.refresh(waiting.deployment)
-        self.workers.ensure(queue)
-        self.announcements.refresh(deployment)
-        return True
+        return deciding_again(lambda: self._unlock(queue, unlocking))
 
-    def _unlock(self, identifier: str, unlocking: Unlocking) -> str | None:
-        """Return the queue when this unlocking has taken its lock away, now or before."""
-        deployment = self.deployments.get(identifier)
-        head, _ = self.queues.read(deployment.queue)
-        if locks_queue(deployment, head):
-            unlocked = replace(deployment, unlocked=unlocking)
-            self.queues.commit(head, replace(head, lock=None), deployment=unlocked)
-            return head.queue
-        return head.queue if deployment.unlocked == unlocking else None
+    def _unlock(self, queue: str, unlocking: Unlocking) -> Decision:
+        head, _ = self.queues.read(queue)
+        if head.lock is None and head.unlocked != unlocking:
+            return Decision(False, _not_locked(head))
+        by = head.unlocked or unlocking
+        if head.lock is not None:
+            by = self._take_away(head, head.lock, unlocking)
+        self._show(head)
+        if by != unlocking:
+            return Decision(False, f"{by.by} unlocks this queue already.")
+        return Decision(True, f"{by.by} unlocked the queue.")
+
+    def _take_away(self, head: QueueHead, lock: Lock, unlocking: Unlocking) -> Unlocking:
+        """Take the lock away and return who did: the one whose unlocking was noted at it first."""
+        by = lock.unlocking or unlocking
+        if lock.unlocking is None:
+            lock = replace(lock, unlocking=by)
+            head = self.queues.commit(head, replace(head, lock=lock))
+        try:
+            self.audit.publish(unlock_message(head, lock, by))
+        except AuditUnavailable as error:
+            raise CloudUnavailable("SNS", str(error)) from error
+        locking = self._locking(lock)
+        unlocked = replace(locking, unlocked=by) if locking else None
+        self.queues.commit(head, replace(head, lock=None, unlocked=by), deployment=unlocked)
+        return by
+
+    def _locking(self, lock: Lock) -> Deployment | None:
+        try:
+            return self.deployments.get(lock.deployment)
+        except NotFound:
+            return None
+
+    def _show(self, head: QueueHead) -> None:
+        """Make sure of a worker, and show that the queue is unlocked: on what waits, and on what may have locked it."""
+        self.workers.ensure(head.queue)
+        self.announcements.line_changed(head.queue)
+        locked = head.lock.deployment if head.lock else ""
+        last = head.attempted.deployment if head.attempted else ""
+        for deployment in sorted({locked, last, head.in_flight or ""} - {""}):
+            self.announcements.refresh(deployment)
+
+
+def _not_locked(head: QueueHead) -> str:
+    if head.unlocked is None:
+        return "This queue is not locked."
+    return f"This queue is not locked any more: {head.unlocked.by} unlocked it on {moment(head.unlocked.at)}."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.domain.deployment import Deployment, State, is_final
-from tidegate.domain.queue import Deployed, QueueHead
-from tidegate.domain.revision import Comparison, RevisionVerdict, judge_revision
+from tidegate.domain.deployment import Deployment, State, Trigger, is_final
+from tidegate.domain.queue import Deployed, QueueHead, lock_when_let_in
+from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, judge_revision
 from tidegate.messages import RevisionValidated, ValidateRevision
-from tidegate.ports import Clock, Deployments, DeployQueues, Forge
+from tidegate.ports import Announcements, Clock, Deployments, DeployQueues, Forge
 from tidegate.usecases.decide_again import deciding_again
 
 #: A deployment in one of these may have been judged already, but nothing of it has begun.
@@ -22,6 +22,7 @@ class RevisionValidator:
     queues: DeployQueues
     deployments: Deployments
     forge: Forge
+    announcements: Announcements
     clock: Clock
 
     def validate(self, message: ValidateRevision) -> RevisionValidated:
@@ -39,25 +40,49 @@ class RevisionValidator:
             return RevisionValidated(allowed=False, reason="This deployment is not in flight.")
         if deployment.state not in _NOT_BEGUN:
             return RevisionValidated(allowed=not is_final(deployment.state), reason=deployment.reason)
-        verdict = judge_revision(deployment.revision, head.deployed, self._compared(deployment, head.deployed))
+        known = self._relations(deployment, head.deployed)
+        verdict = judge_revision(deployment, head.deployed, head.attempted, known)
         self._record(head, deployment, verdict)
         return RevisionValidated(allowed=verdict.allowed, reason=verdict.reason)
 
-    def _compared(self, deployment: Deployment, deployed: Deployed | None) -> Comparison | None:
-        if deployed is None:
+    def _relations(self, deployment: Deployment, deployed: Deployed | None) -> Relations:
+        """Ask the forge what the verdict depends on, and no more."""
+        branch = self._branch(deployment)
+        on_branch = self._compared(deployment, deployment.revision.sha, branch) if branch else None
+        if on_branch is Comparison.BASE_MISSING or deployed is None:
+            return Relations(branch=on_branch)
+        to_deployed = self._compared(deployment, deployed.revision.sha, deployment.revision.sha)
+        above = None
+        if to_deployed is Comparison.BEHIND and deployment.trigger is Trigger.MERGE and branch:
+            above = self._compared(deployment, deployed.revision.sha, branch)
+        return Relations(to_deployed, on_branch, above)
+
+    def _branch(self, deployment: Deployment) -> str | None:
+        """Return the branch that must hold the revision; one by hand may come from anywhere."""
+        if deployment.trigger is Trigger.MANUAL:
             return None
-        if deployed.revision.sha == deployment.revision.sha:
+        if deployment.trigger is Trigger.RERUN:
+            return self.forge.default_branch(deployment.installation, deployment.repository)
+        return deployment.revision.branch
+
+    def _compared(self, deployment: Deployment, base: str, head: str) -> Comparison:
+        if base == head:
             return Comparison.IDENTICAL
-        return self.forge.compare(
-            deployment.installation, deployment.repository, deployed.revision.sha, deployment.revision.sha
-        )
+        return self.forge.compare(deployment.installation, deployment.repository, base, head)
 
     def _record(self, head: QueueHead, deployment: Deployment, verdict: RevisionVerdict) -> None:
-        """Save the verdict while the deployment is in flight. A refusal is announced with the outcome."""
-        judged = replace(deployment, must_review=verdict.must_review)
+        """Save the verdict while the deployment is in flight. A refusal is announced with the outcome.
+
+        A manual deployment that is let in locks its queue in the same transaction.
+        """
+        judged, after = replace(deployment, must_review=verdict.must_review), head
+        at = self.clock.now()
         if not verdict.allowed:
-            judged = judged.moved(State.REFUSED, self.clock.now(), verdict.reason)
+            judged = judged.moved(verdict.end, at, verdict.reason)
         elif judged.state is State.QUEUED:
-            judged = judged.moved(State.PLANNING, self.clock.now())
+            judged = judged.moved(State.PLANNING, at)
+            after = replace(head, lock=lock_when_let_in(judged, head.lock, at))
         if judged != deployment:
-            self.queues.commit(head, head, deployment=judged)
+            self.queues.commit(head, after, deployment=judged)
+        if after.lock != head.lock:
+            self.announcements.line_changed(head.queue)

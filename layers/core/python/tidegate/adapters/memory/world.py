@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from tidegate.domain.audit import AuditMessage
 from tidegate.domain.deployment import Deployment
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound, TooLate
 from tidegate.ports import Delivery, ObjectStart
@@ -85,6 +86,10 @@ class MemoryAnnouncements:
 
     announced: list[Deployment] = field(default_factory=list)
     refreshed: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    later: list[tuple[str, int]] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    repeats: list[tuple[str, str]] = field(default_factory=list)
 
     def changed(self, deployment: Deployment) -> None:
         self.announced.append(deployment)
@@ -92,18 +97,39 @@ class MemoryAnnouncements:
     def refresh(self, deployment: str) -> None:
         self.refreshed.append(deployment)
 
+    def place_changed(self, deployment: str) -> None:
+        self.places.append(deployment)
+
+    def repeated(self, deployment: str, by: str) -> None:
+        self.repeats.append((deployment, by))
+
+    def line_changed(self, queue: str) -> None:
+        self.lines.append(queue)
+
+    def line_later(self, queue: str, seconds: int) -> None:
+        self.later.append((queue, seconds))
+
 
 @dataclass(slots=True)
 class MemoryAuditLog:
-    """The port ``AuditLog``: what was recorded, in order. ``unavailable`` makes it refuse."""
+    """The port ``AuditLog``: what was published, in order; the same event again is not. ``unavailable`` refuses."""
 
-    recorded: list[Deployment] = field(default_factory=list)
+    published: list[AuditMessage] = field(default_factory=list)
     unavailable: bool = False
 
-    def record(self, deployment: Deployment) -> None:
+    def publish(self, message: AuditMessage) -> None:
         if self.unavailable:
             raise AuditUnavailable("the topic does not answer")
-        self.recorded.append(deployment)
+        if message.event not in self.events:
+            self.published.append(message)
+
+    @property
+    def events(self) -> list[str]:
+        return [message.event for message in self.published]
+
+    @property
+    def states(self) -> list[str]:
+        return [message.state for message in self.published]
 
 
 @dataclass(slots=True)

@@ -1,0 +1,53 @@
+"""Decide a plan review: the one way for buttons, pages, the API and the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.domain.decision import Decision
+from tidegate.domain.deployment import Deployment, is_final
+from tidegate.domain.review import Followup, answer_given, decided, judge_press
+from tidegate.ports import Announcements, Deployments, Workflows
+from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.finish import Finisher
+from tidegate.usecases.settle_review import settle_review
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewDecider:
+    """Decides reviews. Who may decide at all, the caller has looked up before."""
+
+    deployments: Deployments
+    workflows: Workflows
+    announcements: Announcements
+    finisher: Finisher
+
+    def decide(self, deployment: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001
+        """Record the answer that ``by`` gave at ``at`` (ISO 8601 in UTC), and go on with it once it decides.
+
+        The same answer again is done again, and changes nothing. Raise NotFound; Conflict or CloudUnavailable:
+        call it again with the same ``at`` then.
+        """
+        return deciding_again(lambda: self._decide(deployment, approve, by, at))
+
+    def _decide(self, identifier: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001
+        deployment = self.deployments.get(identifier)
+        verdict = judge_press(deployment, approve, by, at)
+        if verdict.followup is Followup.REFUSE:
+            return Decision(False, verdict.reason)
+        if verdict.followup is Followup.DECIDE:
+            deployment = self.deployments.save(decided(deployment, approve, by, at))
+        self._go_on(self._finished(deployment))
+        return Decision(True, answer_given(deployment, by))
+
+    def _finished(self, deployment: Deployment) -> Deployment:
+        """Return the record after a rejection was audited and saved; any other as it is."""
+        if deployment.ending is None or is_final(deployment.state):
+            return deployment
+        return self.deployments.save(self.finisher.ended(deployment, deployment.ending))
+
+    def _go_on(self, deployment: Deployment) -> None:
+        if deployment.review is not None and deployment.review.approved is not None:
+            settle_review(deployment, self.deployments, self.workflows)
+            self.announcements.line_changed(deployment.queue)
+        self.announcements.changed(deployment)
