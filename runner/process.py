@@ -15,7 +15,8 @@ from runner.faults import Interrupted
 from runner.interruption import Interruption
 
 _BLOCK = 65_536
-#: After a program has ended, its children may hold its output open; what they still say is read for so long.
+#: After a program has ended, its children may hold its output open; what they still say is read for so long, and
+#: nothing after that: one that goes on writing for ever must not keep the job from its end.
 _DRAIN_SECONDS = 2.0
 
 
@@ -45,13 +46,13 @@ class ProcessRunner:
         )
         pipe = process.stderr if output else process.stdout
         assert pipe is not None  # noqa: S101  # Asked for above.
-        reader = threading.Thread(target=self._read, args=(pipe,), name="output", daemon=True)
+        reader = _Reader(pipe, self._sink)
         reader.start()
         try:
             return self._wait(process)
         finally:
             self._interruption.ended()
-            self._clean_up(process, reader)
+            _clean_up(process, reader)
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int:
         ended = threading.Event()
@@ -69,15 +70,31 @@ class ProcessRunner:
             raise Interrupted(f"{self._interruption.reason} The engine did not end within {self._stop_seconds:.0f} s.")
         return code
 
-    def _read(self, pipe: IO[bytes]) -> None:
+
+class _Reader(threading.Thread):
+    """Passes what a program prints on, until it closes its output or is told to stop."""
+
+    def __init__(self, pipe: IO[bytes], sink: Callable[[bytes], None]) -> None:
+        super().__init__(name="output", daemon=True)
+        self._pipe, self._sink = pipe, sink
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
         with suppress(OSError, ValueError):
-            while block := os.read(pipe.fileno(), _BLOCK):
+            while (block := os.read(self._pipe.fileno(), _BLOCK)) and not self._stopped.is_set():
                 with suppress(OSError):  # A full disk must not stop the engine: its output is read on.
                     self._sink(block)
+            self._pipe.close()
 
-    def _clean_up(self, process: subprocess.Popen[bytes], reader: threading.Thread) -> None:
-        if process.poll() is None:
-            return  # It did not end in time, and an apply is never killed.
-        reader.join(_DRAIN_SECONDS)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+    def finish(self, seconds: float) -> None:
+        """Wait for the end of the output, but not longer than this; nothing is passed on afterwards."""
+        self.join(seconds)
+        self._stopped.set()
+
+
+def _clean_up(process: subprocess.Popen[bytes], reader: _Reader) -> None:
+    if process.poll() is None:
+        return  # It did not end in time, and an apply is never killed.
+    reader.finish(_DRAIN_SECONDS)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
