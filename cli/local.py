@@ -2,99 +2,143 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import signal
+import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from cli.options import Json
+from cli.problems import NotFound, Refused
 from local import instances
-from local.client import LocalCloud, LocalCloudFailed
-from local.options import Options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from local.client import LocalCloud
 
 app = typer.Typer(no_args_is_help=True, help="The whole product on this machine, without an AWS account.")
 
 _Port = Annotated[
-    int | None, typer.Option(min=1024, max=65533, help="The forge's port; the next two are used as well.")
+    int | None,
+    typer.Option(min=1024, max=65533, show_default=False, help="The forge's port; the next two are used as well."),
 ]
 _SHOWN = (
     ("Forge (open it in a browser)", "forge_url"),
     ("Webhooks", "webhook_url"),
-    ("HTTP API", "api_url"),
+    ("HTTP API and pages", "api_url"),
     ("AWS API", "aws_endpoint_url"),
     ("Terraform state bucket", "state_bucket"),
 )
+#: Ending stops every process that the local cloud started; each has up to 20 s.
+_END_SECONDS = 45.0
 
 
 @app.command()
 def up(
+    *,
     port: _Port = None,
     warm: Annotated[bool, typer.Option(help="Start an instance of each function at once.")] = True,
-    log: Annotated[Path | None, typer.Option(help="Write the local cloud's own messages to this file.")] = None,
+    log: Annotated[
+        Path | None, typer.Option(show_default=False, help="Write the local cloud's own messages to this file.")
+    ] = None,
 ) -> None:
     """Start a local cloud and keep it running until Ctrl-C."""
-    console = Console()
+    from cli.screen import console  # noqa: PLC0415
+    from local.client import LocalCloudFailed  # noqa: PLC0415  # boto3 is slow to import.
+
+    out = console()
     try:
         cloud = _cloud(port, log, warm=warm)
     except OSError as error:
-        typer.echo(f"The local cloud cannot start: {error}", err=True)
-        raise typer.Exit(1) from error
+        raise Refused(f"The local cloud cannot start: {error}") from error
     _end_by_signals()
     try:
-        with console.status("Starting the local cloud: synthesizing and deploying the CDK app …"):
+        with out.status("Starting the local cloud: synthesizing and deploying the CDK app …"):
             cloud.start()
     except KeyboardInterrupt:
         cloud.stop()
-        raise typer.Exit(130) from None
+        raise
     except LocalCloudFailed as error:
-        Console(stderr=True).print(f"The local cloud did not start: {error}", style="red", markup=False)
+        typer.secho(f"The local cloud did not start: {error}", fg="red", err=True)
         raise typer.Exit(1) from error
     file = instances.write({**cloud.info, "command_pid": os.getpid()})
     try:
-        _show(console, cloud.info)
+        _show(out, cloud.info)
+        out.print("Ctrl-C ends everything.")
         _wait(cloud)
     finally:
         file.unlink(missing_ok=True)
         cloud.stop()
-    console.print("The local cloud has ended.")
+    out.print("The local cloud has ended.")
 
 
 @app.command()
-def info(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
-    port: _Port = None,
-) -> None:
+def info(*, port: _Port = None, json: Json = False) -> None:
     """Say where the running local cloud is."""
+    from cli import screen  # noqa: PLC0415
+
     found = _find(port)
-    if as_json:
-        typer.echo(json.dumps({name: value for name, value in found.items() if name != "command_pid"}, indent=2))
+    if json:
+        screen.print_json({name: value for name, value in found.items() if name != "command_pid"})
     else:
-        _show(Console(), found)
+        _show(screen.console(), found)
 
 
 @app.command()
-def down(port: _Port = None) -> None:
-    """End the running local cloud."""
-    found = _find(port)
-    os.kill(int(found["command_pid"]), signal.SIGTERM)
-    typer.echo("The local cloud is ending.")
+def down(*, port: _Port = None, json: Json = False) -> None:
+    """End the running local cloud, and wait until it has ended."""
+    from cli import screen  # noqa: PLC0415
+
+    found = _find(port, unambiguous=True)
+    with contextlib.suppress(ProcessLookupError):  # Then the local cloud is ending already.
+        os.kill(int(found["command_pid"]), signal.SIGTERM)
+    with screen.console(stderr=json).status("Ending the local cloud …"):
+        _await_end(int(found["pid"]))
+    if json:
+        screen.print_json({"forge_url": found["forge_url"], "ended": True})
+    else:
+        typer.echo("The local cloud has ended.")
+
+
+def _await_end(pid: int) -> None:
+    """Return when the process of the local cloud, which ends after all that it started, is gone. Raise Refused."""
+    end = time.monotonic() + _END_SECONDS
+    while instances.is_alive(pid):
+        if time.monotonic() > end:
+            raise Refused(f"The local cloud (process {pid}) has not ended within {_END_SECONDS:.0f} s.")
+        time.sleep(0.1)
 
 
 def _cloud(port: int | None, log: Path | None, *, warm: bool) -> LocalCloud:
+    from local.client import LocalCloud  # noqa: PLC0415
+    from local.options import Options  # noqa: PLC0415
+
     forge, api, aws = instances.ports(port)
     return LocalCloud(Options(forge_port=forge, api_port=api, aws_port=aws, warm=warm), log=log)
 
 
-def _find(port: int | None) -> dict[str, Any]:
+def _find(port: int | None, *, unambiguous: bool = False) -> dict[str, Any]:
+    """Return the local cloud that is meant; several and no port: the newest, and say so. Raise NotFound, Refused."""
     try:
-        return instances.find(port)
+        found = instances.find(port)
     except instances.NotRunning as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from error
+        raise NotFound(str(error)) from error
+    others = [cloud for cloud in instances.running() if cloud["pid"] != found["pid"]] if port is None else []
+    if others:
+        ports = ", ".join(str(instances.forge_port(cloud)) for cloud in (found, *others))
+        if unambiguous:
+            raise Refused("Several local clouds run.", f"Say which one with --port: {ports}.")
+        _tell(f"Several local clouds run; this is the newest. Choose one with --port: {ports}.")
+    return found
+
+
+def _tell(text: str) -> None:
+    typer.echo(text, err=True)
 
 
 def _end_by_signals() -> None:
@@ -115,13 +159,12 @@ def _wait(cloud: LocalCloud) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _show(console: Console, found: dict[str, Any]) -> None:
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for label, name in _SHOWN:
-        table.add_row(label, str(found[name]))
-    console.print(table)
+def _show(console: Console, found: Mapping[str, Any]) -> None:
+    from cli import screen  # noqa: PLC0415
+
+    console.print(screen.facts([(label, str(found[name])) for label, name in _SHOWN]))
     console.print(
-        "Sign in at the forge as maintainer, reviewer or visitor (the password is the name). "
-        "Details for scripts: tidegate local info --json. Ctrl-C ends everything.",
-        markup=False,
+        "Sign in at the forge as maintainer, reviewer, developer or visitor: the password, and the token, is the name. "
+        "tidegate status, queue, deploy … speak to this cloud as maintainer (--as for another). "
+        "All for scripts: tidegate local info --json."
     )

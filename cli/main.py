@@ -2,20 +2,53 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from cli import local, secret
+from cli.deploy import deploy
 from cli.doctor import doctor
+from cli.exits import epilog
+from cli.logs import logs
+from cli.queue import queue, unlock
+from cli.review import approve, reject
+from cli.status import status
+from cli.tree import Commands
 
 app = typer.Typer(
     name="tidegate",
+    cls=Commands,
     help="Serverless GitOps for Terraform and OpenTofu on AWS.",
+    epilog=epilog(),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(local.app, name="local")
-app.add_typer(secret.app, name="secret")
-app.command("doctor")(doctor)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version  # noqa: PLC0415  # Slow, and rarely asked for.
+
+        typer.echo(f"tidegate {version('tidegate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def tidegate(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Deploy Terraform and OpenTofu by merging."""
+
+
+for _command in (status, queue, deploy, approve, reject, unlock, logs):
+    app.command(rich_help_panel="Deploying")(_command)
+app.command("doctor", rich_help_panel="Installing")(doctor)
+app.add_typer(secret.app, name="secret", rich_help_panel="Installing")
+app.add_typer(local.app, name="local", rich_help_panel="Installing")
 
 
 if __name__ == "__main__":

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import secrets
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from json import dumps, loads
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
-import boto3
 import typer
-from botocore.exceptions import BotoCoreError, ClientError
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from cli.options import Json
+from cli.problems import Refused, WrongUsage
 
 app = typer.Typer(no_args_is_help=True, help="Store the secrets of the GitHub App in Secrets Manager.")
 
@@ -22,79 +25,160 @@ _Name = Annotated[str, typer.Option("--name", help="The secret's name, if not th
 
 @app.command("webhook")
 def webhook(
+    *,
     name: _Name = WEBHOOK,
     rotate: Annotated[bool, typer.Option("--rotate", help="Make a new secret; the one before stays valid.")] = False,
     retire: Annotated[bool, typer.Option("--retire", help="Let only the newest secret be valid.")] = False,
+    json: Json = False,
 ) -> None:
     """Make a webhook secret, store it, and print it once, to be pasted into the App's settings."""
     client = _client()
-    known = _stored(client, name)
-    if known and not (rotate or retire):
-        _refuse(f"{name} exists. --rotate adds a new secret, --retire ends the old one.")
+    known = _webhook_secrets(client, name)
     if retire:
         if not known:
-            _refuse(f"{name} does not exist, so there is nothing to retire.")
+            raise Refused(f"{name} does not exist, so there is nothing to retire.")
         _store(client, name, {"secrets": known[:1]})
-        typer.echo(f"Only the newest secret in {name} is valid now.")
+        _say(f"Only the newest secret in {name} is valid now.", {"name": name, "valid": 1}, json=json)
         return
-    fresh = secrets.token_hex(32)
-    _store(client, name, {"secrets": [fresh, *known[:1]]})
-    typer.echo(f"Stored in {name}. Paste this into the App's settings, as the webhook secret:", err=True)
-    typer.echo(fresh)
+    if known and not rotate:
+        raise Refused(f"{name} exists.", "--rotate adds a new secret, --retire ends the old one.")
+    valid = [secrets.token_hex(32), *known[:1]]
+    _store(client, name, {"secrets": valid})
+    if not json:
+        typer.echo(f"Stored in {name}. Paste this into the App's settings, as the webhook secret:", err=True)
+    _say(valid[0], {"name": name, "valid": len(valid), "secret": valid[0]}, json=json)
 
 
 @app.command("app")
 def github_app(
-    app_id: Annotated[str, typer.Option("--id", help="The App's id, a number, from its settings page.")],
-    key: Annotated[Path, typer.Option("--key", help="The private key that GitHub gave you, a .pem file.")],
+    *,
+    app_id: Annotated[
+        str | None, typer.Option("--id", show_default=False, help="The App's id, a number, from its settings page.")
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", show_default=False, help="The private key that GitHub gave you, a .pem file."),
+    ] = None,
+    client_id: Annotated[
+        str | None, typer.Option("--client-id", show_default=False, help="The App's client id, for signing in.")
+    ] = None,
+    client_secret_file: Annotated[
+        Path | None,
+        typer.Option("--client-secret-file", show_default=False, help="A file with a client secret; - is stdin."),
+    ] = None,
     name: _Name = APP,
+    json: Json = False,
 ) -> None:
-    """Store the App's id and private key."""
+    """Store the App's id and private key, and what people sign in with on the web pages.
+
+    What is not given stays as it is stored.
+    """
+    _together(("--id", app_id), ("--key", key))
+    _together(("--client-id", client_id), ("--client-secret-file", client_secret_file))
+    fields = {**_key_of(app_id, key), **_oauth_of(client_id, client_secret_file)}
+    if not fields:
+        raise WrongUsage("Nothing to store.", "Give --id and --key, or --client-id and --client-secret-file, or all.")
+    client = _client()
+    _store(client, name, {**(_read(client, name) or {}), **fields})
+    deletable = " and ".join(str(file) for file in (key, client_secret_file) if file and str(file) != "-")
+    text = f"Stored in {name}." + (f" You may delete {deletable} now." if deletable else "")
+    _say(text, {"name": name, "stored": sorted(fields)}, json=json)
+
+
+def _together(*options: tuple[str, object]) -> None:
+    missing = [name for name, value in options if value is None]
+    if len(missing) == 1:
+        given = next(name for name, value in options if value is not None)
+        raise WrongUsage(f"{missing[0]} is missing: {given} is of no use without it.")
+
+
+def _key_of(app_id: str | None, key: Path | None) -> Mapping[str, str]:
+    if app_id is None or key is None:
+        return {}
     if not app_id.isdigit():
-        _refuse(f"{app_id!r} is not an App's id: it is a number, shown as App ID on the App's settings page.")
+        raise Refused(f"{app_id!r} is not an App's id: it is a number, shown as App ID on the App's settings page.")
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415  # Slow to import.
+
     try:
         pem = key.read_bytes()
         load_pem_private_key(pem, password=None)
     except OSError as error:
-        _refuse(f"{key} cannot be read: {error.strerror}.")
-    except (ValueError, TypeError):
-        _refuse(f"{key} is not a private key in PEM form. Download a new one from the App's settings page.")
-    _store(_client(), name, {"app_id": app_id, "private_key": pem.decode("ascii")})
-    typer.echo(f"Stored in {name}. You may delete {key} now.")
+        raise Refused(f"{key} cannot be read: {error.strerror}.") from error
+    except (ValueError, TypeError) as error:
+        advice = "Download a new one from the App's settings page."
+        raise Refused(f"{key} is not a private key in PEM form.", advice) from error
+    return {"app_id": app_id, "private_key": pem.decode("ascii")}
+
+
+def _oauth_of(client_id: str | None, file: Path | None) -> Mapping[str, str]:
+    if client_id is None or file is None:
+        return {}
+    try:
+        secret = (sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"{file} cannot be read as text.") from error
+    if not secret.isascii() or not secret.isprintable() or not secret or " " in secret:
+        raise Refused(f"{file} does not hold one client secret and nothing else.")
+    return {"client_id": client_id.strip(), "client_secret": secret}
+
+
+@contextmanager
+def _aws(advice: str = "") -> Iterator[None]:
+    """Turn what AWS refuses into a problem; its messages name keys and rights, never a secret's content."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # Slow to import.
+
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise Refused(str(error), advice) from error
 
 
 def _client() -> Any:
-    try:
+    import boto3  # noqa: PLC0415  # Slow to import.
+
+    with _aws("Choose an account and region, for example with AWS_PROFILE and AWS_REGION."):
         return boto3.client("secretsmanager")
-    except BotoCoreError as error:
-        _refuse(f"{error} Choose an account and region, for example with AWS_PROFILE and AWS_REGION.")
 
 
-def _stored(client: Any, name: str) -> list[str]:
-    """Return the webhook secrets that are stored, newest first; none if there is no such secret."""
+def _read(client: Any, name: str) -> dict[str, Any] | None:
+    """Return the object that a secret holds; None if there is no such secret."""
+    with _aws("Sign in (for example: aws sso login), or choose another account with AWS_PROFILE."):
+        try:
+            text = client.get_secret_value(SecretId=name)["SecretString"]
+        except client.exceptions.ResourceNotFoundException:
+            return None
     try:
-        held = json.loads(client.get_secret_value(SecretId=name)["SecretString"])
-    except client.exceptions.ResourceNotFoundException:
-        return []
-    except (ClientError, BotoCoreError) as error:
-        _refuse(str(error))
+        held = loads(text)
     except ValueError:
-        _refuse(f"{name} does not hold JSON. Delete it and try again.")
-    if not isinstance(held, dict) or not isinstance(held.get("secrets"), list):
-        _refuse(f'{name} does not have the form {{"secrets": […]}}. Delete it and try again.')
+        held = None
+    if not isinstance(held, dict):
+        raise Refused(f"{name} does not hold a JSON object.", "Delete it and try again.")
+    return held
+
+
+def _webhook_secrets(client: Any, name: str) -> list[str]:
+    """Return the webhook secrets that are stored, newest first; none if there is no such secret."""
+    held = _read(client, name)
+    if held is None:
+        return []
+    if not isinstance(held.get("secrets"), list):
+        raise Refused(f'{name} does not have the form {{"secrets": […]}}.', "Delete it and try again.")
     return [str(secret) for secret in held["secrets"]]
 
 
 def _store(client: Any, name: str, value: object) -> None:
-    text = json.dumps(value)
-    try:
-        client.create_secret(Name=name, SecretString=text)
-    except client.exceptions.ResourceExistsException:
-        client.put_secret_value(SecretId=name, SecretString=text)
-    except (ClientError, BotoCoreError) as error:
-        _refuse(str(error))
+    text = dumps(value)
+    with _aws():
+        try:
+            client.create_secret(Name=name, SecretString=text)
+        except client.exceptions.ResourceExistsException:
+            client.put_secret_value(SecretId=name, SecretString=text)
 
 
-def _refuse(problem: str) -> NoReturn:
-    typer.echo(problem, err=True)
-    raise typer.Exit(1)
+def _say(text: str, document: Mapping[str, Any], *, json: bool) -> None:
+    from cli.screen import print_json  # noqa: PLC0415
+
+    if json:
+        print_json(document)
+    else:
+        typer.echo(text)

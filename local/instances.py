@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 DEFAULT_PORT = 4750
 """The forge's port; the two ports after it are the HTTP API's and the AWS API's."""
@@ -32,17 +33,33 @@ def write(info: Mapping[str, Any]) -> Path:
     return path
 
 
+def running() -> list[dict[str, Any]]:
+    """Return the information of all local clouds that run, the newest first."""
+    clouds = []
+    for path in sorted(directory().glob("*.json"), key=_written, reverse=True):
+        try:
+            info: dict[str, Any] = json.loads(path.read_text())
+        except (OSError, ValueError):
+            continue  # It has just ended, or is just being written.
+        if is_alive(int(info["pid"])):
+            clouds.append(info)
+        else:
+            path.unlink(missing_ok=True)
+    return clouds
+
+
 def find(port: int | None = None) -> dict[str, Any]:
     """Return the information of the local cloud whose forge has this port (None: the newest). Raise NotRunning."""
-    files = sorted(directory().glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in files:
-        info: dict[str, Any] = json.loads(path.read_text())
-        if not _alive(int(info["pid"])):
-            path.unlink(missing_ok=True)
-        elif port is None or str(info["forge_url"]).endswith(f":{port}"):
+    for info in running():
+        if port is None or forge_port(info) == port:
             return info
     where = "" if port is None else f" with its forge on port {port}"
     raise NotRunning(f"No local cloud is running{where}. Start one with: make up")
+
+
+def forge_port(info: Mapping[str, Any]) -> int | None:
+    """Return the port of a local cloud's forge, by which people choose it."""
+    return urlsplit(str(info["forge_url"])).port
 
 
 def ports(wanted: int | None) -> tuple[int, int, int]:
@@ -60,6 +77,13 @@ def ports(wanted: int | None) -> tuple[int, int, int]:
     return (0, 0, 0)
 
 
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def _free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -70,7 +94,8 @@ def _free(port: int) -> bool:
     return True
 
 
-def _alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs."""
     try:
         os.kill(pid, 0)
     except OSError:

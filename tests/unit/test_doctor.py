@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from moto import mock_aws
 from typer.testing import CliRunner
 
-from cli.doctor import App, AppRefusedError, Doctor, Finding, ForgeUnreachableError, ask_github
+from cli.examination import App, AppRefusedError, Doctor, Finding, ForgeUnreachableError, ask_github
 from cli.main import app as cli
 
 REGION = "eu-west-1"
@@ -175,6 +175,42 @@ def test_a_chosen_container_builder_must_be_there(aws: None, path: str):
     assert "finch" in found["container builder"].found
 
 
+def _program(directory: Path, name: str, script: str) -> None:
+    program = directory / name
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+
+
+def _builder(directory: Path) -> Finding:
+    environment = {"PATH": str(directory), "AWS_REGION": REGION}
+    doctor = Doctor({}, environment, _client, lambda *_: COMPLETE)
+    return next(finding for finding in doctor.findings() if finding.check == "container builder")
+
+
+def test_docker_without_its_daemon_is_no_container_builder(aws: None, tmp_path: Path):
+    _program(tmp_path, "docker", 'test "$1" = info && echo "Cannot connect to the Docker daemon." >&2; exit 1')
+    finding = _builder(tmp_path)
+    assert finding.verdict == "fail"
+    assert "Cannot connect to the Docker daemon." in finding.found
+    assert "Start" in finding.do
+
+
+def test_another_builder_is_taken_when_docker_does_not_answer(aws: None, tmp_path: Path):
+    _program(tmp_path, "docker", "exit 1")
+    _program(tmp_path, "podman", "exit 0")
+    finding = _builder(tmp_path)
+    assert finding.verdict == "ok"
+    assert finding.do == "Set CDK_DOCKER=podman."
+
+
+def test_a_builder_that_never_answers_is_not_waited_for(aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("cli.examination._BUILDER_SECONDS", 0.2)
+    _program(tmp_path, "docker", "while :; do :; done")
+    finding = _builder(tmp_path)
+    assert finding.verdict == "fail"
+    assert "did not answer" in finding.found
+
+
 def test_a_forge_that_cannot_be_reached_is_told_apart_from_a_refusal(pem: str):
     with pytest.raises(ForgeUnreachableError):
         ask_github("http://127.0.0.1:9", "42", pem)
@@ -182,7 +218,14 @@ def test_a_forge_that_cannot_be_reached_is_told_apart_from_a_refusal(pem: str):
 
 def test_the_command_prints_json_and_exits_1_when_something_fails(aws: None, tmp_path: Path):
     result = CliRunner().invoke(cli, ["doctor", "--json", "--configuration", str(tmp_path / "cdk.json")])
-    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    findings = json.loads(result.stdout)["findings"]
     assert result.exit_code == 1
-    assert {"check", "verdict", "found", "do"} == set(lines[0])
-    assert "secret tidegate/webhook-secret" in {line["check"] for line in lines}
+    assert {"check", "verdict", "found", "do"} == set(findings[0])
+    assert "secret tidegate/webhook-secret" in {finding["check"] for finding in findings}
+
+
+def test_the_command_tells_people_what_to_do(aws: None, tmp_path: Path):
+    result = CliRunner().invoke(cli, ["doctor", "--configuration", str(tmp_path / "cdk.json")], env={"COLUMNS": "80"})
+    assert result.exit_code == 1
+    assert "✘ fail  secret tidegate/webhook-secret" in result.stdout
+    assert "failed" in result.stdout.splitlines()[-1]

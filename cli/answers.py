@@ -1,0 +1,234 @@
+"""What the HTTP API answers, as far as the command line uses it.
+
+Fields that are not named here are ignored and words that are not known are shown as they are: a newer
+server can be asked by an older command line.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Me(_Answer):
+    """Who asks."""
+
+    login: str
+
+
+class Repository(_Answer):
+    """A repository that Tidegate knows."""
+
+    name: str
+    default_branch: str = ""
+    url: str = ""
+
+
+class Repositories(_Answer):
+    """All repositories that one may read."""
+
+    repositories: list[Repository]
+
+
+class Lock(_Answer):
+    """Who holds merges back, since when (ISO 8601 in UTC), with which revision, and why."""
+
+    by: str
+    at: str
+    revision: str
+    reason: str
+    deployment: str = ""
+
+
+class Changes(_Answer):
+    """What a plan changes; a replacement counts once, as a replacement."""
+
+    add: int = 0
+    change: int = 0
+    destroy: int = 0
+    replace: int = 0
+    outputs: int = 0
+    moved: int = 0
+    actions: int = 0
+    deferred: int = 0
+    destroyed: list[str] = []
+    replaced: list[str] = []
+
+
+class Brief(_Answer):
+    """A deployment as lists show it. ``changes`` is None until it is planned; ``url`` is its page."""
+
+    id: str
+    repository: str
+    root: str
+    revision: str
+    branch: str
+    trigger: str
+    requested_by: str
+    requested_at: str
+    state: str
+    reason: str = ""
+    error: str = ""
+    changed_at: str = ""
+    changes: Changes | None = None
+    pull_request: int | None = None
+    forced: bool = False
+    rerun_of: str | None = None
+    url: str = ""
+
+
+class Approval(_Answer):
+    """One person's confirmation."""
+
+    by: str
+    at: str
+
+
+class Review(_Answer):
+    """A plan review and its answers so far; ``approved`` is None while it is open."""
+
+    asked_at: str = ""
+    approved: bool | None = None
+    by: str | None = None
+    at: str | None = None
+    approvals: list[Approval] = []
+
+
+class ReviewRule(_Answer):
+    """How many people must confirm a plan, and whether those who made the change count."""
+
+    approvals: int = 1
+    exclude_authors: bool = False
+
+
+class Step(_Answer):
+    """One line of a timeline."""
+
+    state: str
+    at: str
+    by: str = ""
+    reason: str = ""
+
+
+class JobLink(_Answer):
+    """A job of a deployment; ``url`` is the page of its log."""
+
+    id: str
+    kind: str
+    url: str = ""
+
+
+class Deployment(Brief):
+    """Everything about a deployment that the command line shows."""
+
+    authors: list[str] = []
+    must_review: str | None = None
+    plan_digest: str | None = None
+    engine_version: str | None = None
+    review: Review | None = None
+    review_rule: ReviewRule = ReviewRule()
+    jobs: list[JobLink] = []
+    history: list[Step] = []
+    last_lines: str = ""
+    check_run_url: str | None = None
+    execution_url: str | None = None
+
+
+class Deployments(_Answer):
+    """Deployments, newest first; ``next`` asks for those before them."""
+
+    deployments: list[Brief]
+    next: str | None = None
+
+
+class Root(_Answer):
+    """A root with the state of its queue; ``waiting`` is how many wait, ``last`` the last that was let in and ended."""
+
+    name: str
+    deployed_revision: str | None = None
+    deployed_by: str | None = None
+    lock: Lock | None = None
+    running: Brief | None = None
+    last: Brief | None = None
+    waiting: int = 0
+    url: str = ""
+
+
+class Roots(_Answer):
+    """The roots of a repository."""
+
+    repository: str
+    roots: list[Root]
+
+
+class Place(_Answer):
+    """A deployment in line; the first has place 1."""
+
+    place: int
+    id: str
+    revision: str
+    trigger: str
+    requested_at: str
+    requested_by: str | None = None
+    url: str = ""
+
+
+class Queue(_Answer):
+    """A root's queue: what runs, what waits (first first), and what holds it back."""
+
+    repository: str
+    root: str
+    lock: Lock | None = None
+    deployed_revision: str | None = None
+    running: Brief | None = None
+    waiting: list[Place] = []
+
+
+class Unlocked(_Answer):
+    """Whether there was a lock to take away."""
+
+    unlocked: bool
+
+
+class Decided(_Answer):
+    """What came of an answer to a review, in words, and the deployment after it."""
+
+    message: str
+    deployment: Brief
+
+
+class Accepted(_Answer):
+    """An order that is worked on; ask for the request by its id."""
+
+    request: str
+
+
+class Request(_Answer):
+    """What came of a request; ``outcome`` is None until it is known."""
+
+    request: str
+    outcome: str | None = None
+    deployments: list[Brief] = []
+
+
+class Job(_Answer):
+    """One run of the engine, and what there is of its log: waiting, running, ended or lost."""
+
+    id: str
+    deployment: str
+    kind: str
+    attempt: int = 1
+    state: str = ""
+    url: str = ""
+
+
+class Log(_Answer):
+    """Lines of a log, the position after them, and whether there will be no more."""
+
+    lines: list[str]
+    next: int
+    ended: bool
+    state: str = ""

@@ -1,0 +1,163 @@
+"""Tidegate's HTTP API as a client sees it: one method for each route, typed answers, refusals as problems."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self, TypeVar
+from urllib.parse import quote
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from cli import answers, refusals
+from cli.connection import Connection, is_loopback
+from cli.problems import Unavailable
+
+#: A Lambda function behind API Gateway answers within 30 s, or never.
+_ANSWER_SECONDS = 35.0
+_CONNECT_SECONDS = 5.0
+#: Pauses before asking again; together they outlast a cold start and a short throttling.
+_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+#: What a server may ask us to wait at most (Retry-After) before we rather tell the person.
+_LONGEST_PAUSE = 30.0
+
+_Answer = TypeVar("_Answer", bound=BaseModel)
+Waiting = Callable[[str, float], None]
+"""Is told why a request waits, and for how many seconds; it does the waiting."""
+
+
+class ApiClient:
+    """Asks the API at ``connection``. All methods raise the problems of cli.problems.
+
+    What reads is asked again when the server is busy; what acts only when the server says that it did nothing.
+    """
+
+    def __init__(self, connection: Connection, waiting: Waiting | None = None) -> None:
+        self._connection = connection
+        self._waiting = waiting or (lambda _why, seconds: time.sleep(seconds))
+        self._http = httpx.Client(
+            base_url=connection.url,
+            headers={"Authorization": f"Bearer {connection.token}", "Accept": "application/json"},
+            timeout=httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
+            follow_redirects=False,
+            trust_env=not is_loopback(connection.url),  # No proxy stands between this machine and itself.
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    @property
+    def url(self) -> str:
+        """The address of the installation."""
+        return self._connection.url
+
+    def me(self) -> answers.Me:
+        """Return who the token says that we are."""
+        return self._get("/api/me", answers.Me)
+
+    def repositories(self) -> list[answers.Repository]:
+        """Return the repositories that we may read."""
+        return self._get("/api/repositories", answers.Repositories).repositories
+
+    def roots(self, repository: str) -> list[answers.Root]:
+        """Return the roots of a repository with their queues' states."""
+        return self._get(f"/api/repositories/{_path(repository, '/')}/roots", answers.Roots).roots
+
+    def queue(self, repository: str, root: str) -> answers.Queue:
+        """Return a root's queue."""
+        return self._get("/api/queue", answers.Queue, {"repository": repository, "root": root})
+
+    def unlock(self, repository: str, root: str) -> answers.Unlocked:
+        """Take away the lock of a root's queue."""
+        return self._post("/api/queue/unlock", answers.Unlocked, {"repository": repository, "root": root})
+
+    def deployments(self, repository: str, root: str | None = None, limit: int = 20) -> list[answers.Brief]:
+        """Return deployments, newest first."""
+        query = {"repository": repository, "limit": str(limit)} | ({"root": root} if root else {})
+        return self._get("/api/deployments", answers.Deployments, query).deployments
+
+    def deployment(self, deployment: str) -> answers.Deployment:
+        """Return one deployment."""
+        return self._get(f"/api/deployments/{_path(deployment)}", answers.Deployment)
+
+    def deploy(self, repository: str, roots: list[str]) -> str:
+        """Ask for the default branch's head to be deployed to these roots; return the request's id."""
+        return self._post("/api/deployments", answers.Accepted, {"repository": repository, "roots": roots}).request
+
+    def request(self, request: str) -> answers.Request:
+        """Return what became of a request."""
+        return self._get(f"/api/requests/{_path(request)}", answers.Request)
+
+    def review(self, deployment: str, decision: str) -> answers.Decided:
+        """Answer a plan review: ``approve`` or ``reject``."""
+        return self._post(f"/api/deployments/{_path(deployment)}/review", answers.Decided, {"decision": decision})
+
+    def job(self, job: str) -> answers.Job:
+        """Return one job."""
+        return self._get(f"/api/jobs/{_path(job)}", answers.Job)
+
+    def log(self, job: str, after: int) -> answers.Log:
+        """Return lines of a job's log from position ``after`` on."""
+        return self._get(f"/api/jobs/{_path(job)}/log", answers.Log, {"after": str(after)})
+
+    def _get(self, path: str, kind: type[_Answer], query: Mapping[str, str] | None = None) -> _Answer:
+        return self._ask("GET", path, kind, query, None)
+
+    def _post(self, path: str, kind: type[_Answer], body: Mapping[str, Any]) -> _Answer:
+        return self._ask("POST", path, kind, None, body)
+
+    def _ask(self, method: str, path: str, kind: type[_Answer], query: Mapping[str, str] | None, body: Any) -> _Answer:
+        pauses = iter(_PAUSES)
+        while True:
+            response = self._send(method, path, query, body, pauses)
+            if response.status_code not in refusals.BUSY or not _may_repeat(method, response):
+                break
+            pause = _pause(response, pauses)
+            if pause is None:
+                break
+            self._waiting(f"{self.url} is busy ({response.status_code}).", pause)
+        if not response.is_success:
+            raise refusals.problem(self._connection, response)
+        try:
+            return kind.model_validate_json(response.content)
+        except ValidationError as error:
+            raise Unavailable(
+                f"{self.url} answered {path} in a form that this version does not know.",
+                "Look whether the address is Tidegate's, and whether `tidegate --version` fits the installation.",
+            ) from error
+
+    def _send(
+        self, method: str, path: str, query: Mapping[str, str] | None, body: Any, pauses: Iterator[float]
+    ) -> httpx.Response:
+        while True:
+            try:
+                return self._http.request(method, path, params=query, json=body)
+            except httpx.ConnectError as error:
+                raise refusals.unreachable(self._connection) from error
+            except httpx.HTTPError as error:
+                pause = next(pauses, None) if method == "GET" else None
+                if pause is None:
+                    raise refusals.broken(self.url, method, error) from error
+                self._waiting(f"{self.url} did not answer.", pause)
+
+
+def _path(text: str, safe: str = "") -> str:
+    return quote(text, safe=safe)
+
+
+def _may_repeat(method: str, response: httpx.Response) -> bool:
+    """Tell whether asking again cannot do anything twice: API Gateway answers 503 also for what is still at work."""
+    return method == "GET" or response.status_code == httpx.codes.TOO_MANY_REQUESTS or refusals.is_ours(response)
+
+
+def _pause(response: httpx.Response, pauses: Iterator[float]) -> float | None:
+    """Return how long to wait before asking again; None when it is better to tell the person."""
+    pause = next(pauses, None)
+    wanted = response.headers.get("Retry-After", "")
+    if pause is None or not wanted.isascii() or not wanted.isdigit():
+        return pause
+    return float(wanted) if float(wanted) <= _LONGEST_PAUSE else None

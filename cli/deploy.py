@@ -1,0 +1,101 @@
+"""``tidegate deploy``: deploys the default branch's head to named roots, by hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.exits import Exit
+from cli.options import Json, Person, Repository, Url, as_json, complete_root, open_client
+from cli.problems import NotFound, NotYet
+from cli.waiting import Deadline, until_ended
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from cli.answers import Brief, Request
+    from cli.api_client import ApiClient
+
+#: Root discovery clones the repository first.
+_REQUEST_SECONDS = 60.0
+_ASK_SECONDS = 0.5
+
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until every deployment has ended, and say how.")]
+Timeout = Annotated[
+    float | None,
+    typer.Option("--timeout", min=0, metavar="MINUTES", show_default=False, help="Wait at most so long; then exit 6."),
+]
+
+
+def deploy(
+    repository: Repository,
+    roots: Annotated[
+        list[str],
+        typer.Argument(metavar="ROOT...", show_default=False, autocompletion=complete_root, help="The roots' names."),
+    ],
+    *,
+    wait: Wait = False,
+    timeout: Timeout = None,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Deploy the head of the default branch to roots. It locks their queues for merges."""
+    from cli import finding, screen  # noqa: PLC0415
+
+    deadline, console = Deadline(timeout), screen.console(stderr=json)
+    with open_client(url, person) as client:
+        try:
+            request = client.deploy(finding.repository(repository), list(dict.fromkeys(roots)))
+        except NotFound as problem:
+            raise finding.explained(client, problem, repository, roots) from None
+        answer = _answer(client, request, console)
+        console.print(screen.text(answer.outcome or ""))
+        made = answer.deployments
+        _show_made(client, made, console)
+        if wait and made:
+            made = follow(client, [item.id for item in made], console, deadline)
+    if json:
+        screen.print_json(as_json(answer) | {"deployments": [as_json(item) for item in made]})
+    if not made or (wait and not all(screen.succeeded(item.state) for item in made)):
+        raise typer.Exit(int(Exit.FAILED))
+
+
+def _answer(client: ApiClient, request: str, console: Console) -> Request:
+    end = time.monotonic() + _REQUEST_SECONDS
+    with console.status("Reading the repository …"):
+        while not (answer := client.request(request)).outcome:
+            if time.monotonic() > end:
+                raise NotYet(
+                    f"The request {request} is accepted, but nothing is known of it yet.", "Look with: tidegate status"
+                )
+            time.sleep(_ASK_SECONDS)
+    return answer
+
+
+def _show_made(client: ApiClient, made: Sequence[Brief], console: Console) -> None:
+    from cli import views  # noqa: PLC0415
+
+    for item in made:
+        check_run = client.deployment(item.id).check_run_url
+        console.print(views.made(item, check_run), crop=False)
+    if made:
+        first = made[0]
+        console.print(views.command(f"tidegate queue {first.repository} {first.root}"), crop=False)
+
+
+def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadline) -> list[Brief]:
+    """Return deployments once they have ended, and print each state that they come to."""
+    from cli import screen, views  # noqa: PLC0415
+
+    def changed(now: Brief) -> None:
+        console.print(screen.state(now.state), screen.text(now.root, "bold"), screen.text(now.reason))
+        if now.state == "awaiting_review":
+            for line in (views.changes(now.changes), *views.next_steps(now, has_log=False)):
+                console.print(line, crop=False)
+
+    with console.status("Waiting for the end; Ctrl-C leaves it alone …"):
+        return until_ended(client, ids, changed, deadline)

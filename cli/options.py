@@ -1,0 +1,84 @@
+"""Options that many commands share, and how a command gets its client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from cli.api_client import ApiClient
+
+JSON_ASKED = "tidegate.json"
+"""Where the root of the command tree keeps that --json was given, so that problems are JSON as well."""
+
+
+def _remember_json(ctx: typer.Context, value: bool) -> bool:
+    if value:
+        ctx.find_root().meta[JSON_ASKED] = True
+    return value
+
+
+def complete_repository(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete a repository's name for the shell."""
+    from cli import completion  # noqa: PLC0415
+
+    return completion.repositories(ctx, incomplete)
+
+
+def complete_root(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete a root's name for the shell."""
+    from cli import completion  # noqa: PLC0415
+
+    return completion.roots(ctx, incomplete)
+
+
+Url = Annotated[
+    str | None,
+    typer.Option("--url", metavar="URL", help="Tidegate's address; else TIDEGATE_URL, else a local cloud that runs."),
+]
+Person = Annotated[
+    str | None, typer.Option("--as", metavar="USER", help="Act as this person of the local forge (local cloud only).")
+]
+Json = Annotated[
+    bool, typer.Option("--json", callback=_remember_json, help="Print JSON, for scripts (docs/cli.md has the form).")
+]
+Repository = Annotated[
+    str,
+    typer.Argument(metavar="REPOSITORY", show_default=False, autocompletion=complete_repository, help="OWNER/NAME."),
+]
+RootName = Annotated[
+    str, typer.Argument(metavar="ROOT", show_default=False, autocompletion=complete_root, help="The root's name.")
+]
+DeploymentId = Annotated[
+    str,
+    typer.Argument(
+        metavar="DEPLOYMENT", show_default=False, help="A deployment's id, the beginning of one, or its page's address."
+    ),
+]
+
+
+def open_client(url: str | None, person: str | None) -> ApiClient:
+    """Return a client of the API at the chosen address. Raise WrongUsage, NotSignedIn."""
+    from cli.api_client import ApiClient  # noqa: PLC0415  # httpx and pydantic are slow to import.
+    from cli.connection import connect  # noqa: PLC0415
+    from cli.screen import note  # noqa: PLC0415
+
+    connection = connect(url, person)
+    note(connection.note)
+    return ApiClient(connection, _wait)
+
+
+def _wait(why: str, seconds: float) -> None:
+    import time  # noqa: PLC0415
+
+    from cli.screen import note  # noqa: PLC0415
+
+    if seconds >= 1:
+        note(f"{why} Asking again in {seconds:.0f} s.")
+    time.sleep(seconds)
+
+
+def as_json(answer: Any) -> Any:
+    """Return an answer of the API as plain data."""
+    return answer.model_dump(mode="json")

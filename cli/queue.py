@@ -1,0 +1,54 @@
+"""``tidegate queue`` and ``tidegate unlock``: a root's deploy queue and its lock."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.options import Json, Person, Repository, RootName, Url, as_json, open_client
+from cli.problems import NotFound
+
+
+def queue(
+    repository: Repository,
+    root: RootName,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Show all that wait, not the first 20 only.")] = False,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Show what runs in a root's queue, what waits, and whether it is locked."""
+    from cli import finding, queue_view, screen  # noqa: PLC0415
+
+    with open_client(url, person) as client:
+        try:
+            found = client.queue(finding.repository(repository), root)
+        except NotFound as problem:
+            raise finding.explained(client, problem, repository, [root]) from None
+    if json:
+        screen.print_json(as_json(found))
+    else:
+        screen.console().print(queue_view.queue(found, everything=everything), crop=False)
+
+
+def unlock(
+    repository: Repository, root: RootName, *, url: Url = None, person: Person = None, json: Json = False
+) -> None:
+    """Take away the lock of a root's queue, so that merges go on."""
+    from cli import finding, screen  # noqa: PLC0415
+
+    with open_client(url, person) as client:
+        try:
+            done = client.unlock(finding.repository(repository), root)
+        except NotFound as problem:
+            raise finding.explained(client, problem, repository, [root]) from None
+    if json:
+        screen.print_json({"repository": repository, "root": root, **as_json(done)})
+    else:
+        screen.console().print(
+            f"The queue of {root} is unlocked: what waits goes on."
+            if done.unlocked
+            else f"The queue of {root} was not locked."
+        )

@@ -1,0 +1,136 @@
+"""How answers look in a terminal: words and shapes for states, times, tables; without colours where none belong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from cli.harmless import dumps, plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+#: A state's shape, its word and its colour. Colours are the terminal's own, readable on dark and on light.
+_STATES = {
+    "queued": ("○", "queued", "default"),
+    "planning": ("◔", "planning", "cyan"),
+    "awaiting_review": ("◆", "waiting for review", "bold magenta"),
+    "approved": ("◑", "approved", "cyan"),
+    "applying": ("◕", "applying", "cyan"),
+    "applied": ("✔", "applied", "green"),
+    "no_changes": ("✔", "no changes", "green"),
+    "plan_failed": ("✘", "plan failed", "bold red"),
+    "apply_failed": ("✘", "apply failed", "bold red"),
+    "rejected": ("✘", "rejected", "red"),
+    "review_expired": ("✘", "review expired", "red"),
+    "refused": ("✘", "refused", "red"),
+    "superseded": ("↷", "superseded", "default"),
+    "outcome_unknown": ("?", "outcome unknown", "bold red"),
+    "engine_fault": ("✘", "engine fault", "bold red"),
+}
+_UNDER_WAY = frozenset({"queued", "planning", "awaiting_review", "approved", "applying"})
+_SUCCEEDED = frozenset({"applied", "no_changes"})
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def is_final(state: str) -> bool:
+    """Tell whether a deployment in ``state`` has ended."""
+    return state not in _UNDER_WAY
+
+
+def succeeded(state: str) -> bool:
+    """Tell whether a deployment that ended in ``state`` did what was asked for."""
+    return state in _SUCCEEDED
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that prints text as it is: nothing in it is markup, a link, an emoji or highlighted."""
+    from rich.console import Console  # noqa: PLC0415
+
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document."""
+    typer.echo(dumps(value))
+
+
+def note(text: str) -> None:
+    """Tell the person something on stderr, where it disturbs no script."""
+    if text:
+        typer.echo(plain(text), err=True)
+
+
+def text(value: str, style: str = "") -> Text:
+    """Return text from outside, harmless, in a style."""
+    from rich.text import Text  # noqa: PLC0415
+
+    return Text(plain(value), style=style)
+
+
+def state(name: str) -> Text:
+    """Return a state as a shape and a word."""
+    shape, word, style = _STATES.get(name, ("·", name.replace("_", " "), "default"))
+    return text(f"{shape} {word}", style)
+
+
+def state_word(name: str) -> str:
+    """Return a state's word."""
+    return _STATES[name][1] if name in _STATES else plain(name.replace("_", " "))
+
+
+def table(*columns: str, right: Iterable[str] = ()) -> Table:
+    """Return a table without lines. Nothing in it is cut: what is too long goes on in the next line."""
+    from rich.table import Table  # noqa: PLC0415
+
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+    for column in columns:
+        made.add_column(column, overflow="fold", justify="right" if column in set(right) else "left")
+    return made
+
+
+def facts(rows: Sequence[tuple[str, str | Text]]) -> Table:
+    """Return a table of labels and values; rows without a value are left out."""
+    from rich.table import Table  # noqa: PLC0415
+
+    made = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
+    made.add_column(style="dim", no_wrap=True)
+    made.add_column(overflow="fold")
+    for label, value in rows:
+        if value:
+            made.add_row(label, text(value) if isinstance(value, str) else value)
+    return made
+
+
+def ago(at: str, now: datetime | None = None) -> str:
+    """Return how long ago a time (ISO 8601) was, in one unit: ``5 min ago``."""
+    try:
+        then = datetime.fromisoformat(at)
+    except ValueError:
+        return plain(at)
+    seconds = max(0, int(((now or datetime.now(UTC)) - then.replace(tzinfo=then.tzinfo or UTC)).total_seconds()))
+    if seconds < _MINUTE:
+        return "just now" if not seconds else f"{seconds} s ago"
+    for size, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit} ago"
+    return ""
+
+
+def moment(at: str) -> str:
+    """Return a time (ISO 8601) to the second, in UTC."""
+    try:
+        return f"{datetime.fromisoformat(at).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return plain(at)
+
+
+def is_terminal() -> bool:
+    """Tell whether somebody looks at stdout."""
+    return sys.stdout.isatty()

@@ -1,0 +1,112 @@
+"""``tidegate status``: what there is, what runs, and what needs a person."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from cli.options import Json, Person, Url, as_json, complete_repository, open_client
+from cli.problems import NotFound, WrongUsage
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from cli.api_client import ApiClient
+
+_WATCH_SECONDS = 2.0
+#: Repositories whose roots are counted in the list of all: each costs one request.
+_COUNTED = 50
+
+Shown = tuple[Any, "Callable[[], RenderableType]"]
+
+
+def status(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[REPOSITORY|DEPLOYMENT]",
+            show_default=False,
+            autocompletion=complete_repository,
+            help="OWNER/NAME, or a deployment's id. Without it: all repositories.",
+        ),
+    ] = None,
+    *,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep it up to date until Ctrl-C.")] = False,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Show repositories, the roots of one, or one deployment."""
+    from cli import screen  # noqa: PLC0415
+
+    if watch and json:
+        raise WrongUsage(
+            "--watch is for people; --json prints one document.", "Ask for --json as often as you need it."
+        )
+    with open_client(url, person) as client:
+        if watch:
+            _watch(client, what)
+        data, view = _look(client, what)
+        if json:
+            screen.print_json(data)
+        else:
+            screen.console().print(view(), crop=False)
+
+
+def _look(client: ApiClient, what: str | None) -> Shown:
+    if what is None:
+        return _all(client)
+    return _repository(client, what) if "/" in what and "://" not in what else _deployment(client, what)
+
+
+def _all(client: ApiClient) -> Shown:
+    from cli import screen, views  # noqa: PLC0415
+
+    known = client.repositories()
+    counted = [(repository, client.roots(repository.name)) for repository in known[:_COUNTED]]
+
+    def view() -> RenderableType:
+        if not known:
+            return screen.text("No repository yet: they appear with the first push to the default branch.")
+        return views.repositories(counted)
+
+    data = [as_json(repository) | {"roots": [as_json(root) for root in roots]} for repository, roots in counted]
+    return {"repositories": data}, view
+
+
+def _repository(client: ApiClient, name: str) -> Shown:
+    from cli import finding, views  # noqa: PLC0415
+
+    try:
+        roots = client.roots(finding.repository(name))
+    except NotFound as problem:
+        raise finding.explained(client, problem, name) from None
+    return {"repository": name, "roots": [as_json(root) for root in roots]}, lambda: views.roots(name, roots)
+
+
+def _deployment(client: ApiClient, text: str) -> Shown:
+    from cli import finding, views  # noqa: PLC0415
+
+    found = finding.find_deployment(client, text)
+    return as_json(found), lambda: views.deployment(found)
+
+
+def _watch(client: ApiClient, what: str | None) -> NoReturn:
+    """Show it until Ctrl-C: in place on a terminal, one after the other elsewhere."""
+    from rich.live import Live  # noqa: PLC0415
+
+    from cli import screen  # noqa: PLC0415
+
+    console = screen.console()
+    while not console.is_terminal:
+        _, view = _look(client, what)
+        console.print(view(), crop=False)
+        time.sleep(_WATCH_SECONDS)
+    with Live(console=console, auto_refresh=False) as live:
+        while True:
+            _, view = _look(client, what)
+            live.update(view(), refresh=True)
+            time.sleep(_WATCH_SECONDS)

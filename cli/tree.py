@@ -1,0 +1,58 @@
+"""The root of the command tree: turns problems into a message and an exit code, never into a traceback."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from cli.exits import Exit
+from cli.harmless import dumps, plain
+from cli.options import JSON_ASKED
+from cli.problems import Problem
+
+_DEBUG = "TIDEGATE_DEBUG"
+
+
+class Commands(TyperGroup):
+    """A group whose commands may raise problems."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the chosen command. A problem ends it with a message on stderr and the problem's exit code."""
+        _print_anywhere()
+        try:
+            return super().invoke(ctx)
+        except Problem as problem:
+            _tell(problem, as_json=bool(ctx.meta.get(JSON_ASKED)))
+            raise typer.Exit(int(problem.exit)) from None
+        except Exception as error:
+            if isinstance(error, (typer.Exit, typer.Abort, BrokenPipeError)) or os.environ.get(_DEBUG):
+                raise
+            if hasattr(error, "exit_code"):  # An error in the usage, which typer shows itself.
+                raise
+            # Its kind alone: its text or trace may hold what was sent.
+            typer.echo(f"tidegate failed by a mistake of its own ({type(error).__name__}).", err=True)
+            typer.echo(f"  → {_DEBUG}=1 shows where. Please report it.", err=True)
+            raise typer.Exit(int(Exit.FAILED)) from None
+
+
+def _print_anywhere() -> None:
+    """Let a terminal that knows few letters show ``?`` for the others, instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _tell(problem: Problem, *, as_json: bool) -> None:
+    message = plain(problem.message)
+    if as_json:
+        error = {"code": problem.code, "message": message, "hint": problem.hint, "exit": int(problem.exit)}
+        typer.echo(dumps({"error": error}))
+        return
+    typer.secho(message, fg="red", err=True)
+    for line in filter(None, problem.hint.split("\n")):
+        typer.echo(f"  → {plain(line)}", err=True)

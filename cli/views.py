@@ -1,0 +1,184 @@
+"""What commands print of repositories, roots and deployments, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from cli import screen
+from cli.answers import Brief, Changes, Deployment, Repository, Root, Step
+
+_COUNTS = ["ROOTS", "RUNNING", "REVIEW", "WAITING", "LOCKED"]
+
+
+def lines(*parts: RenderableType) -> RenderableType:
+    """Return parts one below the other."""
+    return Group(*parts)
+
+
+def changes(planned: Changes | None) -> Text:
+    """Return a plan's counts, what it destroys first."""
+    if planned is None:
+        return Text("")
+    bad = "bold red"
+    counts = (
+        (planned.destroy, "to destroy", bad),
+        (planned.replace, "to replace", bad),
+        (planned.change, "to change", ""),
+        (planned.add, "to add", ""),
+        (planned.outputs, "outputs", ""),
+        (planned.moved, "moved", ""),
+        (planned.actions, "actions", ""),
+        (planned.deferred, "deferred", ""),
+    )
+    named = [Text(f"{count} {word}", style) for count, word, style in counts if count]
+    return Text(", ").join(named) if named else Text("nothing to change")
+
+
+def person(by: str | None, at: str | None) -> str:
+    """Return who and how long ago."""
+    when = screen.ago(at) if at else ""
+    return ", ".join(filter(None, (by, when)))
+
+
+def indented(text: str) -> Iterator[RenderableType]:
+    """Return a paragraph, set in."""
+    if text:
+        yield Padding(screen.text(text), (0, 0, 0, 2))
+
+
+def command(line: str) -> Text:
+    """Return what to type next. It is never folded, so that it can be copied."""
+    return unfolded(f"  → {line}", "cyan")
+
+
+def unfolded(line: str, style: str = "") -> Text:
+    """Return a line that is never folded or cut: an id or an address that people copy."""
+    text = screen.text(line, style)
+    text.no_wrap, text.overflow = True, "ignore"
+    return text
+
+
+def repositories(shown: Sequence[tuple[Repository, Sequence[Root]]]) -> RenderableType:
+    """Return all repositories with counts of their roots."""
+    table = screen.table("REPOSITORY", *_COUNTS, right=_COUNTS)
+    for repository, its in shown:
+        running = [root.running for root in its if root.running]
+        table.add_row(
+            screen.text(repository.name),
+            str(len(its)),
+            _count(len(running)),
+            _count(sum(item.state == "awaiting_review" for item in running), "bold magenta"),
+            _count(sum(root.waiting for root in its)),
+            _count(sum(root.lock is not None for root in its), "bold red"),
+        )
+    return Group(table, Text(), command("tidegate status OWNER/NAME"))
+
+
+def _count(number: int, style: str = "") -> Text:
+    return Text(str(number), style) if number else Text("-", "dim")
+
+
+def roots(repository: str, shown: Sequence[Root]) -> RenderableType:
+    """Return the roots of a repository, and below them what needs a person."""
+    if not shown:
+        return screen.text(f"{repository} has no roots yet: they appear with the first push to the default branch.")
+    table = screen.table("ROOT", "STATE", "REVISION", "WAITING", "CHANGED", right=["WAITING"])
+    for root in shown:
+        now = root.running or root.last
+        table.add_row(
+            screen.text(root.name, "bold"),
+            screen.state(now.state) if now else Text("never deployed", "dim"),
+            screen.text(now.revision[:7] if now else ""),
+            _count(root.waiting),
+            screen.ago(now.changed_at or now.requested_at) if now else "",
+        )
+    needs = [line for root in shown for line in _needs(repository, root)]
+    return Group(table, *needs)
+
+
+def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
+    if root.lock:
+        yield Text()
+        yield Text.assemble(screen.text(root.name, "bold"), " is locked by ", person(root.lock.by, root.lock.at), ".")
+        yield from indented(root.lock.reason)
+        yield command(f"tidegate unlock {repository} {root.name}")
+    if root.running and root.running.state == "awaiting_review":
+        yield Text()
+        yield Text.assemble(screen.text(root.name, "bold"), " waits for review: ", changes(root.running.changes))
+        yield command(f"tidegate approve {root.running.id}")
+
+
+def title(shown: Brief) -> Text:
+    """Return a deployment in a line: state, root, revision."""
+    return Text.assemble(screen.state(shown.state), "  ", screen.text(shown.root, "bold"), f"  {shown.revision[:7]}")
+
+
+def made(shown: Brief, check_run: str | None = None) -> RenderableType:
+    """Return a deployment that was made just now, with where to look."""
+    addresses = [unfolded(f"  {line}", "dim") for line in (shown.id, check_run or shown.url) if line]
+    return Group(title(shown), *addresses)
+
+
+def deployment(shown: Deployment) -> RenderableType:
+    """Return one deployment with all that is known of it."""
+    asked = f"{shown.trigger} by {shown.requested_by}, {screen.moment(shown.requested_at)}"
+    forced = ", forced" if shown.forced else ""
+    parts: list[RenderableType] = [
+        Text.assemble(screen.state(shown.state), "  ", screen.text(f"{shown.repository} · {shown.root}", "bold")),
+        *indented(shown.reason),
+        Text(),
+        screen.facts(
+            [
+                ("Id", shown.id),
+                ("Revision", " on ".join(filter(None, (shown.revision, shown.branch)))),
+                ("Asked for", asked + forced),
+                ("Pull request", f"#{shown.pull_request}" if shown.pull_request else ""),
+                ("Plan", changes(shown.changes)),
+                ("Review", _review(shown)),
+                ("Check run", shown.check_run_url or ""),
+                ("Page", shown.url),
+                ("Jobs", "\n".join(job.id for job in shown.jobs)),
+            ]
+        ),
+    ]
+    if shown.history:
+        parts += [Text(), _timeline(shown.history)]
+    if shown.last_lines:
+        parts += [Text(), Text("Last lines", "bold"), *(screen.text(line) for line in shown.last_lines.splitlines())]
+    steps = list(next_steps(shown, has_log=bool(shown.jobs)))
+    return Group(*parts, *([Text(), *steps] if steps else []))
+
+
+def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
+    """Return what to type next."""
+    if shown.state == "awaiting_review":
+        yield command(f"tidegate approve {shown.id}")
+        yield command(f"tidegate reject {shown.id}")
+    if has_log:
+        yield command(f"tidegate logs {shown.id}{'' if screen.is_final(shown.state) else ' --follow'}")
+    if shown.state == "outcome_unknown":
+        yield Text("  Look at the state of the infrastructure first, then:")
+        yield command(f"tidegate unlock {shown.repository} {shown.root}")
+
+
+def _review(shown: Deployment) -> str:
+    review = shown.review
+    if review is None:
+        return ""
+    if review.approved is not None:
+        return f"{'approved' if review.approved else 'rejected'} by {person(review.by, review.at)}"
+    given = ", ".join(approval.by for approval in review.approvals)
+    needed = shown.review_rule.approvals
+    who = " (not by its authors)" if shown.review_rule.exclude_authors else ""
+    return f"{len(review.approvals)} of {needed} approvals{who}" + (f": {given}" if given else "")
+
+
+def _timeline(history: Sequence[Step]) -> RenderableType:
+    table = screen.table("TIME", "STATE", "BY", "REASON")
+    for step in history:
+        table.add_row(screen.moment(step.at), screen.state(step.state), screen.text(step.by), screen.text(step.reason))
+    return table

@@ -1,0 +1,145 @@
+"""``tidegate status`` and ``tidegate queue``: what people and scripts see."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.conftest import LOCK, NOW, SHA, brief, details, refused, root
+
+
+def with_roots(api, *roots):
+    api.answers |= {
+        "GET /api/repositories": {"repositories": [{"name": "acme/live", "default_branch": "main", "url": ""}]},
+        "GET /api/repositories/acme/live/roots": {"repository": "acme/live", "roots": list(roots)},
+    }
+
+
+def test_the_list_of_repositories_counts_what_runs_waits_and_is_locked(api, tidegate):
+    with_roots(api, root(running=brief(), waiting=3, lock=LOCK), root(name="network"))
+    line = next(line for line in tidegate("status").stdout.splitlines() if "acme/live" in line)
+    assert line.split() == ["acme/live", "2", "1", "1", "3", "1"]
+
+
+def test_roots_show_their_state_in_words_and_what_to_type_next(api, tidegate):
+    with_roots(api, root(running=brief()), root(name="network", last=brief(state="apply_failed"), lock=LOCK))
+    shown = tidegate("status", "acme/live").stdout
+    assert "◆ waiting for review" in shown
+    assert "✘ apply failed" in shown
+    assert "tidegate approve orders-0123456-0a1b2c3d4e5f" in shown
+    assert "2 to destroy, 1 to change, 3 to add" in shown
+    assert "tidegate unlock acme/live network" in shown
+    assert "0123456 was deployed by hand." in shown
+
+
+def test_status_as_json_is_one_document_with_known_fields(api, tidegate):
+    with_roots(api, root(running=brief(surprise="from a newer server")))
+    document = json.loads(tidegate("status", "acme/live", "--json").stdout)
+    assert document["repository"] == "acme/live"
+    assert document["roots"][0]["running"]["state"] == "awaiting_review"
+    assert "surprise" not in document["roots"][0]["running"]
+
+
+def test_a_state_that_is_not_known_yet_is_shown_as_it_is(api, tidegate):
+    with_roots(api, root(running=brief(state="waiting_for_the_moon")))
+    assert "waiting for the moon" in tidegate("status", "acme/live").stdout
+
+
+def test_a_deployment_shows_everything_that_is_known_of_it(api, tidegate):
+    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
+    shown = tidegate("status", "orders-0123456-0a1b2c3d4e5f").stdout
+    for text in (SHA, "merge by developer", "2 to destroy", "0 of 1 approvals", "https://forge.example.com/acme/live"):
+        assert text in shown
+
+
+def test_a_deployment_is_found_by_the_address_of_its_page(api, tidegate):
+    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
+    result = tidegate("status", "https://tidegate.example.com/deployments/orders-0123456-0a1b2c3d4e5f", "--json")
+    assert json.loads(result.stdout)["id"] == "orders-0123456-0a1b2c3d4e5f"
+
+
+def test_a_deployment_is_found_by_the_beginning_or_the_end_of_its_id(api, tidegate):
+    with_roots(api)
+    api.answers["GET /api/deployments"] = {"deployments": [brief()], "next": None}
+    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
+    for short in ("orders-01", "4e5f"):
+        assert json.loads(tidegate("status", short, "--json").stdout)["id"] == "orders-0123456-0a1b2c3d4e5f"
+
+
+def test_a_beginning_that_several_ids_have_is_refused_with_those_ids(api, tidegate):
+    with_roots(api)
+    api.answers["GET /api/deployments"] = {"deployments": [brief(), brief(id="orders-9999999-x")], "next": None}
+    result = tidegate("status", "orders")
+    assert result.exit_code == 2
+    assert "orders-9999999-x" in result.stderr
+
+
+def test_an_unknown_deployment_is_not_found(api, tidegate):
+    with_roots(api)
+    api.answers["GET /api/deployments"] = {"deployments": [brief()], "next": None}
+    assert tidegate("status", "payments-0123456").exit_code == 3
+
+
+def waiting(count):
+    return [
+        {"place": number, "id": f"orders-{number:07}-0a1b2c3d4e5f", "revision": SHA, "trigger": "merge",
+         "requested_at": NOW, "requested_by": "developer", "url": ""}
+        for number in range(1, count + 1)
+    ]  # fmt: skip
+
+
+def queue(**fields):
+    return {"repository": "acme/live", "root": "orders", "lock": None, "deployed_revision": SHA, "running": None,
+            "waiting": []} | fields  # fmt: skip
+
+
+def test_a_queue_shows_its_lock_what_runs_and_what_waits(api, tidegate):
+    api.answers["GET /api/queue"] = queue(lock=LOCK, running=brief(), waiting=waiting(2))
+    shown = tidegate("queue", "acme/live", "orders").stdout
+    assert api.asked[-1].query == {"repository": "acme/live", "root": "orders"}
+    for text in (
+        "by maintainer",
+        "tidegate unlock acme/live orders",
+        "waiting for review",
+        "orders-0000002-0a1b2c3d4e5f",
+    ):
+        assert text in shown
+
+
+def test_of_a_long_queue_the_first_are_shown_unless_all_are_asked_for(api, tidegate):
+    api.answers["GET /api/queue"] = queue(waiting=waiting(200))
+    short, everything = (
+        tidegate("queue", "acme/live", "orders").stdout,
+        tidegate("queue", "acme/live", "orders", "--all").stdout,
+    )
+    assert "180 more" in short
+    assert "orders-0000200-" not in short
+    assert "orders-0000200-" in everything
+
+
+def test_a_mistyped_root_is_answered_with_the_one_that_was_meant(api, tidegate):
+    with_roots(api, root(), root(name="network"))
+    api.answers["GET /api/queue"] = refused(404, "not_found", "There is no such thing here.")
+    result = tidegate("queue", "acme/live", "oders")
+    assert result.exit_code == 3
+    assert "Did you mean orders?" in result.stderr
+
+
+def test_a_mistyped_repository_is_answered_with_the_one_that_was_meant(api, tidegate):
+    with_roots(api)
+    result = tidegate("status", "acme/life")
+    assert result.exit_code == 3
+    assert "Did you mean acme/live?" in result.stderr
+
+
+def test_what_is_no_repository_name_is_a_mistake_in_the_usage(api, tidegate):
+    assert tidegate("queue", "live", "orders").exit_code == 2
+
+
+def test_names_and_reasons_from_outside_cannot_drive_the_terminal(api, tidegate):
+    hostile = "\x1b]0;gotcha\x07\x1b[2Jnothing\u202e\x9b2J [bold]markup[/bold]"
+    with_roots(api, root(running=brief(requested_by=hostile), lock=LOCK | {"reason": hostile}))
+    api.answers["GET /api/queue"] = queue(lock=LOCK | {"reason": hostile}, running=brief(requested_by=hostile))
+    for words in (("status", "acme/live"), ("queue", "acme/live", "orders"), ("status", "acme/live", "--json")):
+        shown = tidegate(*words).stdout
+        assert not set(shown) & {"\x1b", "\x07", "\x9b", "\u202e"}
+        assert "[bold]markup[/bold]" in shown.replace("\n", "").replace("  ", "") or "--json" in words
