@@ -31,6 +31,9 @@ create table if not exists records (
   kind text not null, id integer not null, repository text not null, body text not null, primary key (kind, id)
 );
 create index if not exists by_repository on records (kind, repository, id);
+create index if not exists by_commit on records (kind, repository, body ->> '$.head_sha', id);
+create index if not exists by_suite on records (kind, repository, body ->> '$.suite', id);
+create index if not exists by_id on records (id);
 create table if not exists notes (name text primary key, value text not null);
 """
 
@@ -88,7 +91,8 @@ class Store:
         if repository is not None:
             question, values = f"{question} and repository = ?", [*values, repository]
         for name, value in fields.items():
-            question, values = f"{question} and body ->> ? is ?", [*values, f"$.{name}", value]
+            # The field's name stands in the text, as it does in the indexes, and is a name of this program.
+            question, values = f"{question} and body ->> '$.{name}' is ?", [*values, value]
         with self._lock:
             rows = self._db.execute(f"{question} order by id", values).fetchall()
         return [kind(**json.loads(body)) for (body,) in rows]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
+
 import pytest
 
 from local.forge.faults import Fault
@@ -40,7 +43,7 @@ def drawn(state, sha, **view):
 @pytest.mark.parametrize("state", State)
 def test_every_state_is_a_check_run_as_github_describes_it(state):
     check_run = drawn(state, "a" * 40)
-    body = {**shown(check_run), "head_sha": check_run.sha}
+    body = json.loads(json.dumps({**shown(check_run), "head_sha": check_run.sha}, default=datetime.isoformat))
     validate(operation_of("POST", f"/repos/{REPOSITORY}/check-runs")["request"], body)
     assert len(body["output"]["text"]) <= MAXIMUM_TEXT
 
