@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
 from tests.builders import deployment_in
-from tidegate.adapters.announcements import AwsAnnouncements
+from tidegate.adapters.announcements import AwsAnnouncements, Channels
 from tidegate.adapters.artifacts import S3Artifacts
 from tidegate.adapters.audit import SnsAuditLog
 from tidegate.adapters.boto import client
@@ -75,7 +75,7 @@ def received(queue):
 
 
 def test_a_change_asks_for_its_check_run_in_its_own_group(fifo, bus):
-    announcements = AwsAnnouncements(client("sqs"), client("events"), fifo, "tidegate")
+    announcements = AwsAnnouncements(client("sqs"), client("events"), Channels(fifo, "tidegate"))
     announcements.changed(APPLIED)
     announcements.changed(APPLIED)
     announcements.refresh(APPLIED.id)
@@ -86,7 +86,7 @@ def test_a_change_asks_for_its_check_run_in_its_own_group(fifo, bus):
 
 
 def test_a_change_is_an_event_with_what_others_need(fifo, bus):
-    AwsAnnouncements(client("sqs"), client("events"), fifo, "tidegate").changed(APPLIED)
+    AwsAnnouncements(client("sqs"), client("events"), Channels(fifo, "tidegate")).changed(APPLIED)
     (message,) = received(bus)
     event = json.loads(message["Body"])
     assert (event["source"], event["detail-type"]) == ("tidegate", "Deployment changed")
@@ -138,7 +138,7 @@ class Throttles:
     ],
 )
 def test_a_bus_that_takes_no_event_is_logged_and_holds_up_no_check_run(fifo, caplog, events, code):
-    AwsAnnouncements(client("sqs"), events, fifo, "tidegate").changed(APPLIED)
+    AwsAnnouncements(client("sqs"), events, Channels(fifo, "tidegate")).changed(APPLIED)
     (message,) = received(fifo)
     assert json.loads(message["Body"])["deployment"] == APPLIED.id
     (record,) = [record for record in caplog.records if record.levelname == "WARNING"]
@@ -147,20 +147,20 @@ def test_a_bus_that_takes_no_event_is_logged_and_holds_up_no_check_run(fifo, cap
 
 
 def test_an_event_is_offered_to_a_throttling_bus_again(fifo, caplog):
-    AwsAnnouncements(client("sqs"), Throttles(2), fifo, "tidegate").changed(APPLIED)
+    AwsAnnouncements(client("sqs"), Throttles(2), Channels(fifo, "tidegate")).changed(APPLIED)
     assert [record for record in caplog.records if record.levelname == "WARNING"] == []
 
 
 def test_a_change_whose_check_run_cannot_be_asked_for_is_not_put_on_the_bus(bus):
     with pytest.raises(CloudUnavailable, match="SQS"):
-        AwsAnnouncements(Refuses("RequestThrottled"), client("events"), "queue", "tidegate").changed(APPLIED)
+        AwsAnnouncements(Refuses("RequestThrottled"), client("events"), Channels("queue", "tidegate")).changed(APPLIED)
     assert received(bus) == []
 
 
 @pytest.mark.parametrize("code", ["ThrottlingException", "no connection"])
 def test_what_aws_refuses_for_now_is_called_so(code):
     with pytest.raises(CloudUnavailable, match="SQS"):
-        AwsAnnouncements(Refuses(code), Refuses(code), "queue", "bus").refresh("d")
+        AwsAnnouncements(Refuses(code), Refuses(code), Channels("queue", "bus")).refresh("d")
     with pytest.raises(CloudUnavailable, match="Step Functions"):
         StepFunctionsWorkflows(Refuses(code), "machine").settle("token", {})
     with pytest.raises(CloudUnavailable, match="S3"):

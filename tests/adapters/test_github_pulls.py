@@ -10,7 +10,7 @@ from tidegate.adapters.github_deliveries import GitHubDeliveries
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
-from tidegate.ports import FailedDelivery
+from tidegate.ports import Change, FailedDelivery
 
 BASE, HEAD = "a" * 40, "b" * 40
 WHERE = INSTALLATION, REPOSITORY
@@ -164,16 +164,19 @@ def test_the_default_branch_is_the_repositorys(forge, github):
     assert forge.default_branch(*WHERE) == "trunk"
 
 
-def test_what_two_commits_have_in_common_is_githubs_merge_base(forge, github):
+def test_what_a_branch_changes_comes_after_what_it_has_in_common_and_has_authors(forge, github):
     compare = repo(f"compare/main...{HEAD}")
-    github.on("GET", compare, (200, {"status": "diverged", "merge_base_commit": {"sha": BASE}}))
-    assert forge.merge_base(*WHERE, "main", HEAD) == BASE
+    authors = [{"login": "b"}, None, {"login": "a"}, {"login": "b"}]
+    commits = [{"sha": HEAD, "author": author} for author in authors]
+    answer = {"status": "diverged", "merge_base_commit": {"sha": BASE}, "commits": commits}
+    github.on("GET", compare, (200, answer))
+    assert forge.change(*WHERE, "main", HEAD) == Change(BASE, ("b", "a"))
     github.on("GET", compare, (404, {"message": "No common ancestor"}))
     with pytest.raises(NotFound):
-        forge.merge_base(*WHERE, "main", HEAD)
+        forge.change(*WHERE, "main", HEAD)
     github.on("GET", compare, (500, {"message": "oops"}))
     with pytest.raises(ForgeUnavailable):
-        forge.merge_base(*WHERE, "main", HEAD)
+        forge.change(*WHERE, "main", HEAD)
 
 
 def test_check_runs_of_a_commit_are_our_own(forge, github):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.config.loader import DeclaredRoot, load_configuration
+from tidegate.config.loader import DeclaredRoot, load_configuration, without_file
 from tidegate.config.model import WHEN_MODIFIED
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.requirements import Requirements
@@ -206,10 +206,34 @@ roots:
   - {dir: a}
   - {dir: b, plan_review: {approvals: 2, exclude_authors: true}}
 """
-    assert reviews(text) == {"a": ReviewRule(PlanReview.MANUAL), "b": ReviewRule(PlanReview.ALWAYS, 2, True)}
+    assert reviews(text) == {"a": ReviewRule(PlanReview.MANUAL), "b": ReviewRule(PlanReview.MANUAL, 2, True)}
     loaded = load(text)
-    assert loaded.rule_of(Root("b", "elsewhere")).approvals == 2
-    assert loaded.rule_of(Root("unknown", "c")).when is PlanReview.MANUAL
+    assert loaded.rule_of(Root("b", "b")).approvals == 2
+    assert loaded.rule_of(Root("unknown", "c")) == ReviewRule(PlanReview.MANUAL)
+
+
+def test_the_installation_says_what_the_file_leaves_open():
+    raw = b"version: 1\nroots: [{dir: a, plan_review: {approvals: 2}}, {dir: b, plan_review: always}]\n"
+    loaded = load_configuration(raw, REPOSITORY, PlanReview.NEVER)
+    assert loaded.rule_of(Root("a", "a")) == ReviewRule(PlanReview.NEVER, 2)
+    assert loaded.rule_of(Root("b", "b")) == ReviewRule(PlanReview.ALWAYS)
+    assert without_file(PlanReview.MANUAL).rule_of(Root("a", "a")) == ReviewRule(PlanReview.MANUAL)
+
+
+def test_another_name_is_no_way_around_a_review():
+    text = """
+version: 1
+plan_review: never
+roots:
+  - {dir: production, plan_review: {when: always, approvals: 2}}
+  - {dir: sandbox, plan_review: {when: manual, exclude_authors: true}}
+"""
+    strict = ReviewRule(PlanReview.ALWAYS, 2, True)
+    assert load(text).rule_of(Root("sandbox", "production")) == strict
+    assert load(text).rule_of(Root("production", "sandbox")) == strict
+    assert load(text).rule_of(Root("new", "production")) == ReviewRule(PlanReview.ALWAYS, 2)
+    assert load(text).rule_of(Root("production", "production", "other")) == ReviewRule(PlanReview.ALWAYS, 2)
+    assert load(text).rule_of(Root("new", "new")) == ReviewRule(PlanReview.NEVER)
 
 
 def test_workspaces_inherit_the_plan_review_of_their_directory():

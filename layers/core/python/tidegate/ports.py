@@ -94,6 +94,14 @@ class KnownRepository:
     default_branch: str
     seen: str
     seen_at: str
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Commits of a branch: the commit that they come after, and the logins of their authors, each once."""
+
+    after: str
+    authors: tuple[str, ...] = ()
+
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,8 +355,11 @@ class Forge(ForgeAddresses, Protocol):
     def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
         """Tell how ``head`` relates to ``base``."""
 
-    def merge_base(self, installation: int, repository: str, base: str, head: str) -> str:
-        """Return the commit that two branches or commits have last in common. Raise NotFound when there is none."""
+    def change(self, installation: int, repository: str, base: str, head: str) -> Change:
+        """Return what ``head`` changes that ``base`` (branches or commits) does not have.
+
+        Raise NotFound when they have no commit in common.
+        """
 
     def may_write(self, installation: int, repository: str, user: str) -> bool:
         """Tell whether ``user`` has write permission on the repository."""

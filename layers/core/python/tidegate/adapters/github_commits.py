@@ -5,12 +5,15 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from github import GithubException
+from github.Comparison import Comparison as GitHubComparison
 from github.Repository import Repository
 
 from tidegate.adapters.github_access import NOT_FOUND, READ_CONTENTS, READ_METADATA, UNPROCESSABLE, GitHubAccess
 from tidegate.domain.errors import NotFound
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import commit_sha
+from tidegate.domain.webhook_events import MAXIMUM_AUTHORS
+from tidegate.ports import Change
 
 #: Seconds that a token for cloning is good for at least: an engine may fetch modules late in its init.
 CLONE_MARGIN = 1800
@@ -32,16 +35,17 @@ class GitHubCommits:
 
         return self._access.call(installation, repository, READ_CONTENTS, call)
 
-    def merge_base(self, installation: int, repository: str, base: str, head: str) -> str:
-        def call(repo: Repository) -> str:
+    def change(self, installation: int, repository: str, base: str, head: str) -> Change:
+        def call(repo: Repository) -> Change:
             try:
-                return repo.compare(base, head, comparison_commits_per_page=1).merge_base_commit.sha
+                compared = repo.compare(base, head).complete()
             except GithubException as error:
                 if error.status != NOT_FOUND:
                     raise
-            raise NotFound("common commit of", f"{base} and {head}")
+                raise NotFound("common commit of", f"{base} and {head}") from None
+            return Change(commit_sha(compared.merge_base_commit.sha), _authors(compared))
 
-        return commit_sha(self._access.call(installation, repository, READ_CONTENTS, call))
+        return self._access.call(installation, repository, READ_CONTENTS, call)
 
     def branch_head(self, installation: int, repository: str, branch: str) -> str:
         path = f"/commits/{quote(f'heads/{branch}', safe='')}?per_page=1"
@@ -62,6 +66,12 @@ class GitHubCommits:
 
     def clone_token(self, installation: int, repository: str) -> str:
         return self._access.token(installation, repository, READ_CONTENTS, CLONE_MARGIN)
+
+
+def _authors(compared: GitHubComparison) -> tuple[str, ...]:
+    """Return who made the commits, as far as GitHub knows them: of the first hundred, which one request shows."""
+    logins = [commit["author"]["login"] for commit in compared.raw_data["commits"] if commit.get("author")]
+    return tuple(dict.fromkeys(logins))[:MAXIMUM_AUTHORS]
 
 
 def _has_commit(repo: Repository, sha: str) -> bool:

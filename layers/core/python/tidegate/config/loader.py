@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,7 +16,7 @@ from tidegate.config.model import FILE, WHEN_MODIFIED, Configuration, EngineSect
 from tidegate.config.patterns import root_patterns
 from tidegate.domain.errors import InvalidConfiguration, InvalidName, quoted
 from tidegate.domain.requirements import Requirements
-from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Engine, Root, directory, root_name
 from tidegate.domain.root_discovery import default_root_name
 
@@ -43,17 +44,31 @@ class LoadedConfiguration:
     requirements: Requirements = field(default_factory=Requirements)
 
     def rule_of(self, root: Root) -> ReviewRule:
-        """Return who reviews the plans of a root: as declared under its name, or else as for every root."""
-        declared = {each.root.name: each.review_rule for each in self.roots or ()}
-        return declared.get(root.name, self.review_rule)
+        """Return who reviews the plans of a root: as declared for it, or else as for every root.
+
+        A root of another commit may have the name of one declared root and the place of another: what waits
+        under the rule of either waits then, so that a new name is no way around a review.
+        """
+        rules = [each.review_rule for each in self.roots or () if _is_same(each.root, root)]
+        return reduce(ReviewRule.and_also, rules) if rules else self.review_rule
 
 
-#: What holds without a file.
-WITHOUT_FILE = LoadedConfiguration(Engine(), WHEN_MODIFIED, None)
+def without_file(review: PlanReview = PlanReview.ALWAYS) -> LoadedConfiguration:
+    """Return what holds without a file. ``review`` is the installation's default."""
+    return LoadedConfiguration(Engine(), WHEN_MODIFIED, None, ReviewRule(review))
 
 
-def load_configuration(raw: bytes, repository: str, file: str = FILE) -> LoadedConfiguration:
-    """Return what the file says about ``repository`` (``owner/name``). Raise InvalidConfiguration."""
+def _is_same(declared: Root, root: Root) -> bool:
+    return declared.name == root.name or (declared.dir, declared.workspace) == (root.dir, root.workspace)
+
+
+def load_configuration(
+    raw: bytes, repository: str, review: PlanReview = PlanReview.ALWAYS, file: str = FILE
+) -> LoadedConfiguration:
+    """Return what the file says about ``repository`` (``owner/name``). Raise InvalidConfiguration.
+
+    ``review`` tells which plans wait for people where the file does not.
+    """
     document = read_document(file, raw)
     if document.content is None:
         raise document.refusal((), "the file is empty, or larger than 1 MiB", "Write at least: version: 1")
@@ -63,12 +78,13 @@ def load_configuration(raw: bytes, repository: str, file: str = FILE) -> LoadedC
         configuration = Configuration.model_validate(document.content)
     except ValidationError as error:
         raise _first([_refusal(document, each) for each in error.errors()]) from None
-    roots = _declared(document, configuration, repository) if configuration.declares_roots else None
+    rule = configuration.plan_review.rule(ReviewRule(review))
+    roots = _declared(document, configuration, repository, rule) if configuration.declares_roots else None
     return LoadedConfiguration(
         configuration.engine.engine,
         configuration.when_modified,
         roots,
-        configuration.plan_review.rule,
+        rule,
         configuration.apply_requirements.requirements,
     )
 
@@ -83,13 +99,20 @@ class _Entry:
     workspace: str
     engine: EngineSection | None
     when_modified: tuple[str, ...] | None
-    plan_review: ReviewSection | None
+    plan_review: tuple[ReviewSection, ...]
+
+
+def _reviews(*sections: ReviewSection | None) -> tuple[ReviewSection, ...]:
+    """Return the sections that are given, the outer first."""
+    return tuple(section for section in sections if section is not None)
 
 
 def _entries(configuration: Configuration) -> Iterator[_Entry]:
     for number, root in enumerate(configuration.roots or ()):
         where: Path = ("roots", number)
-        yield _Entry(where, root.name, root.dir, root.workspace, root.engine, root.when_modified, root.plan_review)
+        yield _Entry(
+            where, root.name, root.dir, root.workspace, root.engine, root.when_modified, _reviews(root.plan_review)
+        )
     for written, section in (configuration.dirs or {}).items():
         place: Path = ("dirs", written)
         if not section.workspaces:
@@ -100,7 +123,7 @@ def _entries(configuration: Configuration) -> Iterator[_Entry]:
                 "default",
                 section.engine,
                 section.when_modified,
-                section.plan_review,
+                _reviews(section.plan_review),
             )
         for title, inner in section.workspaces.items():
             yield _Entry(
@@ -110,11 +133,13 @@ def _entries(configuration: Configuration) -> Iterator[_Entry]:
                 title,
                 inner.engine or section.engine,
                 section.when_modified if inner.when_modified is None else inner.when_modified,
-                inner.plan_review or section.plan_review,
+                _reviews(section.plan_review, inner.plan_review),
             )
 
 
-def _declared(document: Document, configuration: Configuration, repository: str) -> tuple[DeclaredRoot, ...]:
+def _declared(
+    document: Document, configuration: Configuration, repository: str, around: ReviewRule
+) -> tuple[DeclaredRoot, ...]:
     """Return the declared roots. Refuse two with one name, and two that would share a state."""
     lines: dict[tuple[str, ...], int] = {}
     found = []
@@ -126,7 +151,7 @@ def _declared(document: Document, configuration: Configuration, repository: str)
         patterns = configuration.when_modified if entry.when_modified is None else entry.when_modified
         _check_patterns(document, entry, patterns)
         engine = (entry.engine or configuration.engine).engine
-        rule = (entry.plan_review or configuration.plan_review).rule
+        rule = reduce(lambda outer, inner: inner.rule(outer), entry.plan_review, around)
         found.append(DeclaredRoot(Root(name, entry.dir, entry.workspace, engine), patterns, rule))
     return tuple(found)
 

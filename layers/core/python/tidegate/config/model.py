@@ -141,15 +141,22 @@ Count = Annotated[int, Field(ge=1, le=20)]
 
 
 class ReviewSection(Section):
-    """Which plans wait for people, for how many, and whether the change's authors count."""
+    """Which plans wait for people, for how many, and whether the change's authors count.
 
-    when: PlanReview = PlanReview.ALWAYS
-    approvals: Count = 1
-    exclude_authors: Flag = False
+    What is left open is as it is around the section.
+    """
 
-    @property
-    def rule(self) -> ReviewRule:
-        return ReviewRule(self.when, self.approvals, self.exclude_authors)
+    when: PlanReview | None = None
+    approvals: Count | None = None
+    exclude_authors: Flag | None = None
+
+    def rule(self, around: ReviewRule) -> ReviewRule:
+        """Return the rule, where ``around`` says what this section leaves open."""
+        return ReviewRule(
+            self.when or around.when,
+            self.approvals or around.approvals,
+            around.exclude_authors if self.exclude_authors is None else self.exclude_authors,
+        )
 
 
 ReviewChoice = Annotated[ReviewSection, BeforeValidator(_review_alone)]

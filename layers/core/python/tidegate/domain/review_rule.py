@@ -25,3 +25,12 @@ class ReviewRule:
     when: PlanReview = PlanReview.ALWAYS
     approvals: int = 1
     exclude_authors: bool = False
+
+    def and_also(self, other: ReviewRule) -> ReviewRule:
+        """Return the rule under which whatever waits under one of both waits."""
+        strictness = list(PlanReview)[::-1]
+        return ReviewRule(
+            max(self.when, other.when, key=strictness.index),
+            max(self.approvals, other.approvals),
+            self.exclude_authors or other.exclude_authors,
+        )

@@ -10,7 +10,7 @@ from tidegate.domain.errors import NotFound, TidegateError
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview
 from tidegate.domain.revision import Comparison
-from tidegate.ports import FailedDelivery
+from tidegate.ports import Change, FailedDelivery
 
 
 @dataclass(slots=True)
@@ -18,8 +18,8 @@ class MemoryForge:
     """The port ``Forge``.
 
     ``comparisons`` is keyed by (base, head); what is not in it is ``comparison``. ``writers`` may write,
-    ``readers`` read. ``branches`` are the commits that branches are at; ``merge_bases`` is keyed like
-    ``comparisons``, without an entry the base is what both have in common. ``comments`` are those that were
+    ``readers`` read. ``branches`` are the commits that branches are at, ``main`` the default branch;
+    ``changes`` is keyed by (base, head). ``comments`` are those that were
     written (pull request, text), ``reactions`` (comment, reaction), ``teams`` the members by ``org/slug``.
     ``failures`` are raised by the next calls to the API, one each.
     """
@@ -34,7 +34,7 @@ class MemoryForge:
     failures: list[TidegateError] = field(default_factory=list)
     branches: dict[str, str] = field(default_factory=dict)
     main: str = "main"
-    merge_bases: dict[tuple[str, str], str] = field(default_factory=dict)
+    changes: dict[tuple[str, str], Change] = field(default_factory=dict)
     pull_requests: dict[int, PullRequest] = field(default_factory=dict)
     reviewed: dict[int, list[PullRequestReview]] = field(default_factory=dict)
     comments: list[tuple[int, str]] = field(default_factory=list)
@@ -46,9 +46,11 @@ class MemoryForge:
         self.compared.append((base, head))
         return self.comparisons.get((base, head), self.comparison)
 
-    def merge_base(self, installation: int, repository: str, base: str, head: str) -> str:
+    def change(self, installation: int, repository: str, base: str, head: str) -> Change:
         self._called(installation, repository)
-        return self.merge_bases.get((base, head), base)
+        if (base, head) not in self.changes:
+            raise NotFound("common commit of", f"{base} and {head}")
+        return self.changes[base, head]
 
     def may_write(self, installation: int, repository: str, user: str) -> bool:
         return self.permission(installation, repository, user) >= Permission.WRITE
