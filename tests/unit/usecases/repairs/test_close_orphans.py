@@ -1,26 +1,62 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from tests.builders import any_deployment, deployment_in
-from tidegate.domain.deployment import State
-from tidegate.domain.errors import Conflict
-from tidegate.usecases.repairs.close_orphans import ORPHANED, CloseOrphans
+from tests.builders import NOW, any_deployment, any_job, deployment_in
+from tidegate.domain.deployment import Ending, State
+from tidegate.domain.errors import CloudUnavailable, Conflict
+from tidegate.domain.job import JobKind
+from tidegate.usecases.end_deployment import DeploymentEnder
+from tidegate.usecases.finish import Finisher
+from tidegate.usecases.repairs.close_orphans import CloseOrphans
 
 
 @pytest.fixture
 def repair(world):
-    return CloseOrphans(
-        world.queues, world.deployments, world.announcements, lambda *orphan: world.ended.append(orphan)
-    )
+    finisher = Finisher(world.deployments, world.jobs, world.audit)
+    ender = DeploymentEnder(world.queues, world.deployments, world.jobs, finisher, world.announcements, world.clock)
+    return CloseOrphans(world.queues, world.deployments, world.announcements, ender.end_orphan)
+
+
+def _state(world, deployment):
+    return world.deployments.get(deployment.id).state
 
 
 def test_a_deployment_that_is_in_no_line_and_not_in_flight_is_ended_with_a_reason(world, repair):
     orphan = world.put(deployment_in(State.PLANNING))
     assert world.take_turn(repair) == 1
-    assert world.ended == [(orphan, ORPHANED)]
+    ended = world.deployments.get(orphan.id)
+    assert ended.state is State.ENGINE_FAULT
+    assert "nothing was applied" in ended.reason
+    assert [each.state for each in world.announcements.announced] == [State.ENGINE_FAULT]
+    assert world.take_turn(repair) == 0
+
+
+def test_an_orphan_whose_apply_was_taken_locks_its_queue_and_leaves_its_worker_to_it(world, repair):
+    orphan = world.put(deployment_in(State.APPLYING))
+    world.jobs.create(any_job(JobKind.APPLY, id=orphan.apply_job))
+    world.jobs.hand_over(orphan.apply_job, "token", "clone-token")
+    world.jobs.take(orphan.apply_job, "runner-1")
+    other = any_deployment(2)
+    world.work_on(world.claim(other), "worker-1")
+    assert world.take_turn(repair) == 1
+    assert _state(world, orphan) is State.OUTCOME_UNKNOWN
+    head, _ = world.queues.read(orphan.queue)
+    assert (head.in_flight, head.worker.execution) == (other.id, "worker-1")
+    assert head.lock.deployment == orphan.id
+    assert [message.state for message in world.audit.published] == ["UNKNOWN"]
+
+
+def test_an_end_that_was_decided_and_never_told_is_told_now(world, repair):
+    ending = Ending(State.APPLIED, "", "", "", NOW)
+    orphan = world.put(deployment_in(State.APPLYING, ending=ending))
+    world.audit.unavailable = True
+    assert world.take_turn(repair) == 0
+    assert [type(failure) for failure in world.failures] == [CloudUnavailable]
+    world.audit.unavailable = False
+    assert world.take_turn(repair) == 1
+    assert _state(world, orphan) is State.APPLIED
+    assert [message.state for message in world.audit.published] == ["SUCCESS"]
 
 
 def test_a_deployment_that_waits_for_its_turn_and_is_in_no_line_is_put_back_once(world, repair):
@@ -49,12 +85,12 @@ def test_what_ends_at_this_moment_is_left_alone(world, repair):
 
     def ends_meanwhile(queue):
         world.queues.read = read
-        world.deployments.save(orphan.moved(State.NO_CHANGES, world.clock.now()))
+        world.deployments.save(orphan.ended(Ending(State.NO_CHANGES, "", "", "", NOW)))
         return read(queue)
 
     world.queues.read = ends_meanwhile
     assert world.take_turn(repair) == 0
-    assert world.ended == []
+    assert _state(world, orphan) is State.NO_CHANGES
 
 
 def test_a_queue_that_changes_meanwhile_is_looked_at_again(world, repair):
@@ -79,10 +115,10 @@ def test_a_record_that_has_expired_is_passed_over(world, repair):
 def test_an_orphan_that_cannot_be_ended_keeps_no_other_from_it(world):
     first, second = (world.put(deployment_in(State.PLANNING, number)) for number in (1, 2))
 
-    def end(orphan, _error):
+    def end(_head, orphan, _error):
         if orphan.id == first.id:
             raise Conflict(orphan.id)
-        world.ended.append(replace(orphan))
+        world.ended.append(orphan)
 
     repair = CloseOrphans(world.queues, world.deployments, world.announcements, end)
     assert world.take_turn(repair) == 1

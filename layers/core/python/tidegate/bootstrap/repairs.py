@@ -33,10 +33,10 @@ class Repairs(Events):
 
     @cached_property
     def reconciler(self) -> Reconciler:
-        """All repairs: first those of deployments under way, then those that ask the forge."""
+        """All repairs: a deployment that is back in line needs a worker, and only the last ones ask the forge."""
         from tidegate.usecases.reconcile import Reconciler
 
-        return Reconciler(self.clock, {**self._of_queues(), **self._of_records(), **self._of_webhooks()})
+        return Reconciler(self.clock, {**self._of_records(), **self._of_queues(), **self._of_webhooks()})
 
     def _of_queues(self) -> dict[str, Repair]:
         from tidegate.usecases.repairs.release_queues import ReleaseQueues
@@ -48,9 +48,12 @@ class Repairs(Events):
         }
 
     def _of_records(self) -> dict[str, Repair]:
+        from tidegate.usecases.repairs.close_orphans import CloseOrphans
         from tidegate.usecases.repairs.show_check_runs import ShowCheckRuns
 
+        end_orphan = self.deployment_ender.end_orphan
         return {
+            "close_orphans": CloseOrphans(self.queues, self.deployments, self.announcements, end_orphan),
             "show_check_runs": ShowCheckRuns(self.deployments, self.check_runs, self.announcements),
         }
 

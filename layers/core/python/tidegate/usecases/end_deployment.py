@@ -49,6 +49,17 @@ class DeploymentEnder:
         self.announce(ended, after)
         return ended
 
+    def end_orphan(self, head: QueueHead, deployment: Deployment, error: str) -> None:
+        """End a deployment that its queue does not know. The queue goes on as before, but for its lock.
+
+        Raise Conflict, or CloudUnavailable when the audit topic does not take the message.
+        """
+        at = self.clock.now()
+        ended = self.finisher.ended(deployment, self._without_result(deployment, error, at))
+        after = replace(head, lock=lock_at_end(ended, head.lock, at))
+        self.queues.commit(head, after, deployment=ended)
+        self.announce(self.deployments.get(ended.id), after)
+
     def announce(self, ended: Deployment, head: QueueHead) -> None:
         """Announce the deployment's end, and that the line moved on. More than once is harmless.
 

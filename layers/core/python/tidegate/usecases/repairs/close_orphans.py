@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.domain.deployment import Deployment, State, is_final
 from tidegate.domain.errors import NotFound
-from tidegate.domain.queue import waiting_for
+from tidegate.domain.queue import QueueHead, waiting_for
 from tidegate.ports import Announcements, Deployments, DeployQueues
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.repairs.turn import Turn
@@ -19,12 +19,12 @@ ORPHANED = "Orphaned"
 
 @dataclass(frozen=True, slots=True)
 class CloseOrphans:
-    """Closes orphans. ``end`` ends a deployment that is in no queue, with the error that it gets as its reason."""
+    """Closes orphans. ``end`` ends a deployment that its queue (whose head it is given) does not know."""
 
     queues: DeployQueues
     deployments: Deployments
     announcements: Announcements
-    end: Callable[[Deployment, str], object]
+    end: Callable[[QueueHead, Deployment, str], object]
 
     def repair(self, turn: Turn) -> int:
         return turn.each(sorted(self.deployments.unshown()), self._close, _AT_MOST)
@@ -50,5 +50,5 @@ class CloseOrphans:
             self.queues.commit(head, head, put_back=waiting_for(deployment))
             self.announcements.changed(deployment)
         else:
-            self.end(deployment, ORPHANED)
+            self.end(head, deployment, ORPHANED)
         return True
