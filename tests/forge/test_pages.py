@@ -236,3 +236,31 @@ class TestMarkdown:
 def test_a_person_of_the_forge_is_known_by_cookie_only_when_it_names_one(forge, sha):
     assert "visitor ▾" in ask(forge, "GET", "/", user="visitor")[2]
     assert "maintainer ▾" in ask(forge, "GET", "/", user="stranger")[2]
+
+
+class TestRunningAgain:
+    def test_the_page_of_a_check_says_that_it_was_asked_for_again(self, forge, maintainer, run, receiver):
+        page = f"/acme/infra/runs/{run}"
+        secret = csrf(ask(forge, "GET", page)[2])
+        status, headers, _ = ask(forge, "POST", f"{page}/rerun", {"csrf": secret})
+        assert (status, headers["Location"]) == (303, f"{forge.url}{page}?pressed=re-run")
+        assert "<strong>Re-run</strong> was sent to Tidegate" in ask(forge, "GET", f"{page}?pressed=re-run")[2]
+        assert receiver.wait_for("check_run", "rerequested")
+
+    def test_the_page_of_a_commit_offers_what_can_be_run_again(self, forge, api, sha):
+        page, token = f"/acme/infra/commit/{sha}", api.installation_token()
+        assert "Re-run" not in ask(forge, "GET", page)[2]
+        body = {"name": "x", "head_sha": sha, "conclusion": "success"}
+        made = api.call("POST", f"{IN}/check-runs", body, token=token)["id"]
+        assert "Re-run all checks" in ask(forge, "GET", page)[2]
+        assert "Re-run failed checks" not in ask(forge, "GET", page)[2]
+        api.call("PATCH", f"{IN}/check-runs/{made}", {"conclusion": "failure"}, token=token)
+        text = ask(forge, "GET", page)[2]
+        assert "Re-run failed checks" in text
+        status, headers, _ = ask(forge, "POST", f"{page}/rerun-failed", {"csrf": csrf(text)})
+        assert (status, headers["Location"]) == (303, f"{forge.url}{page}?pressed=failed-1")
+        assert "asked to run one failed check again" in ask(forge, "GET", f"{page}?pressed=failed-1")[2]
+
+    @pytest.mark.parametrize("button", ["rerun-failed", "rerun-all"])
+    def test_a_page_of_another_site_runs_nothing_again(self, forge, sha, run, button):
+        assert ask(forge, "POST", f"/acme/infra/commit/{sha}/{button}", {"csrf": "0" * 64})[0] == 403
