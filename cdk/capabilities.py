@@ -32,6 +32,7 @@ class Capability(Enum):
     REPOSITORIES = "list repositories"
     CATALOG = "remember repositories, and list them, their roots and their deployments"
     JOBS = "read and write jobs"
+    READ_JOBS = "read jobs and the logs of running ones"
     DELIVERIES = "read and write deliveries"
     OPEN_INDEX = "list what is not done yet"
     SEND_EVENTS = "put events on the push and press queues"
@@ -52,6 +53,7 @@ class Capability(Enum):
     READ_LINES = "read what is shown of lines"
     LINE_QUEUES = "have a line looked at again"
     FORGE = "speak with the forge as the App"
+    OPERATORS = "know whose members may ask for deployments"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
 
 
@@ -266,6 +268,10 @@ def _forge(around: Surroundings) -> Grant:
     return Grant((_secret(around, settings.app_secret_name),), environment)
 
 
+def _operators(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_OPERATORS_TEAM": around.settings.operators_team})
+
+
 def _webhook_secret(around: Surroundings) -> Grant:
     name = around.settings.webhook_secret_name
     return Grant((_secret(around, name),), {"TIDEGATE_WEBHOOK_SECRET_NAME": name})
@@ -288,6 +294,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.REPOSITORIES: _repositories,
     Capability.CATALOG: _catalog("dynamodb:PutItem"),
     Capability.JOBS: _records("job", actions=(*_READ, *_WRITE)),
+    Capability.READ_JOBS: _records("job", actions=(*_READ, "dynamodb:Query")),
     Capability.DELIVERIES: _records("delivery", actions=(*_READ, *_WRITE)),
     Capability.OPEN_INDEX: _open_index,
     Capability.SEND_EVENTS: _send_events,
@@ -304,9 +311,12 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.PUSH_QUEUE: _push_queue,
     Capability.PRESS_QUEUE: _press_queue,
     Capability.CHECK_RUN_QUEUE: _check_run_queue,
-    Capability.LINES: _records("line", actions=(*_READ, "dynamodb:Query", "dynamodb:PutItem", "dynamodb:BatchWriteItem")),
+    Capability.LINES: _records(
+        "line", actions=(*_READ, "dynamodb:Query", "dynamodb:PutItem", "dynamodb:BatchWriteItem")
+    ),
     Capability.READ_LINES: _records("line", actions=_READ),
     Capability.LINE_QUEUES: _line_queues,
     Capability.FORGE: _forge,
+    Capability.OPERATORS: _operators,
     Capability.WEBHOOK_SECRET: _webhook_secret,
 }

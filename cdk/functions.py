@@ -84,6 +84,28 @@ SPECS: tuple[FunctionSpec, ...] = (
         ),
     ),
     FunctionSpec(
+        "api",
+        "Answers programs with JSON and browsers with pages",
+        (
+            _C.QUEUES,
+            _C.READ_CATALOG,
+            _C.READ_JOBS,
+            _C.READ_ARTIFACTS,
+            _C.DELIVERIES,
+            _C.SEND_EVENTS,
+            _C.AUDIT,
+            _C.ANNOUNCE,
+            _C.START_DEPLOYS,
+            _C.ANSWER_WORKERS,
+            _C.ANSWER_JOBS,
+            _C.FORGE,
+            _C.OPERATORS,
+        ),
+        # API Gateway waits for 30 s. The memory decides about the processor: a page is rendered in half the time.
+        timeout=29,
+        memory=1024,
+    ),
+    FunctionSpec(
         "publish_check_run",
         "Brings check runs up to date",
         (_C.READ_QUEUES, _C.READ_LINES, _C.DEPLOYMENTS, _C.CHECK_RUN_QUEUE, _C.READ_ARTIFACTS, _C.FORGE),

@@ -39,9 +39,7 @@ class Messaging(Construct):
         self.press = self._standard("Press", _VISIBILITY, attempts=8)
         # The forge may refuse for a long time (limits by the hour): many attempts before a check run is given up.
         self.check_run = self._fifo("CheckRun", f"{prefix}-check-run", attempts=30)
-        self.line = self._fifo(
-            "Line", f"{prefix}-line", attempts=8, visibility=_LINE_VISIBILITY, delay=_LINE_DELAY
-        )
+        self.line = self._fifo("Line", f"{prefix}-line", attempts=8, visibility=_LINE_VISIBILITY, delay=_LINE_DELAY)
         self.line_later = self._standard("LineLater", _LINE_VISIBILITY, attempts=8)
         self.undelivered = self._dead("Undelivered", None)
         self.audit = sns.Topic(

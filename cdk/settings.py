@@ -11,6 +11,7 @@ _URL = re.compile(r"https?://[^\s/?#]+(/[^\s?#]*)?")
 _URL_WITH_QUERY = re.compile(r"https?://[^\s]+")
 _PLAN_REVIEW = re.compile("always|manual|never")
 _ROUNDS = re.compile(r"[1-9]\d{0,2}")
+_TEAM = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
@@ -48,6 +49,7 @@ class Settings:
     rounds_per_execution: str
     execution_url: str
     web_url: str
+    operators_team: str
 
     def engine_policies(self, kind: str) -> tuple[str, ...]:
         """Return the managed policies of the engine of this kind of runner, ``plan`` or ``apply``."""
@@ -74,6 +76,7 @@ def read_settings(context: Context) -> Settings:
         rounds_per_execution=text.matching("rounds_per_execution", _ROUNDS, "a number from 1 to 999", "200"),
         execution_url=text.optional("execution_url", _URL_WITH_QUERY, "a URL"),
         web_url=text.optional("web_url", _URL, "a URL").rstrip("/"),
+        operators_team=text.optional("operators_team", _TEAM, "a team of the form organization/slug"),
     )
 
 

@@ -12,7 +12,7 @@ from cdk.alarms import Alarms
 from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value
 from cdk.capabilities import Surroundings, grant
 from cdk.functions import SPECS, Functions
-from cdk.http_api import WebhookApi
+from cdk.http_api import PublicApi
 from cdk.layers import ROOT, Layers
 from cdk.messaging import Messaging
 from cdk.network import Network
@@ -59,6 +59,7 @@ class TidegateStack(Stack):
         self.functions = Functions(
             self, "Functions", layers=Layers(self, "Layers"), undelivered=self.messaging.undelivered
         ).by_name
+        self.api = PublicApi(self, "WebhookApi", name=settings.prefix, functions=self.functions)
         self._grant()
         self.terraform = self._machine("Terraform", self._terraform_values())
         self.deploy = self._machine("Deploy", self._deploy_values())
@@ -79,7 +80,6 @@ class TidegateStack(Stack):
             messaging=self.messaging,
             machines=machines,
         )
-        self.api = WebhookApi(self, "WebhookApi", name=settings.prefix, webhook=self.functions["webhook"])
         self._outputs()
         acknowledge_findings(self)
 
@@ -94,6 +94,7 @@ class TidegateStack(Stack):
             messaging=self.messaging,
             deploy_machine=self._name("deploy"),
             terraform_machine=self._name("terraform"),
+            web_url=self.settings.web_url or self.api.api.api_endpoint,
         )
         for spec in SPECS:
             for capability in spec.capabilities:

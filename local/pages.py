@@ -49,11 +49,8 @@ class Page:
 
 
 def links(endpoint: str) -> dict[str, str]:
-    """Return the variables of functions that say where logs and executions are to be seen."""
-    return {
-        "TIDEGATE_LOG_URL": f"{endpoint}/_tidegate/logs/{{job}}",
-        "TIDEGATE_EXECUTION_URL": f"{endpoint}/_tidegate/executions/{{deployment}}",
-    }
+    """Return the variables of functions that say where executions are to be seen: there is no console here."""
+    return {"TIDEGATE_EXECUTION_URL": f"{endpoint}/_tidegate/executions/{{deployment}}"}
 
 
 def log_page(clients: Clients, table: str, bucket: str, job: str) -> Page:

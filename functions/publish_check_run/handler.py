@@ -20,7 +20,12 @@ def lambda_handler(event: Mapping[str, Any], context: object) -> Any:
 
 def _publish(body: str) -> None:
     message = json.loads(body)
-    wiring().check_run_publisher.publish(message["deployment"], again=message.get("again", False))
+    wiring().check_run_publisher.publish(
+        message["deployment"],
+        again=message.get("again", False),
+        if_new=message.get("if_new", False),
+        repeated_by=message.get("repeated_by", ""),
+    )
 
 
 def _postpone(receipt: str, seconds: int) -> None:

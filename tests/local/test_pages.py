@@ -49,8 +49,7 @@ def environments(variables):
 
 def test_links_lead_to_pages_of_the_local_cloud_where_a_function_makes_links():
     console = {"Fn::Join": ["", ["https://console.aws.amazon.com/", {"Ref": "Bucket"}]]}
-    assert environments({"TIDEGATE_LOG_URL": console, "TIDEGATE_EXECUTION_URL": console, "OTHER": "x"}) == {
-        "TIDEGATE_LOG_URL": f"{URL}/_tidegate/logs/{{job}}",
+    assert environments({"TIDEGATE_EXECUTION_URL": console, "OTHER": "x"}) == {
         "TIDEGATE_EXECUTION_URL": f"{URL}/_tidegate/executions/{{deployment}}",
         "OTHER": "x",
     }

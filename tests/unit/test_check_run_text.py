@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tests.builders import any_lock, any_plan, any_review, any_root, deployment_in
+from tests.builders import NOW, any_lock, any_plan, any_review, any_root, deployment_in
 from tidegate.domain.check_run import MAXIMUM_ACTIONS, MAXIMUM_TEXT, MAXIMUM_TITLE, Button, Conclusion
-from tidegate.domain.check_run_face import View, counts
+from tidegate.domain.check_run_face import Mark, PlaceInLine, View, counts
 from tidegate.domain.check_run_text import render, render_continued, render_foreign
-from tidegate.domain.deployment import State, Unlocking
+from tidegate.domain.deployment import Approval, State, Step, Trigger, Unlocking
 from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.review_rule import ReviewRule
 
 PLAN = """\
 Terraform will perform the following actions:
@@ -45,7 +46,7 @@ def everything(check_run):
 EXPECTED = {
     State.QUEUED: ("queued", None, "Planning starts by itself"),
     State.PLANNING: ("in_progress", None, "shown here for review"),
-    State.AWAITING_REVIEW: ("completed", Conclusion.ACTION_REQUIRED, "Nothing is applied until somebody decides"),
+    State.AWAITING_REVIEW: ("completed", Conclusion.ACTION_REQUIRED, "Nothing is applied until it is decided"),
     State.APPROVED: ("in_progress", None, "Confirmed by `reviewer`"),
     State.APPLYING: ("in_progress", None, "Do not run the engine"),
     State.APPLIED: ("completed", Conclusion.SUCCESS, "Confirmed by `reviewer`"),
@@ -55,6 +56,7 @@ EXPECTED = {
     State.REJECTED: ("completed", Conclusion.CANCELLED, "Rejected by `reviewer`"),
     State.REVIEW_EXPIRED: ("completed", Conclusion.TIMED_OUT, "nothing was applied"),
     State.REFUSED: ("completed", Conclusion.FAILURE, "Nothing was planned or applied"),
+    State.SUPERSEDED: ("completed", Conclusion.SKIPPED, "nothing is missing"),
     State.OUTCOME_UNKNOWN: ("completed", Conclusion.FAILURE, "It is not known what was applied"),
     State.ENGINE_FAULT: ("completed", Conclusion.FAILURE, "nothing was applied"),
 }
@@ -70,17 +72,66 @@ def test_every_state_says_where_it_is_and_what_follows(state):
     assert check_run.title
 
 
-def test_a_deployment_in_line_says_its_place():
-    assert "1 deployment of this root goes first" in shown(State.QUEUED, View(ahead=1)).summary
-    assert "3 deployments of this root go first" in shown(State.QUEUED, View(ahead=3)).title
-    assert "next to go" in shown(State.QUEUED, View(ahead=0)).summary
+def in_line(number, **fields):
+    return View(place=PlaceInLine(number, "2026-03-02T08:30:00.000000+00:00", **fields))
 
 
-def test_a_deployment_behind_a_lock_says_who_locked_and_why():
-    check_run = shown(State.QUEUED, View(lock=any_lock()))
+RUNNING = Mark("network-000000a", "a" * 40, "https://forge.example/runs/7")
+BEHIND = Mark("network-000000b", "b" * 40)
+
+
+def test_a_deployment_in_line_says_its_place_and_of_when_that_is():
+    check_run = shown(State.QUEUED, in_line(3, running=RUNNING))
+    assert check_run.title == "Queued: place 3 in line"
+    assert "at place 3 on 2026-03-02 08:30 UTC" in check_run.summary
+
+
+def test_the_first_in_line_is_next_to_go():
+    assert shown(State.QUEUED, in_line(1)).title == "Queued: next to go"
+    assert shown(State.QUEUED, in_line(1, running=RUNNING)).title == "Queued: next to go"
+
+
+def test_before_its_place_is_known_a_deployment_is_in_line():
+    assert shown(State.QUEUED, View(queue_url="https://web.example/queue")).title == "Queued"
+
+
+def test_a_deployment_in_line_says_what_runs_now_and_what_it_waits_for_with_links():
+    summary = shown(State.QUEUED, in_line(2, running=RUNNING, behind=BEHIND)).summary
+    assert "* [`aaaaaaa`](https://forge.example/runs/7) runs now." in summary
+    assert "waits for `bbbbbbb`, which goes directly before it" in summary
+
+
+def test_a_deployment_in_line_says_that_who_runs_waits_for_a_review():
+    summary = shown(State.QUEUED, in_line(2, running=RUNNING, reviewing=True)).summary
+    assert "[`aaaaaaa`](https://forge.example/runs/7) waits for its plan review." in summary
+
+
+def test_a_deployment_in_line_links_to_its_queue():
+    view = View(queue_url="https://web.example/queue?repository=acme%2Finfra&root=network")
+    assert (
+        "[The queue](https://web.example/queue?repository=acme%2Finfra&root=network)"
+        in shown(State.QUEUED, view).summary
+    )
+
+
+def test_a_deployment_behind_a_lock_says_who_locked_when_which_revision_and_why_and_can_unlock():
+    locker = Mark("by-hand", any_lock().revision, "https://forge.example/runs/9")
+    check_run = shown(State.QUEUED, View(lock=any_lock(), locker=locker))
     assert "Somebody looks" in check_run.summary
-    assert "by `maintainer`" in check_run.summary
-    assert "locked" in check_run.title
+    assert "since 2026-03-02 08:00 UTC by `maintainer` ([`0000000`](https://forge.example/runs/9))" in check_run.summary
+    assert check_run.title == "Blocked: the queue is locked"
+    assert (check_run.status, check_run.conclusion) == ("completed", Conclusion.ACTION_REQUIRED)
+    assert [action.button for action in check_run.actions] == [Button.UNLOCK]
+
+
+def test_a_lock_whose_deployment_is_not_known_names_the_revision_alone():
+    assert "by `maintainer` (`0000000`)" in shown(State.QUEUED, View(lock=any_lock())).summary
+
+
+def test_a_re_run_is_blocked_by_a_lock_and_a_deployment_by_hand_is_not():
+    view = View(lock=any_lock())
+    assert shown(State.QUEUED, view, trigger=Trigger.RERUN).conclusion is Conclusion.ACTION_REQUIRED
+    assert shown(State.QUEUED, view, trigger=Trigger.MANUAL).status == "queued"
 
 
 def test_a_review_offers_both_buttons_and_says_until_when():
@@ -121,6 +172,95 @@ def test_actions_and_deferred_changes_are_counted():
 
 def test_one_output_is_one_output():
     assert counts(PlannedChanges(outputs=1)) == "+0 ~0 -0 ±0, 1 output"
+    plan = any_plan(changes=PlannedChanges(outputs=1, actions=1))
+    assert "1 output to change, 1 action of providers to invoke" in shown(State.AWAITING_REVIEW, plan=plan).summary
+
+
+def test_a_review_by_several_says_how_many_confirmed_and_who():
+    review = any_review(approvals=(Approval("first", NOW), Approval("second", NOW)))
+    check_run = shown(State.AWAITING_REVIEW, review=review, review_rule=ReviewRule(approvals=3))
+    assert check_run.title.startswith("Review the plan (2 of 3 approvals): ")
+    assert "**2 of 3 approvals** are given. Confirmed so far by `first` and `second`." in check_run.summary
+
+
+def test_a_review_names_who_may_not_confirm():
+    rule = ReviewRule(exclude_authors=True)
+    check_run = shown(State.AWAITING_REVIEW, review_rule=rule, authors=("author", "maintainer"))
+    assert "`maintainer` and `author` made or asked for this change, and may not confirm it." in check_run.summary
+
+
+def test_a_change_with_very_many_authors_is_not_a_list_of_names():
+    authors = tuple(f"author-{number}" for number in range(500))
+    rule = ReviewRule(exclude_authors=True)
+    summary = shown(State.AWAITING_REVIEW, review_rule=rule, authors=authors).summary
+    assert "and 481 more authors made or asked for this change" in summary
+
+
+def test_everybody_who_approved_is_named():
+    approvals = (Approval("first", NOW), Approval("second", NOW), Approval("third", NOW))
+    review = any_review(approved=True, by="third", at=NOW, approvals=approvals)
+    words = "Confirmed by `first`, `second` and `third` on 2026-03-02 08:00 UTC."
+    assert words in shown(State.APPROVED, review=review).summary
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [("States.Timeout", "timed out"), ("States.HeartbeatTimeout", "lost its heartbeat")],
+)
+@pytest.mark.parametrize("state", [State.PLAN_FAILED, State.ENGINE_FAULT, State.OUTCOME_UNKNOWN])
+def test_what_nobody_answered_for_in_time_timed_out(state, error, words):
+    check_run = shown(state, error=error)
+    assert words in check_run.title
+    assert check_run.conclusion is Conclusion.TIMED_OUT
+
+
+def test_an_unknown_outcome_tells_of_last_lines_only_if_there_are_any():
+    assert "last lines" not in shown(State.OUTCOME_UNKNOWN).summary
+    assert "the engine's last lines in the text below" in shown(State.OUTCOME_UNKNOWN, last_lines="Error").summary
+
+
+def test_a_review_that_timed_out_is_told_from_a_rejection():
+    expired, rejected = shown(State.REVIEW_EXPIRED, review=any_review()), shown(State.REJECTED)
+    assert expired.title == "The review timed out"
+    assert "asked for on 2026-03-02 08:00 UTC, timed out on 2026-03-02 08:00 UTC. Nobody rejected" in expired.summary
+    assert rejected.title == "Rejected"
+    assert "Rejected by `reviewer` on 2026-03-02 08:00 UTC." in rejected.summary
+
+
+def test_a_re_run_says_which_deployment_it_repeats_and_that_one_points_to_it():
+    first, second = Mark("network-1", url="https://f.example/1"), Mark("network-2", url="https://f.example/2")
+    assert "This runs [`network-1`](https://f.example/1) again." in shown(State.PLANNING, View(repeats=first)).summary
+    old = shown(State.PLAN_FAILED, View(repeated_by=second)).summary
+    assert "**Run again:** [`network-2`](https://f.example/2) is a newer deployment of this revision." in old
+
+
+def test_while_a_deployment_runs_that_locked_the_queue_it_says_so_and_its_review_can_unlock():
+    view = View(locks=True, lock=any_lock(reason="Deployed by hand."))
+    running, reviewed = shown(State.APPLYING, view), shown(State.AWAITING_REVIEW, view)
+    assert "**This deployment locked the queue of this root:** Deployed by hand" in running.summary
+    assert running.actions == ()
+    assert [action.button for action in reviewed.actions] == [Button.CONFIRM, Button.REJECT, Button.UNLOCK]
+
+
+def test_a_forced_deployment_of_a_pull_request_says_so():
+    summary = shown(State.PLANNING, trigger=Trigger.MANUAL, pull_request=12, forced=True).summary
+    assert "`main`, pull request 12" in summary
+    assert "**Forced**" in summary
+
+
+def test_a_check_run_began_when_what_it_shows_began():
+    planned = (Step(State.PLANNING, "2026-03-02T08:05:00.000000+00:00"),)
+    assert shown(State.QUEUED).started_at is None
+    assert shown(State.PLAN_FAILED, history=planned).started_at == "2026-03-02T08:05:00.000000+00:00"
+    assert shown(State.APPLIED, history=planned).started_at == NOW
+    assert shown(State.REFUSED).started_at == deployment_in(State.REFUSED).requested_at
+
+
+def test_the_facts_are_a_table_without_an_empty_header():
+    tokens = MarkdownIt().enable("table").parse(shown(State.PLANNING).summary)
+    header = tokens[[token.type for token in tokens].index("th_open") + 1]
+    assert header.content == "Root"
+    assert "| | |" not in shown(State.PLANNING).summary
 
 
 def test_the_plan_is_folded_and_coloured_as_a_diff():
@@ -202,7 +342,13 @@ def test_an_old_check_run_points_to_the_newer_one():
     check_run = render_continued(deployment_in(State.APPLYING), "https://forge.example/runs/2")
     assert (check_run.status, check_run.conclusion) == ("completed", Conclusion.NEUTRAL)
     assert "https://forge.example/runs/2" in check_run.summary
+    assert "Confirmed by `reviewer` on 2026-03-02 08:00 UTC." in check_run.summary
     assert check_run.actions == ()
+
+
+def test_a_press_on_an_old_check_run_is_answered_there():
+    check_run = render_continued(deployment_in(State.QUEUED), "https://forge.example/runs/2", "It is outdated.")
+    assert check_run.summary.startswith("> **Your press had no effect.** It is outdated")
 
 
 def test_an_unknown_check_run_is_told_what_is_wrong():

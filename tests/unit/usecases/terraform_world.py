@@ -15,6 +15,7 @@ from tidegate.adapters.memory import (
     MemoryDeployQueues,
     MemoryForge,
     MemoryJobs,
+    MemoryLineBoards,
     MemoryWorkflows,
 )
 from tidegate.usecases.check_run_view import CheckRunPainter, Links
@@ -33,6 +34,7 @@ class World:
     workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
     clock: MemoryClock = field(default_factory=MemoryClock)
+    boards: MemoryLineBoards = field(default_factory=MemoryLineBoards)
 
     def __post_init__(self):
         self.queues = MemoryDeployQueues(self.deployments)
@@ -43,7 +45,7 @@ class World:
         return deployment
 
     def painter(self, **links):
-        return CheckRunPainter(self.queues, self.artifacts, Links(**links))
+        return CheckRunPainter(self.queues, self.boards, self.check_runs, self.artifacts, self.forge, Links(**links))
 
     def states(self):
         return [deployment.state for deployment in self.announcements.announced]

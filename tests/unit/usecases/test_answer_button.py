@@ -8,13 +8,13 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, deployment_in
 from tests.unit.usecases.terraform_world import World
+from tests.unit.usecases.test_publish_check_run import publisher_of
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import CloudUnavailable, Conflict
 from tidegate.domain.review import decided
 from tidegate.usecases.answer_button import ButtonAnswerer, Press
 from tidegate.usecases.ensure_worker import WorkerEnsurer
-from tidegate.usecases.publish_check_run import CheckRunPublisher
 from tidegate.usecases.unlock import QueueUnlocker
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
@@ -34,7 +34,7 @@ class PressedWorld(World):
             self.workflows.waiting.add("token")
 
     def publish(self):
-        CheckRunPublisher(self.deployments, self.check_runs, self.forge, self.painter()).publish(self.deployment.id)
+        publisher_of(self).publish(self.deployment.id)
 
     def lock(self):
         head, _ = self.queues.read(self.deployment.queue)

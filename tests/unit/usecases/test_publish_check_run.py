@@ -5,14 +5,15 @@ from hashlib import sha256
 
 import pytest
 
-from tests.builders import any_artifact, any_deployed, any_deployment, any_lock, any_plan, deployment_in
+from tests.builders import NOW, any_artifact, any_deployment, any_lock, any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.errors import ForgeUnavailable, NotFound
+from tidegate.domain.line import Named, Shown, Standing
 from tidegate.ports import PublishedCheckRun
 from tidegate.usecases.check_run_view import PLAN_START
-from tidegate.usecases.publish_check_run import CheckRunPublisher
+from tidegate.usecases.publish_check_run import CheckRunPublisher, digest_of
 
 
 @pytest.fixture
@@ -20,9 +21,14 @@ def world():
     return World()
 
 
+def publisher_of(world, forge=None, **links):
+    return CheckRunPublisher(
+        world.deployments, world.check_runs, forge or world.forge, world.announcements, world.painter(**links)
+    )
+
+
 def publish(world, deployment, *, again=False, **links):
-    publisher = CheckRunPublisher(world.deployments, world.check_runs, world.forge, world.painter(**links))
-    publisher.publish(deployment.id, again=again)
+    publisher_of(world, **links).publish(deployment.id, again=again)
 
 
 def move(world, deployment, state):
@@ -40,7 +46,9 @@ def test_the_first_state_makes_a_check_run_on_the_commit(world):
     publish(world, deployment)
     (check_run,) = world.forge.check_runs.values()
     assert (check_run.sha, check_run.external_id) == (deployment.revision.sha, deployment.id)
-    assert world.check_runs.published(deployment.id) == PublishedCheckRun(deployment.id, 1, 0, closed=False)
+    digest = digest_of(check_run)
+    published = PublishedCheckRun(deployment.id, 1, 0, closed=False, digest=digest)
+    assert world.check_runs.published(deployment.id) == published
 
 
 def test_a_further_state_updates_it(world):
@@ -148,9 +156,8 @@ def test_after_a_forge_that_fails_at_any_call_the_next_attempt_gets_it_right(wor
 
             return counted
 
-    publisher = CheckRunPublisher(world.deployments, world.check_runs, FailsAfter(), world.painter())
     with pytest.raises(ForgeUnavailable):
-        publisher.publish(deployment.id)
+        publisher_of(world, FailsAfter()).publish(deployment.id)
     publish(world, deployment)
     assert titles(world) == {1: "Continued in a newer check run", 2: "Approved"}
 
@@ -206,16 +213,28 @@ def test_a_plan_text_altered_later_is_not_shown_either(world):
     assert "Reject" not in world.forge.check_runs[1].summary
 
 
-def test_the_place_in_line_counts_who_is_in_flight(world):
-    first, second = any_deployment(1), any_deployment(2)
-    world.queues.enqueue(first)
-    world.queues.enqueue(second)
-    publish(world, second)
-    assert "1 deployment of this root goes first" in world.forge.check_runs[1].title
-    head, waiting = world.queues.read(first.queue)
-    world.queues.commit(head, replace(head, in_flight=first.id), take=waiting)
-    publish(world, second, again=True)
-    assert "1 deployment of this root goes first" in world.forge.check_runs[1].title
+def stand(world, deployment, standing, *names):
+    world.boards.write(deployment.queue, {deployment.id: Shown(standing, NOW, names)}, ())
+
+
+def test_a_place_in_line_is_shown_as_it_was_read_for_the_whole_line(world):
+    deployment = any_deployment(3)
+    world.queues.enqueue(deployment)
+    standing = Standing(2, "running", reviewing=True, behind="before")
+    stand(world, deployment, standing, Named("running", "a" * 40, 41), Named("before", "b" * 40))
+    publish(world, deployment, web="https://web.example")
+    summary = world.forge.check_runs[1].summary
+    assert "[`aaaaaaa`](https://github.com/acme/infra/runs/41) waits for its plan review" in summary
+    assert "waits for [`bbbbbbb`](https://web.example/deployments/before)" in summary
+    assert "(https://web.example/queue?repository=acme%2Finfra&root=network)" in summary
+
+
+def test_a_deployment_in_line_without_web_pages_names_who_runs_without_a_link(world):
+    deployment = any_deployment(3)
+    world.queues.enqueue(deployment)
+    stand(world, deployment, Standing(1, "running"), Named("running", "a" * 40))
+    publish(world, deployment)
+    assert "* `aaaaaaa` runs now." in world.forge.check_runs[1].summary
 
 
 def test_a_deployment_that_was_just_taken_is_not_behind_anybody(world):
@@ -223,39 +242,99 @@ def test_a_deployment_that_was_just_taken_is_not_behind_anybody(world):
     assert world.forge.check_runs[1].title == "Queued"
 
 
-def test_a_lock_is_shown_to_those_who_wait(world):
+def test_a_lock_is_shown_to_those_who_wait_with_the_deployment_that_put_it_there(world):
     deployment = any_deployment()
     world.queues.enqueue(deployment)
-    head, _ = world.queues.read(deployment.queue)
-    world.queues.commit(head, replace(head, lock=any_lock()))
+    lock = any_lock(deployment="by-hand")
+    stand(world, deployment, Standing(1, lock=lock), Named("by-hand", check_run=9))
     publish(world, deployment)
-    assert "locked" in world.forge.check_runs[1].title
+    assert world.forge.check_runs[1].title == "Blocked: the queue is locked"
+    assert "https://github.com/acme/infra/runs/9" in world.forge.check_runs[1].summary
 
 
-@pytest.mark.parametrize(
-    "deployment",
-    [deployment_in(State.OUTCOME_UNKNOWN), deployment_in(State.APPLIED, trigger=Trigger.MANUAL)],
-    ids=["unknown outcome", "by hand"],
-)
-def test_unlock_is_offered_once_the_queue_is_locked_and_not_before(world, deployment):
-    world.put(deployment)
+def test_who_waits_is_published_with_four_reads_however_long_the_line(world):
+    deployment = any_deployment(3)
+    world.queues.enqueue(deployment)
+    stand(world, deployment, Standing(150, "running", behind="before"))
+
+    class NotRead:
+        def __getattr__(self, name):
+            raise AssertionError(name)
+
+    painter = replace(world.painter(), queues=NotRead(), check_runs=NotRead(), artifacts=NotRead())
+    replace(publisher_of(world), painter=painter).publish(deployment.id)
+    assert world.forge.check_runs[1].title == "Queued: place 150 in line"
+
+
+def test_what_looks_as_before_costs_no_call_when_only_news_is_asked_for(world):
+    deployment = world.put(any_deployment())
+    publish(world, deployment)
+    publisher_of(world).publish(deployment.id, again=True, if_new=True)
+    assert world.forge.updates == []
+    stand(world, deployment, Standing(1))
+    publisher_of(world).publish(deployment.id, again=True, if_new=True)
+    assert [identifier for identifier, _ in world.forge.updates] == [1]
+
+
+def test_an_end_that_is_shown_is_remembered_and_what_goes_on_is_not(world):
+    waits, ended = world.put(any_deployment(1)), world.put(deployment_in(State.APPLIED, 2))
+    publish(world, waits)
+    publish(world, ended)
+    assert list(world.deployments.unshown()) == [waits.id]
+
+
+def test_an_end_that_the_forge_did_not_take_is_not_shown(world):
+    ended = world.put(deployment_in(State.APPLIED))
+    world.forge.failures.append(ForgeUnavailable("down"))
+    with pytest.raises(ForgeUnavailable):
+        publish(world, ended)
+    assert list(world.deployments.unshown()) == [ended.id]
+
+
+def test_a_re_run_links_to_what_it_repeats_and_has_that_point_to_it(world):
+    first = world.put(deployment_in(State.PLAN_FAILED))
+    publish(world, first)
+    again = world.put(any_deployment(1, id="again", rerun_of=first.id, trigger=Trigger.RERUN))
+    publish(world, again)
+    assert f"This runs [`{first.id}`](https://github.com/acme/infra/runs/1) again" in world.forge.check_runs[2].summary
+    assert world.announcements.repeats == [(first.id, "again")]
+    publisher_of(world).publish(first.id, again=True, repeated_by="again")
+    assert "[`again`](https://github.com/acme/infra/runs/2)" in world.forge.check_runs[1].summary
+    publish(world, first, again=True)
+    assert "[`again`](https://github.com/acme/infra/runs/2)" in world.forge.check_runs[1].summary
+
+
+def test_a_deployment_by_hand_that_ended_without_a_change_offers_no_unlock_while_its_lock_goes(world):
+    deployment = world.put(deployment_in(State.REJECTED, trigger=Trigger.MANUAL))
+    head, _ = world.queues.read(deployment.queue)
+    world.queues.commit(head, replace(head, in_flight=deployment.id, lock=any_lock(deployment=deployment.id)))
+    publish(world, deployment)
+    assert world.forge.check_runs[1].actions == ()
+
+
+def test_unlock_is_offered_once_the_queue_is_locked_and_not_before(world):
+    deployment = world.put(deployment_in(State.OUTCOME_UNKNOWN))
     head, _ = world.queues.read(deployment.queue)
     head = world.queues.commit(head, replace(head, in_flight=deployment.id))
     publish(world, deployment)
     assert world.forge.check_runs[1].actions == ()
     assert "is being locked" in world.forge.check_runs[1].summary
-    deployed = any_deployed(deployment=deployment.id, revision=deployment.revision)
-    lock = any_lock(revision=deployment.revision.sha)
-    world.queues.commit(head, replace(head, in_flight=None, deployed=deployed, lock=lock))
+    lock = any_lock(deployment=deployment.id)
+    world.queues.commit(head, replace(head, in_flight=None, lock=lock))
     publish(world, deployment, again=True)
     assert [action.button for action in world.forge.check_runs[1].actions] == [Button.UNLOCK]
     assert "is being locked" not in world.forge.check_runs[1].summary
 
 
-def test_links_lead_to_the_execution_and_to_the_jobs_log(world):
-    links = {"execution": "https://x.example/{deployment}", "log": "https://x.example/log/{job}"}
+def test_links_lead_to_the_log_the_pages_and_the_execution(world):
+    links = {"execution": "https://x.example/{deployment}", "web": "https://web.example"}
     queued, applied = any_deployment(1), deployment_in(State.APPLIED, 2)
-    publish(world, world.put(queued), **links)
-    publish(world, world.put(applied), **links)
-    assert world.forge.check_runs[1].details_url == f"https://x.example/{queued.id}"
-    assert world.forge.check_runs[2].details_url == f"https://x.example/log/{applied.apply_job}"
+    failed = deployment_in(State.PLAN_FAILED, 3, plan_job="plan-job")
+    for deployment in (queued, applied, failed):
+        publish(world, world.put(deployment), **links)
+    assert world.forge.check_runs[1].details_url == f"https://web.example/deployments/{queued.id}"
+    assert world.forge.check_runs[2].details_url == f"https://web.example/jobs/{applied.apply_job}"
+    assert "[the whole log](https://web.example/jobs/network-plan-1)" in world.forge.check_runs[2].text
+    assert f"[Execution](https://x.example/{applied.id})" in world.forge.check_runs[2].summary
+    assert "Execution" not in world.forge.check_runs[1].summary
+    assert "[Log](https://web.example/jobs/plan-job)" in world.forge.check_runs[3].summary

@@ -16,6 +16,7 @@ from tidegate.domain.check_run import CheckRun
 from tidegate.domain.deployment import Deployment
 from tidegate.domain.deployment_summary import DeploymentSummary
 from tidegate.domain.job import Job, TakenJob
+from tidegate.domain.line import Shown
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview
 from tidegate.domain.queue import QueueHead, Waiting
@@ -45,12 +46,23 @@ class PublishedCheckRun:
     """The check run on the forge that shows a deployment now, and what it shows.
 
     ``closed`` tells that the forge shows it as completed: to show progress again, a new one is made.
+    ``digest`` is of all that it shows, and ``repeated_by`` the deployment that runs this one again.
     """
 
     deployment: str
     id: int
     shown_version: int
     closed: bool
+    digest: str = ""
+    repeated_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LineBoard:
+    """What check runs were asked to show of a queue's line, by deployment, and when somebody looks at it again."""
+
+    shown: Mapping[str, Shown]
+    again: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +95,14 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """Commits of a branch: the commit that they come after, and the logins of their authors, each once."""
+
+    after: str
+    authors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class KnownRepository:
     """A repository that Tidegate was told of: where its App is installed, and the newest commit it was told of.
 
@@ -94,14 +114,6 @@ class KnownRepository:
     default_branch: str
     seen: str
     seen_at: str
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Commits of a branch: the commit that they come after, and the logins of their authors, each once."""
-
-    after: str
-    authors: tuple[str, ...] = ()
-
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +161,9 @@ class DeployQueues(Protocol):
 
     def waiting(self, queue: str) -> Sequence[Waiting]:
         """Return all that are in line, first first."""
+
+    def line(self, queue: str) -> tuple[QueueHead, Sequence[Waiting]]:
+        """Return the head and all that are in line, first first, in one read."""
 
     def commit(
         self,
@@ -225,6 +240,25 @@ class CheckRuns(Protocol):
 
     def remember(self, published: PublishedCheckRun) -> None:
         """Store what is shown now."""
+
+    def many(self, deployments: Collection[str]) -> Mapping[str, PublishedCheckRun]:
+        """Return what is shown of each of these of which anything is, by deployment, in one read for each hundred."""
+
+
+class LineBoards(Protocol):
+    """What the check runs of a queue were asked to show of its line."""
+
+    def read(self, queue: str) -> LineBoard:
+        """Return all of a queue, in one read."""
+
+    def shown(self, queue: str, deployment: str) -> Shown | None:
+        """Return what one check run was asked to show."""
+
+    def write(self, queue: str, shown: Mapping[str, Shown], gone: Collection[str]) -> None:
+        """Store what these deployments' check runs were asked to show, and forget those that are gone."""
+
+    def expect(self, queue: str, again: str) -> None:
+        """Remember when somebody looks at the line again (ISO 8601 in UTC)."""
 
 
 class Jobs(Protocol):
@@ -313,8 +347,17 @@ class Announcements(Protocol):
     def refresh(self, deployment: str) -> None:
         """Ask for the check run to be brought up to date."""
 
+    def place_changed(self, deployment: str) -> None:
+        """Ask for the check run of one that waits to be brought up to date, if it looks otherwise by now."""
+
+    def repeated(self, deployment: str, by: str) -> None:
+        """Ask for the check run to say that another deployment runs this one again."""
+
     def line_changed(self, queue: str) -> None:
         """Ask for the check runs of all that wait in a queue to be brought up to date, soon and once for many asks."""
+
+    def line_later(self, queue: str, seconds: int) -> None:
+        """Ask for that once ``seconds`` have passed; at most a quarter of an hour."""
 
 
 class AuditLog(Protocol):

@@ -138,6 +138,13 @@ class LinkSettings(Settings):
 
 
 @dataclass(frozen=True)
+class OperatorSettings(Settings):
+    """The team (``org/slug``) whose members may ask for deployments through the HTTP API; empty: nobody may."""
+
+    team: str = _variable("TIDEGATE_OPERATORS_TEAM", "")
+
+
+@dataclass(frozen=True)
 class ReviewSettings(Settings):
     """Which plans wait for people where a repository's configuration does not say: always, manual or never."""
 

@@ -7,8 +7,13 @@ An event has the source ``tidegate``, the detail type ``Deployment changed`` and
      "changes": {"add": 1, "change": 0, "destroy": 0, "replace": 0, "outputs": 0, "moved": 0,
      "actions": 0, "deferred": 0} or null}
 
-A message of the check-run queue is ``{"deployment": …, "again": …}``. Its group is the deployment, so
-that its check run is brought up to date by one at a time and in order.
+A message of the check-run queue is ``{"deployment": …, "again": …}``; with ``"if_new": true`` what looks
+as before costs no call, and with ``"repeated_by": …`` another deployment runs this one again. Its group
+is the deployment, so that its check run is brought up to date by one at a time and in order.
+
+A message of the two line queues is ``{"queue": …}``. The first is FIFO with a delay of two seconds, and
+what is sent about one queue within a second is one message there: whoever takes it up reads the line
+after that second is over, so it sees each change that asked for it. The other holds back what is not due yet.
 
 A check run must be brought up to date: what cannot be sent is raised. The bus is for others, so a bus
 that takes no events after several tries holds up no deploy: the loss is logged.
@@ -16,8 +21,12 @@ that takes no events after several tries holds up no deploy: the loss is logged.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import time
 import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -38,21 +47,32 @@ _COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved", "actions",
 logger = Logger(service="tidegate", child=True)
 
 
-class AwsAnnouncements:
-    """The port ``Announcements``: ``queue`` is a URL, ``bus`` a name."""
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """Where announcements go: the URLs of the queues, the bus's name. What a function does not use may be empty."""
 
-    def __init__(self, sqs: Any, events: Any, queue: str, bus: str) -> None:
+    check_run_queue: str
+    bus: str
+    line_queue: str = ""
+    later_queue: str = ""
+
+
+class AwsAnnouncements:
+    """The port ``Announcements``. ``now`` gives the time in seconds since 1970."""
+
+    def __init__(self, sqs: Any, events: Any, channels: Channels, now: Callable[[], float] = time.time) -> None:
         self._sqs = sqs
         self._events = events
-        self._queue = queue
-        self._bus = bus
+        self._channels = channels
+        self._now = now
 
     def changed(self, deployment: Deployment) -> None:
         """Announce a saved deployment. The same version again within five minutes is one message.
 
         Raise CloudUnavailable when the check-run queue does not take it. A bus that does not is logged only.
         """
-        self._ask(deployment.id, f"{deployment.id}-{deployment.version}", again=False)
+        message = {"deployment": deployment.id, "again": False}
+        self._ask(message, deduplication=f"{deployment.id}-{deployment.version}")
         try:
             self._publish(deployment)
         except CloudUnavailable as error:
@@ -60,20 +80,43 @@ class AwsAnnouncements:
             logger.warning("the event bus did not take an event", extra=about)
 
     def refresh(self, deployment: str) -> None:
-        self._ask(deployment, uuid.uuid4().hex, again=True)
+        self._ask({"deployment": deployment, "again": True}, deduplication=uuid.uuid4().hex)
 
-    def _ask(self, deployment: str, deduplication: str, *, again: bool) -> None:
+    def place_changed(self, deployment: str) -> None:
+        self._ask({"deployment": deployment, "again": True, "if_new": True}, deduplication=uuid.uuid4().hex)
+
+    def repeated(self, deployment: str, by: str) -> None:
+        message = {"deployment": deployment, "again": True, "repeated_by": by}
+        self._ask(message, deduplication=uuid.uuid4().hex)
+
+    def line_changed(self, queue: str) -> None:
+        group = hashlib.sha256(queue.encode()).hexdigest()
         with cloud_errors("SQS"):
             self._sqs.send_message(
-                QueueUrl=self._queue,
-                MessageBody=json.dumps({"deployment": deployment, "again": again}),
-                MessageGroupId=deployment,
+                QueueUrl=self._channels.line_queue,
+                MessageBody=json.dumps({"queue": queue}),
+                MessageGroupId=group,
+                MessageDeduplicationId=f"{group}-{int(self._now())}",
+            )
+
+    def line_later(self, queue: str, seconds: int) -> None:
+        with cloud_errors("SQS"):
+            self._sqs.send_message(
+                QueueUrl=self._channels.later_queue, MessageBody=json.dumps({"queue": queue}), DelaySeconds=seconds
+            )
+
+    def _ask(self, message: dict[str, Any], deduplication: str) -> None:
+        with cloud_errors("SQS"):
+            self._sqs.send_message(
+                QueueUrl=self._channels.check_run_queue,
+                MessageBody=json.dumps(message),
+                MessageGroupId=message["deployment"],
                 MessageDeduplicationId=deduplication,
             )
 
     def _publish(self, deployment: Deployment) -> None:
         entry = {
-            "EventBusName": self._bus,
+            "EventBusName": self._channels.bus,
             "Source": SOURCE,
             "DetailType": DETAIL_TYPE,
             "Detail": json.dumps(_detail(deployment)),

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from tidegate.adapters.dynamodb import OPEN_DEPLOYMENTS, OPEN_INDEX, RECORD, Table
+from tidegate.adapters.dynamodb import OPEN_DEPLOYMENTS, RECORD, Table
 from tidegate.adapters.records import pack, to_item, unpack
 from tidegate.domain.deployment import Deployment
 from tidegate.domain.errors import Conflict, NotFound
@@ -111,3 +111,8 @@ class DynamoCheckRuns:
     def remember(self, published: PublishedCheckRun) -> None:
         item = {**pack(published), "pk": deployment_key(published.deployment), "sk": "check_run"}
         self._table.put(f"The check run of {published.deployment}", item)
+
+    def many(self, deployments: Collection[str]) -> Mapping[str, PublishedCheckRun]:
+        keys = [(deployment_key(deployment), "check_run") for deployment in sorted(set(deployments))]
+        found = (unpack(PublishedCheckRun, item) for item in self._table.get_many("Check runs", keys))
+        return {published.deployment: published for published in found}

@@ -70,6 +70,11 @@ class DynamoDeployQueues:
                 return head, first
         raise Conflict(f"The queue {queue}")
 
+    def line(self, queue: str) -> tuple[QueueHead, Sequence[Waiting]]:
+        items = self._items(queue)
+        head = unpack(QueueHead, {"queue": queue} | next((item for item in items if item["sk"] == HEAD), {}))
+        return head, [unpack(Waiting, item) for item in items if item["sk"] != HEAD]
+
     def waiting(self, queue: str) -> Sequence[Waiting]:
         return [unpack(Waiting, item) for item in self._items(queue) if item["sk"] != HEAD]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from github.CheckRun import CheckRun as GitHubCheckRun
@@ -66,4 +67,6 @@ def shown(check_run: CheckRun) -> dict[str, Any]:
         content["conclusion"] = check_run.conclusion.value
     if check_run.details_url is not None:
         content["details_url"] = check_run.details_url
+    if check_run.started_at is not None:
+        content["started_at"] = datetime.fromisoformat(check_run.started_at)
     return content

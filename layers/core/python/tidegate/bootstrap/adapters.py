@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Forge,
         ForgeAddresses,
         Jobs,
+        LineBoards,
         SourceHistory,
         Workflows,
     )
@@ -99,6 +100,12 @@ class Adapters:
         return DynamoCheckRuns(self._dynamodb, self._table)
 
     @cached_property
+    def line_boards(self) -> LineBoards:
+        from tidegate.adapters.dynamodb_lines import DynamoLineBoards
+
+        return DynamoLineBoards(self._dynamodb, self._table)
+
+    @cached_property
     def jobs(self) -> Jobs:
         from tidegate.adapters.dynamodb_jobs import DynamoJobs
 
@@ -121,10 +128,11 @@ class Adapters:
 
     @cached_property
     def announcements(self) -> Announcements:
-        from tidegate.adapters.announcements import AwsAnnouncements
+        from tidegate.adapters.announcements import AwsAnnouncements, Channels
 
         settings = AnnouncementSettings.from_env(self.environ)
-        return AwsAnnouncements(self._sqs, self.client("events"), settings.check_run_queue, settings.bus)
+        channels = Channels(settings.check_run_queue, settings.bus, settings.line_queue, settings.later_queue)
+        return AwsAnnouncements(self._sqs, self.client("events"), channels)
 
     @cached_property
     def audit(self) -> AuditLog:
@@ -172,21 +180,25 @@ class Adapters:
         return GitSource(self.environ)
 
     @cached_property
-    def _app(self) -> AppCredentials:
+    def _app_secret(self) -> Mapping[str, str]:
         from tidegate.adapters.boto import cloud_errors
-        from tidegate.adapters.github import AppCredentials
 
         with cloud_errors("Secrets Manager"):
             name = ForgeSettings.from_env(self.environ).app_secret
             answer = self.client("secretsmanager").get_secret_value(SecretId=name)
         try:
-            secret = json.loads(answer["SecretString"])
-            app_id, private_key = str(secret["app_id"]), str(secret["private_key"])
-        except (ValueError, KeyError, TypeError):
+            secret = {field: str(value) for field, value in json.loads(answer["SecretString"]).items()}
+        except (ValueError, AttributeError):
             raise InvalidSecretError(name) from None
-        if not app_id or not private_key:
+        if not secret.get("app_id") or not secret.get("private_key"):
             raise InvalidSecretError(name)
-        return AppCredentials(app_id, private_key)
+        return secret
+
+    @cached_property
+    def _app(self) -> AppCredentials:
+        from tidegate.adapters.github import AppCredentials
+
+        return AppCredentials(self._app_secret["app_id"], self._app_secret["private_key"])
 
     def _app_credentials(self) -> AppCredentials:
         return self._app

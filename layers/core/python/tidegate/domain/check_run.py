@@ -44,7 +44,8 @@ class CheckRun:
     """What a check run shows. ``status`` is queued, in_progress or completed.
 
     ``summary`` and ``text`` are Markdown of at most 65,535 characters each; ``external_id`` is the
-    deployment's id, or empty for one that belongs to a commit only.
+    deployment's id, or empty for one that belongs to a commit only. ``started_at`` (ISO 8601 in UTC) is
+    when what it shows began; None while it waits.
     """
 
     name: str
@@ -57,3 +58,4 @@ class CheckRun:
     conclusion: Conclusion | None = None
     actions: tuple[Action, ...] = ()
     details_url: str | None = None
+    started_at: str | None = None

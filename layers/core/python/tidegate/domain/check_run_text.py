@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidegate.domain.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Conclusion
-from tidegate.domain.check_run_face import View, face_of, place
-from tidegate.domain.deployment import Deployment
+from tidegate.domain.check_run_face import View, approval, many, place
+from tidegate.domain.check_run_states import face_of
+from tidegate.domain.deployment import Deployment, State, Trigger
 from tidegate.domain.markdown import code, escaped, fenced, folded, one_line, size
 from tidegate.domain.plan_text import as_diff, cut_middle, cut_start
 from tidegate.domain.review import moment
@@ -39,18 +40,34 @@ def render(deployment: Deployment, view: View) -> CheckRun:
         summary=_summary(deployment, view, face.paragraphs),
         text=_text(deployment, view),
         actions=face.actions,
-        details_url=view.log_url or view.execution_url,
+        details_url=view.log_url or view.page_url or view.execution_url,
+        started_at=None if face.status == "queued" else started_at(deployment),
     )
 
 
-def render_continued(deployment: Deployment, url: str) -> CheckRun:
-    """Return what a check run says when a newer one shows the same deployment at ``url``."""
+def started_at(deployment: Deployment) -> str:
+    """Return when what the check run shows began: with the approval, the planning, or the request."""
+    review = deployment.review
+    if review is not None and review.approved and review.at:
+        return review.at
+    return next((step.at for step in deployment.history if step.state is State.PLANNING), deployment.requested_at)
+
+
+def render_continued(deployment: Deployment, url: str, answer: str = "") -> CheckRun:
+    """Return what a check run says when a newer one shows the same deployment at ``url``.
+
+    ``answer`` tells somebody who pressed a button here why that had no effect.
+    """
+    review = deployment.review
+    decided = f"{approval(deployment)} " if review is not None and review.approved is not None else ""
+    notice = f"{_notice(answer)}\n\n" if answer else ""
     return _closed(
         check_run_name(deployment.root.name),
         deployment.revision.sha,
         deployment.id,
         "Continued in a newer check run",
-        f"This deployment goes on in [a newer check run]({url}). The buttons here have no effect any more.",
+        f"{notice}{decided}This deployment goes on in [a newer check run]({url}). "
+        "The buttons here have no effect any more.",
     )
 
 
@@ -65,11 +82,15 @@ def _closed(name: str, sha: str, external_id: str, title: str, summary: str) -> 
 
 def _summary(deployment: Deployment, view: View, paragraphs: Iterable[str]) -> str:
     """Join what the summary says: what destroys comes right after where it is. Long lists of addresses are cut."""
-    notice = (f"> **Your press had no effect.** {escaped(view.notice)}",) if view.notice else ()
+    notice = (_notice(view.notice),) if view.notice else ()
     first, *others = paragraphs
-    head, tail = (*notice, first), (*others, _facts(deployment), _links(deployment, view))
+    head, tail = (*notice, first), (*others, _facts(deployment), _links(view))
     room = MAXIMUM_TEXT - size("\n\n".join((*head, *tail))) - 10
     return "\n\n".join(part for part in (*head, *_changes(deployment, room), *tail) if part)
+
+
+def _notice(why: str) -> str:
+    return f"> **Your press had no effect.** {escaped(why)}"
 
 
 def _changes(deployment: Deployment, room: int) -> tuple[str, ...]:
@@ -82,9 +103,9 @@ def _changes(deployment: Deployment, room: int) -> tuple[str, ...]:
         *_addresses("replaces", changes.replace, changes.replaced),
         f"`+{changes.add}` to add, `~{changes.change}` to change, `-{changes.destroy}` to destroy, "
         f"`±{changes.replace}` to replace"
-        + (f", {changes.outputs} outputs to change" if changes.outputs else "")
+        + (f", {many(changes.outputs, 'output')} to change" if changes.outputs else "")
         + (f", {changes.moved} to move in the state only" if changes.moved else "")
-        + (f", {changes.actions} actions of providers to invoke" if changes.actions else "")
+        + (f", {many(changes.actions, 'action')} of providers to invoke" if changes.actions else "")
         + (f", {changes.deferred} left to a later apply" if changes.deferred else ""),
     ]
     return (cut_middle("\n\n".join(parts), room),)
@@ -93,7 +114,7 @@ def _changes(deployment: Deployment, room: int) -> tuple[str, ...]:
 def _addresses(verb: str, count: int, addresses: tuple[str, ...]) -> Iterable[str]:
     if not count:
         return
-    lines = [f"**This {verb} {count} resource{'s' if count > 1 else ''}:**\n"]
+    lines = [f"**This {verb} {many(count, 'resource')}:**\n"]
     lines += [f"* {code(address)}" for address in addresses]
     if count > len(addresses):
         lines.append(f"* and {count - len(addresses)} more: see the plan")
@@ -103,31 +124,51 @@ def _addresses(verb: str, count: int, addresses: tuple[str, ...]) -> Iterable[st
 def _facts(deployment: Deployment) -> str:
     root, plan = deployment.root, deployment.plan
     engine = f"{root.engine.name.value} {plan.engine_version if plan else root.engine.version or ''}".strip()
+    pull_request = f", pull request {deployment.pull_request}" if deployment.pull_request else ""
+    forced = " **Forced**: its apply requirements were passed over." if deployment.forced else ""
     rows = [
         ("Root", f"{code(root.name)} in {code(root.dir)}, workspace {code(root.workspace)}"),
-        ("Revision", f"{code(deployment.revision.short)} of {code(deployment.revision.branch)}"),
-        ("Asked for by", f"{code(deployment.requested_by)}, {moment(deployment.requested_at)}"),
+        ("Revision", f"{code(deployment.revision.short)} of {code(deployment.revision.branch)}{pull_request}"),
+        ("Asked for by", f"{_asked_for(deployment)}{forced}"),
         ("Engine", code(engine)),
+        ("Deployment", code(deployment.id)),
     ]
-    # A cell ends at a bar, also inside code.
-    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value.replace('|', chr(92) + '|')} |" for name, value in rows)
+    # A cell ends at a bar, also inside code. The first row is the header: Markdown has no table without one.
+    lines = [f"| {name} | {value.replace('|', chr(92) + '|')} |" for name, value in rows]
+    return "\n".join([lines[0], "|---|---|", *lines[1:]])
 
 
-def _links(deployment: Deployment, view: View) -> str:
-    links = [f"[{name}]({url})" for name, url in (("Log", view.log_url), ("Execution", view.execution_url)) if url]
-    return " · ".join([*links, f"Deployment {code(deployment.id)}"])
+def _asked_for(deployment: Deployment) -> str:
+    how = {Trigger.MERGE: "by a merge", Trigger.MANUAL: "by hand", Trigger.RERUN: "by running the check again"}
+    return f"{code(deployment.requested_by)} {how[deployment.trigger]}, {moment(deployment.requested_at)}"
+
+
+def _links(view: View) -> str:
+    links = {
+        "Log": view.log_url,
+        "Deployment": view.page_url,
+        "Queue": view.queue_url,
+        "Execution": view.execution_url,
+    }
+    return " · ".join(f"[{name}]({url})" for name, url in links.items() if url)
 
 
 def _text(deployment: Deployment, view: View) -> str:
     """Return the engine's last words and the plan, within the limit: the plan's middle is cut first."""
     parts = []
     if deployment.last_lines:
-        parts.append("The engine's last lines:\n\n" + fenced(cut_start(deployment.last_lines.rstrip(), LAST_LINES)))
+        lines = fenced(cut_start(deployment.last_lines.rstrip(), LAST_LINES))
+        parts.append(f"The engine's last lines{_whole(view.log_url)}:\n\n{lines}")
     if deployment.plan is not None and view.plan_text:
-        whole = f"The whole plan: {code(place(view, deployment.plan.text.key), 1000)}"
+        key = code(place(view, deployment.plan.text.key), 1000)
+        whole = f"The whole plan{_whole(view.plan_url)}: {key}"
         room = MAXIMUM_TEXT - size("\n\n".join([*parts, whole])) - _FENCE_ROOM
         parts += [folded("Plan", _fenced_plan(view, room)), whole]
     return "\n\n".join(parts)
+
+
+def _whole(url: str | None) -> str:
+    return f" ([the whole log]({url}))" if url else ""
 
 
 def _fenced_plan(view: View, room: int) -> str:

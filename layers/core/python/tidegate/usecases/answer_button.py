@@ -14,6 +14,11 @@ from tidegate.domain.review import Followup, judge_press
 from tidegate.ports import Announcements, CheckRuns, Deployments, Forge
 from tidegate.usecases.check_run_view import CheckRunPainter
 
+_ALTERED = (
+    "The stored text of this plan was altered after it was made, so nobody can read here what would be applied. "
+    "Reject it, and merge or run it again for a new plan."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Press:
@@ -67,6 +72,8 @@ class ButtonAnswerer:
             )
         if press.identifier == Button.UNLOCK:
             return self._unlock(press, deployment)
+        if press.identifier == Button.CONFIRM and self.painter.plan_is_altered(deployment):
+            return self._refuse(press, deployment, _ALTERED)
         return self._decide(press, deployment)
 
     def _deployment(self, press: Press) -> Deployment | None:
@@ -94,16 +101,17 @@ class ButtonAnswerer:
     def _refuse(self, press: Press, deployment: Deployment, reason: str) -> str:
         """Show the refusal. Drawn from what may have changed meanwhile: so ask for the newest state after it."""
         check_run = self.painter.paint(deployment, reason)
-        if check_run.status != "completed":  # Buttons are on completed check runs only, and those are not reopened.
-            check_run = replace(check_run, status="completed", conclusion=Conclusion.NEUTRAL)
+        goes_on = check_run.status != "completed"
+        if goes_on:  # Buttons are on completed check runs only, and those are not reopened: a new one goes on.
+            check_run = replace(check_run, status="completed", conclusion=Conclusion.NEUTRAL, actions=())
         self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
-        if self.deployments.get(deployment.id).version != deployment.version:
+        if goes_on or self.deployments.get(deployment.id).version != deployment.version:
             self.announcements.refresh(deployment.id)
         return f"refused: {reason}"
 
     def _refuse_outdated(self, press: Press, deployment: Deployment, newest: int) -> str:
         url = self.forge.check_run_url(press.repository, newest)
-        check_run = render_continued(deployment, url)
+        check_run = render_continued(deployment, url, _why_outdated(press, deployment))
         self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
         return "refused: outdated"
 
@@ -112,6 +120,15 @@ class ButtonAnswerer:
         check_run = render_foreign(press.name, press.sha, press.external_id, problem)
         self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
         return "refused: foreign"
+
+
+def _why_outdated(press: Press, deployment: Deployment) -> str:
+    """Return why a button on an outdated check run has no effect: who decided before, if a review was answered."""
+    if press.identifier in (Button.CONFIRM, Button.REJECT):
+        verdict = judge_press(deployment, press.identifier == Button.CONFIRM, press.by, press.at)
+        if verdict.followup is Followup.REFUSE:
+            return verdict.reason
+    return "This check run is outdated: the newer one has the buttons that count."
 
 
 def _decided_by(press: Press, deployment: Deployment) -> bool:

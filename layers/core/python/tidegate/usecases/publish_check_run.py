@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
 
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.check_run_text import render_continued
-from tidegate.domain.deployment import Deployment
-from tidegate.ports import CheckRuns, Deployments, Forge, PublishedCheckRun
+from tidegate.domain.deployment import Deployment, is_final
+from tidegate.ports import Announcements, CheckRuns, Deployments, Forge, PublishedCheckRun
 from tidegate.usecases.check_run_view import CheckRunPainter
 
 _COMPLETED = "completed"
@@ -25,24 +27,47 @@ class CheckRunPublisher:
     deployments: Deployments
     check_runs: CheckRuns
     forge: Forge
+    announcements: Announcements
     painter: CheckRunPainter
 
-    def publish(self, deployment_id: str, *, again: bool = False) -> None:
+    def publish(self, deployment_id: str, *, again: bool = False, if_new: bool = False, repeated_by: str = "") -> None:
         """Show the deployment's newest state; with ``again`` also if it is shown, as its surroundings changed.
 
-        Raise ForgeUnavailable (with the seconds to wait, if the forge named them) and ForgeRefused.
+        With ``if_new``, what looks as it was published last is not written again. ``repeated_by`` is the
+        deployment that runs this one again, once there is one. Raise ForgeUnavailable (with the seconds to
+        wait, if the forge named them) and ForgeRefused.
         """
         deployment = self.deployments.get(deployment_id)
         shown = self.check_runs.published(deployment.id)
         if shown is not None and shown.shown_version >= deployment.version and not again:
             return
-        check_run = self.painter.paint(deployment)
+        repeated_by = repeated_by or (shown.repeated_by if shown else "")
+        check_run = self.painter.paint(deployment, repeated_by=repeated_by)
+        published = PublishedCheckRun(
+            deployment.id,
+            shown.id if shown else 0,
+            deployment.version,
+            closed=check_run.status == _COMPLETED,
+            digest=digest_of(check_run),
+            repeated_by=repeated_by,
+        )
+        is_shown = if_new and shown is not None and shown.digest == published.digest
+        if not is_shown:
+            published = self._publish(deployment, shown, published, check_run)
+        self.check_runs.remember(published)
+        if is_final(deployment.state):
+            self.deployments.shown(deployment.id)
+
+    def _publish(
+        self, deployment: Deployment, shown: PublishedCheckRun | None, published: PublishedCheckRun, check_run: CheckRun
+    ) -> PublishedCheckRun:
+        """Show the check run where ``shown`` is, or on a new one, and return what is published then."""
         if shown is not None and not shown.closed:
             self._update(deployment, shown.id, check_run)
-        else:
-            self._open(deployment, shown, check_run)
+            return published
+        return replace(published, id=self._open(deployment, shown, check_run))
 
-    def _open(self, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun) -> None:
+    def _open(self, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun) -> int:
         """Show the state on a new check run, or on the one that a call before this made and did not remember.
 
         What stays completed stays on the old one, unless there is such a newer one: that would never end.
@@ -50,21 +75,23 @@ class CheckRunPublisher:
         where = deployment.installation, deployment.repository
         made = self.forge.find_check_run(*where, deployment.revision.sha, deployment.id)
         if made is not None and (old is None or made != old.id):
-            self.forge.update_check_run(*where, made, check_run)
+            self._update(deployment, made, check_run)
         elif old is not None and check_run.status == _COMPLETED:
             self._update(deployment, old.id, check_run)
-            return
+            return old.id
         else:
             made = self.forge.create_check_run(*where, check_run)
         if old is not None:
             url = self.forge.check_run_url(deployment.repository, made)
-            self.forge.update_check_run(*where, old.id, render_continued(deployment, url))
-        self._remember(deployment, made, check_run)
+            self._update(deployment, old.id, render_continued(deployment, url))
+        elif deployment.rerun_of:
+            self.announcements.repeated(deployment.rerun_of, deployment.id)
+        return made
 
     def _update(self, deployment: Deployment, check_run_id: int, check_run: CheckRun) -> None:
         self.forge.update_check_run(deployment.installation, deployment.repository, check_run_id, check_run)
-        self._remember(deployment, check_run_id, check_run)
 
-    def _remember(self, deployment: Deployment, check_run_id: int, check_run: CheckRun) -> None:
-        closed = check_run.status == _COMPLETED
-        self.check_runs.remember(PublishedCheckRun(deployment.id, check_run_id, deployment.version, closed))
+
+def digest_of(check_run: CheckRun) -> str:
+    """Return the SHA-256, in hexadecimal, of all that a check run shows."""
+    return hashlib.sha256(json.dumps(asdict(check_run), sort_keys=True).encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 from tidegate.adapters.memory.catalog import MemoryCatalog
 from tidegate.adapters.memory.forge import MemoryForge, MemoryForgeDeliveries
+from tidegate.adapters.memory.lines import MemoryLineBoards
 from tidegate.adapters.memory.stores import (
     MemoryCheckRuns,
     MemoryDeliveries,
@@ -34,5 +35,6 @@ __all__ = [
     "MemoryForgeDeliveries",
     "MemoryJobLogs",
     "MemoryJobs",
+    "MemoryLineBoards",
     "MemoryWorkflows",
 ]

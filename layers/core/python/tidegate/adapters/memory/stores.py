@@ -101,6 +101,10 @@ class MemoryDeployQueues:
         with self._deployments.lock:
             return self._head(queue), next(iter(self.waiting(queue)), None)
 
+    def line(self, queue: str) -> tuple[QueueHead, Sequence[Waiting]]:
+        with self._deployments.lock:
+            return self._head(queue), self.waiting(queue)
+
     def waiting(self, queue: str) -> Sequence[Waiting]:
         with self._deployments.lock:
             return sorted(self._lines.get(queue, []), key=order)
@@ -151,6 +155,9 @@ class MemoryCheckRuns:
 
     def remember(self, published: PublishedCheckRun) -> None:
         self._published[published.deployment] = published
+
+    def many(self, deployments: Collection[str]) -> Mapping[str, PublishedCheckRun]:
+        return {wanted: self._published[wanted] for wanted in deployments if wanted in self._published}
 
 
 @dataclass(slots=True)

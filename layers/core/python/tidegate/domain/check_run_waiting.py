@@ -1,0 +1,58 @@
+"""How deployments look that wait in line: next to go, behind others, or held back by the queue's lock."""
+
+from __future__ import annotations
+
+from tidegate.domain.check_run import Conclusion
+from tidegate.domain.check_run_face import UNLOCK, Face, View
+from tidegate.domain.deployment import Deployment, Trigger
+from tidegate.domain.markdown import code, escaped
+from tidegate.domain.queue import Lock
+from tidegate.domain.review import moment
+
+_THEN = "Then planning starts by itself."
+
+
+def queued(deployment: Deployment, view: View) -> Face:
+    """Return how a deployment in line looks. A lock holds back all but those that were asked for by hand."""
+    if view.lock is not None and deployment.trigger is not Trigger.MANUAL:
+        return _blocked(view, view.lock)
+    if view.place is None:
+        return Face("Queued", _with_page(view, "**In line.** Planning starts by itself."), "queued")
+    number = view.place.number
+    if number == 1 and view.place.running is None:
+        return Face(
+            "Queued: next to go", _with_page(view, "**In line**, next to go. Planning starts by itself."), "queued"
+        )
+    title = "Queued: next to go" if number == 1 else f"Queued: place {number} in line"
+    where = "next to go" if number == 1 else f"at place {number}"
+    return Face(title, _with_page(view, f"**In line**, {where} on {moment(view.place.as_of)}. {_THEN}"), "queued")
+
+
+def _blocked(view: View, lock: Lock) -> Face:
+    commit = code(lock.revision[:7])
+    from_ = f" ([{commit}]({view.locker.url}))" if view.locker and view.locker.url else f" ({commit})"
+    return Face(
+        "Blocked: the queue is locked",
+        _with_page(
+            view,
+            f"**The queue of this root is locked** since {moment(lock.at)} by {code(lock.by)}{from_}: "
+            f"{escaped(lock.reason)}",
+            "This deployment waits until the queue is unlocked. **Unlock** lets it and all that wait here go on, "
+            "in their order; whoever may write to this repository may press it.",
+        ),
+        conclusion=Conclusion.ACTION_REQUIRED,
+        actions=(UNLOCK,),
+    )
+
+
+def _with_page(view: View, *paragraphs: str) -> tuple[str, ...]:
+    """Return the paragraphs, with who goes first and where the queue is to be seen."""
+    lines = []
+    if view.place and view.place.running:
+        does = "waits for its plan review" if view.place.reviewing else "runs now"
+        lines.append(f"* {view.place.running} {does}.")
+    if view.place and view.place.behind:
+        lines.append(f"* This deployment waits for {view.place.behind}, which goes directly before it.")
+    if view.queue_link:
+        lines.append(f"* {view.queue_link}")
+    return (*paragraphs, "\n".join(lines)) if lines else paragraphs
