@@ -1,22 +1,92 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.builders import NOW, any_plan, any_review, deployment_in
-from tidegate.domain.check_run import Button
-from tidegate.domain.deployment import State
-from tidegate.domain.review import decided, expires_at, moment, review_id
+from tidegate.domain.deployment import Approval, State
+from tidegate.domain.review import (
+    Followup,
+    answer_given,
+    decided,
+    expires_at,
+    judge_press,
+    missing_approvals,
+    moment,
+    review_id,
+)
+from tidegate.domain.review_rule import ReviewRule
+
+LATER = "2026-03-02T10:00:00.000000+00:00"
 
 
-def test_a_decision_names_who_decided_and_when():
-    approved = decided(deployment_in(State.AWAITING_REVIEW), Button.CONFIRM, "reviewer", NOW)
-    assert (approved.state, approved.review.approved, approved.review.by, approved.review.at) == (
-        State.APPROVED,
-        True,
-        "reviewer",
-        NOW,
-    )
-    assert decided(deployment_in(State.AWAITING_REVIEW), Button.REJECT, "reviewer", NOW).state is State.REJECTED
+def waiting(*, approvals=1, exclude_authors=False, **fields):
+    rule = ReviewRule(approvals=approvals, exclude_authors=exclude_authors)
+    return deployment_in(State.AWAITING_REVIEW, review_rule=rule, **fields)
+
+
+def test_the_only_approval_that_is_needed_decides_and_names_who_and_when():
+    approved = decided(waiting(), True, "reviewer", NOW)
+    review = approved.review
+    assert (approved.state, review.approved, review.by, review.at) == (State.APPROVED, True, "reviewer", NOW)
+    assert (approved.history[-1].by, approved.history[-1].at) == ("reviewer", NOW)
+    assert answer_given(approved, "reviewer") == "reviewer confirmed the plan."
+
+
+def test_a_rejection_is_an_ending_that_nobody_sees_before_the_audit_topic_does():
+    rejected = decided(waiting(approvals=3), False, "reviewer", NOW)
+    assert (rejected.state, rejected.ending.state, rejected.ending.at) == (State.AWAITING_REVIEW, State.REJECTED, NOW)
+    ended = rejected.ended(rejected.ending)
+    assert (ended.state, ended.review.approved, ended.history[-1].by) == (State.REJECTED, False, "reviewer")
+    assert answer_given(ended, "reviewer") == "reviewer rejected the plan."
+
+
+def test_several_approvals_come_from_as_many_people():
+    first = decided(waiting(approvals=3), True, "first", NOW)
+    assert (first.state, first.review.approved, missing_approvals(first)) == (State.AWAITING_REVIEW, None, 2)
+    assert "2 more approvals are needed" in answer_given(first, "first")
+    assert judge_press(first, True, "FIRST", LATER).followup is Followup.REFUSE
+    second = decided(first, True, "second", NOW)
+    assert "1 more approval is needed" in answer_given(second, "second")
+    third = decided(second, True, "third", LATER)
+    assert third.state is State.APPROVED
+    assert third.review.approvals == (Approval("first", NOW), Approval("second", NOW), Approval("third", LATER))
+    assert (third.review.by, third.review.at) == ("third", LATER)
+
+
+def test_one_rejection_decides_whoever_confirmed_before():
+    first = decided(waiting(approvals=2), True, "first", NOW)
+    assert judge_press(first, False, "first", LATER).followup is Followup.DECIDE
+    assert decided(first, False, "first", LATER).ending.state is State.REJECTED
+
+
+@pytest.mark.parametrize("person", ["maintainer", "Developer"])
+def test_who_made_or_asked_for_the_change_may_not_confirm_it_where_authors_are_excluded(person):
+    deployment = waiting(exclude_authors=True, authors=("developer",))
+    assert "somebody else must confirm" in judge_press(deployment, True, person, NOW).reason
+    assert judge_press(deployment, False, person, NOW).followup is Followup.DECIDE
+    assert judge_press(deployment, True, "reviewer", NOW).followup is Followup.DECIDE
+    assert judge_press(waiting(authors=("developer",)), True, person, NOW).followup is Followup.DECIDE
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_the_same_answer_again_is_settled_again(approve):
+    answered = decided(waiting(approvals=2), approve, "reviewer", NOW)
+    assert judge_press(answered, approve, "reviewer", NOW).followup is Followup.SETTLE_AGAIN
+    assert judge_press(answered, approve, "reviewer", LATER).followup is Followup.REFUSE
+
+
+@pytest.mark.parametrize("state", sorted(set(State) - {State.AWAITING_REVIEW}))
+def test_what_does_not_wait_is_not_decided_and_says_why(state):
+    verdict = judge_press(deployment_in(state), True, "somebody", LATER)
+    assert verdict.followup is Followup.REFUSE
+    assert verdict.reason
+
+
+def test_a_review_that_ended_without_an_answer_is_over():
+    fault = replace(waiting(), state=State.ENGINE_FAULT)
+    assert "engine fault" in judge_press(fault, True, "reviewer", NOW).reason
 
 
 @pytest.mark.parametrize(
@@ -24,7 +94,11 @@ def test_a_decision_names_who_decided_and_when():
 )
 def test_what_does_not_wait_for_a_review_cannot_be_decided(deployment):
     with pytest.raises(ValueError, match=deployment.id):
-        decided(deployment, Button.CONFIRM, "reviewer", NOW)
+        decided(deployment, True, "reviewer", NOW)
+
+
+def test_without_a_review_all_approvals_are_missing():
+    assert missing_approvals(deployment_in(State.PLANNING)) == 1
 
 
 def test_a_review_waits_for_seven_days():

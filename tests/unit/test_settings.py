@@ -4,8 +4,16 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from tidegate.domain.review import ReviewPolicy
-from tidegate.settings import ForgeSettings, LinkSettings, MissingSettingError, ReviewSettings, TableSettings
+from tidegate.domain.queue import ROUNDS_PER_EXECUTION
+from tidegate.domain.review_rule import PlanReview
+from tidegate.settings import (
+    ForgeSettings,
+    LinkSettings,
+    MachineSettings,
+    MissingSettingError,
+    ReviewSettings,
+    TableSettings,
+)
 
 
 def test_a_group_is_read_from_its_variables():
@@ -31,7 +39,15 @@ def test_settings_do_not_change():
 
 
 def test_every_plan_is_reviewed_unless_said_otherwise():
-    assert ReviewSettings.from_env({}).policy is ReviewPolicy.ALWAYS
-    assert ReviewSettings.from_env({"TIDEGATE_REVIEW_POLICY": "when_needed"}).policy is ReviewPolicy.WHEN_NEEDED
+    assert ReviewSettings.from_env({}).plan_review is PlanReview.ALWAYS
+    assert ReviewSettings.from_env({"TIDEGATE_PLAN_REVIEW": "manual"}).plan_review is PlanReview.MANUAL
     with pytest.raises(ValueError, match="sometimes"):
-        _ = ReviewSettings.from_env({"TIDEGATE_REVIEW_POLICY": "sometimes"}).policy
+        _ = ReviewSettings.from_env({"TIDEGATE_PLAN_REVIEW": "sometimes"}).plan_review
+
+
+def test_an_execution_works_for_two_hundred_rounds_unless_said_otherwise():
+    assert MachineSettings.from_env({}).rounds == ROUNDS_PER_EXECUTION
+    assert MachineSettings.from_env({"TIDEGATE_ROUNDS_PER_EXECUTION": "2"}).rounds == 2
+    for wrong in ("0", "many"):
+        with pytest.raises(ValueError, match=wrong):
+            _ = MachineSettings.from_env({"TIDEGATE_ROUNDS_PER_EXECUTION": wrong}).rounds

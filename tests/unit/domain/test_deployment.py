@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_deployment, any_job, deployment_in
-from tidegate.domain.deployment import State, ends_without_result, is_final, may_follow, moves_baseline
+from tidegate.domain.deployment import State, Step, ends_without_result, is_final, may_follow, moves_baseline
 from tidegate.domain.job import JobKind, job_id, log_key, plan_prefix
 
 OPEN = {State.QUEUED, State.PLANNING, State.AWAITING_REVIEW, State.APPROVED, State.APPLYING}
@@ -23,7 +23,9 @@ def test_only_an_approved_deployment_is_applied():
 @pytest.mark.parametrize("state", sorted(OPEN))
 @pytest.mark.parametrize("taken", [True, False])
 def test_every_open_state_can_end_without_a_result(state, taken):
-    ended = deployment_in(state).ended_without_result(taken, "States.Timeout", NOW)
+    ending = deployment_in(state).ending_without_result(taken, "States.Timeout", NOW)
+    ended = deployment_in(state).ended(ending)
+    assert (ended.ending, ended.error) == (ending, "States.Timeout")
     assert ended.state is ends_without_result(state, apply_was_taken=taken)
     assert "States.Timeout" in ended.reason
     assert ended.changed_at == NOW
@@ -36,7 +38,15 @@ def test_an_apply_that_a_runner_took_ends_as_unknown_and_no_other():
 
 
 def test_an_end_without_any_error_says_so():
-    assert "without a result" in any_deployment().ended_without_result(False, None, NOW).reason
+    assert "without a result" in any_deployment().ending_without_result(False, None, NOW).reason
+
+
+def test_the_timeline_begins_when_it_was_asked_for_and_names_every_step():
+    begun = any_deployment().begun()
+    assert begun.history == (Step(State.QUEUED, begun.requested_at, "maintainer"),)
+    assert begun.begun() == begun
+    moved = begun.moved(State.REFUSED, NOW, "It is behind.")
+    assert moved.history[1:] == (Step(State.REFUSED, NOW, "", "It is behind."),)
 
 
 def test_a_step_that_may_not_be_is_refused():

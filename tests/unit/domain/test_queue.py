@@ -5,23 +5,27 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_queue, deployment_in
-from tidegate.domain.deployment import State, Trigger, moves_baseline
+from tidegate.domain.deployment import State, Trigger, is_final, moves_baseline
 from tidegate.domain.queue import (
     ROUNDS_PER_EXECUTION,
     QueueHead,
     Step,
     Worker,
+    attempt_after,
     baseline_after,
     has_work,
-    lock_after,
+    lock_at_end,
+    lock_when_let_in,
     may_take,
     next_step,
     next_worker,
+    order,
     waiting_for,
     works_here,
 )
 
 MERGE = waiting_for(any_deployment())
+RERUN = waiting_for(any_deployment(trigger=Trigger.RERUN))
 MANUAL = waiting_for(any_deployment(trigger=Trigger.MANUAL))
 HEAD = QueueHead(any_queue(), worker=Worker("me", 1, started=True))
 
@@ -33,10 +37,11 @@ HEAD = QueueHead(any_queue(), worker=Worker("me", 1, started=True))
         (MERGE, None, True),
         (MANUAL, None, True),
         (MERGE, any_lock(), False),
+        (RERUN, any_lock(), False),
         (MANUAL, any_lock(), True),
     ],
 )
-def test_a_lock_holds_back_merges_only(first, lock, allowed):
+def test_a_lock_holds_back_all_that_is_not_by_hand(first, lock, allowed):
     assert may_take(first, lock) is allowed
 
 
@@ -84,22 +89,48 @@ def test_there_is_work_while_something_is_in_flight():
 @pytest.mark.parametrize("trigger", Trigger)
 def test_an_unknown_outcome_locks_the_queue_for_its_revision(trigger):
     ended = deployment_in(State.OUTCOME_UNKNOWN, trigger=trigger)
-    lock = lock_after(ended, NOW)
+    lock = lock_at_end(ended, None, NOW)
     assert lock is not None
-    assert (lock.by, lock.at, lock.revision) == ("tidegate", NOW, ended.revision.sha)
+    assert (lock.by, lock.at, lock.revision, lock.deployment) == ("tidegate", NOW, ended.revision.sha, ended.id)
 
 
-@pytest.mark.parametrize("state", [State.APPLIED, State.NO_CHANGES, State.APPLY_FAILED])
-def test_a_manual_deployment_locks_the_queue_and_a_merge_does_not(state):
-    lock = lock_after(deployment_in(state, trigger=Trigger.MANUAL), NOW)
+@pytest.mark.parametrize("trigger", Trigger)
+def test_only_a_deployment_by_hand_locks_when_it_is_let_in(trigger):
+    lock = lock_when_let_in(deployment_in(State.PLANNING, trigger=trigger), None, NOW)
+    assert (lock is not None) is (trigger is Trigger.MANUAL)
+
+
+def test_a_lock_remembers_only_the_one_that_it_replaced():
+    first, second, third = (any_deployment(number, trigger=Trigger.MANUAL) for number in (1, 2, 3))
+    lock = None
+    for deployment in (first, second, third):
+        lock = lock_when_let_in(deployment, lock, NOW)
     assert lock is not None
-    assert lock.by == "maintainer"
-    assert lock_after(deployment_in(state), NOW) is None
+    assert lock.before is not None
+    assert (lock.deployment, lock.before.deployment, lock.before.before) == (third.id, second.id, None)
 
 
-@pytest.mark.parametrize("state", [State.REFUSED, State.REJECTED, State.PLAN_FAILED, State.ENGINE_FAULT])
-def test_a_manual_deployment_that_changed_nothing_does_not_lock(state):
-    assert lock_after(deployment_in(state, trigger=Trigger.MANUAL), NOW) is None
+@pytest.mark.parametrize("state", [state for state in State if is_final(state) and state is not State.OUTCOME_UNKNOWN])
+def test_a_lock_of_somebody_else_is_left_alone(state):
+    assert lock_at_end(deployment_in(state), any_lock(), NOW) == any_lock()
+    assert lock_at_end(deployment_in(state), None, NOW) is None
+
+
+@pytest.mark.parametrize("state", [state for state in State if is_final(state)])
+def test_what_was_let_in_is_the_latest_attempt_however_it_ended(state):
+    ended, before = deployment_in(state, 2), any_deployed()
+    after = attempt_after(ended, before)
+    assert after is not None
+    assert (after.deployment == ended.id) is (state not in {State.REFUSED, State.SUPERSEDED})
+
+
+def test_what_is_run_again_goes_after_what_is_asked_for_by_hand_and_before_merges():
+    line = [waiting_for(any_deployment(trigger=trigger)) for trigger in Trigger]
+    assert [waiting.trigger for waiting in sorted(line, key=order)] == [Trigger.MANUAL, Trigger.RERUN, Trigger.MERGE]
+
+
+def test_a_queue_knows_its_repository_and_its_root():
+    assert (HEAD.home, HEAD.root_name) == ("acme/infra", "network")
 
 
 @pytest.mark.parametrize("state", State)

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import any_deployment, any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deployment import State
-from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, Conflict, NotFound, WrongState
+from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, Conflict, WrongState
 from tidegate.domain.job import JobKind
 from tidegate.messages import BeginJob
 from tidegate.usecases.begin_job import JobBeginner
@@ -34,7 +34,7 @@ def test_a_plan_creates_its_job_and_shows_that_planning_begins(world, beginner):
     assert job.clone_url == "https://github.com/acme/infra.git"
     assert (job.plan_file, job.lock_file, job.engine_version) == (None, None, None)
     assert world.states() == [State.PLANNING]
-    assert world.audit.recorded == []
+    assert world.audit.published == []
 
 
 def test_a_further_attempt_to_plan_has_a_job_of_its_own_and_says_so(world, beginner):
@@ -67,29 +67,30 @@ def test_an_apply_carries_exactly_the_reviewed_plan(world, beginner):
     assert applying.apply_started_at
 
 
-def test_an_apply_is_audited_before_anything_is_written(world, beginner):
+def test_an_apply_is_audited_before_anybody_sees_it(world, beginner):
     deployment = world.put(deployment_in(State.APPROVED))
     world.audit.unavailable = True
     with pytest.raises(AuditUnavailable):
         begin(beginner, deployment, "apply")
     assert world.deployments.get(deployment.id) == deployment
     assert world.announcements.announced == []
-    with pytest.raises(NotFound):
-        world.jobs.get(f"{deployment.id}-apply-1")
+    assert world.jobs.take(f"{deployment.id}-apply-1", "runner") is None
 
 
 def test_the_audit_message_says_that_the_apply_runs_and_who_approved(world, beginner):
     deployment = world.put(deployment_in(State.APPROVED))
     begin(beginner, deployment, "apply")
-    (recorded,) = world.audit.recorded
-    assert (recorded.state, recorded.apply_job) == (State.APPLYING, f"{deployment.id}-apply-1")
-    assert recorded.review.by == "reviewer"
+    (message,) = world.audit.published
+    assert (message.state, message.body["id"]) == ("RUNNING", f"{deployment.id}-apply-1")
+    assert message.body["approved_by"] == "reviewer"
+    (audited,) = world.deployments.get(deployment.id).audited
+    assert (audited.event, audited.state) == (message.event, "RUNNING")
 
 
 def test_beginning_the_same_apply_again_answers_the_same_and_audits_once(world, beginner):
     deployment = world.put(deployment_in(State.APPROVED))
     assert begin(beginner, deployment, "apply") == begin(beginner, deployment, "apply")
-    assert len(world.audit.recorded) == 1
+    assert world.audit.states == ["RUNNING"]
     assert world.states() == [State.APPLYING, State.APPLYING]
 
 
@@ -128,4 +129,4 @@ def test_what_is_not_approved_is_not_applied(world, beginner, state):
     deployment = world.put(deployment_in(state))
     with pytest.raises(WrongState):
         begin(beginner, deployment, "apply")
-    assert world.audit.recorded == []
+    assert world.audit.published == []

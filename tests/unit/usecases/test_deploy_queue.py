@@ -37,6 +37,7 @@ from tidegate.usecases.end_deployment import DeploymentEnder
 from tidegate.usecases.enqueue import Enqueuer
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.execution_closed import ClosedExecution, QueueReleaser
+from tidegate.usecases.finish import Finisher
 from tidegate.usecases.hand_over_worker import WorkerHandover
 from tidegate.usecases.record_outcome import OutcomeRecorder
 from tidegate.usecases.unlock import QueueUnlocker
@@ -60,25 +61,25 @@ class World:
         self.queues = MemoryDeployQueues(self.deployments)
         clock = MemoryClock()
         workers = self.workers = WorkerEnsurer(self.queues, self.workflows)
-        ender = DeploymentEnder(self.queues, self.deployments, self.jobs, self.audit, self.announcements, clock)
-        self.enqueuer = Enqueuer(self.queues, self.deployments, self.announcements, workers)
-        self.claimer = DeploymentClaimer(self.queues)
-        self.validator = RevisionValidator(self.queues, self.deployments, self.forge, clock)
+        finisher = Finisher(self.deployments, self.jobs, self.audit)
+        ender = DeploymentEnder(self.queues, self.deployments, self.jobs, finisher, self.announcements, clock)
+        self.enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
+        self.claimer = DeploymentClaimer(self.queues, self.announcements)
+        self.validator = RevisionValidator(self.queues, self.deployments, self.forge, self.announcements, clock)
         self.recorder = OutcomeRecorder(self.queues, self.deployments, ender)
         self.waiter = SignalWaiter(self.queues, self.workflows)
         self.closer = WorkerCloser(self.queues)
         self.handover = WorkerHandover(self.queues, workers)
         self.releaser = QueueReleaser(self.queues, self.deployments, self.announcements, ender, workers)
-        self.unlocker = QueueUnlocker(self.queues, self.deployments, self.announcements, workers)
+        self.unlocker = QueueUnlocker(self.queues, self.deployments, self.audit, self.announcements, workers)
 
     def lock_by(self, deployment) -> None:
-        """Lock the queue, as the deployment's end does."""
+        """Lock the queue, as a deployment does."""
         self.deployments.add(deployment)
-        deployed = any_deployed(deployment=deployment.id, revision=deployment.revision)
-        self.change(lock=any_lock(revision=deployment.revision.sha), deployed=deployed)
+        self.change(lock=any_lock(revision=deployment.revision.sha, deployment=deployment.id))
 
-    def unlock(self, deployment, by="reviewer") -> bool:
-        return self.unlocker.unlock(deployment.id, Unlocking(by, NOW))
+    def unlock(self, by="reviewer", at=NOW):
+        return self.unlocker.unlock(QUEUE, Unlocking(by, at))
 
     @property
     def head(self) -> QueueHead:
@@ -143,13 +144,14 @@ def idle(world):
 
 def test_an_enqueued_deployment_is_announced_and_gets_a_worker(world):
     assert world.enqueuer.enqueue(any_deployment())
-    assert world.announcements.announced == [any_deployment()]
+    assert world.announcements.announced == [any_deployment().begun()]
+    assert world.announcements.lines == [QUEUE]
     assert world.workflows.starts == [(world.head.worker.execution, QUEUE)]
 
 
 def test_enqueued_twice_a_deployment_is_in_line_once_and_shown_as_it_is(world):
     world.enqueuer.enqueue(any_deployment())
-    stored = world.deployments.save(replace(any_deployment(), reason="Something happened."))
+    stored = world.deployments.save(replace(any_deployment().begun(), reason="Something happened."))
     assert not world.enqueuer.enqueue(any_deployment())
     assert world.line == [any_deployment().id]
     assert world.announcements.announced[-1] == stored
@@ -240,7 +242,7 @@ def test_a_worker_that_looked_at_an_older_queue_is_woken_at_once(world):
     world.enqueuer.enqueue(any_deployment())
     world.lock_by(any_deployment(9))
     claimed = world.claim()
-    world.unlock(any_deployment(9))
+    world.unlock()
     world.workflows.waiting.add("token")
     world.wait(claimed.version)
     assert list(world.workflows.settled) == ["token"]
@@ -297,10 +299,10 @@ def test_a_queue_is_handed_over_to_the_next_generation_once(world):
 # Validate
 
 
-def test_the_first_revision_is_allowed_without_asking_the_forge(world):
+def test_the_first_revision_is_compared_with_its_branch_only(world):
     world.in_flight(any_deployment())
     assert world.validate(any_deployment()).allowed
-    assert world.forge.compared == []
+    assert world.forge.compared == [(any_revision().sha, "main")]
     assert world.deployments.get(any_deployment().id).state is State.PLANNING
 
 
@@ -308,19 +310,169 @@ def test_the_revision_deployed_last_may_be_deployed_again(world):
     world.change(deployed=any_deployed())
     world.in_flight(any_deployment())
     assert world.validate(any_deployment()).allowed
-    assert world.forge.compared == []
+    assert world.forge.compared == [(any_revision().sha, "main")]
 
 
-def test_a_revision_that_is_behind_is_refused(world):
+def related(world, first, second, how):
+    """Say how two commits (their numbers), or a commit and a branch, relate."""
+    names = [any_revision(each).sha if isinstance(each, int) else each for each in (first, second)]
+    world.forge.comparisons[names[0], names[1]] = how
+
+
+def test_a_revision_that_is_behind_another_branch_is_refused(world):
     world.change(deployed=any_deployed(2))
-    world.forge.comparison = Comparison.BEHIND
+    related(world, 2, 1, Comparison.BEHIND)
+    related(world, 2, "main", Comparison.DIVERGED)
     world.in_flight(any_deployment(1))
     first, again = world.validate(any_deployment(1)), world.validate(any_deployment(1))
     assert not first.allowed
     assert again == first
     refused = world.deployments.get(any_deployment(1).id)
     assert (refused.state, refused.reason) == (State.REFUSED, first.reason)
-    assert world.forge.compared == [(any_revision(2).sha, any_revision(1).sha)]
+
+
+def test_a_merge_that_a_newer_one_has_overtaken_is_superseded(world):
+    world.change(deployed=any_deployed(2))
+    related(world, 2, 1, Comparison.BEHIND)
+    world.in_flight(any_deployment(1))
+    assert not world.validate(any_deployment(1)).allowed
+    assert world.record(any_deployment(1)) == "superseded"
+    assert (world.head.deployed, world.head.attempted) == (any_deployed(2), None)
+
+
+def test_a_deploy_by_hand_is_never_superseded(world):
+    manual = any_deployment(1, trigger=Trigger.MANUAL)
+    world.change(deployed=any_deployed(2))
+    related(world, 2, 1, Comparison.BEHIND)
+    world.in_flight(manual)
+    assert not world.validate(manual).allowed
+    assert world.record(manual) == "refused"
+    assert world.head.lock is None
+
+
+def test_a_merge_that_left_its_branch_while_it_waited_must_be_reviewed(world):
+    related(world, 1, "main", Comparison.DIVERGED)
+    world.in_flight(any_deployment())
+    assert world.validate(any_deployment()).allowed
+    assert "rewritten" in world.deployments.get(any_deployment().id).must_review
+
+
+@pytest.mark.parametrize("trigger", [Trigger.MERGE, Trigger.RERUN])
+def test_a_commit_that_does_not_exist_any_more_is_refused_and_blocks_nothing(world, trigger):
+    gone, later = any_deployment(1, trigger=trigger), any_deployment(2)
+    related(world, 1, "main", Comparison.BASE_MISSING)
+    world.in_flight(gone)
+    world.enqueuer.enqueue(later)
+    assert not world.validate(gone).allowed
+    assert world.record(gone) == "refused"
+    assert world.claim().deployment == later.id
+
+
+def test_a_commit_that_vanished_before_a_deploy_by_hand_is_refused(world):
+    manual = any_deployment(1, trigger=Trigger.MANUAL)
+    world.change(deployed=any_deployed(2))
+    related(world, 2, 1, Comparison.HEAD_MISSING)
+    world.in_flight(manual)
+    assert not world.validate(manual).allowed
+
+
+def test_only_the_latest_attempt_is_run_again(world):
+    again = any_deployment(1, trigger=Trigger.RERUN)
+    world.change(attempted=any_deployed(2))
+    world.in_flight(again)
+    refused = world.validate(again)
+    assert not refused.allowed
+    assert any_revision(2).short in refused.reason
+
+
+@pytest.mark.parametrize("attempted", [None, any_deployed(1)])
+def test_the_latest_attempt_may_be_run_again_from_the_default_branch(world, attempted):
+    again = any_deployment(1, trigger=Trigger.RERUN)
+    world.change(attempted=attempted)
+    world.in_flight(again)
+    assert world.validate(again).allowed
+    assert world.head.lock is None
+
+
+def test_what_is_not_on_the_default_branch_is_not_run_again(world):
+    again = any_deployment(1, trigger=Trigger.RERUN)
+    related(world, 1, "main", Comparison.DIVERGED)
+    world.in_flight(again)
+    assert "default branch" in world.validate(again).reason
+
+
+# Lock
+
+
+def manual(state=State.QUEUED, number=1, **fields):
+    return deployment_in(state, number, trigger=Trigger.MANUAL, **fields)
+
+
+def test_a_deploy_by_hand_locks_when_it_is_let_in_and_names_who_when_and_what(world):
+    world.in_flight(manual())
+    assert world.head.lock is None
+    world.validate(manual())
+    lock = world.head.lock
+    assert (lock.by, lock.revision, lock.deployment) == ("maintainer", any_revision().sha, manual().id)
+    assert lock.at == world.deployments.get(manual().id).changed_at
+    assert world.announcements.lines[-1] == QUEUE
+
+
+def test_validated_again_a_deploy_by_hand_does_not_lock_again(world):
+    world.in_flight(manual())
+    world.validate(manual())
+    world.unlock()
+    assert world.validate(manual()).allowed
+    assert world.head.lock is None
+
+
+@pytest.mark.parametrize("state", [State.REJECTED, State.REVIEW_EXPIRED, State.PLAN_FAILED, State.ENGINE_FAULT])
+def test_a_deploy_by_hand_that_changed_nothing_takes_its_lock_with_it(world, state):
+    world.in_flight(manual())
+    world.validate(manual())
+    world.deployments.save(replace(world.deployments.get(manual().id), state=state))
+    world.record(manual())
+    assert world.head.lock is None
+    assert world.head.attempted.deployment == manual().id
+
+
+@pytest.mark.parametrize("state", [State.APPLIED, State.NO_CHANGES, State.APPLY_FAILED])
+def test_the_lock_of_a_deploy_by_hand_stays_when_it_may_have_changed_something(world, state):
+    world.in_flight(manual())
+    world.validate(manual())
+    world.deployments.save(replace(world.deployments.get(manual().id), state=state))
+    world.record(manual())
+    assert world.head.lock.deployment == manual().id
+
+
+def test_a_rejected_deploy_by_hand_gives_back_the_lock_that_it_found(world):
+    found = any_lock(deployment="earlier")
+    world.change(lock=found)
+    world.in_flight(manual())
+    world.validate(manual())
+    assert world.head.lock.deployment == manual().id
+    world.deployments.save(replace(world.deployments.get(manual().id), state=State.REJECTED))
+    world.record(manual())
+    assert world.head.lock == found
+
+
+def test_an_unlock_while_a_deploy_by_hand_runs_holds_after_its_end(world):
+    world.in_flight(manual())
+    world.validate(manual())
+    assert world.unlock().done
+    world.deployments.save(replace(world.deployments.get(manual().id), state=State.APPLIED))
+    world.record(manual())
+    assert world.head.lock is None
+    assert world.deployments.get(manual().id).unlocked == Unlocking("reviewer", NOW)
+
+
+def test_an_outcome_that_is_unknown_locks_although_the_queue_was_unlocked(world):
+    world.in_flight(manual())
+    world.validate(manual())
+    world.unlock()
+    world.deployments.save(replace(world.deployments.get(manual().id), state=State.OUTCOME_UNKNOWN))
+    world.record(manual())
+    assert world.head.lock.by == "tidegate"
 
 
 def test_a_diverged_revision_must_be_reviewed(world):
@@ -344,7 +496,7 @@ def test_a_deployment_that_has_begun_is_not_judged_again(world):
 def test_a_deployment_that_is_not_in_flight_is_not_judged(world):
     world.enqueuer.enqueue(any_deployment())
     assert not world.validate(any_deployment()).allowed
-    assert world.deployments.get(any_deployment().id) == any_deployment()
+    assert world.deployments.get(any_deployment().id) == any_deployment().begun()
 
 
 def test_without_the_forge_nothing_is_decided(world):
@@ -363,7 +515,7 @@ def test_an_applied_deployment_becomes_the_baseline_and_frees_the_queue(world):
     world.in_flight(deployment_in(State.APPLIED))
     assert world.record(any_deployment()) == "applied"
     assert world.head.in_flight is None
-    assert world.head.deployed == any_deployed()
+    assert world.head.deployed == world.head.attempted == any_deployed()
     assert world.head.lock is None
 
 
@@ -381,6 +533,7 @@ def test_a_rejected_deployment_leaves_the_baseline(world):
     world.in_flight(deployment_in(State.REJECTED))
     world.record(any_deployment())
     assert world.head.deployed == any_deployed(9)
+    assert world.head.attempted == any_deployed(state=State.REJECTED)
 
 
 def applying(world, *, taken):
@@ -400,8 +553,9 @@ def test_an_apply_without_a_result_is_unknown_audited_and_locks_the_queue(world)
     world.enqueuer.enqueue(any_deployment(2))
     assert world.record(any_deployment(), "States.Timeout") == "outcome_unknown"
     assert world.head.lock.revision == any_revision().sha
-    assert [each.state for each in world.audit.recorded] == [State.OUTCOME_UNKNOWN]
-    assert world.announcements.refreshed == [any_deployment().id, any_deployment(2).id]
+    assert world.audit.states == ["UNKNOWN"]
+    assert world.announcements.refreshed == [any_deployment().id]
+    assert world.announcements.lines[-1] == QUEUE
     assert world.claim().step == "wait"
 
 
@@ -463,7 +617,7 @@ def test_an_outcome_whose_announcement_failed_is_announced_with_its_lock_by_the_
         unheard.record(any_deployment(), "States.Timeout")
     assert unheard.record(any_deployment(), "States.Timeout") == "outcome_unknown"
     assert unheard.announcements.announced[-1].state is State.OUTCOME_UNKNOWN
-    assert unheard.announcements.refreshed == [any_deployment().id, any_deployment(2).id]
+    assert unheard.announcements.refreshed == [any_deployment().id]
 
 
 # Executions that close otherwise
@@ -557,7 +711,8 @@ def test_a_release_whose_lock_was_not_shown_shows_it_to_who_waits_when_it_comes_
     with pytest.raises(CloudUnavailable):
         release(unheard, execution)
     release(unheard, execution)
-    assert any_deployment(2).id in unheard.announcements.refreshed
+    assert unheard.announcements.lines[-1] == QUEUE
+    assert any_deployment().id in unheard.announcements.refreshed
 
 
 def test_a_stranger_that_closes_before_anything_ended_announces_nothing(world):
@@ -572,24 +727,97 @@ def test_a_stranger_that_closes_before_anything_ended_announces_nothing(world):
 def test_unlocking_shows_what_waits_and_wakes_the_worker(idle):
     idle.lock_by(any_deployment(9))
     idle.enqueuer.enqueue(any_deployment(2))
-    assert idle.unlock(any_deployment(9))
+    idle.announcements.lines.clear()
+    assert idle.unlock().done
     assert idle.head.lock is None
-    assert idle.announcements.refreshed == [any_deployment(2).id, any_deployment(9).id]
+    assert idle.announcements.lines == [QUEUE]
+    assert any_deployment(9).id in idle.announcements.refreshed
     assert list(idle.workflows.settled) == ["token"]
 
 
-def test_who_unlocked_is_remembered_at_the_deployment_that_locked(world):
+def test_who_unlocked_is_remembered_at_the_queue_and_at_the_deployment_that_locked(world):
     world.lock_by(any_deployment(9))
-    world.unlock(any_deployment(9), by="reviewer")
-    assert not world.unlock(any_deployment(9), by="maintainer")
+    world.unlock(by="reviewer")
+    refused = world.unlock(by="maintainer")
+    assert not refused.done
+    assert "reviewer unlocked it on 2026-03-02" in refused.reason
     assert world.deployments.get(any_deployment(9).id).unlocked == Unlocking("reviewer", NOW)
+    assert world.head.unlocked == Unlocking("reviewer", NOW)
 
 
-def test_unlocking_what_does_not_lock_changes_nothing(world):
-    world.deployments.add(any_deployment(9))
+def test_a_queue_without_a_lock_is_not_unlocked(world):
     before = world.head
-    assert not world.unlock(any_deployment(9))
+    assert world.unlock().reason == "This queue is not locked."
     assert world.head == before
+    assert world.audit.published == []
+
+
+def test_a_lock_whose_deployment_is_not_kept_any_more_is_taken_away(world):
+    world.change(lock=any_lock(deployment="expired"))
+    assert world.unlock().done
+    assert world.head.lock is None
+
+
+def test_the_same_unlocking_again_repairs_and_audits_once(idle):
+    idle.lock_by(any_deployment(9))
+    idle.enqueuer.enqueue(any_deployment(2))
+    idle.workflows.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        idle.unlock()
+    assert idle.unlock().done
+    assert list(idle.workflows.settled) == ["token"]
+    assert idle.audit.states == ["UNLOCKED"]
+
+
+def test_an_unlock_is_audited_before_it_has_an_effect(world):
+    world.lock_by(any_deployment(9))
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.unlock()
+    assert world.head.lock is not None
+    world.audit.unavailable = False
+    assert world.unlock().done
+    (message,) = world.audit.published
+    assert (message.state, message.body["initiating_user"], message.body["root"]) == ("UNLOCKED", "reviewer", "network")
+
+
+def test_of_two_who_unlock_the_first_one_did_it_and_is_the_one_in_the_audit(world):
+    world.lock_by(any_deployment(9))
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.unlock(by="reviewer")
+    world.audit.unavailable = False
+    second = world.unlock(by="maintainer")
+    assert (second.done, second.reason) == (False, "reviewer unlocks this queue already.")
+    assert world.head.lock is None
+    assert [message.body["initiating_user"] for message in world.audit.published] == ["reviewer"]
+
+
+def test_a_lock_that_is_being_taken_away_does_not_come_back_after_a_rejected_deploy_by_hand(world):
+    world.lock_by(any_deployment(9))
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.unlock()
+    world.in_flight(manual())
+    world.validate(manual())
+    world.deployments.save(replace(world.deployments.get(manual().id), state=State.REVIEW_EXPIRED))
+    world.record(manual())
+    assert world.head.lock is None
+
+
+# Forced
+
+
+def test_a_forced_deploy_is_audited_before_it_is_in_line(world):
+    forced = manual(forced=True)
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.enqueuer.enqueue(forced)
+    assert world.line == []
+    world.audit.unavailable = False
+    world.enqueuer.enqueue(forced)
+    assert world.audit.states == ["FORCED"]
+    assert [audited.state for audited in world.deployments.get(forced.id).audited] == ["FORCED"]
 
 
 # Decide again

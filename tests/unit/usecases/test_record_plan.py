@@ -10,7 +10,7 @@ from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.errors import WrongState
 from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.review import ReviewPolicy
+from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.messages import RecordPlan
 from tidegate.usecases.record_plan import PlanRecorder
 
@@ -23,10 +23,10 @@ def world():
     return World()
 
 
-def record(world, plan, policy=ReviewPolicy.ALWAYS, **fields):
-    deployment = deployment_in(State.PLANNING, **fields)
+def record(world, plan, when=PlanReview.ALWAYS, **fields):
+    deployment = deployment_in(State.PLANNING, review_rule=ReviewRule(when), **fields)
     world.deployments.add(deployment)
-    recorder = PlanRecorder(world.deployments, world.announcements, world.clock, policy)
+    recorder = PlanRecorder(world.deployments, world.announcements, world.clock)
     recorded = recorder.record(RecordPlan(deployment=deployment.id, plan=plan))
     return recorded, world.deployments.get(deployment.id)
 
@@ -38,9 +38,9 @@ def test_an_empty_plan_ends_the_deployment(world):
     assert world.states() == [State.NO_CHANGES]
 
 
-@pytest.mark.parametrize("policy", ReviewPolicy)
-def test_an_empty_plan_needs_no_review_even_of_a_diverged_revision(world, policy):
-    recorded, _ = record(world, any_plan(changes=EMPTY), policy, must_review="It has diverged.")
+@pytest.mark.parametrize("when", PlanReview)
+def test_an_empty_plan_needs_no_review_even_of_a_diverged_revision(world, when):
+    recorded, _ = record(world, any_plan(changes=EMPTY), when, must_review="It has diverged.")
     assert recorded.next == "nothing"
 
 
@@ -51,33 +51,33 @@ def test_every_plan_with_changes_waits_for_review(world, changes):
     assert (deployment.state, deployment.plan) == (State.PLANNING, any_plan(changes=changes))
 
 
-def test_a_revision_that_must_be_reviewed_is_whatever_the_policy(world):
-    recorded, _ = record(world, any_plan(changes=ADDS), ReviewPolicy.WHEN_NEEDED, must_review="It has diverged.")
+@pytest.mark.parametrize("when", PlanReview)
+def test_a_revision_that_must_be_reviewed_is_whatever_the_rule(world, when):
+    recorded, _ = record(world, any_plan(changes=ADDS), when, must_review="It has diverged.")
     assert (recorded.next, recorded.reason) == ("review", "It has diverged.")
 
 
-def test_when_needed_a_plan_that_only_adds_is_applied_at_once(world):
-    recorded, deployment = record(world, any_plan(changes=ADDS), ReviewPolicy.WHEN_NEEDED)
+@pytest.mark.parametrize("changes", [ADDS, PlannedChanges(destroy=1), PlannedChanges(replace=1)])
+@pytest.mark.parametrize(
+    ("when", "trigger"),
+    [(PlanReview.NEVER, Trigger.MERGE), (PlanReview.NEVER, Trigger.MANUAL), (PlanReview.MANUAL, Trigger.RERUN)],
+)
+def test_what_the_rule_does_not_ask_to_review_is_applied_at_once(world, changes, when, trigger):
+    recorded, deployment = record(world, any_plan(changes=changes), when, trigger=trigger)
     assert recorded.next == "apply"
     assert (deployment.state, deployment.review) == (State.APPROVED, None)
     assert world.states() == [State.APPROVED]
 
 
-@pytest.mark.parametrize("changes", [PlannedChanges(destroy=1), PlannedChanges(replace=1)])
-def test_when_needed_a_plan_that_destroys_is_reviewed(world, changes):
-    recorded, _ = record(world, any_plan(changes=changes), ReviewPolicy.WHEN_NEEDED)
+def test_deployments_by_hand_are_reviewed_where_only_those_are(world):
+    recorded, _ = record(world, any_plan(changes=ADDS), PlanReview.MANUAL, trigger=Trigger.MANUAL)
     assert recorded.next == "review"
 
 
-def test_when_needed_a_manual_deployment_is_reviewed(world):
-    recorded, _ = record(world, any_plan(changes=ADDS), ReviewPolicy.WHEN_NEEDED, trigger=Trigger.MANUAL)
-    assert recorded.next == "review"
-
-
-@pytest.mark.parametrize(("changes", "policy"), [(EMPTY, "always"), (ADDS, "always"), (ADDS, "when_needed")])
-def test_recording_the_same_plan_again_answers_the_same(world, changes, policy):
-    first, before = record(world, any_plan(changes=changes), ReviewPolicy(policy))
-    again, after = record(world, any_plan(changes=changes), ReviewPolicy(policy))
+@pytest.mark.parametrize(("changes", "when"), [(EMPTY, "always"), (ADDS, "always"), (ADDS, "never")])
+def test_recording_the_same_plan_again_answers_the_same(world, changes, when):
+    first, before = record(world, any_plan(changes=changes), PlanReview(when))
+    again, after = record(world, any_plan(changes=changes), PlanReview(when))
     assert again == first
     assert after.state is before.state
 

@@ -4,13 +4,16 @@ import json
 
 import pytest
 
-from tests.builders import deployment_in
+from tests.builders import NOW, any_deployment, any_job, any_lock, any_review, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.audit import audit_message, is_audited
-from tidegate.domain.deployment import State
+from tidegate.domain.audit import RUNNING, audit_message, end_word, forced_message, unlock_message
+from tidegate.domain.deployment import Approval, State, Unlocking
 from tidegate.domain.errors import CloudUnavailable
 from tidegate.domain.job import Job, JobKind
+from tidegate.domain.queue import QueueHead
+from tidegate.domain.review_rule import ReviewRule
 from tidegate.messages import RecordResult
+from tidegate.usecases.finish import Finisher
 from tidegate.usecases.record_result import KEPT_LAST_LINES, KEPT_MESSAGE, ResultRecorder, read_cause
 
 ENGINE_FAILED = json.dumps({"message": "terraform plan ended with exit code 1", "last_lines": "Error: no\n"})
@@ -22,7 +25,8 @@ def world():
 
 
 def record(world, deployment, state, **fields):
-    recorder = ResultRecorder(world.deployments, world.jobs, world.audit, world.announcements, world.clock)
+    finisher = Finisher(world.deployments, world.jobs, world.audit)
+    recorder = ResultRecorder(world.deployments, world.jobs, finisher, world.announcements, world.clock)
     message = RecordResult(deployment=deployment.id, state=state, **fields)
     assert recorder.record(message).state == world.deployments.get(deployment.id).state
     return world.deployments.get(deployment.id)
@@ -44,14 +48,16 @@ def test_a_success_is_shown_and_audited_with_its_last_lines(world):
     ended = record(world, applying(world, taken=True), "applied", last_lines="Apply complete!")
     assert (ended.state, ended.last_lines, ended.reason) == (State.APPLIED, "Apply complete!", "")
     assert world.states() == [State.APPLIED]
-    assert [audit_message(recorded)["state"] for recorded in world.audit.recorded] == ["SUCCESS"]
+    assert world.audit.states == ["SUCCESS"]
+    assert [audited.state for audited in ended.audited] == ["SUCCESS"]
 
 
 def test_a_failed_plan_shows_the_engines_words_and_is_not_audited(world):
     deployment = world.put(deployment_in(State.PLANNING))
     ended = record(world, deployment, "plan_failed", error="TerraformClientError", cause=ENGINE_FAILED)
     assert (ended.reason, ended.last_lines) == ("terraform plan ended with exit code 1", "Error: no\n")
-    assert world.audit.recorded == []
+    assert world.audit.published == []
+    assert ended.error == "TerraformClientError"
 
 
 def test_a_failed_apply_is_audited_as_a_failure(world):
@@ -59,8 +65,8 @@ def test_a_failed_apply_is_audited_as_a_failure(world):
         world, applying(world, taken=True), "apply_failed", error="TerraformClientError", cause=ENGINE_FAILED
     )
     assert ended.state is State.APPLY_FAILED
-    (recorded,) = world.audit.recorded
-    message = audit_message(recorded)
+    (published,) = world.audit.published
+    message = published.body
     assert (message["state"], message["reason"]) == ("FAILURE", "terraform plan ended with exit code 1")
     assert message["ended"] > message["started"]
 
@@ -68,7 +74,8 @@ def test_a_failed_apply_is_audited_as_a_failure(world):
 def test_an_apply_without_an_answer_is_unknown_once_a_runner_has_taken_it(world):
     ended = record(world, applying(world, taken=True), "outcome_unknown", error="States.HeartbeatTimeout")
     assert (ended.state, ended.reason) == (State.OUTCOME_UNKNOWN, "The runner sent no sign of life for a minute.")
-    assert audit_message(world.audit.recorded[0])["state"] == "UNKNOWN"
+    assert world.audit.states == ["UNKNOWN"]
+    assert ended.error == "States.HeartbeatTimeout"
 
 
 @pytest.mark.parametrize("state", ["outcome_unknown", "engine_fault"])
@@ -77,7 +84,7 @@ def test_an_apply_that_no_runner_took_was_not_applied_and_never_will_be(world, s
     ended = record(world, deployment, state, error="JobGone", cause='{"errorMessage": "gone", "stackTrace": ["x"]}')
     assert (ended.state, ended.reason) == (State.ENGINE_FAULT, "JobGone: gone")
     assert not world.jobs.hand_over(deployment.apply_job, "token", "clone")
-    assert audit_message(world.audit.recorded[0])["state"] == "FAILURE"
+    assert world.audit.states == ["FAILURE"]
 
 
 def test_a_fault_of_tidegate_during_a_taken_apply_is_unknown(world):
@@ -88,7 +95,7 @@ def test_a_fault_of_tidegate_during_a_taken_apply_is_unknown(world):
 def test_a_fault_of_tidegate_before_the_apply_ends_the_deployment(world, state):
     ended = record(world, world.put(deployment_in(state)), "engine_fault", error="KeyError", cause="not JSON")
     assert (ended.state, ended.reason) == (State.ENGINE_FAULT, "KeyError: not JSON")
-    assert world.audit.recorded == []
+    assert world.audit.published == []
 
 
 @pytest.mark.parametrize(
@@ -121,25 +128,50 @@ def test_a_rejection_in_the_last_moment_stays_a_rejection(world):
     assert record(world, world.put(deployment_in(State.REJECTED)), "review_expired").state is State.REJECTED
 
 
-def test_recording_again_changes_nothing_but_is_shown_and_audited_again(world):
+def test_what_was_confirmed_before_the_time_was_over_is_named(world):
+    review = any_review(approvals=(Approval("reviewer", NOW),))
+    waiting = deployment_in(State.AWAITING_REVIEW, review=review, review_rule=ReviewRule(approvals=2))
+    ended = record(world, world.put(waiting), "review_expired", error="States.Timeout")
+    assert ended.reason == "Confirmed by reviewer; 1 more had to confirm in time."
+
+
+def test_recording_again_changes_nothing_but_is_shown_again(world):
     deployment = applying(world, taken=True)
     first = record(world, deployment, "applied")
     assert record(world, deployment, "applied") == first
     assert world.states() == [State.APPLIED, State.APPLIED]
-    assert {audit_message(recorded)["event_id"] for recorded in world.audit.recorded} == {
-        f"{deployment.apply_job}:SUCCESS"
-    }
+    assert world.audit.events == [f"{deployment.apply_job}:SUCCESS"]
 
 
-def test_a_result_is_kept_while_the_audit_topic_is_down_and_is_audited_later(world):
+def test_while_the_audit_topic_is_down_a_result_is_decided_and_nobody_sees_it(world):
     deployment = applying(world, taken=True)
     world.audit.unavailable = True
     with pytest.raises(CloudUnavailable, match="audit topic"):
         record(world, deployment, "applied")
-    assert world.deployments.get(deployment.id).state is State.APPLIED
+    waiting = world.deployments.get(deployment.id)
+    assert (waiting.state, waiting.ending.state) == (State.APPLYING, State.APPLIED)
+    assert world.announcements.announced == []
     world.audit.unavailable = False
-    record(world, deployment, "applied")
-    assert len(world.audit.recorded) == 1
+    assert record(world, deployment, "engine_fault").state is State.APPLIED
+    assert world.audit.states == ["SUCCESS"]
+
+
+def approved(world, *, with_job):
+    deployment = world.put(deployment_in(State.APPROVED))
+    if with_job:
+        world.jobs.create(any_job(JobKind.APPLY))
+    return deployment
+
+
+def test_an_apply_that_the_topic_may_have_heard_of_has_an_end_there_although_it_never_began(world):
+    assert record(world, approved(world, with_job=True), "engine_fault").state is State.ENGINE_FAULT
+    assert world.audit.states == ["FAILURE"]
+
+
+def test_an_apply_that_could_not_begin_for_want_of_an_audit_topic_ends_all_the_same(world):
+    world.audit.unavailable = True
+    assert record(world, approved(world, with_job=True), "engine_fault").state is State.ENGINE_FAULT
+    assert world.states() == [State.ENGINE_FAULT]
 
 
 @pytest.mark.parametrize(
@@ -174,20 +206,25 @@ def test_the_last_lines_of_a_success_are_bounded(world):
 
 
 @pytest.mark.parametrize("state", State)
-def test_only_applies_are_audited(state):
-    deployment = deployment_in(state)
-    audited = {State.APPLYING, State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN}
-    assert is_audited(deployment) is (state in audited)
+def test_the_ends_of_applies_and_rejections_are_audited(state):
+    with_apply = {State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT, State.REJECTED}
+    assert (end_word(deployment_in(State.APPLYING), state, had_begun=False) is not None) is (state in with_apply)
+    without = {State.REJECTED}
+    assert (end_word(deployment_in(State.PLANNING), state, had_begun=False) is not None) is (state in without)
 
 
 def test_an_audit_message_names_what_was_approved_by_whom():
-    message = audit_message(deployment_in(State.APPLYING))
-    assert message == {
+    review = any_review(approved=True, by="reviewer", at=NOW, approvals=(Approval("reviewer", NOW),))
+    message = audit_message(deployment_in(State.APPLYING, review=review), RUNNING, NOW)
+    deployment = deployment_in(State.APPLYING).id
+    assert (message.event, message.group) == (f"{deployment}-apply-1:RUNNING", deployment)
+    assert message.body == {
         "version": 1,
-        "event_id": f"{message['id']}:RUNNING",
-        "id": f"{message['deployment']}-apply-1",
+        "event_id": message.event,
+        "id": f"{deployment}-apply-1",
         "state": "RUNNING",
-        "deployment": deployment_in(State.APPLYING).id,
+        "at": NOW,
+        "deployment": deployment,
         "repository": "acme/infra",
         "root": "network",
         "dir": "roots/network",
@@ -195,9 +232,13 @@ def test_an_audit_message_names_what_was_approved_by_whom():
         "revision": f"{1:040x}",
         "branch": "main",
         "trigger": "merge",
+        "pull_request": None,
+        "forced": False,
         "initiating_user": "maintainer",
         "approved_by": "reviewer",
         "approved_at": "2026-03-02T08:00:00.000000+00:00",
+        "approvals": [{"by": "reviewer", "at": NOW}],
+        "rejected_by": None,
         "plan_sha256": "ab" * 32,
         "engine": "terraform",
         "engine_version": "1.11.4",
@@ -208,5 +249,20 @@ def test_an_audit_message_names_what_was_approved_by_whom():
 
 
 def test_an_audit_message_of_an_apply_without_review_names_nobody():
-    message = audit_message(deployment_in(State.APPLIED, review=None, plan=None))
+    message = audit_message(deployment_in(State.APPLIED, review=None, plan=None), "SUCCESS", NOW).body
     assert (message["approved_by"], message["approved_at"], message["plan_sha256"]) == (None, None, None)
+
+
+def test_what_names_an_audit_message_fits_the_topic():
+    """SNS takes at most 128 printable characters for either."""
+    long = any_deployment(id="n" * 64, root=any_root(name="r" * 100), repository=f"{'o' * 100}/{'n' * 100}")
+    head = QueueHead(long.queue)
+    for message in (
+        audit_message(long, RUNNING, NOW),
+        forced_message(long),
+        unlock_message(head, any_lock(), Unlocking("reviewer", NOW)),
+    ):
+        for name in (message.event, message.group):
+            assert len(name) <= 128
+            assert name.isascii()
+            assert name.isprintable()

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import NOW, any_deployment, deployment_in
+from tests.unit.usecases.terraform_world import World
+from tidegate.domain.deployment import State
+from tidegate.domain.errors import CloudUnavailable, NotFound
+from tidegate.domain.review import decided
+from tidegate.domain.review_rule import ReviewRule
+from tidegate.messages import RecordResult
+from tidegate.usecases.decide_review import ReviewDecider
+from tidegate.usecases.finish import Finisher
+from tidegate.usecases.record_result import ResultRecorder
+
+LATER = "2026-03-02T10:00:00.000000+00:00"
+
+
+class ReviewedWorld(World):
+    """A world with a deployment that waits for its review."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.finisher = Finisher(self.deployments, self.jobs, self.audit)
+
+    def waiting(self, **fields):
+        deployment = self.put(deployment_in(State.AWAITING_REVIEW, **fields))
+        self.deployments.keep_review_token(deployment.id, deployment.review.id, "token")
+        self.workflows.waiting.add("token")
+        return deployment
+
+    def decide(self, approve=True, by="reviewer", at=LATER, deployments=None):  # noqa: FBT002
+        stores = deployments or self.deployments
+        finisher = Finisher(stores, self.jobs, self.audit)
+        decider = ReviewDecider(stores, self.workflows, self.announcements, finisher)
+        return decider.decide(any_deployment().id, approve, by, at)
+
+    @property
+    def now(self):
+        return self.deployments.get(any_deployment().id)
+
+
+@pytest.fixture
+def world():
+    return ReviewedWorld()
+
+
+@pytest.mark.parametrize(("approve", "state"), [(True, State.APPROVED), (False, State.REJECTED)])
+def test_an_answer_decides_settles_and_is_announced(world, approve, state):
+    world.waiting()
+    assert world.decide(approve).done
+    assert (world.now.state, world.now.review.by, world.now.review.at) == (state, "reviewer", LATER)
+    assert world.workflows.settled == {"token": {"approved": approve, "by": "reviewer", "at": LATER}}
+    assert world.states() == [state]
+    assert world.announcements.lines == [any_deployment().queue]
+
+
+def test_a_rejection_is_audited_and_an_approval_is_part_of_the_applies_message(world):
+    world.waiting()
+    world.decide(False)
+    (message,) = world.audit.published
+    assert (message.state, message.body["rejected_by"], message.body["approved_by"]) == ("REJECTED", "reviewer", None)
+    assert [audited.event for audited in world.now.audited] == [message.event]
+
+
+def test_an_approval_alone_is_not_audited(world):
+    world.waiting()
+    world.decide()
+    assert world.audit.published == []
+
+
+def test_one_of_two_approvals_is_shown_and_settles_nothing(world):
+    world.waiting(review_rule=ReviewRule(approvals=2))
+    first = world.decide(by="first")
+    assert (first.done, first.reason) == (True, "first confirmed the plan. 1 more approval is needed.")
+    assert world.workflows.settled == {}
+    assert [approval.by for approval in world.announcements.announced[-1].review.approvals] == ["first"]
+    assert world.decide(by="second").done
+    assert world.now.state is State.APPROVED
+    assert world.workflows.settled["token"]["by"] == "second"
+
+
+def test_two_who_confirm_at_the_same_moment_both_count(world):
+    world.waiting(review_rule=ReviewRule(approvals=2))
+
+    class ConfirmedMeanwhile:
+        def __init__(self):
+            self.meanwhile = [lambda: world.decide(by="first", at=NOW)]
+            self.get, self.review_token = world.deployments.get, world.deployments.review_token
+
+        def save(self, deployment):
+            while self.meanwhile:
+                self.meanwhile.pop()()
+            return world.deployments.save(deployment)
+
+    assert world.decide(by="second", deployments=ConfirmedMeanwhile()).done
+    assert [approval.by for approval in world.now.review.approvals] == ["first", "second"]
+    assert world.now.state is State.APPROVED
+
+
+def test_who_is_not_allowed_hears_why_and_changes_nothing(world):
+    before = world.waiting(review_rule=ReviewRule(exclude_authors=True), authors=("developer",))
+    refused = world.decide(by="developer")
+    assert not refused.done
+    assert "developer" in refused.reason
+    assert world.now == before
+    assert world.announcements.announced == []
+
+
+def test_the_same_answer_again_settles_again_and_changes_nothing(world):
+    world.waiting()
+    world.decide()
+    before = world.now
+    world.workflows.waiting.add("token")
+    world.workflows.settled.clear()
+    assert world.decide().done
+    assert world.now == before
+    assert "token" in world.workflows.settled
+
+
+def test_there_is_no_review_of_what_does_not_exist(world):
+    with pytest.raises(NotFound):
+        world.decide()
+
+
+def test_while_the_audit_topic_is_down_a_rejection_is_decided_and_nobody_sees_it(world):
+    world.waiting()
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.decide(False)
+    assert (world.now.state, world.announcements.announced, world.workflows.settled) == (State.AWAITING_REVIEW, [], {})
+    assert "reviewer rejected this plan before" in world.decide(True, by="maintainer").reason
+    world.audit.unavailable = False
+    assert world.decide(False).done
+    assert world.now.state is State.REJECTED
+    assert world.audit.states == ["REJECTED"]
+
+
+@pytest.mark.parametrize("state", ["review_expired", "engine_fault"])
+def test_a_rejection_that_died_on_its_way_stays_one_whatever_ends_the_deployment(world, state):
+    waiting = world.waiting()
+    world.deployments.save(decided(waiting, False, "reviewer", LATER))
+    recorder = ResultRecorder(world.deployments, world.jobs, world.finisher, world.announcements, world.clock)
+    assert recorder.record(RecordResult(deployment=waiting.id, state=state)).state == "rejected"
+    assert world.audit.states == ["REJECTED"]
+    assert world.decide(False).done
+    assert world.audit.states == ["REJECTED"]
