@@ -188,9 +188,10 @@ class Queue(_Answer):
 
 
 class Unlocked(_Answer):
-    """Whether there was a lock to take away."""
+    """Whether there was a lock to take away, and what came of it, in words."""
 
     unlocked: bool
+    message: str = ""
 
 
 class Decided(_Answer):

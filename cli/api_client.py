@@ -18,7 +18,7 @@ from cli.problems import Unavailable
 _ANSWER_SECONDS = 35.0
 _CONNECT_SECONDS = 5.0
 #: Pauses before asking again; together they outlast a cold start and a short throttling.
-_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 #: What a server may ask us to wait at most (Retry-After) before we rather tell the person.
 _LONGEST_PAUSE = 30.0
 
@@ -35,7 +35,7 @@ class ApiClient:
 
     def __init__(self, connection: Connection, waiting: Waiting | None = None) -> None:
         self._connection = connection
-        self._waiting = waiting or (lambda _why, seconds: time.sleep(seconds))
+        self._waiting = waiting if waiting is not None else _sleep
         self._http = httpx.Client(
             base_url=connection.url,
             headers={"Authorization": f"Bearer {connection.token}", "Accept": "application/json"},
@@ -111,7 +111,7 @@ class ApiClient:
         return self._ask("POST", path, kind, None, body)
 
     def _ask(self, method: str, path: str, kind: type[_Answer], query: Mapping[str, str] | None, body: Any) -> _Answer:
-        pauses = iter(_PAUSES)
+        pauses = iter(PAUSES)
         while True:
             response = self._send(method, path, query, body, pauses)
             if response.status_code not in refusals.BUSY or not _may_repeat(method, response):
@@ -143,6 +143,10 @@ class ApiClient:
                 if pause is None:
                     raise refusals.broken(self.url, method, error) from error
                 self._waiting(f"{self.url} did not answer.", pause)
+
+
+def _sleep(_why: str, seconds: float) -> None:
+    time.sleep(seconds)
 
 
 def _path(text: str, safe: str = "") -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Root discovery clones the repository first.
 _REQUEST_SECONDS = 60.0
-_ASK_SECONDS = 0.5
+ASK_SECONDS = 0.5
 
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until every deployment has ended, and say how.")]
 Timeout = Annotated[
@@ -72,7 +72,7 @@ def _answer(client: ApiClient, request: str, console: Console) -> Request:
                 raise NotYet(
                     f"The request {request} is accepted, but nothing is known of it yet.", "Look with: tidegate status"
                 )
-            time.sleep(_ASK_SECONDS)
+            time.sleep(ASK_SECONDS)
     return answer
 
 

@@ -75,6 +75,12 @@ def _alike(client: ApiClient, wanted: str) -> list[str]:
     return list(ids)
 
 
+def check_root(client: ApiClient, repository: str, root: str) -> None:
+    """Raise NotFound with the names that may have been meant when the repository has no such root (any more)."""
+    if root not in [known.name for known in client.roots(repository)]:
+        raise explained(client, NotFound(f"{repository} has no root {root}."), repository, [root])
+
+
 def explained(client: ApiClient, problem: NotFound, repository: str, roots: Sequence[str] = ()) -> Problem:
     """Return the problem with the names that may have been meant."""
     try:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from cli.api_client import ApiClient
 
 #: How long after a log's end its result is waited for: the state machine records it within seconds.
-_RESULT_SECONDS = 120.0
+RESULT_SECONDS = 120.0
 #: A line that is written is seen within a second, its way through the API included.
-_POLL_SECONDS = 0.4
+POLL_SECONDS = 0.4
 
 Show = Callable[[int, str], None]
 
@@ -72,7 +72,7 @@ def _job_of(client: ApiClient, wanted: str, kind: Kind | None, *, follow: bool) 
         if not told:
             screen.note(f"{found.id} is {screen.state_word(found.state)} and has {what} yet. Waiting …")
             told = True
-        time.sleep(_POLL_SECONDS)
+        time.sleep(POLL_SECONDS)
         found = client.deployment(found.id)
     return jobs[-1]
 
@@ -94,7 +94,7 @@ def _lines(client: ApiClient, job: str, *, follow: bool) -> Iterator[str]:
             note(f"{job} has not started. Waiting …")
             told = True
         if not page.lines:
-            time.sleep(_POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
 
 
 def _lines_of_text() -> Show:
@@ -132,13 +132,13 @@ def _past(client: ApiClient, deployment: str, job: str) -> Deployment:
     from cli.problems import NotYet  # noqa: PLC0415
 
     during = {"queued", "planning"} if _kind(job) == Kind.PLAN else {"approved", "applying"}
-    end = time.monotonic() + _RESULT_SECONDS
+    end = time.monotonic() + RESULT_SECONDS
     while (found := client.deployment(deployment)).state in during and found.jobs[-1:] and found.jobs[-1].id == job:
         if time.monotonic() > end:
             raise NotYet(
                 f"{job} has ended, but its result is not recorded yet.", f"Look with: tidegate status {deployment}"
             )
-        time.sleep(_POLL_SECONDS)
+        time.sleep(POLL_SECONDS)
     return found
 
 

@@ -66,10 +66,11 @@ def open_client(url: str | None, person: str | None) -> ApiClient:
 
     connection = connect(url, person)
     note(connection.note)
-    return ApiClient(connection, _wait)
+    return ApiClient(connection, wait)
 
 
-def _wait(why: str, seconds: float) -> None:
+def wait(why: str, seconds: float) -> None:
+    """Wait until the API is asked again, and say why when it takes long."""
     import time  # noqa: PLC0415
 
     from cli.screen import note  # noqa: PLC0415

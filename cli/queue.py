@@ -27,6 +27,8 @@ def queue(
             found = client.queue(finding.repository(repository), root)
         except NotFound as problem:
             raise finding.explained(client, problem, repository, [root]) from None
+        if not (found.deployed_revision or found.running or found.waiting or found.lock):
+            finding.check_root(client, repository, root)
     if json:
         screen.print_json(as_json(found))
     else:
@@ -44,11 +46,10 @@ def unlock(
             done = client.unlock(finding.repository(repository), root)
         except NotFound as problem:
             raise finding.explained(client, problem, repository, [root]) from None
+        if not done.unlocked:
+            finding.check_root(client, repository, root)
     if json:
         screen.print_json({"repository": repository, "root": root, **as_json(done)})
     else:
-        screen.console().print(
-            f"The queue of {root} is unlocked: what waits goes on."
-            if done.unlocked
-            else f"The queue of {root} was not locked."
-        )
+        usual = "It is unlocked: what waits goes on." if done.unlocked else "It was not locked."
+        screen.console().print(screen.text(f"{repository} · {root}: {done.message or usual}"))

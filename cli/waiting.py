@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cli.answers import Brief
     from cli.api_client import ApiClient
 
-_SECONDS = 2.0
+SECONDS = 2.0
 #: Looks that may fail one after the other: each has waited already for some 15 s.
 _FAILURES = 4
 
@@ -59,4 +59,4 @@ def until_ended(
         if len(known) == len(ids) and all(is_final(item.state) for item in known.values()):
             return [known[one] for one in ids]
         deadline.check("The deployment" if len(ids) == 1 else "Every deployment")
-        time.sleep(_SECONDS)
+        time.sleep(SECONDS)

@@ -124,6 +124,15 @@ def test_a_mistyped_root_is_answered_with_the_one_that_was_meant(api, tidegate):
     assert "Did you mean orders?" in result.stderr
 
 
+def test_a_queue_that_was_never_used_is_looked_for_among_the_known_roots(api, tidegate):
+    with_roots(api, root())
+    api.answers["GET /api/queue"] = queue(deployed_revision=None)
+    assert "Nobody waits." in tidegate("queue", "acme/live", "orders").stdout
+    result = tidegate("queue", "acme/live", "order")
+    assert result.exit_code == 3
+    assert "Did you mean orders?" in result.stderr
+
+
 def test_a_mistyped_repository_is_answered_with_the_one_that_was_meant(api, tidegate):
     with_roots(api)
     result = tidegate("status", "acme/life")

@@ -1,0 +1,152 @@
+"""``tidegate deploy``, ``approve``, ``reject`` and ``unlock``: what is asked for, what is said, how they exit."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import brief, details, refused, root
+
+ID = "orders-0123456-0a1b2c3d4e5f"
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch):
+    monkeypatch.setattr("cli.waiting.SECONDS", 0.01)
+    monkeypatch.setattr("cli.deploy.ASK_SECONDS", 0.01)
+
+
+def accepted(api, *deployments, outcome="1 deployment was queued."):
+    api.answers |= {
+        "POST /api/deployments": (202, {"request": "r-1"}),
+        "GET /api/requests/r-1": [
+            {"request": "r-1", "outcome": None, "deployments": []},
+            {"request": "r-1", "outcome": outcome, "deployments": list(deployments)},
+        ],
+    }
+
+
+def in_turn(api, *states):
+    api.answers[f"GET /api/deployments/{ID}"] = [details(state=state) for state in states]
+
+
+def test_a_deploy_asks_for_the_roots_once_each_and_shows_what_was_made(api, tidegate):
+    accepted(api, brief(state="queued", trigger="manual"))
+    in_turn(api, "queued")
+    result = tidegate("deploy", "acme/live", "orders", "network", "orders")
+    assert result.exit_code == 0
+    assert api.bodies("POST /api/deployments") == [{"repository": "acme/live", "roots": ["orders", "network"]}]
+    for text in (
+        "1 deployment was queued.",
+        ID,
+        "https://forge.example.com/acme/live/runs/7",
+        "tidegate queue acme/live",
+    ):
+        assert text in result.stdout
+
+
+def test_a_deploy_that_makes_nothing_says_why_and_fails(api, tidegate):
+    accepted(api, outcome="The default branch has no root orders.")
+    result = tidegate("deploy", "acme/live", "orders")
+    assert result.exit_code == 1
+    assert "has no root orders" in result.stdout
+
+
+@pytest.mark.parametrize(("end", "code"), [("applied", 0), ("no_changes", 0), ("apply_failed", 1), ("rejected", 1)])
+def test_a_deploy_that_waits_ends_as_its_deployments_do(api, tidegate, end, code):
+    accepted(api, brief(state="queued"))
+    in_turn(api, "queued", "planning", "awaiting_review", "applying", end)
+    result = tidegate("deploy", "acme/live", "orders", "--wait")
+    assert result.exit_code == code
+    assert f"tidegate approve {ID}" in result.stdout
+    assert result.stdout.index("planning") < result.stdout.index("waiting for review") < result.stdout.index("applying")
+
+
+def test_a_deploy_waits_no_longer_than_it_is_told(api, tidegate):
+    accepted(api, brief(state="queued"))
+    in_turn(api, "planning")
+    result = tidegate("deploy", "acme/live", "orders", "--wait", "--timeout", "0")
+    assert result.exit_code == 6
+    assert "goes on" in result.stderr
+
+
+def test_waiting_survives_a_server_that_is_away_for_a_moment(api, tidegate, monkeypatch):
+    monkeypatch.setattr("cli.api_client.PAUSES", (0.0,))
+    accepted(api, brief(state="queued"))
+    away = refused(503, "unavailable", "Not now.")
+    api.answers[f"GET /api/deployments/{ID}"] = [details(state="planning"), *[away] * 6, details(state="applied")]
+    assert tidegate("deploy", "acme/live", "orders", "--wait").exit_code == 0
+
+
+def test_a_deploy_as_json_is_one_document_with_the_states_at_the_end(api, tidegate):
+    accepted(api, brief(state="queued"))
+    in_turn(api, "queued", "applied")
+    document = json.loads(tidegate("deploy", "acme/live", "orders", "--wait", "--json").stdout)
+    assert document["request"] == "r-1"
+    assert document["outcome"] == "1 deployment was queued."
+    assert [item["state"] for item in document["deployments"]] == ["applied"]
+
+
+def test_a_deploy_without_the_right_says_which_one(api, tidegate):
+    api.answers["POST /api/deployments"] = refused(
+        403, "not_permitted", "That is for members of the team acme/operators."
+    )
+    result = tidegate("deploy", "acme/live", "orders")
+    assert result.exit_code == 4
+    assert "acme/operators" in result.stderr
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+def test_an_answer_to_a_review_is_sent_and_its_effect_is_shown(api, tidegate, decision):
+    in_turn(api, "awaiting_review")
+    after = brief(state="approved" if decision == "approve" else "rejected")
+    api.answers[f"POST /api/deployments/{ID}/review"] = {"message": "So be it.", "deployment": after}
+    result = tidegate(decision, ID)
+    assert result.exit_code == 0
+    assert api.bodies(f"POST /api/deployments/{ID}/review") == [{"decision": decision}]
+    assert "So be it." in result.stdout
+    assert after["state"] in result.stdout
+
+
+def test_an_answer_that_comes_too_late_is_refused_with_the_reason(api, tidegate):
+    in_turn(api, "rejected")
+    api.answers[f"POST /api/deployments/{ID}/review"] = refused(409, "conflict", "reviewer rejected this plan before.")
+    result = tidegate("approve", ID)
+    assert result.exit_code == 1
+    assert "reviewer rejected this plan before." in result.stderr
+
+
+def test_an_approval_can_wait_for_the_apply(api, tidegate):
+    in_turn(api, "awaiting_review", "approved", "applying", "apply_failed")
+    api.answers[f"POST /api/deployments/{ID}/review"] = {"message": "Confirmed.", "deployment": brief(state="approved")}
+    result = tidegate("approve", ID, "--wait", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["deployment"]["state"] == "apply_failed"
+
+
+@pytest.mark.parametrize(("was_locked", "said"), [(True, "It is unlocked"), (False, "It was not locked")])
+def test_unlock_says_whether_there_was_a_lock(api, tidegate, was_locked, said):
+    api.answers["POST /api/queue/unlock"] = {"unlocked": was_locked, "message": ""}
+    api.answers["GET /api/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root()]}
+    result = tidegate("unlock", "acme/live", "orders")
+    assert result.exit_code == 0
+    assert said in result.stdout
+    assert api.bodies("POST /api/queue/unlock") == [{"repository": "acme/live", "root": "orders"}]
+
+
+def test_unlock_as_json(api, tidegate):
+    api.answers["POST /api/queue/unlock"] = {"unlocked": True, "message": "Done."}
+    document = json.loads(tidegate("unlock", "acme/live", "orders", "--json").stdout)
+    assert document == {"repository": "acme/live", "root": "orders", "unlocked": True, "message": "Done."}
+
+
+def test_a_mistyped_root_of_a_deploy_is_answered_with_the_known_ones(api, tidegate):
+    api.answers |= {
+        "POST /api/deployments": refused(404, "not_found", "No such thing."),
+        "GET /api/repositories": {"repositories": [{"name": "acme/live", "default_branch": "main", "url": ""}]},
+        "GET /api/repositories/acme/live/roots": {"repository": "acme/live", "roots": [root(), root(name="network")]},
+    }
+    result = tidegate("deploy", "acme/live", "zebra")
+    assert result.exit_code == 3
+    assert "Known roots: orders, network." in result.stderr
