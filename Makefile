@@ -3,7 +3,7 @@
 # The forge's port; the API and the AWS endpoint take the next two. Empty: any free ones.
 PORT ?=
 
-.PHONY: help setup demo up lint test bench synth layers docs doctor deploy
+.PHONY: help setup demo up lint test soak bench synth layers docs doctor deploy
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -40,6 +40,9 @@ lint: setup ## ruff, mypy --strict, statelint, cdk-nag and cfn-lint; fails on an
 
 test: setup ## The whole test suite, in parallel; domain and use cases must be covered, branches too
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report term
+
+soak: setup ## Random work and trouble, then the rules are checked from outside (MINUTES=10 SEED= ROOTS=8)
+	$(PYTHON) -m soak --minutes $(or $(MINUTES),10) --roots $(or $(ROOTS),8) $(if $(SEED),--seed $(SEED))
 
 bench: setup ## Benchmarks: one line of JSON each, for people on stderr (QUICK=1: each once, times mean nothing)
 	$(PYTHON) -m bench $(if $(QUICK),--quick)

@@ -1,0 +1,62 @@
+"""``python -m soak [--minutes M] [--seed N] [--roots N]``: exit code 1 when a rule was broken."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.status import Status
+
+from soak.report import show
+from soak.run import Soak
+from soak.world import World
+
+BUILD = Path(__file__).parents[1] / "build"
+
+
+def main(arguments: list[str]) -> int:
+    """Run a soak and print what came of it; return the exit code."""
+    given = _parsed(arguments)
+    seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1_000_000)
+    console = Console(highlight=False)
+    console.print(f"seed {seed}: {given.roots} roots, {given.minutes:g} minutes of work and trouble")
+    BUILD.mkdir(exist_ok=True)
+    began = time.monotonic()
+    with console.status("starting the local cloud") as status:
+        soak = Soak(seed, given.minutes * 60, given.roots, given.rest, BUILD / f"soak-{seed}.log")
+        outcome = soak.run(
+            lambda told, world: _progress(status, began, told, world, console if given.verbose else None)
+        )
+    record = BUILD / f"soak-{seed}.json"
+    record.write_text(outcome.history.to_json(), encoding="utf-8")
+    show(outcome, console)
+    console.print(f"history: {record}; again: make soak SEED={seed} ROOTS={given.roots} MINUTES={given.minutes:g}")
+    return 1 if outcome.violations or not outcome.settled else 0
+
+
+def _progress(status: Status, began: float, told: str, world: World, console: Console | None) -> None:
+    seconds = time.monotonic() - began
+    figures = (
+        f"{sum(world.done.values())} events, {sum(world.struck.values())} faults, {len(world.clone.pushes)} pushes"
+    )
+    status.update(f"{seconds:4.0f} s, {figures}; {told}"[:200])
+    if console is not None:
+        console.print(f"{seconds:7.1f} {told}", markup=False, soft_wrap=True)
+
+
+def _parsed(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10, help="for which things happen (default 10)")
+    parser.add_argument("--seed", type=int, help="of an earlier run, to repeat what it did")
+    parser.add_argument("--roots", type=int, default=8, help="root modules (default 8)")
+    parser.add_argument("--rest", type=float, default=240, help="seconds to come to rest in (default 240)")
+    parser.add_argument("--verbose", action="store_true", help="print every event")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

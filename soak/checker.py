@@ -1,0 +1,302 @@
+"""The independent checker: does a history keep the seven rules of the design? It knows nothing of Tidegate's code."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from soak.history import Act, Audit, Check, History, Push
+
+RUNNING = "RUNNING"
+ENDS = frozenset({"SUCCESS", "FAILURE", "UNKNOWN"})
+#: Stored objects tell their time in whole seconds.
+_WHOLE_SECOND = 1.0
+#: How a check run looks when its deployment's apply ended so.
+_SHOWN_AS = {"SUCCESS": {"success"}, "FAILURE": {"failure"}, "UNKNOWN": {"failure", "action_required"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A broken rule: its name, where, and what was seen."""
+
+    rule: str
+    root: str
+    what: str
+    revision: str = ""
+    links: tuple[str, ...] = ()
+
+
+def check(history: History) -> list[Violation]:
+    """Return every violation of every rule, in the rules' order."""
+    return [violation for rule in RULES for violation in rule(history)]
+
+
+def one_apply_in_flight(history: History) -> Iterator[Violation]:
+    """Rule 1: between an apply's beginning and its end, no other apply of the root begins."""
+    rule = "1 one apply in flight"
+    for audits in _by_root(_applies(history)).values():
+        open_one: Audit | None = None
+        for audit in audits:
+            if audit.state == RUNNING:
+                if open_one is not None:
+                    what = f"{audit.deployment} began to apply while {open_one.deployment} had not ended"
+                    yield _story(history, rule, audit, what)
+                open_one = audit
+            elif open_one is not None and open_one.deployment == audit.deployment:
+                open_one = None
+    yield from _overlapping_effects(history, rule)
+
+
+def _overlapping_effects(history: History, rule: str) -> Iterator[Violation]:
+    for root in history.roots:
+        open_mark = None
+        lines = [effect for effect in history.effects if effect.root == root]
+        ends = Counter(line.mark for line in lines if line.what == "end")
+        for line in lines:
+            if line.what == "end":
+                open_mark = None if open_mark == line.mark else open_mark
+            else:
+                if open_mark is not None and ends[open_mark]:
+                    yield Violation(rule, root, f"the engine put it to {line.mark} while it put it to {open_mark}")
+                open_mark = line.mark
+
+
+def nothing_is_lost(history: History) -> Iterator[Violation]:
+    """Rules 2 and 3: what was pushed to the default branch ends visibly, and so does every check run."""
+    rule = "2, 3 nothing is lost"
+    for push in history.pushes:
+        for root in changed_roots(history, push):
+            if not is_answered(history, push.after, root):
+                what = "the push that changed it has no check run that ended, nor has a later one that contains it"
+                yield Violation(rule, root, what, push.after)
+    for run in history.checks:
+        if not has_ended(run):
+            what = f"check run {run.id} never ended: {run.status} {run.conclusion or ''}, {run.title}"
+            yield Violation(rule, run.root, what, run.sha, (run.url,))
+
+
+def changed_roots(history: History, push: Push) -> list[str]:
+    """Return the roots that a push changed."""
+    before = history.commits[push.before].marks if push.before else {}
+    return sorted(root for root, mark in history.commits[push.after].marks.items() if before.get(root) != mark)
+
+
+def is_answered(history: History, revision: str, root: str) -> bool:
+    """Tell whether a check run of the root ended on the revision, or on one that contains it."""
+    ended = {run.sha for run in history.checks if run.root == root and has_ended(run)}
+    return revision in ended or any(history.contains(sha, revision) for sha in ended)
+
+
+def has_ended(run: Check) -> bool:
+    """Tell whether nothing is awaited of a check run any more."""
+    return run.status == "completed" and run.conclusion != "action_required"
+
+
+def never_backwards(history: History) -> Iterator[Violation]:
+    """Rule 4: no revision is applied after one that contains it; one that left the line is approved by somebody."""
+    rule = "4 never backwards"
+    for audits in _by_root(_begun(history)).values():
+        for last, audit in pairwise(audits):
+            if last.revision == audit.revision or history.contains(audit.revision, last.revision):
+                continue
+            if history.contains(last.revision, audit.revision):
+                yield _story(history, rule, audit, f"it is behind {last.revision[:7]}, which was applied before")
+            elif not audit.approved_by:
+                yield _story(history, rule, audit, f"it has diverged from {last.revision[:7]}, and nobody approved it")
+
+
+def never_retried(history: History) -> Iterator[Violation]:
+    """Rule 5: a deployment applies once at most, and the engine does no more than the audit topic heard of."""
+    rule = "5 an apply is never retried"
+    begun = Counter(audit.deployment for audit in _begun(history))
+    for audit in {audit.deployment: audit for audit in _begun(history)}.values():
+        if begun[audit.deployment] > 1:
+            yield _story(history, rule, audit, f"its apply began {begun[audit.deployment]} times")
+    heard = Counter((audit.root, history.mark(audit.revision, audit.root)) for audit in _begun(history))
+    done = Counter((effect.root, effect.mark) for effect in history.effects if effect.what == "begin")
+    for (root, mark), count in done.items():
+        if count > heard[root, mark] > 0:
+            what = f"the engine put it to {mark} {count} times, for {heard[root, mark]} audited applies"
+            yield Violation(rule, root, what)
+
+
+def reviewed_is_applied(history: History) -> Iterator[Violation]:
+    """Rule 6: somebody who may, confirmed this plan before it was applied, and the state is what the revision says."""
+    rule = "6 the reviewed plan is applied"
+    for audit in _begun(history):
+        for problem in _review_problems(history, audit):
+            yield _story(history, rule, audit, problem)
+    for root, audits in _by_root(_applies(history)).items():
+        yield from _wrong_states(history, rule, root, audits)
+    yield from _changed_plans(history, rule)
+
+
+def _review_problems(history: History, audit: Audit) -> Iterator[str]:
+    if audit.approved_by is None:
+        if audit.root not in history.unreviewed:
+            yield "nobody approved it"
+    elif audit.approved_by not in history.writers:
+        yield f"{audit.approved_by} approved it, who may not"
+    elif not any(_confirms(act, audit) for act in history.acts):
+        yield f"{audit.approved_by} did not confirm it before it began"
+    if not audit.plan:
+        yield "the audit message names no plan"
+
+
+def _confirms(act: Act, audit: Audit) -> bool:
+    by_them = act.what == "Confirm" and act.by == audit.approved_by and act.deployment == audit.deployment
+    return by_them and audit.started is not None and act.at <= audit.started
+
+
+def _wrong_states(history: History, rule: str, root: str, audits: list[Audit]) -> Iterator[Violation]:
+    """Compare the marks that a root's states went through with those of the revisions that were applied to it."""
+    stored = _without_repeats(one.mark for one in history.states if one.root == root and one.mark)
+    begun = _without_repeats(history.mark(one.revision, root) for one in audits if one.state == RUNNING)
+    succeeded = _without_repeats(history.mark(one.revision, root) for one in audits if one.state == "SUCCESS")
+    missing = _first_missing(stored, begun)
+    if missing:
+        yield Violation(rule, root, f"its state became {missing}, but the applies were, in order: {', '.join(begun)}")
+    missing = _first_missing(succeeded, stored)
+    if missing:
+        yield Violation(rule, root, f"{missing} was applied, but its states were, in order: {', '.join(stored)}")
+
+
+def _without_repeats(marks: Iterable[str | None]) -> list[str]:
+    known = [mark for mark in marks if mark]
+    return [mark for mark, before in zip(known, [None, *known], strict=False) if mark != before]
+
+
+def _first_missing(part: list[str], whole: list[str]) -> str | None:
+    """Return the first of ``part`` that does not occur in ``whole`` in this order."""
+    rest = iter(whole)
+    return next((mark for mark in part if not any(mark == other for other in rest)), None)
+
+
+def _changed_plans(history: History, rule: str) -> Iterator[Violation]:
+    plans = {audit.deployment: audit.plan for audit in _begun(history)}
+    for audit in _applies(history):
+        if audit.state in ENDS and plans.get(audit.deployment, audit.plan) != audit.plan:
+            yield _story(history, rule, audit, "it ended with another plan than it began with")
+
+
+def no_apply_without_audit(history: History) -> Iterator[Violation]:
+    """Rule 7: whatever an engine did or stored, the audit topic had heard that it was to apply just that."""
+    rule = "7 no apply without audit"
+    heard = defaultdict(list)
+    for audit in _begun(history):
+        heard[audit.root, history.mark(audit.revision, audit.root)].append(audit.started or 0.0)
+    for effect in history.effects:
+        if effect.what == "begin" and not any(at <= effect.at for at in heard[effect.root, effect.mark]):
+            yield Violation(
+                rule, effect.root, f"the engine put it to {effect.mark}, and no audit message said so before"
+            )
+    for stored in history.states:
+        marks = [(root, mark) for root, mark in heard if root == stored.root and stored.mark in {mark, None}]
+        if not any(at <= stored.at + _WHOLE_SECOND for key in marks for at in heard[key]):
+            what = f"state {stored.serial} with {stored.mark} was stored, and no audit message said so before"
+            yield Violation(rule, stored.root, what)
+
+
+def audited_exactly_once(history: History) -> Iterator[Violation]:
+    """Rule 7: every state of an apply is audited once, in order, and the check run says the same."""
+    rule = "7 audited exactly once"
+    for event, count in Counter(audit.event for audit in history.audits).items():
+        if count > 1:
+            audit = next(audit for audit in history.audits if audit.event == event)
+            yield _story(history, rule, audit, f"{event} was published {count} times")
+    by_deployment = defaultdict(list)
+    for audit in _applies(history):
+        by_deployment[audit.deployment].append(audit)
+    for audits in by_deployment.values():
+        states = [audit.state for audit in audits]
+        if states[0] != RUNNING or len(states) != 2 or states[1] not in ENDS:  # noqa: PLR2004
+            yield _story(history, rule, audits[0], f"the audit topic heard of its apply: {', '.join(states)}")
+    yield from _contradictions(history, rule)
+
+
+def _contradictions(history: History, rule: str) -> Iterator[Violation]:
+    newest = {run.deployment: run for run in sorted(history.checks, key=lambda run: run.id)}
+    for audit in _applies(history):
+        run = newest.get(audit.deployment)
+        if audit.state not in ENDS:
+            continue
+        if run is None:
+            yield _story(history, rule, audit, "it has no check run")
+        elif run.conclusion not in _SHOWN_AS[audit.state]:
+            yield _story(history, rule, audit, f"audited as {audit.state}, but shown as {run.conclusion}: {run.title}")
+
+
+def lock_is_respected(history: History) -> Iterator[Violation]:
+    """Rule 5, the lock: after an unknown outcome or a manual deploy, nothing but manual ones until somebody unlocks."""
+    rule = "5 the lock holds"
+    for root, audits in _by_root(_applies(history)).items():
+        since: float | None = None
+        for audit in audits:
+            if audit.state == RUNNING and audit.trigger != "manual" and since is not None:
+                if not _unlocked(history, root, since, audit.started or 0):
+                    yield _story(history, rule, audit, "it was applied while the queue was locked")
+                since = None
+            if audit.state == "UNKNOWN":
+                since = audit.ended
+            elif audit.state == RUNNING and audit.trigger == "manual":
+                since = audit.started
+            elif audit.state == "FAILURE" and audit.trigger == "manual" and not _touched(history, audit):
+                since = None
+
+
+def _touched(history: History, audit: Audit) -> bool:
+    """Tell whether the engine did anything for this apply: one that did nothing gives its lock back."""
+    mark, begun = history.mark(audit.revision, audit.root), audit.started or 0.0
+    return any(effect.root == audit.root and effect.mark == mark and effect.at >= begun for effect in history.effects)
+
+
+def _unlocked(history: History, root: str, since: float, until: float) -> bool:
+    return any(
+        act.what == "Unlock" and act.allowed and act.root == root and since <= act.at <= until for act in history.acts
+    )
+
+
+def decisions_are_audited(history: History) -> Iterator[Violation]:
+    """Rule 7: nobody is said to have rejected or unlocked anything who did not, or may not."""
+    rule = "7 decisions are audited"
+    for audit in history.audits:
+        what = {"REJECTED": "Reject", "UNLOCKED": "Unlock"}.get(audit.state)
+        if what and not any(act.what == what and act.root == audit.root and act.allowed for act in history.acts):
+            yield _story(history, rule, audit, f"it was audited as {audit.state}, and nobody who may did that")
+
+
+#: All rules, each a function of a history.
+RULES: tuple[Callable[[History], Iterator[Violation]], ...] = (
+    one_apply_in_flight,
+    nothing_is_lost,
+    never_backwards,
+    never_retried,
+    lock_is_respected,
+    reviewed_is_applied,
+    no_apply_without_audit,
+    audited_exactly_once,
+    decisions_are_audited,
+)
+
+
+def _applies(history: History) -> list[Audit]:
+    """Return the audit messages of applies, as they arrived."""
+    return [audit for audit in history.audits if audit.state == RUNNING or audit.state in ENDS]
+
+
+def _begun(history: History) -> list[Audit]:
+    return [audit for audit in history.audits if audit.state == RUNNING]
+
+
+def _by_root(audits: Iterable[Audit]) -> dict[str, list[Audit]]:
+    found = defaultdict(list)
+    for audit in audits:
+        found[audit.root].append(audit)
+    return found
+
+
+def _story(history: History, rule: str, audit: Audit, what: str) -> Violation:
+    links = tuple(run.url for run in history.checks if run.deployment == audit.deployment)
+    return Violation(rule, audit.root, f"{audit.deployment}: {what}", audit.revision, links)

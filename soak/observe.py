@@ -1,0 +1,98 @@
+"""Reads from outside what happened: check runs, audit messages, Terraform states, the journal, git history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from soak.history import Audit, Check, Commit, Effect, History, StateVersion
+from soak.world import REPOSITORY, WRITERS, World, root_of
+
+
+def observe(world: World) -> History:
+    """Return the history of a soak."""
+    world.look([push.after for push in world.clone.pushes] + world.clone.branches)
+    return History(
+        repository=REPOSITORY,
+        writers=WRITERS,
+        commits=commits_of(world),
+        pushes=tuple(world.clone.pushes),
+        checks=checks_of(world),
+        acts=tuple(world.acts),
+        audits=tuple(_audit(message) for message in world.cloud.audit()),
+        states=tuple(version for root in world.roots for version in _states(world, root)),
+        effects=_effects(world),
+    )
+
+
+def commits_of(world: World) -> dict[str, Commit]:
+    """Return all commits that were pushed."""
+    return world.clone.history(world.roots)
+
+
+def checks_of(world: World) -> tuple[Check, ...]:
+    """Return the check runs as the board has them."""
+    return tuple(
+        Check(
+            id=run["id"],
+            sha=run["head_sha"],
+            root=root_of(run),
+            deployment=str(run["external_id"]),
+            status=run["status"],
+            conclusion=run["conclusion"],
+            title=str(run["output"]["title"]),
+            url=str(run["html_url"]),
+        )
+        for _, run in sorted(world.board.items())
+    )
+
+
+def _audit(message: Mapping[str, Any]) -> Audit:
+    return Audit(
+        state=str(message["state"]),
+        event=str(message["event_id"]),
+        deployment=str(message.get("deployment") or ""),
+        root=str(message.get("root") or ""),
+        revision=str(message.get("revision") or ""),
+        trigger=str(message.get("trigger") or ""),
+        plan=message.get("plan_sha256"),
+        approved_by=message.get("approved_by"),
+        started=_seconds(message.get("started")),
+        ended=_seconds(message.get("ended")),
+    )
+
+
+def _seconds(moment: str | None) -> float | None:
+    return datetime.fromisoformat(moment).timestamp() if moment else None
+
+
+def _states(world: World, root: str) -> list[StateVersion]:
+    """Return every version of a root's state; the bucket keeps them all. Older ones have lower serials."""
+    s3, bucket, key = world.cloud.client("s3"), world.site.bucket, f"soak/{root}.tfstate"
+    pages = s3.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix=key)
+    listed = [item for page in pages for item in page.get("Versions", []) if item["Key"] == key]
+    found = []
+    for item in listed:
+        body = s3.get_object(Bucket=bucket, Key=key, VersionId=item["VersionId"])["Body"].read()
+        state = json.loads(body)
+        found.append(
+            StateVersion(root, item["LastModified"].timestamp(), state["lineage"], state["serial"], _mark(state))
+        )
+    return sorted(found, key=lambda version: (version.serial, version.at))
+
+
+def _mark(state: Mapping[str, Any]) -> str | None:
+    for resource in state["resources"]:
+        for instance in resource["instances"]:
+            value = (instance["attributes"].get("input") or {}).get("value")
+            if resource["name"] == "record" and value is not None and not instance.get("deposed"):
+                return str(value)
+    return None
+
+
+def _effects(world: World) -> tuple[Effect, ...]:
+    journal = world.site.journal
+    lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
+    return tuple(Effect(root, mark, what, float(at)) for root, mark, what, at in (line.split() for line in lines))

@@ -1,0 +1,74 @@
+"""What a soak tells: figures, and the story of each violation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from soak.checker import Violation
+from soak.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a soak went. ``settled`` tells whether everything came to rest; ``left`` is what did not."""
+
+    seed: int
+    seconds: float
+    history: History
+    events: Mapping[str, int]
+    troubles: Mapping[str, int]
+    violations: tuple[Violation, ...]
+    settled: bool
+    left: tuple[str, ...] = ()
+
+    @property
+    def ends(self) -> Counter[str]:
+        """Return how many deployments ended how, by the titles of their check runs."""
+        newest = {run.deployment: run for run in self.history.checks}
+        return Counter(run.title.partition(":")[0] for run in newest.values())
+
+
+def show(outcome: Outcome, console: Console) -> None:
+    """Print the figures and the violations."""
+    for heading, counted in (
+        ("events", outcome.events),
+        ("faults injected", outcome.troubles),
+        ("deployments by end", outcome.ends),
+        ("audit messages", Counter(audit.state for audit in outcome.history.audits)),
+    ):
+        console.print(_table(heading, counted))
+    for number, violation in enumerate(outcome.violations, 1):
+        _tell(number, violation, outcome.history, console)
+    console.print(
+        f"seed {outcome.seed}, {outcome.seconds:.0f} s: {sum(outcome.events.values())} events, "
+        f"{sum(outcome.troubles.values())} faults, {len(outcome.history.pushes)} pushes, "
+        f"{sum(outcome.ends.values())} deployments, {len(outcome.history.states)} states, "
+        f"[bold]{len(outcome.violations)} violations[/]"
+    )
+    if not outcome.settled:
+        console.print(f"[red]It did not come to rest in time: {', '.join(outcome.left)}.[/]")
+
+
+def _table(heading: str, counted: Mapping[str, int]) -> Table:
+    table = Table(title=f"{heading}: {sum(counted.values())}", title_justify="left", show_header=False, box=None)
+    for name, count in sorted(counted.items(), key=lambda item: -item[1]):
+        table.add_row(f"{count:6}", name)
+    return table
+
+
+def _tell(number: int, violation: Violation, history: History, console: Console) -> None:
+    console.print(f"[red bold]{number}. rule {violation.rule}[/] {violation.root} {violation.revision[:7]}")
+    console.print(f"   {violation.what}", markup=False, highlight=False)
+    for line in [*violation.links, *_audits_of(violation, history)]:
+        console.print(f"   {line}", markup=False, highlight=False)
+
+
+def _audits_of(violation: Violation, history: History) -> Iterable[str]:
+    for audit in history.audits:
+        if audit.root == violation.root and (not violation.revision or audit.revision == violation.revision):
+            yield f"audit {audit.state} {audit.deployment} {audit.revision[:7]} {audit.started} to {audit.ended}"

@@ -1,0 +1,105 @@
+"""The end of a soak: nothing goes wrong any more, everything is decided, until nothing moves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from botocore.exceptions import ClientError
+
+from soak.checker import changed_roots, is_answered
+from soak.history import History
+from soak.observe import checks_of, commits_of
+from soak.world import WRITERS, World, has_ended
+
+#: Seconds between two looks, between two presses of one button, and for which nothing may have moved in the end.
+_PAUSE, _AGAIN, _STILL = 1.0, 6.0, 4.0
+#: For the reconciler everything unfinished is older than any of its patience.
+_LONG_AGO = timedelta(minutes=30)
+
+
+def settle(world: World, seconds: float, progress: Callable[[str], None]) -> bool:
+    """End all trouble and decide whatever waits. Tell whether everything came to rest within ``seconds``."""
+    world.cloud.clear_faults()
+    world.maintainer.clear_faults()
+    pressed: dict[int, float] = {}
+    until, still_since = time.monotonic() + seconds, None
+    while time.monotonic() < until:
+        let_time_pass(world)
+        world.cloud.fire_schedule("Reconcile")
+        world.look([push.after for push in world.clone.pushes] + world.clone.branches)
+        _decide(world, pressed)
+        left = unfinished(world)
+        progress("; ".join(left))
+        still_since = None if left else still_since or time.monotonic()
+        if still_since is not None and time.monotonic() - still_since >= _STILL:
+            return True
+        time.sleep(_PAUSE)
+    return False
+
+
+def _decide(world: World, pressed: dict[int, float]) -> None:
+    """Press a button of every check run that has one; free what dead runners left locked."""
+    for root in world.roots:
+        world.free_state(root)
+    for run in list(world.board.values()):
+        buttons = [] if time.monotonic() - pressed.get(run["id"], -_AGAIN) < _AGAIN else world.buttons(run)
+        if buttons:
+            pressed[run["id"]] = time.monotonic()
+            button = world.chance.choice((buttons[0], buttons[0], buttons[-1]))
+            world.press(run, button, world.chance.choice(WRITERS))
+
+
+def let_time_pass(world: World) -> None:
+    """Let everything that is unfinished have been so for half an hour: nobody waits for the reconciler's patience."""
+    table, then = world.cloud.client("dynamodb"), (datetime.now(UTC) - _LONG_AGO).isoformat(timespec="microseconds")
+    name = world.cloud.info["table"]
+    fields = {"#open": "open"}
+    pages = table.get_paginator("scan").paginate(
+        TableName=name,
+        FilterExpression="attribute_exists(#open) AND open_since > :then",
+        ExpressionAttributeNames=fields,
+        ExpressionAttributeValues={":then": {"S": then}},
+    )
+    for item in (item for page in pages for item in page["Items"]):
+        try:
+            table.update_item(
+                TableName=name,
+                Key={"pk": item["pk"], "sk": item["sk"]},
+                UpdateExpression="SET open_since = :then",
+                ConditionExpression="attribute_exists(#open)",
+                ExpressionAttributeNames=fields,
+                ExpressionAttributeValues={":then": {"S": then}},
+            )
+        except ClientError:
+            continue  # It was finished meanwhile.
+
+
+def unfinished(world: World) -> list[str]:
+    """Return what still moves, or should: in a few words each."""
+    counted = {
+        "check runs": sum(not has_ended(run) for run in world.board.values()),
+        "pushes without an answer": len(_unanswered(world)),
+        "runners": sum(task["lastStatus"] != "STOPPED" for task in world.cloud.read("tasks")),
+        "messages": sum(
+            _messages(world, url) for name, url in world.cloud.info["queues"].items() if "Dead" not in name
+        ),
+    }
+    return [f"{count} {what}" for what, count in counted.items() if count]
+
+
+def _unanswered(world: World) -> list[tuple[str, str]]:
+    history = History("", (), commits_of(world), tuple(world.clone.pushes), checks_of(world))
+    return [
+        (push.after, root)
+        for push in history.pushes
+        for root in changed_roots(history, push)
+        if not is_answered(history, push.after, root)
+    ]
+
+
+def _messages(world: World, url: str) -> int:
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    found = world.cloud.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    return sum(int(found[name]) for name in names)

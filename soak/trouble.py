@@ -1,0 +1,163 @@
+"""What goes wrong, at random: each is a function of the world that says what it struck, None when there was nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import jwt
+from botocore.exceptions import ClientError
+
+from local.forge.client import ForgeClient
+from soak.work import Event
+from soak.world import World
+
+_THROTTLED = ("dynamodb", "sqs", "states", "s3", "events", "lambda", "ecs")
+#: What Tidegate asks of the forge, and the soak itself does not.
+_CALLED = (
+    ("POST", ".*/access_tokens"),
+    ("POST", ".*/check-runs"),
+    ("PATCH", ".*/check-runs/[0-9]+"),
+    ("GET", ".*/compare/.*"),
+    ("GET", ".*/collaborators/.*"),
+)
+
+
+def webhooks_go_wrong(world: World) -> str:
+    """Lose, double, delay or reorder the next webhooks, or lose their answers."""
+    forge = world.maintainer
+    mishaps: dict[str, Callable[[str, int], None]] = {
+        "lost": forge.lose_webhooks,
+        "answered by nobody": forge.lose_webhook_answers,
+        "doubled": forge.duplicate_webhooks,
+        "late": lambda event, times: forge.delay_webhooks(event, times, seconds=2),
+        "reordered": lambda event, times: forge.reorder_webhooks(event, times, seconds=2),
+    }
+    kind = world.chance.choice(sorted(mishaps))
+    times = world.chance.randint(1, 3)
+    mishaps[kind](world.chance.choice(("push", "push", "check_run", "*")), times)
+    return f"{times} {kind}"
+
+
+def webhook_comes_again(world: World) -> str | None:
+    """Press Redeliver on an old webhook: it comes out of order, under its own GUID."""
+    sent = [item for item in _app(world, "GET", "/app/hook/deliveries?per_page=100") if item["event"] == "push"]
+    if not sent:
+        return None
+    one = world.chance.choice(sent)
+    _app(world, "POST", f"/app/hook/deliveries/{one['id']}/attempts")
+    return str(one["guid"])
+
+
+def _app(world: World, method: str, path: str) -> list[dict[str, str]]:
+    """Call the forge as the owner of the App does."""
+    now = int(time.time())
+    claims = {"iss": world.app["app_id"], "iat": now - 60, "exp": now + 300}
+    token = jwt.encode(claims, world.app["private_key"], algorithm="RS256")
+    answer: list[dict[str, str]] = ForgeClient(world.cloud.info["forge_url"], "app", token).call(method, path)
+    return answer
+
+
+def function_is_killed(world: World) -> str:
+    """Kill all instances of a function, whatever they are at."""
+    name = str(world.chance.choice(sorted(world.cloud.info["functions"])))
+    world.cloud.kill_function(world.cloud.info["functions"][name])
+    return name
+
+
+def function_dies_at_a_call(world: World) -> str:
+    """Let a function die at one of its next writes, before or after the write took effect."""
+    name = str(world.chance.choice(sorted(world.cloud.info["functions"])))
+    when = world.chance.choice(("before", "after"))
+    skip = world.chance.randint(0, 3)
+    world.cloud.add_fault(
+        function=world.cloud.info["functions"][name], when=when, kill=True, writes_only=True, skip=skip
+    )
+    return f"{name}, {when} write {skip + 1}"
+
+
+def calls_are_throttled(world: World) -> str:
+    """Let the next calls of functions to a service fail, before or after they took effect."""
+    service, times = world.chance.choice(_THROTTLED), world.chance.randint(1, 5)
+    when = world.chance.choice(("before", "before", "after"))
+    error, status = world.chance.choice((("ThrottlingException", 400), ("InternalServerError", 500)))
+    world.cloud.add_fault(
+        service=service, action="*", function="?*", when=when, error=error, status=status, times=times
+    )
+    return f"{times} times {service}, {when}: {error}"
+
+
+def audit_fails(world: World) -> str:
+    """Let audit messages fail to be published, before or after the topic took them."""
+    times = world.chance.randint(1, 12)
+    when = world.chance.choice(("before", "after"))
+    world.cloud.add_fault(service="sns", action="Publish", when=when, error="InternalError", status=500, times=times)
+    return f"{times} times, {when}"
+
+
+def runner_is_killed(world: World) -> str | None:
+    """Kill a runner without warning."""
+    task = _runner(world)
+    if task:
+        world.cloud.kill_task(task)
+    return task
+
+
+def runner_is_interrupted(world: World) -> str | None:
+    """Take a runner's machine away, as Fargate Spot does."""
+    task = _runner(world)
+    if task:
+        world.cloud.interrupt_task(task)
+    return task
+
+
+def _runner(world: World) -> str | None:
+    tasks = [task["taskArn"] for task in world.cloud.read("tasks") if task["lastStatus"] == "RUNNING"]
+    return world.chance.choice(tasks) if tasks else None
+
+
+def execution_is_stopped(world: World) -> str | None:
+    """Stop an execution of a state machine, as an operator in the console may."""
+    machine = world.chance.choice(sorted(world.cloud.info["state_machines"]))
+    states = world.cloud.client("stepfunctions")
+    arn = world.cloud.info["state_machines"][machine]
+    running = states.list_executions(stateMachineArn=arn, statusFilter="RUNNING")["executions"]
+    if not running:
+        return None
+    one = world.chance.choice(running)
+    try:
+        states.stop_execution(executionArn=one["executionArn"], error="Soak", cause="Somebody stopped it.")
+    except ClientError:
+        return None  # It has ended meanwhile.
+    return f"{machine} {one['name']}"
+
+
+def forge_fails(world: World) -> str:
+    """Let the next calls of Tidegate to the forge's API fail, before or after they took effect."""
+    kind = world.chance.choice(("secondary_limit", "primary_limit", "server_error", "close", "hang"))
+    method, path = world.chance.choice(_CALLED)
+    times, after = world.chance.randint(1, 4), world.chance.randint(1, 3) == 1
+    world.maintainer.inject(kind, method=method, path=path, times=times, after=after)
+    return f"{times} times {method} {path}: {kind}{' after the effect' if after else ''}"
+
+
+def reconciler_runs(world: World) -> str:
+    """Let the reconciler's time come, in the middle of everything."""
+    world.cloud.fire_schedule("Reconcile")
+    return ""
+
+
+#: What goes wrong and how often, against each other.
+TROUBLE: tuple[tuple[Event, int], ...] = (
+    (webhooks_go_wrong, 8),
+    (webhook_comes_again, 3),
+    (function_is_killed, 4),
+    (function_dies_at_a_call, 6),
+    (calls_are_throttled, 6),
+    (audit_fails, 2),
+    (runner_is_killed, 2),
+    (runner_is_interrupted, 1),
+    (execution_is_stopped, 2),
+    (forge_fails, 4),
+    (reconciler_runs, 2),
+)

@@ -1,0 +1,192 @@
+"""What people do, at random: each is a function of the world that says what was done, None when there was nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from local.forge.client import ForgeAnswered
+from soak.world import ONLOOKERS, REPOSITORY, WRITERS, World, has_ended
+
+Event = Callable[[World], str | None]
+
+
+def push(world: World) -> str:
+    """Push a commit that changes a root or a few."""
+    roots = world.some_roots()
+    world.clone.commit(world.new_modules(roots), f"Change {', '.join(roots)}")
+    return f"{world.clone.push()[:7]} changes {', '.join(roots)}"
+
+
+def push_several(world: World) -> str:
+    """Push several commits at once."""
+    for _ in range(world.chance.randint(2, 4)):
+        world.clone.commit(world.new_modules(world.some_roots()), "One of several")
+    return f"{world.clone.push()[:7]}, several commits"
+
+
+def push_quickly(world: World) -> str:
+    """Push three times in a row, always the same root."""
+    root = world.chance.choice(world.roots)
+    for _ in range(3):
+        world.clone.commit(world.new_modules([root]), f"Again {root}")
+        world.clone.push()
+    return f"{world.clone.head[:7]} and the two before it change {root}"
+
+
+def force_push(world: World) -> str:
+    """Take commits away from the default branch, and put another one there."""
+    world.clone.go_back(world.chance.randint(1, 3))
+    world.clone.commit(world.new_modules(world.some_roots()), "Instead of that")
+    return f"{world.clone.push(force=True)[:7]} instead of what was there"
+
+
+def go_back(world: World) -> str:
+    """Let the default branch be an older commit again."""
+    world.clone.go_back(world.chance.randint(1, 2))
+    return f"back to {world.clone.push(force=True)[:7]}"
+
+
+def change_nothing(world: World) -> str:
+    """Push a commit that changes no root."""
+    world.marks += 1
+    world.clone.commit({"README.md": f"# Soak {world.marks}\n"}, "Change no root")
+    return f"{world.clone.push()[:7]} changes no root"
+
+
+def confirm(world: World) -> str | None:
+    """Confirm a plan."""
+    return _press(world, "Confirm", world.chance.choice(WRITERS))
+
+
+def confirm_all(world: World) -> str | None:
+    """Confirm every plan that waits."""
+    told = [_press(world, "Confirm", world.chance.choice(WRITERS)) for _ in world.with_button("Confirm")]
+    return f"{len(told)} plans" if told else None
+
+
+def reject(world: World) -> str | None:
+    """Reject a plan."""
+    return _press(world, "Reject", world.chance.choice(WRITERS))
+
+
+def decide_both(world: World) -> str | None:
+    """Confirm and reject one plan, at almost the same time."""
+    waiting = world.with_button("Confirm")
+    if not waiting:
+        return None
+    run = world.chance.choice(waiting)
+    presses = [("Confirm", "reviewer"), ("Reject", "maintainer"), ("Confirm", "developer")]
+    world.chance.shuffle(presses)
+    told = [button for button, by in presses if world.press(run, button, by)]
+    return f"{', '.join(told)} on check run {run['id']}" if told else None
+
+
+def unlock(world: World) -> str | None:
+    """Unlock a queue, after a look at the state's own lock."""
+    locked = world.with_button("Unlock")
+    if not locked:
+        return None
+    run = world.chance.choice(locked)
+    world.free_state(run["name"].partition(": ")[2])
+    return _press_on(world, run, "Unlock", world.chance.choice(WRITERS))
+
+
+def press_as_onlooker(world: World) -> str | None:
+    """Press a button that one may not press."""
+    button = world.chance.choice(("Confirm", "Reject", "Unlock"))
+    return _press(world, button, world.chance.choice(ONLOOKERS))
+
+
+def rerun(world: World) -> str | None:
+    """Run one check again, ended or not."""
+    if not world.board:
+        return None
+    run = world.chance.choice(list(world.board.values()))
+    world.person(world.chance.choice(WRITERS)).rerun(REPOSITORY, run["id"])
+    return f"check run {run['id']} ({run['output']['title']})"
+
+
+def rerun_failed(world: World) -> str | None:
+    """Run the failed checks of a commit again."""
+    failed = [run for run in world.board.values() if has_ended(run) and run["conclusion"] != "success"]
+    if not failed:
+        return None
+    sha = world.chance.choice(failed)["head_sha"]
+    world.maintainer.rerun_failed(REPOSITORY, sha)
+    return f"of {sha[:7]}"
+
+
+def rerun_all(world: World) -> str | None:
+    """Run all checks of the newest commit again."""
+    sha = world.clone.head
+    if not any(run["head_sha"] == sha for run in world.board.values()):
+        return None
+    world.maintainer.rerun_all(REPOSITORY, sha)
+    return f"of {sha[:7]}"
+
+
+def open_pull_request(world: World) -> str:
+    """Open a pull request that changes a root."""
+    world.marks += 1
+    name = f"change-{world.marks}"
+    sha = world.clone.branch(name, world.new_modules(world.some_roots()), f"Propose {name}")
+    number = world.person("developer").open_pull_request(REPOSITORY, name, title=f"Propose {name}")
+    world.pulls.append((number, sha))
+    return f"#{number} at {sha[:7]}"
+
+
+def merge(world: World) -> str | None:
+    """Merge a pull request."""
+    if not world.pulls:
+        return None
+    number, _ = world.pulls.pop(world.chance.randrange(len(world.pulls)))
+    try:
+        world.clone.merged(world.person("maintainer").merge_pull_request(REPOSITORY, number))
+    except ForgeAnswered as refused:
+        return f"#{number} cannot be merged: {refused.status}"
+    return f"#{number}"
+
+
+def comment(world: World) -> str | None:
+    """Ask for a deploy of a pull request by hand, or for an unlock, in a comment."""
+    if not world.pulls:
+        return None
+    number, _ = world.chance.choice(world.pulls)
+    root = world.chance.choice(world.roots)
+    text = world.chance.choice(("tidegate deploy", f"tidegate deploy -p {root}", f"tidegate deploy -p {root} --force"))
+    world.person(world.chance.choice((*WRITERS, *ONLOOKERS))).call(
+        "POST", f"/repos/{REPOSITORY}/issues/{number}/comments", {"body": text}
+    )
+    return f"#{number}: {text}"
+
+
+def _press(world: World, button: str, by: str) -> str | None:
+    shown = world.with_button(button)
+    return _press_on(world, world.chance.choice(shown), button, by) if shown else None
+
+
+def _press_on(world: World, run: object, button: str, by: str) -> str | None:
+    return f"{by} on check run {run['id']}" if world.press(run, button, by) else None  # type: ignore[index,arg-type]
+
+
+#: What people do and how often, against each other.
+WORK: tuple[tuple[Event, int], ...] = (
+    (push, 14),
+    (push_several, 4),
+    (push_quickly, 3),
+    (force_push, 3),
+    (go_back, 1),
+    (change_nothing, 1),
+    (confirm, 22),
+    (confirm_all, 6),
+    (reject, 4),
+    (decide_both, 3),
+    (unlock, 6),
+    (press_as_onlooker, 2),
+    (rerun, 2),
+    (rerun_failed, 1),
+    (rerun_all, 1),
+    (open_pull_request, 2),
+    (merge, 2),
+    (comment, 2),
+)

@@ -1,0 +1,122 @@
+"""The soak's world: a local cloud, a repository with roots, people, and what is known of its check runs."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from local.client import LocalCloud
+from local.forge.client import ForgeAnswered, ForgeClient
+from soak.clone import Clone
+from soak.history import Act
+from soak.modules import Site
+
+REPOSITORY = "acme/soak"
+WRITERS = ("maintainer", "reviewer", "developer")
+#: May look, and nothing else: their presses must have no effect.
+ONLOOKERS = ("visitor",)
+CHECK = "tidegate/deploy: "
+#: Commits whose check runs are looked at in each round: people, too, look at what is new.
+_LOOKED_AT = 20
+
+CheckRun = Mapping[str, Any]
+
+
+@dataclass
+class World:
+    """Everything that the events of a soak work on. ``done`` counts them, ``struck`` the troubles, by kind."""
+
+    cloud: LocalCloud
+    clone: Clone
+    site: Site
+    roots: list[str]
+    chance: random.Random
+    app: Mapping[str, str]
+    acts: list[Act] = field(default_factory=list)
+    board: dict[int, CheckRun] = field(default_factory=dict)
+    pulls: list[tuple[int, str]] = field(default_factory=list)
+    done: Counter[str] = field(default_factory=Counter)
+    struck: Counter[str] = field(default_factory=Counter)
+    marks: int = 0
+
+    def person(self, name: str) -> ForgeClient:
+        """Return somebody at the forge."""
+        return ForgeClient(self.cloud.info["forge_url"], name)
+
+    @property
+    def maintainer(self) -> ForgeClient:
+        """Whoever looks at check runs and pulls the forge's levers."""
+        return self.person("maintainer")
+
+    def new_modules(self, roots: list[str]) -> dict[str, str]:
+        """Return files that change these roots, each with a mark that was never used before."""
+        files = {}
+        for root in roots:
+            self.marks += 1
+            files[f"{root}/main.tf"] = self.site.module(root, f"m{self.marks}", self.chance)
+        return files
+
+    def some_roots(self) -> list[str]:
+        """Return one root, or a few."""
+        count = self.chance.choice((1, 1, 1, 2, 3))
+        return self.chance.sample(self.roots, min(count, len(self.roots)))
+
+    def look(self, shas: list[str] | None = None) -> None:
+        """Bring the board up to date, for these commits or for the newest."""
+        pushed = [push.after for push in self.clone.pushes] + self.clone.branches
+        for sha in shas if shas is not None else dict.fromkeys(pushed[-_LOOKED_AT:]):
+            for run in self.checks(sha):
+                self.board[run["id"]] = run
+
+    def checks(self, sha: str) -> list[CheckRun]:
+        """Return all check runs of deployments on a commit."""
+        path = f"/repos/{REPOSITORY}/commits/{sha}/check-runs?filter=all&per_page=100"
+        return [run for run in self.maintainer.call("GET", path)["check_runs"] if run["name"].startswith(CHECK)]
+
+    def with_button(self, button: str) -> list[CheckRun]:
+        """Return the check runs on the board that showed this button when they were looked at."""
+        return [run for run in self.board.values() if button in self.buttons(run)]
+
+    def buttons(self, run: CheckRun) -> list[str]:
+        """Return what a check run asked people for, by its words: its state decides which buttons it has."""
+        asked = run["conclusion"] == "action_required"
+        review = str(run["output"]["title"]).startswith("Review the plan")
+        if asked and review:
+            return ["Confirm", "Reject"]
+        return ["Unlock"] if asked or "locked" in str(run["output"]["title"]).lower() else []
+
+    def press(self, run: CheckRun, button: str, by: str) -> bool:
+        """Press a button of a check run; tell whether it still had it."""
+        self.acts.append(Act(time.time(), by, button, root_of(run), str(run["external_id"]), by in WRITERS))
+        try:
+            self.person(by).press(REPOSITORY, run["id"], button)
+        except ForgeAnswered as refused:
+            self.acts.pop()
+            if refused.status != 422:  # noqa: PLR2004 - the button is gone meanwhile.
+                raise
+            return False
+        return True
+
+    def free_state(self, root: str) -> bool:
+        """Free a root's Terraform state as people do after a runner died: only while no runner works on it."""
+        if any(task["lastStatus"] != "STOPPED" for task in self.cloud.read("tasks")):
+            return False
+        s3, place = self.cloud.client("s3"), {"Bucket": self.site.bucket, "Key": f"soak/{root}.tfstate.tflock"}
+        locked = bool(s3.list_objects_v2(Bucket=place["Bucket"], Prefix=place["Key"]).get("KeyCount", 0))
+        if locked:
+            s3.delete_object(**place)
+        return locked
+
+
+def root_of(run: CheckRun) -> str:
+    """Return the root that a check run belongs to."""
+    return str(run["name"]).removeprefix(CHECK)
+
+
+def has_ended(run: CheckRun) -> bool:
+    """Tell whether nothing is awaited of a check run any more."""
+    return run["status"] == "completed" and run["conclusion"] != "action_required"

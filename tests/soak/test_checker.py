@@ -1,0 +1,195 @@
+"""The checker can fail: for each rule a recorded history that breaks it is found, and a good one is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from soak.checker import RULES, check
+from soak.history import Act, Audit, Check, Commit, Effect, History, Push, StateVersion
+
+ROOT = "app"
+
+
+def running(number, at, **more):
+    fields = {
+        "state": "RUNNING",
+        "event": f"d{number}-apply-1:RUNNING",
+        "deployment": f"d{number}",
+        "root": ROOT,
+        "revision": f"c{number}",
+        "trigger": "merge",
+        "plan": f"plan {number}",
+        "approved_by": "reviewer",
+        "started": float(at),
+    }
+    return Audit(**{**fields, **more})
+
+
+def ended(number, at, state="SUCCESS", **more):
+    begun = running(number, at - 2, **more)
+    return replace(begun, state=state, event=f"d{number}-apply-1:{state}", ended=float(at))
+
+
+def applied(number, at):
+    """What an apply leaves: it begins at ``at`` and ends two seconds later."""
+    return (
+        (running(number, at), ended(number, at + 2)),
+        (Effect(ROOT, f"m{number}", "begin", at + 0.5), Effect(ROOT, f"m{number}", "end", at + 1.5)),
+        (StateVersion(ROOT, at + 1.0, "one", number, f"m{number}"),),
+    )
+
+
+def shown(number, conclusion="success", status="completed", run=None):
+    return Check(run or number, f"c{number}", ROOT, f"d{number}", status, conclusion, "Applied")
+
+
+def history(**fields):
+    """Two revisions, pushed one after the other, reviewed, applied, and shown."""
+    first, second = applied(1, 10), applied(2, 20)
+    good = History(
+        repository="acme/soak",
+        writers=("maintainer", "reviewer"),
+        commits={"c1": Commit("c1", (), {ROOT: "m1"}), "c2": Commit("c2", ("c1",), {ROOT: "m2"})},
+        pushes=(Push(5.0, None, "c1"), Push(6.0, "c1", "c2")),
+        checks=(shown(1), shown(2)),
+        acts=(Act(8.0, "reviewer", "Confirm", ROOT, "d1"), Act(18.0, "reviewer", "Confirm", ROOT, "d2")),
+        audits=first[0] + second[0],
+        effects=first[1] + second[1],
+        states=first[2] + second[2],
+    )
+    return replace(good, **fields)
+
+
+GOOD = history()
+FIRST, SECOND = applied(1, 10), applied(2, 20)
+DIVERGED = {**GOOD.commits, "c2": Commit("c2", (), {ROOT: "m2"})}
+BACKWARDS = {"c1": Commit("c1", ("c2",), {ROOT: "m1"}), "c2": Commit("c2", (), {ROOT: "m2"})}
+UNKNOWN = replace(FIRST[0][1], state="UNKNOWN", event="d1-apply-1:UNKNOWN")
+
+#: name → (rule, history): each broken in one way.
+BROKEN = {
+    "an apply begins before the last one ended": (
+        "1 one apply",
+        history(audits=(FIRST[0][0], SECOND[0][0], FIRST[0][1], SECOND[0][1])),
+    ),
+    "the engine works twice at once": (
+        "1 one apply",
+        history(effects=(FIRST[1][0], SECOND[1][0], FIRST[1][1], SECOND[1][1])),
+    ),
+    "a push has no check run": ("2, 3", history(checks=(shown(1),), audits=FIRST[0])),
+    "a check run waits for ever": ("2, 3", history(checks=(shown(1), shown(2, None, "in_progress")))),
+    "a review is never answered": ("2, 3", history(checks=(shown(1), shown(2), shown(2, "action_required", run=3)))),
+    "an older revision is applied later": ("4 never backwards", history(commits=BACKWARDS)),
+    "a diverged revision is applied without approval": (
+        "4 never backwards",
+        history(commits=DIVERGED, audits=(*FIRST[0], *(replace(one, approved_by=None) for one in SECOND[0]))),
+    ),
+    "a deployment applies twice": ("5 an apply", history(audits=(*FIRST[0], *FIRST[0], *SECOND[0]))),
+    "the engine applies a second time unheard": ("5 an apply", history(effects=(*FIRST[1], *FIRST[1], *SECOND[1]))),
+    "a merge is applied while the queue is locked": ("5 the lock", history(audits=(FIRST[0][0], UNKNOWN, *SECOND[0]))),
+    "a merge follows a manual deploy that locked": (
+        "5 the lock",
+        history(audits=(*(replace(one, trigger="manual") for one in FIRST[0]), *SECOND[0])),
+    ),
+    "nobody approved": ("6 the reviewed", history(audits=(replace(FIRST[0][0], approved_by=None), FIRST[0][1]))),
+    "somebody approved who may not": (
+        "6 the reviewed",
+        history(audits=(replace(FIRST[0][0], approved_by="visitor"), FIRST[0][1])),
+    ),
+    "the approver confirmed only later": (
+        "6 the reviewed",
+        history(acts=(Act(11.0, "reviewer", "Confirm", ROOT, "d1"), GOOD.acts[1])),
+    ),
+    "another plan is applied": (
+        "6 the reviewed",
+        history(audits=(FIRST[0][0], replace(FIRST[0][1], plan="another"), *SECOND[0])),
+    ),
+    "the state is not what the revision says": (
+        "6 the reviewed",
+        history(states=(*FIRST[2], replace(SECOND[2][0], mark="m1"))),
+    ),
+    "the states came in another order": (
+        "6 the reviewed",
+        history(states=(*SECOND[2], *FIRST[2])),
+    ),
+    "the engine works unheard": ("7 no apply", history(audits=FIRST[0])),
+    "the engine works before the topic hears": (
+        "7 no apply",
+        history(effects=(Effect(ROOT, "m1", "begin", 9.0), *GOOD.effects[1:])),
+    ),
+    "a state is stored unheard": (
+        "7 no apply",
+        history(states=(*GOOD.states, StateVersion(ROOT, 30.0, "one", 3, "m3"))),
+    ),
+    "an end is audited twice": ("7 audited", history(audits=(*FIRST[0], FIRST[0][1], *SECOND[0]))),
+    "an end is not audited": ("7 audited", history(audits=(FIRST[0][0], *SECOND[0]))),
+    "an end is audited before its beginning": ("7 audited", history(audits=(FIRST[0][1], FIRST[0][0], *SECOND[0]))),
+    "the check run says something else": ("7 audited", history(checks=(shown(1, "failure"), shown(2)))),
+    "an unlock is audited that nobody did": (
+        "7 decisions",
+        history(audits=(*GOOD.audits, Audit("UNLOCKED", "u", "d1", ROOT))),
+    ),
+}
+
+
+def test_a_history_that_keeps_the_rules_has_no_violation():
+    assert check(GOOD) == []
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_rule_is_found_when(name):
+    rule, broken = BROKEN[name]
+    found = {violation.rule for violation in check(broken)}
+    assert any(one.startswith(rule) for one in found), f"{name}: {found or 'nothing'}"
+
+
+def test_each_rule_has_a_history_that_breaks_it():
+    broken = {rule.__name__ for rule in RULES for _, one in BROKEN.values() if list(rule(one))}
+    assert broken == {rule.__name__ for rule in RULES}
+
+
+def test_an_unlock_by_somebody_who_may_lets_merges_go_on():
+    unlocked = history(
+        audits=(FIRST[0][0], UNKNOWN, *SECOND[0]),
+        acts=(*GOOD.acts, Act(15.0, "reviewer", "Unlock", ROOT, "d1")),
+        checks=(shown(1, "failure"), shown(2)),
+    )
+    assert check(unlocked) == []
+    by_a_visitor = (*GOOD.acts, Act(15.0, "visitor", "Unlock", ROOT, "d1", allowed=False))
+    assert [one.rule for one in check(replace(unlocked, acts=by_a_visitor))] == ["5 the lock holds"]
+
+
+def test_a_revision_that_is_contained_in_a_later_one_that_ended_is_not_lost():
+    assert check(history(checks=(shown(2),), audits=SECOND[0], effects=SECOND[1], states=SECOND[2])) == []
+
+
+def test_an_engine_that_fails_at_once_and_is_tried_with_another_deployment_is_no_retry():
+    again = (running(3, 30, revision="c1"), ended(3, 32, revision="c1"))
+    failed = (FIRST[0][0], replace(FIRST[0][1], state="FAILURE", event="d1-apply-1:FAILURE"))
+    found = check(
+        history(
+            pushes=GOOD.pushes[:1],
+            checks=(shown(1, "failure"), replace(shown(3), sha="c1")),
+            audits=(*failed, *again),
+            acts=(GOOD.acts[0], Act(28.0, "reviewer", "Confirm", ROOT, "d3")),
+            effects=(*FIRST[1], Effect(ROOT, "m1", "begin", 30.5), Effect(ROOT, "m1", "end", 31.5)),
+            states=FIRST[2],
+        )
+    )
+    assert found == []
+
+
+def test_a_history_is_read_as_it_was_written():
+    assert History.from_json(GOOD.to_json()) == GOOD
+
+
+def test_the_checker_imports_nothing_of_the_product():
+    from pathlib import Path
+
+    import soak.checker as module
+
+    place = Path(module.__file__).parent
+    for file in ("checker.py", "history.py"):
+        assert "tidegate" not in (place / file).read_text(encoding="utf-8").replace("Tidegate", "")
