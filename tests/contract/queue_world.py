@@ -18,10 +18,11 @@ from tidegate.adapters.memory import (
     MemoryClock,
     MemoryForge,
 )
-from tidegate.domain.deployment import State, Trigger, Unlocking, is_final
+from tidegate.domain.deployment import Review, State, Trigger, Unlocking, is_final, moves_baseline
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, JobGone, NotFound, TooLate, WrongState
 from tidegate.domain.job import JobKind, job_id
 from tidegate.domain.queue import has_work
+from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import deployment_id
 from tidegate.messages import (
@@ -38,10 +39,12 @@ from tidegate.messages import (
 from tidegate.usecases.begin_job import JobBeginner
 from tidegate.usecases.claim_deployment import DeploymentClaimer
 from tidegate.usecases.close_worker import WorkerCloser
+from tidegate.usecases.decide_review import ReviewDecider
 from tidegate.usecases.end_deployment import DeploymentEnder
 from tidegate.usecases.enqueue import Enqueuer
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.execution_closed import ClosedExecution, QueueReleaser
+from tidegate.usecases.finish import Finisher
 from tidegate.usecases.hand_over_job import JobHandover
 from tidegate.usecases.hand_over_worker import WorkerHandover
 from tidegate.usecases.reconcile import Reconciler
@@ -55,6 +58,10 @@ from tidegate.usecases.wait_for_signal import SignalWaiter
 
 #: Revisions from here on are on other branches: diverged from every other one.
 BRANCHES = 100
+#: Ends that the audit topic hears of, where there was an apply or a review.
+_AUDITED_ENDS = frozenset(
+    {State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT, State.REJECTED}
+)
 
 
 class Died(Exception):
@@ -103,6 +110,8 @@ class Revisions(MemoryForge):
     """A forge whose commits are numbers: a larger one is ahead, those of branches are diverged."""
 
     def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+        if head == "main":
+            return Comparison.DIVERGED if int(base, 16) >= BRANCHES else Comparison.AHEAD
         return relation(int(base, 16), int(head, 16))
 
 
@@ -173,6 +182,7 @@ class World:
         #: Whether something happened that only the reconciler repairs. Without it, no wake-up may be lost.
         self.needs_reconciling = False
         self._tokens = 0
+        self._requests = 0
         self._wire()
 
     def _wire(self) -> None:
@@ -181,14 +191,17 @@ class World:
 
         queues, deployments, jobs = map(mortal, (self.stores.queues, self.stores.deployments, self.stores.jobs))
         workflows, announcements = mortal(self.machines), mortal(MemoryAnnouncements())
-        audit, forge, clock = mortal(MemoryAuditLog()), mortal(Revisions()), MemoryClock()
+        self.audit = MemoryAuditLog()
+        audit, forge, clock = mortal(self.audit), mortal(Revisions()), MemoryClock()
         workers = WorkerEnsurer(queues, workflows)
-        ender = DeploymentEnder(queues, deployments, jobs, audit, announcements, clock)
-        self.enqueuer = Enqueuer(queues, deployments, announcements, workers)
-        self.unlocker = QueueUnlocker(queues, deployments, announcements, workers)
+        finisher = Finisher(deployments, jobs, audit)
+        ender = DeploymentEnder(queues, deployments, jobs, finisher, announcements, clock)
+        self.enqueuer = Enqueuer(queues, deployments, audit, announcements, workers)
+        self.unlocker = QueueUnlocker(queues, deployments, audit, announcements, workers)
+        self.decider = ReviewDecider(deployments, workflows, announcements, finisher)
         self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers)
-        self.claimer, self.closer = DeploymentClaimer(queues), WorkerCloser(queues)
-        self.validator = RevisionValidator(queues, deployments, forge, clock)
+        self.claimer, self.closer = DeploymentClaimer(queues, announcements), WorkerCloser(queues)
+        self.validator = RevisionValidator(queues, deployments, forge, announcements, clock)
         self.recorder = OutcomeRecorder(queues, deployments, ender)
         self.waiter, self.handover = SignalWaiter(queues, workflows), WorkerHandover(queues, workers)
         repairs = {
@@ -198,7 +211,7 @@ class World:
         self.reconciler = Reconciler(clock, repairs)
         self.beginner = JobBeginner(deployments, jobs, forge, audit, announcements, clock)
         self.job_handover = JobHandover(deployments, jobs, forge)
-        self.result_recorder = ResultRecorder(deployments, jobs, audit, announcements, clock)
+        self.result_recorder = ResultRecorder(deployments, jobs, finisher, announcements, clock)
         self.clock = clock
 
     # What people and events do. A call that dies is delivered again, as SQS and EventBridge do.
@@ -212,19 +225,33 @@ class World:
         finally:
             self.fate.countdown = None
 
-    def push(self, number: int, trigger: Trigger) -> None:
-        identifier = deployment_id("acme/infra", "network", sha(number), trigger)
-        deployment = any_deployment(number, id=identifier, trigger=trigger, requested_at=self.clock.now())
+    def push(self, number: int, trigger: Trigger, request: str = "") -> None:
+        identifier = deployment_id("acme/infra", "network", sha(number), request or trigger)
+        rule = ReviewRule(approvals=2 if number % 2 else 1)
+        deployment = any_deployment(
+            number, id=identifier, trigger=trigger, requested_at=self.clock.now(), review_rule=rule
+        )
         self.accepted.setdefault(deployment.id, number)
         self.deliver(lambda: self.enqueuer.enqueue(deployment))
 
-    def unlock(self) -> None:
+    @property
+    def attempted(self) -> int | None:
+        """The number of the latest attempt's revision."""
         head, _ = self.stores.queues.read(self.queue)
-        if head.deployed is None:
-            self.fate.countdown = None
-            return
-        locking, unlocking = head.deployed.deployment, Unlocking("maintainer", self.clock.now())
-        self.deliver(lambda: self.unlocker.unlock(locking, unlocking))
+        return int(head.attempted.revision.sha, 16) if head.attempted else None
+
+    def run_again(self, number: int) -> None:
+        self._requests += 1
+        self.push(number, Trigger.RERUN, f"rerun {self._requests}")
+
+    def unlock(self) -> None:
+        unlocking = Unlocking("maintainer", self.clock.now())
+        self.deliver(lambda: self.unlocker.unlock(self.queue, unlocking))
+
+    def answer(self, child: Child, approve: bool, by: str) -> None:  # noqa: FBT001
+        """Somebody answers the review, if there is one."""
+        at = self.clock.now()
+        self.deliver(lambda: self.decider.decide(child.deployment, approve, by, at))
 
     def reconcile(self) -> None:
         self.deliver(self._reconcile)
@@ -356,15 +383,24 @@ class World:
             self.stores.deployments.save(deployment.moved(outcome, self.clock.now()))
             child.step = "end"
         else:
-            planned = replace(deployment, plan=any_plan())
+            review = Review(f"review of {deployment.id}", self.clock.now())
+            planned = replace(deployment, plan=any_plan(), review=review)
             self.stores.deployments.save(planned.moved(State.AWAITING_REVIEW, self.clock.now()))
             child.step = "review"
 
     def _child_review(self, child: Child, outcome: State) -> None:
+        """Wait for the answers of two people, if it takes as many; or until the time is over."""
+        if outcome is State.REVIEW_EXPIRED:
+            self.result_recorder.record(RecordResult(deployment=child.deployment, state="review_expired"))
+            child.step = "end"
+            return
         deployment = self.stores.deployments.get(child.deployment)
-        rejected = outcome in {State.REJECTED, State.REVIEW_EXPIRED}
-        self.stores.deployments.save(deployment.moved(outcome if rejected else State.APPROVED, self.clock.now()))
-        child.step = "end" if rejected else "apply"
+        if deployment.state is State.AWAITING_REVIEW:
+            by = f"reviewer {len(deployment.review.approvals)}" if deployment.review else ""
+            self.decider.decide(child.deployment, outcome is not State.REJECTED, by, self.clock.now())
+        deployment = self.stores.deployments.get(child.deployment)
+        if deployment.state is not State.AWAITING_REVIEW:
+            child.step = "apply" if deployment.state is State.APPROVED else "end"
 
     def _child_apply(self, child: Child, _outcome: State) -> None:
         self.beginner.begin(BeginJob(deployment=child.deployment, kind="apply", attempt=1))
@@ -410,8 +446,38 @@ class World:
             assert self.stores.deployments.get(identifier).state is State.QUEUED
         for identifier in set(self._stored()) - {*line, head.in_flight}:
             assert is_final(self.stores.deployments.get(identifier).state), f"{identifier} was lost"
+        self.check_lock()
+        self.check_audit()
         unfinished = list(self.stores.queues.unfinished())
         assert unfinished == ([self.queue] if line or head.in_flight else [])
+
+    def check_lock(self) -> None:
+        """A lock names what put it there: by hand and let in, in flight or having changed something; or unknown."""
+        head, _ = self.stores.queues.read(self.queue)
+        if head.lock is None:
+            return
+        deployment = self.stores.deployments.get(head.lock.deployment)
+        assert head.lock.revision == deployment.revision.sha
+        if deployment.state is State.OUTCOME_UNKNOWN:
+            return
+        assert deployment.trigger is Trigger.MANUAL, "a merge has locked the queue"
+        assert deployment.state not in {State.QUEUED, State.REFUSED, State.SUPERSEDED}, "locked before it was let in"
+        if head.in_flight != deployment.id:
+            assert moves_baseline(deployment.state), "a deployment that changed nothing holds back the merges"
+
+    def check_audit(self) -> None:
+        """Of each apply and review the topic hears one end at most; what has ended was audited before."""
+        heard: dict[str, list[str]] = {}
+        for message in self.audit.published:
+            heard.setdefault(str(message.body["id"]), []).append(message.state)
+        ends = {"SUCCESS", "FAILURE", "UNKNOWN", "REJECTED"}
+        for identifier, states in heard.items():
+            assert len([state for state in states if state in ends]) <= 1, f"{identifier}: {states}"
+        for identifier in self._stored():
+            deployment = self.stores.deployments.get(identifier)
+            if deployment.state in _AUDITED_ENDS and (deployment.apply_job or deployment.state is State.REJECTED):
+                audited = deployment.apply_job if deployment.state is not State.REJECTED else deployment.id
+                assert set(heard.get(audited or "", [])) & ends, f"{identifier} ended unheard"
 
     def check_awake(self) -> None:
         """Where there is work, the worker is at work, unless an event that will wake it is still under way."""
@@ -474,7 +540,7 @@ class World:
         assert head.in_flight is None
         if waiting:
             assert head.lock is not None, "there is work, and nobody does it"
-            assert all(each.trigger is Trigger.MERGE for each in waiting)
+            assert all(each.trigger is not Trigger.MANUAL for each in waiting)
         final = set(self.accepted) - {each.deployment for each in waiting}
         for identifier in final:
             assert is_final(self.stores.deployments.get(identifier).state), f"{identifier} was lost"

@@ -70,6 +70,24 @@ class QueueMachine(RuleBasedStateMachine):
         self._fated(death)
         self.world.push(number, Trigger.MANUAL)
 
+    @rule(number=NUMBERS, death=DEATHS)
+    def run_again(self, number, death):
+        self._fated(death)
+        self.world.run_again(number)
+
+    @precondition(lambda self: self.world.attempted is not None)
+    @rule(death=DEATHS)
+    def run_the_latest_attempt_again(self, death):
+        self._fated(death)
+        self.world.run_again(self.world.attempted)
+
+    @precondition(lambda self: self._children())
+    @rule(index=INDEX, approve=st.booleans(), by=st.sampled_from(["maintainer", "reviewer"]), death=DEATHS)
+    def answer_a_review(self, index, approve, by, death):
+        children = self._children()
+        self._fated(death)
+        self.world.answer(children[index % len(children)], approve, by)
+
     @rule(death=DEATHS)
     def unlock(self, death):
         self._fated(death)
