@@ -29,8 +29,8 @@ _LEVELS = {"none": 0, "read": 1, "write": 2, "admin": 3}
 class Caller:
     """Somebody whose credentials held. ``kind`` is app, installation or person.
 
-    ``permissions`` are an installation token's; ``repositories`` limits them, None means all of ``owner``'s.
-    ``permission`` is a person's; ``through_app`` says that the App acts for the person.
+    ``permissions`` are the App's; ``repositories`` limits them, None means all of ``owner``'s. ``permission`` is a
+    person's; with ``through_app`` the App acts for the person, who then may do only what the App may, too.
     """
 
     kind: str
@@ -49,8 +49,9 @@ class Caller:
     def may(self, what: str) -> bool:
         """Tell whether the caller has a permission such as ``checks:write``."""
         name, _, level = what.partition(":")
-        has = self.permissions.get(name, "none") if self.kind == "installation" else self.permission
-        return _LEVELS[has] >= _LEVELS[level]
+        granted = _LEVELS[self.permissions.get(name, "none")] if self.by_app else _LEVELS["admin"]
+        own = _LEVELS[self.permission] if self.kind == "person" else granted
+        return min(granted, own) >= _LEVELS[level]
 
 
 class Identities:
@@ -76,6 +77,8 @@ class Identities:
         """Return the caller with the rights that they have in a repository, None when they cannot see it."""
         if caller.kind == "person":
             permission = self.permission(caller.login, repository)
+            if caller.through_app and self.account(repository.owner).type != "Organization":
+                return None  # the App is installed on organizations
             return None if permission == "none" else replace(caller, permission=permission)
         named = caller.repositories is None or repository.repository in caller.repositories
         return caller if named and repository.owner == caller.owner else None
@@ -169,7 +172,13 @@ class Identities:
         person = self.person(token.holder)
         if person is None:
             raise Refusal(401, "Bad credentials")
-        return Caller("person", person.login, permission=person.permission, through_app=True)
+        return Caller(
+            "person",
+            person.login,
+            permission=person.permission,
+            permissions=self._settings.permissions,
+            through_app=True,
+        )
 
     def give_installation_token(
         self, owner: str, permissions: dict[str, str], repositories: list[str] | None

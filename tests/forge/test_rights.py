@@ -94,6 +94,20 @@ class TestSigningIn:
         assert api.call("GET", "/user", token=token)["login"] == user
         assert api.ask("GET", IN, token=token)[0] == (404 if user == "outsider" else 200)
 
+    def test_such_a_token_may_do_what_both_the_person_and_the_app_may(self, forge, api, sha):
+        maintainer, developer = ForgeClient(forge.url), ForgeClient(forge.url, "developer")
+        developer.push(REPOSITORY, {"b.tf": "# b\n"}, "Second", branch="more", base="main")
+        number = developer.open_pull_request(REPOSITORY, "more", title="More")
+        developer.fork(REPOSITORY)
+        token = maintainer.user_token()
+        assert api.ask("GET", f"{IN}/pulls/{number}", token=token)[0] == 200
+        assert api.ask("PATCH", f"{IN}/pulls/{number}", {"title": "Even more"}, token=token)[0] == 200
+        assert api.ask("PUT", f"{IN}/pulls/{number}/merge", {}, token=token)[0] == 403  # the App only reads contents
+        assert api.ask("GET", "/repos/developer/infra", token=token)[0] == 404  # the App is not installed there
+        assert api.ask("GET", "/repos/developer/infra", token="maintainer")[0] == 200
+        visiting = ForgeClient(forge.url, "visitor").user_token()
+        assert api.ask("PATCH", f"{IN}/pulls/{number}", {"title": "No"}, token=visiting)[0] == 403
+
     def test_an_unknown_application_gets_nothing(self, forge):
         with pytest.raises(ForgeAnswered, match="404"):
             ForgeClient(forge.url).user_token(Settings(client_id="Iv1.unknown"))
