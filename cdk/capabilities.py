@@ -44,6 +44,7 @@ class Capability(Enum):
     ANSWER_JOBS = "answer the tokens of terraform executions"
     READ_ARTIFACTS = "read plans and logs"
     PLAN_REVIEW = "know which plans wait for people where no configuration says so"
+    COMMENT_PREFIXES = "know the words that comments begin with"
     ROUNDS = "know how long a deploy execution works"
     FORGE_ADDRESS = "know where the forge is"
     PUSH_QUEUE = "know the push queue, to put a message off"
@@ -226,6 +227,10 @@ def _plan_review(around: Surroundings) -> Grant:
     return Grant((), {"TIDEGATE_PLAN_REVIEW": around.settings.plan_review})
 
 
+def _comment_prefixes(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_COMMENT_PREFIXES": around.settings.comment_prefixes})
+
+
 def _rounds(around: Surroundings) -> Grant:
     return Grant((), {"TIDEGATE_ROUNDS_PER_EXECUTION": around.settings.rounds_per_execution})
 
@@ -306,6 +311,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.ANSWER_JOBS: _answer_jobs,
     Capability.READ_ARTIFACTS: _read_artifacts,
     Capability.PLAN_REVIEW: _plan_review,
+    Capability.COMMENT_PREFIXES: _comment_prefixes,
     Capability.ROUNDS: _rounds,
     Capability.FORGE_ADDRESS: _forge_address,
     Capability.PUSH_QUEUE: _push_queue,

@@ -44,16 +44,17 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "webhook",
         "Verifies, stores and queues webhook deliveries",
-        (_C.DELIVERIES, _C.SEND_EVENTS, _C.WEBHOOK_SECRET),
+        (_C.DELIVERIES, _C.SEND_EVENTS, _C.WEBHOOK_SECRET, _C.COMMENT_PREFIXES),
         timeout=9,
         memory=1024,
         third_party=False,
     ),
     FunctionSpec(
         "discover_roots",
-        "Finds the roots that a push changed and enqueues their deployments",
+        "Finds the roots that a push or a comment is about and enqueues their deployments",
         (
             _C.QUEUES,
+            _C.CATALOG,
             _C.DELIVERIES,
             _C.PUSH_QUEUE,
             _C.PLAN_REVIEW,
@@ -69,9 +70,11 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "answer_button",
-        "Answers the buttons of check runs",
+        "Answers the buttons of check runs and runs checks again",
         (
             _C.QUEUES,
+            _C.DELIVERIES,
+            _C.READ_LINES,
             _C.PRESS_QUEUE,
             _C.JOBS,
             _C.AUDIT,

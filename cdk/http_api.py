@@ -1,8 +1,9 @@
-"""The address that the forge posts its webhooks to."""
+"""The public address: where the forge posts its webhooks, programs ask and browsers look."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_apigatewayv2 as apigateway
@@ -11,8 +12,12 @@ from aws_cdk import aws_logs as logs
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from constructs import Construct
 
-#: Requests a second on average and at once: far above what an organization pushes, far below what costs much.
-_RATE, _BURST = 50, 200
+#: Requests a second on average and at once, for each route by itself, so that neither can starve the other.
+#: Webhooks: far above what an organization pushes, far below what costs much. Everything else: a page that
+#: follows a log asks twice to three times a second, so this is enough for some thirty people who watch.
+_WEBHOOKS, _WEBHOOKS_AT_ONCE = 50, 200
+_REST, _REST_AT_ONCE = 100, 200
+_WEBHOOK_PATH = "/webhooks/github"
 _ACCESS_LOG = {
     "requestId": "$context.requestId",
     "time": "$context.requestTime",
@@ -25,10 +30,12 @@ _ACCESS_LOG = {
 }
 
 
-class WebhookApi(Construct):
-    """One route; the function behind it verifies every request."""
+class PublicApi(Construct):
+    """Two routes: webhooks, and everything else. The functions behind them verify every request."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, name: str, webhook: lambda_.Function) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, name: str, functions: Mapping[str, lambda_.Function]
+    ) -> None:
         super().__init__(scope, construct_id)
         self.api = apigateway.HttpApi(self, "Api", api_name=name, create_default_stage=False)
         log_group = logs.LogGroup(
@@ -40,20 +47,32 @@ class WebhookApi(Construct):
             http_api=self.api,
             stage_name="$default",
             auto_deploy=True,
-            throttle=apigateway.ThrottleSettings(rate_limit=_RATE, burst_limit=_BURST),
+            throttle=apigateway.ThrottleSettings(rate_limit=_REST, burst_limit=_REST_AT_ONCE),
         )
         stage = self.node.find_child("Stage").node.default_child
         assert isinstance(stage, apigateway.CfnStage)  # noqa: S101  # For the type checker.
         stage.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
             destination_arn=log_group.log_group_arn, format=json.dumps(_ACCESS_LOG)
         )
-        self.api.add_routes(
-            path="/webhooks/github",
+        (webhooks,) = self.api.add_routes(
+            path=_WEBHOOK_PATH,
             methods=[apigateway.HttpMethod.POST],
-            integration=HttpLambdaIntegration("Webhook", webhook),
+            integration=HttpLambdaIntegration("Webhook", functions["webhook"]),
         )
+        apigateway.HttpRoute(
+            self,
+            "Rest",
+            http_api=self.api,
+            route_key=apigateway.HttpRouteKey.DEFAULT,
+            integration=HttpLambdaIntegration("Web", functions["api"]),
+        )
+        # Raw: the construct has no settings for one route. CloudFormation wants the route to be there first.
+        stage.route_settings = {
+            f"POST {_WEBHOOK_PATH}": {"ThrottlingRateLimit": _WEBHOOKS, "ThrottlingBurstLimit": _WEBHOOKS_AT_ONCE}
+        }
+        stage.node.add_dependency(webhooks)
 
     @property
     def url(self) -> str:
         """The webhook's address."""
-        return f"{self.api.api_endpoint}/webhooks/github"
+        return f"{self.api.api_endpoint}{_WEBHOOK_PATH}"

@@ -136,9 +136,10 @@ class DynamoJobLogs:
         }
         self._table.put(f"The log of {job}", item)
 
-    def read(self, job: str, position: int) -> Sequence[LogChunk]:
+    def read(self, job: str, position: int, limit: int | None = None) -> Sequence[LogChunk]:
         items = self._table.query(
             f"The log of {job}",
+            limit=limit,
             ConsistentRead=True,
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues=to_item(

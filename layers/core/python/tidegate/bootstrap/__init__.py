@@ -6,10 +6,10 @@ only its own settings and imports only its own adapters. Tests put another ``Boo
 
 from __future__ import annotations
 
-from tidegate.bootstrap.repairs import Repairs
+from tidegate.bootstrap.pages import WebPages
 
 
-class Bootstrap(Repairs):
+class Bootstrap(WebPages):
     """All use cases on their ports."""
 
 

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from tidegate.domain.deployment import Artifact
+from tidegate.domain.errors import NotFound
 from tidegate.domain.root import Root
+
+_LONGEST_ID = 100
+_JOB_ID = re.compile(r"([A-Za-z0-9-]{1,80})-(plan|apply)-([1-9][0-9]?)")
 
 
 class JobKind(StrEnum):
@@ -67,6 +72,14 @@ def job_digest(job: Job) -> str:
 def job_id(deployment: str, kind: JobKind, attempt: int) -> str:
     """Return the id of a deployment's job: ``<deployment>-plan-1``. An apply has one attempt only."""
     return f"{deployment}-{kind}-{attempt}"
+
+
+def job_parts(job: str) -> tuple[str, JobKind, int]:
+    """Return the deployment, kind and attempt that a job's id names. Raise NotFound for a text that is none."""
+    match = _JOB_ID.fullmatch(job)
+    if match is None:
+        raise NotFound("job", job[:_LONGEST_ID])
+    return match.group(1), JobKind(match.group(2)), int(match.group(3))
 
 
 def plan_prefix(job: str) -> str:

@@ -1,0 +1,91 @@
+"""Who somebody is at the forge (GitHub's web application flow). Tokens are used once and never kept."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidegate.domain.errors import ForgeUnavailable
+
+#: Seconds for the forge to answer.
+TIMEOUT = 10
+_LONGEST_ANSWER = 200_000
+_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\[\]-]{0,98}")
+#: A token of the forge has no other characters: anything else never leaves for a header.
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,2000}")
+#: How the forge says that a token is none, or is not a person's.
+_NOT_A_PERSON = frozenset({401, 403, 404})
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """The App's client id and client secret."""
+
+    client_id: str
+    client_secret: str = field(repr=False)
+
+
+class GitHubAccounts:
+    """The port ``Accounts``. ``client`` is asked when somebody signs in."""
+
+    def __init__(self, client: Callable[[], OAuthClient], *, url: str, api_url: str) -> None:
+        self._client = client
+        self._url, self._api_url = url.rstrip("/"), api_url.rstrip("/")
+
+    def login_of(self, token: str) -> str | None:
+        """Return the login of a token's owner; None for a token that is not valid, or is not a person's."""
+        if not _TOKEN.fullmatch(token):
+            return None
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
+        answer = _ask(urllib.request.Request(f"{self._api_url}/user", headers=headers))  # noqa: S310  # From the settings.
+        login = answer.get("login") if isinstance(answer, dict) else None
+        return login if isinstance(login, str) and _LOGIN.fullmatch(login) else None
+
+    def exchange(self, code: str, redirect_uri: str) -> str | None:
+        """Return the token that an OAuth code stands for; None for a code that is not valid."""
+        client = self._client()
+        form = {
+            "client_id": client.client_id,
+            "client_secret": client.client_secret,
+            "code": code,
+            "redirect_uri": redirect_uri,
+        }
+        request = urllib.request.Request(  # noqa: S310  # From the settings.
+            f"{self._url}/login/oauth/access_token",
+            data=urllib.parse.urlencode(form).encode(),
+            headers={"Accept": "application/json"},
+        )
+        answer = _ask(request)
+        token = answer.get("access_token") if isinstance(answer, dict) else None
+        return token if isinstance(token, str) else None
+
+    def authorize_url(self, state: str, redirect_uri: str) -> str:
+        """Return the address where a person signs in."""
+        query = {"client_id": self._client().client_id, "redirect_uri": redirect_uri, "state": state}
+        return f"{self._url}/login/oauth/authorize?{urllib.parse.urlencode(query)}"
+
+
+def _ask(request: urllib.request.Request) -> Any:
+    """Return the JSON of an answer, None for one that says no. Raise ForgeUnavailable."""
+    request.add_header("User-Agent", "tidegate")
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310  # From the settings.
+            return json.loads(answer.read(_LONGEST_ANSWER))
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code in _NOT_A_PERSON and error.headers.get("x-ratelimit-remaining") != "0":
+                return None
+            raise ForgeUnavailable(f"{error.code} for an account", _wait(error)) from error
+    except (OSError, ValueError) as error:
+        raise ForgeUnavailable(f"no answer about an account ({type(error).__name__})") from error
+
+
+def _wait(error: urllib.error.HTTPError) -> int | None:
+    after = error.headers.get("retry-after", "")
+    return int(after) if after.isdigit() else None

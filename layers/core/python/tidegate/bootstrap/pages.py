@@ -1,0 +1,109 @@
+"""The HTTP API and the web pages."""
+
+# ruff: noqa: PLC0415  # Imports stay with what needs them: a function imports only what it uses.
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tidegate.bootstrap.repairs import Repairs
+from tidegate.settings import AddressSettings, ForgeSettings, LinkSettings, OperatorSettings
+
+if TYPE_CHECKING:
+    from tidegate.adapters.accounts import OAuthClient
+    from tidegate.ports import Accounts, JobLogs
+    from tidegate.usecases.look_at_deployment import DeploymentLooker
+    from tidegate.usecases.look_at_queue import QueueLooker
+    from tidegate.usecases.read_log import LogReader
+    from tidegate.usecases.request_deployments import DeploymentRequester
+    from tidegate.web.application import WebApplication
+    from tidegate.web.session import Sessions
+
+
+class WebPages(Repairs):
+    """The HTTP API and the web pages."""
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        from tidegate.adapters.accounts import GitHubAccounts
+
+        settings = ForgeSettings.from_env(self.environ)
+        return GitHubAccounts(lambda: self.oauth_client, url=settings.url, api_url=settings.api_url)
+
+    @cached_property
+    def oauth_client(self) -> OAuthClient:
+        """The App as browsers meet it. Raise NoSignIn when its secret is not stored."""
+        from tidegate.adapters.accounts import OAuthClient
+        from tidegate.web.refusals import NoSignIn
+
+        client_id, client_secret = (self._app_secret.get(name, "") for name in ("client_id", "client_secret"))
+        if not client_id or not client_secret:
+            raise NoSignIn
+        return OAuthClient(client_id, client_secret)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        from tidegate.web.session import Sessions
+
+        return Sessions(self.oauth_client.client_secret, time.time)
+
+    @cached_property
+    def job_logs(self) -> JobLogs:
+        from tidegate.adapters.dynamodb_jobs import DynamoJobLogs
+
+        return DynamoJobLogs(self._dynamodb, self._table)
+
+    @cached_property
+    def queue_looker(self) -> QueueLooker:
+        from tidegate.usecases.look_at_queue import QueueLooker
+
+        return QueueLooker(self.queues, self.deployments, self.catalog)
+
+    @cached_property
+    def deployment_looker(self) -> DeploymentLooker:
+        from tidegate.usecases.look_at_deployment import DeploymentLooker
+
+        return DeploymentLooker(self.queues, self.jobs, self.check_runs, self.artifacts, self.addresses)
+
+    @cached_property
+    def log_reader(self) -> LogReader:
+        from tidegate.usecases.read_log import LogReader
+
+        return LogReader(self.jobs, self.job_logs, self.artifacts)
+
+    @cached_property
+    def deployment_requester(self) -> DeploymentRequester:
+        from tidegate.usecases.request_deployments import DeploymentRequester
+
+        return DeploymentRequester(self.catalog, self.deliveries, self.events, self.clock)
+
+    @cached_property
+    def web(self) -> WebApplication:
+        from tidegate.web.application import WebApplication
+        from tidegate.web.parts import Parts, WebLinks
+
+        links = LinkSettings.from_env(self.environ)
+        forge = AddressSettings.from_env(self.environ).url.rstrip("/")
+        return WebApplication(
+            Parts(
+                url=links.web.rstrip("/"),
+                links=WebLinks(forge, links.execution),
+                operators_team=OperatorSettings.from_env(self.environ).team,
+                sessions=lambda: self.sessions,
+                accounts=self.accounts,
+                forge=self.forge,
+                catalog=self.catalog,
+                deployments=self.deployments,
+                deliveries=self.deliveries,
+                clock=self.clock,
+                monotonic=time.monotonic,
+                queue_looker=self.queue_looker,
+                deployment_looker=self.deployment_looker,
+                log_reader=self.log_reader,
+                decide=self.review_decider.decide,
+                unlock=self.queue_unlocker.unlock,
+                request=self.deployment_requester.request,
+            )
+        )

@@ -1,0 +1,220 @@
+"""The HTTP API's routes: JSON for programs. Authorization has decided before any of these is called."""
+
+# ruff: noqa: A002, ARG001  # Arguments are the routes' fields, validated here and used by the authorization.
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
+from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
+
+from tidegate.domain.deployment import Deployment, Unlocking
+from tidegate.domain.root import queue_id
+from tidegate.web import models
+from tidegate.web.authorization import Access, Authorization
+from tidegate.web.models import RootName
+from tidegate.web.parts import Parts
+from tidegate.web.readable import readable
+from tidegate.web.refusals import Hidden, NotPossible
+from tidegate.web.shapes import Shapes
+
+#: Deployments of one page, if nobody says how many, and at most: a page stays one read.
+PAGE, LONGEST_PAGE = 25, 100
+
+_Id = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,100}$")]
+_Repository = Annotated[str, Query(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$", description="owner/name")]
+_Root = Annotated[str, Query(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$", max_length=100)]
+_Owner = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,100}$")]
+
+
+def _refusals(*statuses: int) -> dict[int, Any]:
+    words = {
+        400: "The request cannot be read",
+        401: "No valid token",
+        403: "You may look, but not do this",
+        404: "There is no such thing, or you may not see it",
+        409: "Not possible in the state that it is in now",
+        422: "A field is not as described",
+        429: "Too many requests; try again in a second",
+        503: "The forge or AWS did not answer; try again after Retry-After seconds",
+    }
+    content = {"application/json": {"model": models.Refused}}
+    return {status: {"description": words[status], "content": content} for status in statuses}
+
+
+def _described(success: int, what: str, model: type, *refused: int) -> dict[int, Any]:
+    content = {"application/json": {"model": model}}
+    return {success: {"description": what, "content": content}, **_refusals(400, 401, 422, 429, 503, *refused)}
+
+
+class Api:
+    """Adds the routes to a resolver."""
+
+    def __init__(self, parts: Parts, authorization: Authorization, shapes: Shapes) -> None:
+        self._parts, self._authorization, self._shapes = parts, authorization, shapes
+
+    def add_to(self, app: APIGatewayHttpResolver) -> None:
+        """Register all routes."""
+        self._people(app)
+        self._queues(app)
+        self._deployments(app)
+        self._requests(app)
+        self._jobs(app)
+
+    def _people(self, app: APIGatewayHttpResolver) -> None:
+        parts, shapes = self._parts, self._shapes
+
+        @app.get("/api/me", summary="Who you are", tags=["people"], responses=_described(200, "You", models.Me))
+        def me() -> models.Me:
+            return models.Me(login=_access(app).login)
+
+        @app.get(
+            "/api/repositories",
+            summary="The repositories that you may read",
+            tags=["repositories"],
+            responses=_described(200, "The repositories", models.Repositories),
+        )
+        def repositories() -> models.Repositories:
+            found = readable(parts.catalog, self._authorization, _access(app).login)
+            return models.Repositories(repositories=[shapes.repository(known) for known in found])
+
+    def _queues(self, app: APIGatewayHttpResolver) -> None:
+        parts, shapes = self._parts, self._shapes
+
+        @app.get(
+            "/api/repositories/<owner>/<name>/roots",
+            summary="The roots of a repository: what is deployed, runs and waits",
+            tags=["repositories"],
+            responses=_described(200, "The roots", models.Roots, 404),
+        )
+        def roots(owner: _Owner, name: _Owner) -> models.Roots:
+            repository = _access(app).repository
+            views = parts.queue_looker.roots(repository)
+            return models.Roots(repository=repository, roots=[shapes.root(repository, view) for view in views])
+
+        @app.get(
+            "/api/queue",
+            summary="A root's queue: lock, what runs, what waits",
+            tags=["queues"],
+            responses=_described(200, "The queue", models.QueueModel, 404),
+        )
+        def queue(repository: _Repository, root: _Root) -> models.QueueModel:
+            name = _access(app).repository
+            return shapes.queue(name, root, parts.queue_looker.queue(queue_id(name, root)))
+
+        @app.post(
+            "/api/queue/unlock",
+            summary="Take a queue's lock away",
+            tags=["queues"],
+            responses=_described(200, "What came of it", models.Unlocked, 403, 404, 409),
+        )
+        def unlock(asked: Annotated[models.QueueName, Body()]) -> models.Unlocked:
+            access = _access(app)
+            name = queue_id(access.repository, asked.root)
+            decision = parts.unlock(name, Unlocking(access.login, parts.clock.now()))
+            return models.Unlocked(unlocked=decision.done, message=decision.reason)
+
+    def _deployments(self, app: APIGatewayHttpResolver) -> None:
+        parts, shapes = self._parts, self._shapes
+
+        @app.get(
+            "/api/deployments",
+            summary="Deployments of a repository, or of one root, newest first",
+            tags=["deployments"],
+            responses=_described(200, "Deployments", models.DeploymentsPage, 404),
+        )
+        def deployments(
+            repository: _Repository,
+            root: Annotated[RootName | None, Query()] = None,
+            limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = PAGE,
+            after: Annotated[str | None, Query(max_length=400)] = None,
+        ) -> models.DeploymentsPage:
+            name = _access(app).repository
+            if root is None:
+                return shapes.history(parts.catalog.of_repository(name, limit, after))
+            return shapes.history(parts.catalog.of_queue(queue_id(name, root), limit, after))
+
+        @app.get(
+            "/api/deployments/<id>",
+            summary="Everything about a deployment",
+            tags=["deployments"],
+            responses=_described(200, "The deployment", models.DeploymentDetails, 404),
+        )
+        def deployment(id: _Id) -> models.DeploymentDetails:
+            return shapes.details(parts.deployment_looker.look(_deployment(app)))
+
+        @app.post(
+            "/api/deployments/<id>/review",
+            summary="Approve or reject a plan that waits for review",
+            tags=["deployments"],
+            responses=_described(200, "What came of it", models.Decided, 403, 404, 409),
+        )
+        def review(id: _Id, answer: Annotated[models.ReviewAnswer, Body()]) -> models.Decided:
+            decision = parts.decide(id, answer.decision == "approve", _access(app).login, parts.clock.now())
+            if not decision.done:
+                raise NotPossible(decision.reason)
+            return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
+
+    def _requests(self, app: APIGatewayHttpResolver) -> None:
+        parts, shapes = self._parts, self._shapes
+
+        @app.post(
+            "/api/deployments",
+            summary="Deploy the default branch's head to named roots (operators only)",
+            tags=["deployments"],
+            status_code=202,
+            responses=_described(202, "The request is stored", models.Accepted, 403, 404, 409),
+        )
+        def request(asked: Annotated[models.DeployRequest, Body()]) -> models.Accepted:
+            access = _access(app)
+            return models.Accepted(request=parts.request(access.repository, asked.roots, access.login))
+
+        @app.get(
+            "/api/requests/<id>",
+            summary="What came of a request for deployments",
+            tags=["deployments"],
+            responses=_described(200, "The request", models.RequestOutcome, 404),
+        )
+        def outcome(id: _Id) -> models.RequestOutcome:
+            found = parts.deliveries.outcome(id)
+            if found is None:
+                return models.RequestOutcome(request=id, outcome=None, deployments=[])
+            known = parts.deployments.many(found.deployments)
+            listed = [known[one] for one in found.deployments if one in known]
+            return models.RequestOutcome(request=id, outcome=found.text, deployments=shapes.briefs(listed))
+
+    def _jobs(self, app: APIGatewayHttpResolver) -> None:
+        parts, shapes = self._parts, self._shapes
+
+        @app.get(
+            "/api/jobs/<id>",
+            summary="A job",
+            tags=["jobs"],
+            responses=_described(200, "The job", models.JobModel, 404),
+        )
+        def job(id: _Id) -> models.JobModel:
+            deployment = _deployment(app)
+            return shapes.job(id, deployment, parts.log_reader.read(deployment, id, 0))
+
+        @app.get(
+            "/api/jobs/<id>/log",
+            summary="Lines of a job's log, from number `after` on",
+            tags=["jobs"],
+            responses=_described(200, "Lines", models.LogLines, 404),
+        )
+        def log(id: _Id, after: Annotated[int, Query(ge=0, le=10**9)] = 0) -> models.LogLines:
+            page = parts.log_reader.read(_deployment(app), id, after)
+            return models.LogLines(state=page.state, lines=list(page.lines), next=page.next, ended=page.ended)
+
+
+def _access(app: APIGatewayHttpResolver) -> Access:
+    access: Access = app.context["access"]
+    return access
+
+
+def _deployment(app: APIGatewayHttpResolver) -> Deployment:
+    deployment = _access(app).deployment
+    if deployment is None:
+        raise Hidden
+    return deployment

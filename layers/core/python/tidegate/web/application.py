@@ -1,0 +1,264 @@
+"""One function's whole HTTP application: every request is authorized, answered, and given the same headers."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
+from aws_lambda_powertools.event_handler.openapi.models import HTTPBearer, Server
+from pydantic import BaseModel
+
+from tidegate.domain.errors import TidegateError
+from tidegate.telemetry import logger
+from tidegate.web import models
+from tidegate.web.api import Api
+from tidegate.web.authorization import RULES, Access, Authorization, Right, Rule
+from tidegate.web.log_pages import LogPages
+from tidegate.web.pages import Pages
+from tidegate.web.parts import Parts
+from tidegate.web.problems import Answered, answered
+from tidegate.web.refusals import (
+    ForgedRequest,
+    Hidden,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotSignedIn,
+    SignInFirst,
+)
+from tidegate.web.rendering import Rendering
+from tidegate.web.session import Session
+from tidegate.web.shapes import Shapes
+from tidegate.web.signing_in import SigningIn
+
+_JSON = "application/json"
+_API = "/api/"
+#: No script, style, picture, form or frame but our own, and none that is written into a page.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not "no-referrer": forms would be sent without their origin, which is checked.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+_SECURE = {"Strict-Transport-Security": "max-age=31536000"}
+_ABOUT = """Read what Tidegate deploys, and act on it, as the pages and the command line do.
+
+Send a token of the forge (a personal access token needs no scope) as `Authorization: Bearer TOKEN`. What you
+may do follows from your permission on each repository: reading needs read, acting needs write permission.
+"""
+
+
+class WebApplication:
+    """Answers API Gateway's requests (HTTP API, payload 2.0)."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._url = parts.url
+        self._parts = parts
+        self._authorization = Authorization(
+            accounts=parts.accounts,
+            forge=parts.forge,
+            catalog=parts.catalog,
+            deployments=parts.deployments,
+            deliveries=parts.deliveries,
+            operators_team=parts.operators_team,
+            monotonic=parts.monotonic,
+        )
+        shapes = Shapes(parts.url, parts.links)
+        self._rendering = Rendering(parts.url)
+        self._signing_in = SigningIn(parts, self._rendering)
+        self.app = APIGatewayHttpResolver(enable_validation=True)
+        self.app.use([self._guard])
+        self.app.exception_handler([TidegateError])(self._refused)
+        self.app.exception_handler([RequestValidationError])(self._invalid)
+        self.app.exception_handler([NotFoundError])(self._no_route)
+        Api(parts, self._authorization, shapes).add_to(self.app)
+        Pages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
+        LogPages(parts, shapes, self._rendering).add_to(self.app)
+        self._signing_in.add_to(self.app)
+        self.app.get("/api/openapi.json", include_in_schema=False, enable_validation=False)(self._description)
+        self._described = ""
+
+    def answer(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        """Answer one request. It never raises: what is our fault is logged and answered with status 500."""
+        http = event["requestContext"]["http"]
+        method, path = str(http["method"]), str(event["rawPath"])
+        answer = self._answer(_as_get(event) if method == "HEAD" else event, path, context)
+        answer["headers"] = {**(_SECURE if self._url.startswith("https:") else {}), **_HEADERS, **answer["headers"]}
+        if method == "HEAD":
+            answer["body"], answer["isBase64Encoded"] = "", False
+        logger.info("answered", extra={"method": method, "path": path, "status": answer["statusCode"]})
+        return answer
+
+    def _answer(self, event: Mapping[str, Any], path: str, context: Any) -> dict[str, Any]:
+        try:
+            _check_body(event, path)
+            answer: dict[str, Any] = self.app.resolve(dict(event), context)
+        except InvalidRequest as error:
+            return _plain(self._problem(path, answered(error)))
+        except Exception:  # noqa: BLE001  # The edge: nothing above would give an answer that people can read.
+            logger.exception("failed", extra={"path": path})
+            message = (
+                "Tidegate failed to answer this. Try again; if it stays, look into the logs of the function 'api'."
+            )
+            return _plain(self._problem(path, Answered(HTTPStatus.INTERNAL_SERVER_ERROR, "fault", message)))
+        answer["headers"] = {
+            "Cache-Control": "no-store",
+            **{
+                name: ",".join(value) if isinstance(value, list) else value for name, value in answer["headers"].items()
+            },
+        }
+        return answer
+
+    def _guard(self, app: APIGatewayHttpResolver, following: Callable[..., Response[Any]]) -> Response[Any]:
+        """Let a request through that its route's rule allows: all routes go through here."""
+        route = app.context["_route"]
+        rule = RULES.get(f"{route.method} {route.path}")
+        if rule is None:
+            raise NotFoundError
+        if rule.right is Right.PUBLIC:
+            app.context.update(access=Access())
+            return following(app)
+        if route.path.startswith(_API):
+            login = self._token_owner(app)
+            app.context.update(access=self._authorization.authorize(rule, login, _validated(app)))
+            return following(app)
+        return self._guard_page(app, rule, route.method, following)
+
+    def _guard_page(
+        self, app: APIGatewayHttpResolver, rule: Rule, method: str, following: Callable[..., Response[Any]]
+    ) -> Response[Any]:
+        session = self._signing_in.session(app.current_event)
+        if session is None:
+            if method == "GET" and not app.context["_route"].path.endswith("/lines"):
+                return self._to_sign_in(app)
+            raise SignInFirst
+        form = self._form(app, session) if method == "POST" else {}
+        query = app.current_event.query_string_parameters or {}
+        fields = {**query, **form, **app.context["_route_args"]}
+        access = self._authorization.authorize(rule, session.login, fields)
+        app.context.update(access=access, session=session, fields=fields)
+        return following(app)
+
+    def _token_owner(self, app: APIGatewayHttpResolver) -> str:
+        header = app.current_event.headers.get("authorization", "")
+        scheme, _, token = header.partition(" ")
+        login = self._authorization.login_of(token.strip()) if scheme.lower() == "bearer" and token else None
+        if login is None:
+            raise NotSignedIn
+        return login
+
+    def _form(self, app: APIGatewayHttpResolver, session: Session) -> dict[str, str]:
+        """Return a form's fields. Raise ForgedRequest unless it comes from a page of this session."""
+        origin = app.current_event.headers.get("origin")
+        if origin is not None and origin != self._url:
+            raise ForgedRequest
+        fields = parse_qs(app.current_event.decoded_body or "", keep_blank_values=True)
+        form = {name: values[0] for name, values in fields.items()}
+        if not self._parts.sessions().is_form_token(session, form.get("csrf", "")):
+            raise ForgedRequest
+        return form
+
+    def _to_sign_in(self, app: APIGatewayHttpResolver) -> Response[str]:
+        event = app.current_event
+        wanted = event.path + (f"?{event.raw_event['rawQueryString']}" if event.raw_event.get("rawQueryString") else "")
+        return Response(HTTPStatus.SEE_OTHER, headers={"Location": f"/login?{urlencode({'next': wanted})}"}, body="")
+
+    def _refused(self, error: TidegateError) -> Response[str]:
+        return self._problem(self.app.current_event.path, answered(error))
+
+    def _invalid(self, error: RequestValidationError) -> Response[str]:
+        problems = [f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}" for found in error.errors()[:10]]
+        message = f"The request is not as /api/openapi.json describes it. {'; '.join(problems)}."
+        problem = Answered(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_field", message)
+        return self._problem(self.app.current_event.path, problem)
+
+    def _no_route(self, _: NotFoundError) -> Response[str]:
+        event = self.app.current_event
+        routes = [*self.app._static_routes, *self.app._dynamic_routes]  # noqa: SLF001  # It has no other way to ask.
+        known = [route for route in routes if f"{route.method} {route.path}" in RULES]
+        allowed = sorted({str(route.method) for route in known if route.rule.match(event.path)})
+        problem = answered(MethodNotAllowed(tuple(allowed)) if allowed else Hidden())
+        response = self._problem(event.path, problem)
+        if allowed:
+            response.headers["Allow"] = ", ".join(allowed)
+        return response
+
+    def _problem(self, path: str, problem: Answered) -> Response[str]:
+        headers: dict[str, str | list[str]] = {"Cache-Control": "no-store"}
+        if problem.retry_after is not None:
+            headers["Retry-After"] = str(problem.retry_after)
+        if path.startswith(_API) or path.endswith("/lines"):
+            if problem.status is HTTPStatus.UNAUTHORIZED:
+                headers["WWW-Authenticate"] = 'Bearer realm="tidegate"'
+            refused = models.Refused(error=models.Problem(code=problem.code, message=problem.message))
+            return Response(problem.status, _JSON, refused.model_dump_json(), headers)
+        response = self._rendering.problem(problem)
+        response.headers.update(headers)
+        return response
+
+    def _description(self) -> Response[str]:
+        """Answer with the OpenAPI description of the API."""
+        if not self._described:
+            self._described = self.app.get_openapi_json_schema(
+                title="Tidegate",
+                version="1",
+                description=_ABOUT,
+                servers=[Server(url=self._url or "/")],
+                security_schemes={"token": HTTPBearer(description="A token of the forge")},
+                security=[{"token": []}],
+            )
+        return Response(HTTPStatus.OK, _JSON, self._described, {"Cache-Control": "public, max-age=300"})
+
+
+def _validated(app: APIGatewayHttpResolver) -> dict[str, str]:
+    """Return the fields of a validated request by name, those of its body included."""
+    fields: dict[str, str] = {}
+    for name, value in app.context["_route_args"].items():
+        fields.update(value.model_dump() if isinstance(value, BaseModel) else {name: value})
+    return fields
+
+
+def _check_body(event: Mapping[str, Any], path: str) -> None:
+    """Raise InvalidRequest for a body that no route could read."""
+    body = event.get("body")
+    if body is None:
+        return
+    try:
+        text = base64.b64decode(body, validate=True).decode() if event.get("isBase64Encoded") else str(body)
+        if not path.startswith(_API):
+            return
+        kind = str(event.get("headers", {}).get("content-type", _JSON)).partition(";")[0].strip().lower()
+        if kind != _JSON:
+            raise InvalidRequest(f"The body must be {_JSON}.")
+        if not isinstance(json.loads(text), dict):
+            raise InvalidRequest("The body must be a JSON object.")
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest("The body cannot be read: it must be JSON in UTF-8.") from error
+
+
+def _as_get(event: Mapping[str, Any]) -> dict[str, Any]:
+    context = event["requestContext"]
+    return {**event, "requestContext": {**context, "http": {**context["http"], "method": "GET"}}}
+
+
+def _plain(response: Response[str]) -> dict[str, Any]:
+    headers = {**response.headers, "Content-Type": response.content_type}
+    return {
+        "statusCode": int(response.status_code),
+        "headers": headers,
+        "cookies": [],
+        "body": response.body,
+        "isBase64Encoded": False,
+    }

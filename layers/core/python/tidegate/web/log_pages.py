@@ -1,0 +1,89 @@
+"""A job's log: a page that follows it, its lines for the page's script, and the whole of it to take away."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from http import HTTPStatus
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+
+from tidegate.domain.deployment import Deployment
+from tidegate.usecases.read_log import LogPage
+from tidegate.web.ansi import pieces
+from tidegate.web.parts import Parts
+from tidegate.web.refusals import Hidden, InvalidRequest, LogTooLarge
+from tidegate.web.rendering import Rendering
+from tidegate.web.shapes import Shapes
+
+#: Bytes of an answer: a function may give 6 MB, and what is compressed grows by a third on its way.
+LONGEST_ANSWER = 5_500_000
+_LONGEST_COMPRESSED = LONGEST_ANSWER * 3 // 4
+_LAST_LINE = 10**9
+
+
+class LogPages:
+    """Adds the routes of logs to a resolver."""
+
+    def __init__(self, parts: Parts, shapes: Shapes, rendering: Rendering) -> None:
+        self._parts, self._shapes, self._rendering = parts, shapes, rendering
+
+    def add_to(self, app: APIGatewayHttpResolver) -> None:
+        """Register the routes."""
+        hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
+        app.get("/jobs/<id>", **hidden)(lambda **path: self._page(app, path["id"]))
+        app.get("/jobs/<id>/lines", **hidden)(lambda **path: self._lines(app, path["id"]))
+        app.get("/jobs/<id>/raw", **hidden)(lambda **path: self._raw(app, path["id"]))
+
+    def _page(self, app: APIGatewayHttpResolver, job: str) -> Response[str]:
+        deployment, after, session = _deployment(app), _after(app), app.context["session"]
+        page = self._parts.log_reader.read(deployment, job, after)
+        return self._rendering.page(
+            "log.html",
+            person=session.login,
+            csrf=self._parts.sessions().form_token(session),
+            notice="",
+            one=deployment,
+            job=self._shapes.job_link(job),
+            page=page,
+            lines=[(after + number, pieces(line)) for number, line in enumerate(page.lines, 1)],
+        )
+
+    def _lines(self, app: APIGatewayHttpResolver, job: str) -> Response[str]:
+        page = self._parts.log_reader.read(_deployment(app), job, _after(app))
+        return Response(HTTPStatus.OK, "application/json", json.dumps(_styled(page), separators=(",", ":")))
+
+    def _raw(self, app: APIGatewayHttpResolver, job: str) -> Response[Any]:
+        content = self._parts.log_reader.whole(_deployment(app), job)
+        headers: dict[str, str | list[str]] = {"Content-Disposition": f'attachment; filename="{job}.txt"'}
+        if len(content) > LONGEST_ANSWER:
+            content = gzip.compress(content, 6)
+            accepted = app.current_event.headers.get("accept-encoding", "")
+            if "gzip" not in accepted or len(content) > _LONGEST_COMPRESSED:
+                raise LogTooLarge(job)
+            headers["Content-Encoding"] = "gzip"
+            return Response(HTTPStatus.OK, "text/plain; charset=utf-8", content, headers)
+        return Response(HTTPStatus.OK, "text/plain; charset=utf-8", content.decode("utf-8", "replace"), headers)
+
+
+def _styled(page: LogPage) -> dict[str, Any]:
+    """Return a page's lines as the script draws them: pieces of text, each with its style."""
+    lines = [
+        [[piece.text, piece.style] if piece.style else [piece.text] for piece in pieces(line)] for line in page.lines
+    ]
+    return {"state": page.state, "start": page.start, "lines": lines, "next": page.next, "ended": page.ended}
+
+
+def _after(app: APIGatewayHttpResolver) -> int:
+    text = app.context["fields"].get("after", "0")
+    if not text.isascii() or not text.isdigit() or int(text[:12]) > _LAST_LINE:
+        raise InvalidRequest("'after' is the number of a line, from 0.")
+    return int(text)
+
+
+def _deployment(app: APIGatewayHttpResolver) -> Deployment:
+    deployment: Deployment | None = app.context["access"].deployment
+    if deployment is None:
+        raise Hidden
+    return deployment

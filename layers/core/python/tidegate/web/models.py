@@ -1,0 +1,304 @@
+"""What the HTTP API takes and gives, as its OpenAPI description says it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.job import JobKind
+from tidegate.domain.review_rule import PlanReview
+from tidegate.domain.root import MAXIMUM_ROOT_NAME
+from tidegate.usecases.read_log import LogState
+
+RepositoryName = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$", description="owner/name")
+]
+RootName = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$",
+        max_length=MAXIMUM_ROOT_NAME,
+        description="The root's name in tidegate.yaml",
+    ),
+]
+Moment = Annotated[str, Field(description="ISO 8601 in UTC", examples=["2026-03-02T09:00:00.000000+00:00"])]
+
+
+class _Given(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Shown(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Problem(_Shown):
+    """Why a request was refused."""
+
+    code: str = Field(description="A word for programs", examples=["not_found"])
+    message: str = Field(description="What happened and what to do next, for people")
+
+
+class Refused(_Shown):
+    """Every answer that is not a success."""
+
+    error: Problem
+
+
+class Me(_Shown):
+    """Who the token belongs to."""
+
+    login: str
+
+
+class RepositoryModel(_Shown):
+    """A repository that Tidegate works for."""
+
+    name: str
+    default_branch: str
+    url: str = Field(description="Its page")
+
+
+class Repositories(_Shown):
+    """The repositories that you may read, by name."""
+
+    repositories: list[RepositoryModel]
+
+
+class LockModel(_Shown):
+    """Why merges wait."""
+
+    by: str
+    at: Moment
+    revision: str
+    reason: str
+    deployment: str
+
+
+class Changes(_Shown):
+    """What a plan changes. A replacement counts once, as a replacement."""
+
+    add: int
+    change: int
+    destroy: int
+    replace: int
+    outputs: int
+    moved: int
+    actions: int
+    deferred: int
+    destroyed: list[str] = Field(description="The first addresses of what is destroyed")
+    replaced: list[str] = Field(description="The first addresses of what is replaced")
+
+
+class DeploymentBrief(_Shown):
+    """A deployment as lists show it."""
+
+    id: str
+    repository: str
+    root: str
+    revision: str
+    branch: str
+    trigger: Trigger
+    requested_by: str
+    requested_at: Moment
+    state: State
+    reason: str
+    error: str = Field(description="The name of what it failed with, if it failed")
+    changed_at: str
+    changes: Changes | None = Field(description="None until it is planned")
+    pull_request: int | None
+    forced: bool
+    rerun_of: str | None
+    url: str = Field(description="Its page")
+
+
+class ApprovalModel(_Shown):
+    """One person's confirmation."""
+
+    by: str
+    at: Moment
+
+
+class ReviewModel(_Shown):
+    """The review of a plan."""
+
+    asked_at: Moment
+    approved: bool | None = Field(description="None while it is open")
+    by: str | None
+    at: str | None
+    approvals: list[ApprovalModel]
+
+
+class ReviewRuleModel(_Shown):
+    """Which plans of the root wait, and for whom."""
+
+    when: PlanReview
+    approvals: int
+    exclude_authors: bool
+
+
+class StepModel(_Shown):
+    """A line of the timeline."""
+
+    state: State
+    at: Moment
+    by: str
+    reason: str
+
+
+class AuditedModel(_Shown):
+    """A message that the audit topic took."""
+
+    event: str
+    state: str
+    at: Moment
+
+
+class JobLink(_Shown):
+    """A job of a deployment."""
+
+    id: str
+    kind: JobKind
+    attempt: int
+    url: str = Field(description="The page of its log")
+
+
+class DeploymentDetails(DeploymentBrief):
+    """Everything about a deployment."""
+
+    workspace: str
+    directory: str
+    authors: list[str]
+    must_review: str | None
+    plan_digest: str | None = Field(description="The SHA-256 of the plan file")
+    engine_version: str | None
+    review: ReviewModel | None
+    review_rule: ReviewRuleModel
+    unlocked: ApprovalModel | None = Field(description="Who took away the lock that it had put on its queue")
+    jobs: list[JobLink]
+    history: list[StepModel]
+    audited: list[AuditedModel]
+    last_lines: str = Field(description="The engine's last words, if it failed")
+    check_run_url: str | None
+    execution_url: str | None
+
+
+class DeploymentsPage(_Shown):
+    """Deployments, newest first."""
+
+    deployments: list[DeploymentBrief]
+    next: str | None = Field(description="What to ask with as `after` for those before; null at the end")
+
+
+class RootModel(_Shown):
+    """A root and its queue."""
+
+    name: str
+    deployed_revision: str | None
+    deployed_by: str | None = Field(description="The id of the deployment that revisions are compared with")
+    lock: LockModel | None
+    running: DeploymentBrief | None
+    last: DeploymentBrief | None = Field(description="The last that was let in and ended")
+    waiting: int
+    url: str = Field(description="The page of its queue")
+
+
+class Roots(_Shown):
+    """The roots of a repository, by name."""
+
+    repository: str
+    roots: list[RootModel]
+
+
+class PlaceModel(_Shown):
+    """One that waits in line."""
+
+    place: int = Field(description="From 1")
+    id: str
+    revision: str
+    trigger: Trigger
+    requested_at: Moment
+    requested_by: str | None
+    url: str
+
+
+class QueueModel(_Shown):
+    """A root's queue as it is now."""
+
+    repository: str
+    root: str
+    lock: LockModel | None
+    deployed_revision: str | None
+    running: DeploymentBrief | None
+    waiting: list[PlaceModel]
+
+
+class QueueName(_Given):
+    """Which queue."""
+
+    repository: RepositoryName
+    root: RootName
+
+
+class Unlocked(_Shown):
+    """What came of it."""
+
+    unlocked: bool = Field(description="False when there was no lock")
+    message: str
+
+
+class ReviewAnswer(_Given):
+    """An answer to a plan review."""
+
+    decision: Literal["approve", "reject"]
+
+
+class Decided(_Shown):
+    """What came of it."""
+
+    message: str
+    deployment: DeploymentBrief
+
+
+class DeployRequest(_Given):
+    """Deploy the default branch's head to these roots."""
+
+    repository: RepositoryName
+    roots: Annotated[list[RootName], Field(min_length=1, max_length=50)]
+
+
+class Accepted(_Shown):
+    """The request is stored; what came of it is at `/api/requests/{request}`."""
+
+    request: str
+
+
+class RequestOutcome(_Shown):
+    """What came of a request."""
+
+    request: str
+    outcome: str | None = Field(description="null while it is worked on")
+    deployments: list[DeploymentBrief]
+
+
+class JobModel(_Shown):
+    """A job and its log."""
+
+    id: str
+    deployment: str
+    repository: str
+    kind: JobKind
+    attempt: int
+    state: LogState
+    url: str = Field(description="The page of its log")
+
+
+class LogLines(_Shown):
+    """Lines of a log, as the runner wrote them: with escape sequences."""
+
+    state: LogState
+    lines: list[str]
+    next: int = Field(description="What to ask for next")
+    ended: bool = Field(description="Nothing follows")

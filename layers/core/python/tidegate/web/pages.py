@@ -1,0 +1,163 @@
+"""The pages: repositories, roots, queues, deployments. Rendered here, usable without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+
+from tidegate.domain.deployment import Deployment, State, Unlocking
+from tidegate.domain.permission import Permission
+from tidegate.domain.root import queue_id, root_name
+from tidegate.web.authorization import Access, Authorization
+from tidegate.web.parts import Parts
+from tidegate.web.readable import readable
+from tidegate.web.refusals import Hidden, InvalidRequest, NotPossible
+from tidegate.web.rendering import Rendering, address, is_over
+from tidegate.web.shapes import Shapes
+from tidegate.web.static_files import static_file
+
+#: Deployments on one page of a list.
+LISTED = 30
+#: What a page says about what was just done; anything else in the address says nothing.
+NOTICES = {
+    "approve": "Your confirmation is recorded.",
+    "reject": "You rejected this plan.",
+    "unlocked": "The queue is unlocked.",
+    "not-locked": "The queue was not locked any more.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLine:
+    """A line of a plan and what it does: ``add``, ``remove``, ``change`` or nothing."""
+
+    text: str
+    kind: str
+
+
+class Pages:
+    """Adds the routes of the pages to a resolver."""
+
+    def __init__(self, parts: Parts, authorization: Authorization, shapes: Shapes, rendering: Rendering) -> None:
+        self._parts, self._authorization = parts, authorization
+        self._shapes, self._rendering = shapes, rendering
+
+    def add_to(self, app: APIGatewayHttpResolver) -> None:
+        """Register all routes."""
+        hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
+        app.get("/", **hidden)(lambda: self._home(app))
+        app.get("/static/<file>", **hidden)(static_name)
+        app.get("/repositories/<owner>/<name>", **hidden)(lambda **_: self._repository(app))
+        app.get("/repositories/<owner>/<name>/deployments", **hidden)(lambda **_: self._deployments(app))
+        app.get("/queue", **hidden)(lambda: self._queue(app))
+        app.post("/queue/unlock", **hidden)(lambda: self._unlock(app))
+        app.get("/deployments/<id>", **hidden)(lambda **_: self._deployment(app))
+        app.post("/deployments/<id>/review", **hidden)(lambda **_: self._review(app))
+
+    def show(self, app: APIGatewayHttpResolver, template: str, **values: Any) -> Response[str]:
+        """Return a page for the person who asks."""
+        session = app.context["session"]
+        notice = NOTICES.get(app.context["fields"].get("done", ""), "")
+        form = self._parts.sessions().form_token(session)
+        return self._rendering.page(template, person=session.login, csrf=form, notice=notice, **values)
+
+    def _home(self, app: APIGatewayHttpResolver) -> Response[str]:
+        found = readable(self._parts.catalog, self._authorization, app.context["access"].login)
+        return self.show(app, "repositories.html", repositories=found)
+
+    def _repository(self, app: APIGatewayHttpResolver) -> Response[str]:
+        repository = _access(app).repository
+        roots = self._parts.queue_looker.roots(repository)
+        recent = self._parts.catalog.of_repository(repository, 10)
+        return self.show(app, "repository.html", repository=repository, roots=roots, recent=recent)
+
+    def _deployments(self, app: APIGatewayHttpResolver) -> Response[str]:
+        repository, fields = _access(app).repository, app.context["fields"]
+        root, after = fields.get("root") or None, fields.get("after") or None
+        if root is None:
+            page = self._parts.catalog.of_repository(repository, LISTED, after)
+        else:
+            page = self._parts.catalog.of_queue(queue_id(repository, root_name(root)), LISTED, after)
+        return self.show(app, "deployments.html", repository=repository, root=root, page=page, after=after)
+
+    def _queue(self, app: APIGatewayHttpResolver) -> Response[str]:
+        access = _access(app)
+        root = root_name(app.context["fields"].get("root", ""))
+        name = queue_id(access.repository, root)
+        view = self._parts.queue_looker.queue(name)
+        recent = self._parts.catalog.of_queue(name, 10)
+        if view.head.version == 0 and not recent.deployments:
+            raise Hidden
+        may_write = access.permission >= Permission.WRITE
+        return self.show(
+            app, "queue.html", repository=access.repository, root=root, view=view, recent=recent, may_write=may_write
+        )
+
+    def _unlock(self, app: APIGatewayHttpResolver) -> Response[str]:
+        access, root = _access(app), root_name(app.context["fields"].get("root", ""))
+        unlocking = Unlocking(access.login, self._parts.clock.now())
+        decision = self._parts.unlock(queue_id(access.repository, root), unlocking)
+        done = "unlocked" if decision.done else "not-locked"
+        return _see(address("/queue", repository=access.repository, root=root, done=done))
+
+    def _deployment(self, app: APIGatewayHttpResolver) -> Response[str]:
+        access = _access(app)
+        deployment = _of(access)
+        view = self._parts.deployment_looker.look(deployment)
+        return self.show(
+            app,
+            "deployment.html",
+            one=deployment,
+            view=view,
+            jobs=[self._shapes.job_link(job) for job in view.jobs],
+            plan=list(plan_lines(view.plan.text)) if view.plan else [],
+            may_write=access.permission >= Permission.WRITE,
+            is_author=access.login in {*deployment.authors, deployment.requested_by},
+            asks=deployment.state is State.AWAITING_REVIEW,
+            over=is_over(deployment.state),
+            commit_url=self._shapes.commit_url(deployment.repository, deployment.revision.sha),
+            execution_url=self._shapes.execution_url(deployment.id) if deployment.history[1:] else None,
+        )
+
+    def _review(self, app: APIGatewayHttpResolver) -> Response[str]:
+        access, decision = _access(app), app.context["fields"].get("decision", "")
+        if decision not in {"approve", "reject"}:
+            raise InvalidRequest("A review is answered with approve or reject.")
+        deployment = _of(access)
+        answer = self._parts.decide(deployment.id, decision == "approve", access.login, self._parts.clock.now())
+        if not answer.done:
+            raise NotPossible(answer.reason)
+        return _see(address(f"/deployments/{quote(deployment.id)}", done=decision))
+
+
+def static_name(file: str) -> Response[str]:
+    """Answer a request for a static file."""
+    return static_file(file)
+
+
+def plan_lines(text: str) -> Iterator[PlanLine]:
+    """Yield a plan's lines with what they do."""
+    kinds = {"+": "add", "-": "remove", "~": "change", "-/+": "remove", "+/-": "remove"}
+    for line in text.split("\n"):
+        word = line.split(maxsplit=1)[0] if line.strip() else ""
+        yield PlanLine(line, kinds.get(word, ""))
+
+
+def _access(app: APIGatewayHttpResolver) -> Access:
+    access: Access = app.context["access"]
+    return access
+
+
+def _of(access: Access) -> Deployment:
+    if access.deployment is None:
+        raise Hidden
+    return access.deployment
+
+
+def _see(target: str) -> Response[str]:
+    return Response(HTTPStatus.SEE_OTHER, headers={"Location": target}, body="")

@@ -1,0 +1,67 @@
+"""What the HTTP API and the pages stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tidegate.domain.decision import Decision
+from tidegate.domain.deployment import Unlocking
+from tidegate.ports import Accounts, Catalog, Clock, Deliveries, Deployments, Forge
+from tidegate.usecases.look_at_deployment import DeploymentLooker
+from tidegate.usecases.look_at_queue import QueueLooker
+from tidegate.usecases.read_log import LogReader
+from tidegate.web.session import Sessions
+
+
+class Decide(Protocol):
+    """Answers a plan review."""
+
+    def __call__(self, deployment: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001
+        """Return what came of it."""
+
+
+class Unlock(Protocol):
+    """Takes a queue's lock away."""
+
+    def __call__(self, queue: str, unlocking: Unlocking) -> Decision:
+        """Return what came of it; not done when there was no lock to take away."""
+
+
+class Request(Protocol):
+    """Asks for deployments of the default branch's head."""
+
+    def __call__(self, repository: str, roots: Sequence[str], by: str) -> str:
+        """Return the request's id. Raise InvalidName for a root that cannot be."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebLinks:
+    """Where more is to be seen: the forge's own address, and an execution's URL with ``{deployment}`` in it."""
+
+    forge: str
+    execution: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Ports and use cases. ``url`` is where browsers reach the pages, ``sessions`` is asked when a page is."""
+
+    url: str
+    links: WebLinks
+    operators_team: str
+    sessions: Callable[[], Sessions]
+    accounts: Accounts
+    forge: Forge
+    catalog: Catalog
+    deployments: Deployments
+    deliveries: Deliveries
+    clock: Clock
+    monotonic: Callable[[], float]
+    queue_looker: QueueLooker
+    deployment_looker: DeploymentLooker
+    log_reader: LogReader
+    decide: Decide
+    unlock: Unlock
+    request: Request

@@ -1,0 +1,69 @@
+"""Refusals as answers: the status and the word for programs. JSON below ``/api/``, a page everywhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from tidegate.domain.errors import (
+    ApplyAlreadyStarted,
+    AuditUnavailable,
+    CloudUnavailable,
+    Conflict,
+    ForgeRefused,
+    ForgeUnavailable,
+    InvalidName,
+    NotFound,
+    TidegateError,
+    TooLate,
+    WrongState,
+)
+from tidegate.web import refusals
+
+#: What a refusal answers. What is in no line of it is a fault of ours.
+_STATUSES: tuple[tuple[type[TidegateError], HTTPStatus, str], ...] = (
+    (refusals.NotSignedIn, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
+    (refusals.SignInFailed, HTTPStatus.BAD_REQUEST, "sign_in_failed"),
+    (refusals.SignInFirst, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
+    (refusals.NotAllowed, HTTPStatus.FORBIDDEN, "not_allowed"),
+    (refusals.Hidden, HTTPStatus.NOT_FOUND, "not_found"),
+    (refusals.MethodNotAllowed, HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed"),
+    (refusals.InvalidRequest, HTTPStatus.BAD_REQUEST, "invalid_request"),
+    (refusals.LogTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
+    (refusals.NoSignIn, HTTPStatus.SERVICE_UNAVAILABLE, "no_sign_in"),
+    (NotFound, HTTPStatus.NOT_FOUND, "not_found"),
+    (InvalidName, HTTPStatus.BAD_REQUEST, "invalid_name"),
+    (refusals.NotPossible, HTTPStatus.CONFLICT, "not_possible"),
+    (WrongState, HTTPStatus.CONFLICT, "wrong_state"),
+    (Conflict, HTTPStatus.CONFLICT, "conflict"),
+    (TooLate, HTTPStatus.CONFLICT, "too_late"),
+    (ApplyAlreadyStarted, HTTPStatus.CONFLICT, "wrong_state"),
+    (ForgeUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "forge_unavailable"),
+    (ForgeRefused, HTTPStatus.SERVICE_UNAVAILABLE, "forge_refused"),
+    (CloudUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "cloud_unavailable"),
+    (AuditUnavailable, HTTPStatus.SERVICE_UNAVAILABLE, "audit_unavailable"),
+)
+
+#: Seconds after which a client may try again when nobody said how long to wait.
+_PAUSE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How a refusal is answered."""
+
+    status: HTTPStatus
+    code: str
+    message: str
+    retry_after: int | None = None
+
+
+def answered(error: TidegateError) -> Answered:
+    """Return how a refusal is answered. Raise the error itself when it is a fault of ours."""
+    for kind, status, code in _STATUSES:
+        if isinstance(error, kind):
+            message = str(refusals.Hidden()) if status is HTTPStatus.NOT_FOUND else str(error)
+            unavailable = status is HTTPStatus.SERVICE_UNAVAILABLE
+            wait = (getattr(error, "retry_after", None) or _PAUSE) if unavailable else None
+            return Answered(status, code, message, wait)
+    raise error

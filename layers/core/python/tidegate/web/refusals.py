@@ -1,0 +1,102 @@
+"""What the HTTP API refuses of its own, beyond the domain's refusals (``tidegate.domain.errors``)."""
+
+from __future__ import annotations
+
+from tidegate.domain.errors import TidegateError
+
+
+class NotSignedIn(TidegateError):
+    """Nobody known is asking."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This needs a valid token of the forge. Send one in the header 'Authorization: Bearer TOKEN'; "
+            "a personal access token without any scope is enough."
+        )
+
+
+class SignInFirst(TidegateError):
+    """A page was asked for by nobody known."""
+
+    def __init__(self) -> None:
+        super().__init__("You are not signed in, or not any more. Sign in and try again.")
+
+
+class Hidden(TidegateError):
+    """What does not exist, or may not be seen: the two are not told apart."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such thing here, or you may not see it. Check the address and your account.")
+
+
+class NotAllowed(TidegateError):
+    """Somebody who may look, but not do this."""
+
+
+class MayNotWrite(NotAllowed):
+    """Acting needs write permission."""
+
+    def __init__(self, login: str, repository: str) -> None:
+        super().__init__(
+            f"{login} may not do this: it needs write permission on {repository}. Ask a maintainer of the repository."
+        )
+
+
+class NoOperator(NotAllowed):
+    """Asking for a deployment through the API is for operators."""
+
+    def __init__(self, login: str, team: str) -> None:
+        who = f"members of the team {team} only" if team else "nobody: no operators' team is configured"
+        super().__init__(f"{login} may not ask for deployments here: that is for {who} (operators_team).")
+
+
+class ForgedRequest(NotAllowed):
+    """A form that did not come from one of our pages."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This form is too old, or did not come from a page of Tidegate. Reload the page and try again."
+        )
+
+
+class NotPossible(TidegateError):
+    """What was asked for is not possible as things are now; the message says why."""
+
+
+class MethodNotAllowed(TidegateError):
+    """The path exists, but not for this method."""
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        super().__init__(f"This address takes {', '.join(allowed)} only.")
+        self.allowed = allowed
+
+
+class InvalidRequest(TidegateError):
+    """A request that cannot be read."""
+
+
+class NoSignIn(TidegateError):
+    """The installation cannot sign people in."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Nobody can sign in: the App's client id and client secret are not stored. An operator stores them with "
+            "'tidegate secret app --client-id ID --client-secret-file FILE'."
+        )
+
+
+class SignInFailed(TidegateError):
+    """The forge did not confirm who somebody is."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"Signing in did not work: {why} Start again from the page that you wanted to see.")
+
+
+class LogTooLarge(TidegateError):
+    """A raw log that does not fit into one answer."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(
+            f"The log of {job} is too large to be downloaded at once. Let your program accept gzip "
+            f"(curl --compressed), or use 'tidegate logs {job}'."
+        )

@@ -1,0 +1,96 @@
+"""Pages from templates. Everything that a template shows is escaped, unless it was made here."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from hashlib import sha256
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from aws_lambda_powertools.event_handler import Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from tidegate.domain.deployment import State, is_final
+from tidegate.domain.markdown import plain
+from tidegate.domain.review import moment
+from tidegate.web.problems import Answered
+
+HERE = Path(__file__).parent
+STATIC = HERE / "static"
+HTML = "text/html; charset=utf-8"
+
+#: How a state reads, and the colour that it has.
+STATES: dict[State, tuple[str, str]] = {
+    State.QUEUED: ("Queued", "quiet"),
+    State.PLANNING: ("Planning", "busy"),
+    State.AWAITING_REVIEW: ("Waiting for review", "attention"),
+    State.APPROVED: ("Approved", "busy"),
+    State.APPLYING: ("Applying", "busy"),
+    State.APPLIED: ("Applied", "good"),
+    State.NO_CHANGES: ("No changes", "good"),
+    State.PLAN_FAILED: ("Plan failed", "bad"),
+    State.APPLY_FAILED: ("Apply failed", "bad"),
+    State.REJECTED: ("Rejected", "quiet"),
+    State.REVIEW_EXPIRED: ("Review timed out", "quiet"),
+    State.REFUSED: ("Refused", "bad"),
+    State.SUPERSEDED: ("Superseded", "quiet"),
+    State.OUTCOME_UNKNOWN: ("Outcome unknown", "bad"),
+    State.ENGINE_FAULT: ("Tidegate failed", "bad"),
+}
+
+
+class Rendering:
+    """Renders templates. ``url`` is where the pages are."""
+
+    def __init__(self, url: str) -> None:
+        self._environment = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=select_autoescape(default=True, default_for_string=True),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.globals.update(url=url, static=static_address, address=address)
+        self._environment.filters.update(moment=_moment, state=_state, tone=_tone, short=_short, safe_text=plain)
+
+    def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:
+        """Return the page of a template."""
+        return Response(status, HTML, self._environment.get_template(template).render(**values))
+
+    def problem(self, problem: Answered) -> Response[str]:
+        """Return the page of a refusal."""
+        return self.page("problem.html", problem.status, problem=problem, person=None, csrf="")
+
+
+def address(path: str, **query: str | int | None) -> str:
+    """Return a path with a query; what is None is left out."""
+    given = {name: value for name, value in query.items() if value is not None}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def static_address(file: str) -> str:
+    """Return the address of a static file; it changes with its content, so that browsers may keep it."""
+    return f"/static/{file}?v={sha256((STATIC / file).read_bytes()).hexdigest()[:12]}"
+
+
+def is_over(state: State) -> bool:
+    """Tell whether a deployment has ended: its page needs no reload then."""
+    return is_final(state)
+
+
+def _moment(at: str | datetime | None) -> str:
+    return moment(at) if at else "\N{EN DASH}"
+
+
+def _state(state: State) -> str:
+    return STATES[state][0]
+
+
+def _tone(state: State) -> str:
+    return STATES[state][1]
+
+
+def _short(sha: str) -> str:
+    return sha[:7]

@@ -1,0 +1,207 @@
+"""Records in the words of the HTTP API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import quote, urlencode
+
+from tidegate.domain.deployment import Deployment, Review, Unlocking
+from tidegate.domain.deployment_summary import DeploymentSummary
+from tidegate.domain.job import job_parts
+from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.queue import Lock
+from tidegate.ports import HistoryPage, KnownRepository
+from tidegate.usecases.look_at_deployment import DeploymentView
+from tidegate.usecases.look_at_queue import Place, QueueView, RootView
+from tidegate.usecases.read_log import LogPage
+from tidegate.web.models import (
+    ApprovalModel,
+    AuditedModel,
+    Changes,
+    DeploymentBrief,
+    DeploymentDetails,
+    DeploymentsPage,
+    JobLink,
+    JobModel,
+    LockModel,
+    PlaceModel,
+    QueueModel,
+    RepositoryModel,
+    ReviewModel,
+    ReviewRuleModel,
+    RootModel,
+    StepModel,
+)
+from tidegate.web.parts import WebLinks
+
+
+class Shapes:
+    """Turns records into models, with addresses below ``url``."""
+
+    def __init__(self, url: str, links: WebLinks) -> None:
+        self._url, self._links = url, links
+
+    def deployment_url(self, identifier: str) -> str:
+        return f"{self._url}/deployments/{quote(identifier)}"
+
+    def job_url(self, identifier: str) -> str:
+        return f"{self._url}/jobs/{quote(identifier)}"
+
+    def queue_url(self, repository: str, root: str) -> str:
+        return f"{self._url}/queue?{urlencode({'repository': repository, 'root': root})}"
+
+    def repository(self, known: KnownRepository) -> RepositoryModel:
+        return RepositoryModel(
+            name=known.name, default_branch=known.default_branch, url=f"{self._url}/repositories/{known.name}"
+        )
+
+    def brief(self, one: Deployment | DeploymentSummary) -> DeploymentBrief:
+        return DeploymentBrief.model_validate(self._brief(one))
+
+    def _brief(self, one: Deployment | DeploymentSummary) -> dict[str, object]:
+        return {
+            "id": one.id,
+            "repository": one.repository,
+            "root": one.root.name,
+            "revision": one.revision.sha,
+            "branch": one.revision.branch,
+            "trigger": one.trigger,
+            "requested_by": one.requested_by,
+            "requested_at": one.requested_at,
+            "state": one.state,
+            "reason": one.reason,
+            "error": one.error,
+            "changed_at": one.changed_at,
+            "changes": _changes(one.plan.changes) if one.plan else None,
+            "pull_request": one.pull_request,
+            "forced": one.forced,
+            "rerun_of": one.rerun_of,
+            "url": self.deployment_url(one.id),
+        }
+
+    def details(self, view: DeploymentView) -> DeploymentDetails:
+        one = view.deployment
+        return DeploymentDetails.model_validate(
+            {
+                **self._brief(one),
+                "workspace": one.root.workspace,
+                "directory": one.root.dir,
+                "authors": list(one.authors),
+                "must_review": one.must_review,
+                "plan_digest": one.plan.file.sha256 if one.plan else None,
+                "engine_version": one.plan.engine_version if one.plan else None,
+                "review": _review(one.review),
+                "review_rule": ReviewRuleModel(
+                    when=one.review_rule.when,
+                    approvals=one.review_rule.approvals,
+                    exclude_authors=one.review_rule.exclude_authors,
+                ),
+                "unlocked": _unlocked(one.unlocked),
+                "jobs": [self.job_link(job) for job in view.jobs],
+                "history": [
+                    StepModel(state=step.state, at=step.at, by=step.by, reason=step.reason) for step in one.history
+                ],
+                "audited": [AuditedModel(event=item.event, state=item.state, at=item.at) for item in one.audited],
+                "last_lines": one.last_lines,
+                "check_run_url": view.check_run,
+                "execution_url": self.execution_url(one.id),
+            }
+        )
+
+    def execution_url(self, deployment: str) -> str | None:
+        return self._links.execution.replace("{deployment}", deployment) or None
+
+    def commit_url(self, repository: str, sha: str) -> str:
+        return f"{self._links.forge}/{repository}/commit/{sha}"
+
+    def job_link(self, job: str) -> JobLink:
+        _, kind, attempt = job_parts(job)
+        return JobLink(id=job, kind=kind, attempt=attempt, url=self.job_url(job))
+
+    def job(self, job: str, deployment: Deployment, page: LogPage) -> JobModel:
+        _, kind, attempt = job_parts(job)
+        return JobModel(
+            id=job,
+            deployment=deployment.id,
+            repository=deployment.repository,
+            kind=kind,
+            attempt=attempt,
+            state=page.state,
+            url=self.job_url(job),
+        )
+
+    def history(self, page: HistoryPage) -> DeploymentsPage:
+        return DeploymentsPage(deployments=self.briefs(page.deployments), next=page.next)
+
+    def briefs(self, deployments: Iterable[Deployment | DeploymentSummary]) -> list[DeploymentBrief]:
+        return [self.brief(one) for one in deployments]
+
+    def root(self, repository: str, view: RootView) -> RootModel:
+        deployed = view.head.deployed
+        return RootModel(
+            name=view.name,
+            deployed_revision=deployed.revision.sha if deployed else None,
+            deployed_by=deployed.deployment if deployed else None,
+            lock=_lock(view.head.lock),
+            running=self.brief(view.running) if view.running else None,
+            last=self.brief(view.last) if view.last else None,
+            waiting=view.head.length,
+            url=self.queue_url(repository, view.name),
+        )
+
+    def queue(self, repository: str, root: str, view: QueueView) -> QueueModel:
+        deployed = view.head.deployed
+        return QueueModel(
+            repository=repository,
+            root=root,
+            lock=_lock(view.head.lock),
+            deployed_revision=deployed.revision.sha if deployed else None,
+            running=self.brief(view.running) if view.running else None,
+            waiting=[self._place(place) for place in view.line],
+        )
+
+    def _place(self, place: Place) -> PlaceModel:
+        waiting = place.waiting
+        return PlaceModel(
+            place=place.number,
+            id=waiting.deployment,
+            revision=waiting.revision,
+            trigger=waiting.trigger,
+            requested_at=waiting.requested_at,
+            requested_by=place.deployment.requested_by if place.deployment else None,
+            url=self.deployment_url(waiting.deployment),
+        )
+
+
+def _changes(changes: PlannedChanges) -> Changes:
+    return Changes(
+        add=changes.add,
+        change=changes.change,
+        destroy=changes.destroy,
+        replace=changes.replace,
+        outputs=changes.outputs,
+        moved=changes.moved,
+        actions=changes.actions,
+        deferred=changes.deferred,
+        destroyed=list(changes.destroyed),
+        replaced=list(changes.replaced),
+    )
+
+
+def _lock(lock: Lock | None) -> LockModel | None:
+    if lock is None:
+        return None
+    return LockModel(by=lock.by, at=lock.at, revision=lock.revision, reason=lock.reason, deployment=lock.deployment)
+
+
+def _review(review: Review | None) -> ReviewModel | None:
+    if review is None:
+        return None
+    approvals = [ApprovalModel(by=one.by, at=one.at) for one in review.approvals]
+    return ReviewModel(
+        asked_at=review.asked_at, approved=review.approved, by=review.by, at=review.at, approvals=approvals
+    )
+
+
+def _unlocked(unlocked: Unlocking | None) -> ApprovalModel | None:
+    return None if unlocked is None else ApprovalModel(by=unlocked.by, at=unlocked.at)

@@ -1,0 +1,100 @@
+"""Signing in with an account of the forge (OAuth), and out again. The forge's token is used once and thrown away."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.shared.cookies import Cookie, SameSite
+
+from tidegate.web.parts import Parts
+from tidegate.web.refusals import SignInFailed
+from tidegate.web.rendering import Rendering
+from tidegate.web.session import SESSION_SECONDS, SIGN_IN_SECONDS, Session
+
+#: Where a browser may be sent after signing in: a path of ours, in characters that no browser reads otherwise.
+_LOCAL = re.compile(r"/(?![/\\])[A-Za-z0-9._~!$&'()*+,;=:@%/?-]{0,1500}")
+
+
+class SigningIn:
+    """The routes of signing in and out."""
+
+    def __init__(self, parts: Parts, rendering: Rendering) -> None:
+        self._parts, self._rendering = parts, rendering
+        self._secure = parts.url.startswith("https:")
+        self._callback = f"{parts.url}/login/callback"
+        # With this prefix a browser takes the cookie from this host only, and only over TLS.
+        prefix = "__Host-" if self._secure else ""
+        self._session_cookie, self._sign_in_cookie = f"{prefix}tidegate", f"{prefix}tidegate-sign-in"
+
+    def add_to(self, app: APIGatewayHttpResolver) -> None:
+        """Register the routes."""
+
+        @app.get("/login", include_in_schema=False, enable_validation=False)
+        def login() -> Response[str]:
+            return self._begin((app.current_event.query_string_parameters or {}).get("next", "/"))
+
+        @app.get("/login/callback", include_in_schema=False, enable_validation=False)
+        def callback() -> Response[str]:
+            return self._end(app.current_event, app.current_event.query_string_parameters or {})
+
+        @app.post("/logout", include_in_schema=False, enable_validation=False)
+        def logout() -> Response[str]:
+            page = self._rendering.page("signed_out.html", person=None, csrf="")
+            page.cookies.append(self._cookie(self._session_cookie, "", 0))
+            return page
+
+    def session(self, event: Any) -> Session | None:
+        """Return the session of a request, if it has one."""
+        cookie = _cookies(event).get(self._session_cookie, "")
+        return self._parts.sessions().read(cookie) if cookie else None
+
+    def _begin(self, target: str) -> Response[str]:
+        nonce, cookie = self._parts.sessions().begin_sign_in(local_path(target))
+        address = self._parts.accounts.authorize_url(nonce, self._callback)
+        return _to(address, [self._cookie(self._sign_in_cookie, cookie, SIGN_IN_SECONDS)])
+
+    def _end(self, event: Any, query: dict[str, str]) -> Response[str]:
+        sessions = self._parts.sessions()
+        begun = sessions.read_sign_in(_cookies(event).get(self._sign_in_cookie, ""), query.get("state", ""))
+        if begun is None:
+            raise SignInFailed("it took too long, or it was not begun in this browser.")
+        token = self._parts.accounts.exchange(query.get("code", ""), self._callback)
+        login = self._parts.accounts.login_of(token) if token else None
+        if login is None:
+            raise SignInFailed("the forge did not say who you are.")
+        cookies = [
+            self._cookie(self._session_cookie, sessions.begin(login), SESSION_SECONDS),
+            self._cookie(self._sign_in_cookie, "", 0),
+        ]
+        return _to(local_path(begun.target), cookies)
+
+    def _cookie(self, name: str, value: str, seconds: int) -> Cookie:
+        return Cookie(
+            name=name,
+            value=value,
+            path="/",
+            secure=self._secure,
+            http_only=True,
+            same_site=SameSite.LAX_MODE,
+            max_age=seconds,
+        )
+
+
+def local_path(target: str) -> str:
+    """Return ``target`` if it is a path of ours, else the first page."""
+    if not _LOCAL.fullmatch(target) or urlsplit(target).netloc:
+        return "/"
+    return "/" if target.startswith(("/login", "/logout")) else target
+
+
+def _cookies(event: Any) -> dict[str, str]:
+    pairs = (cookie.partition("=") for cookie in event.raw_event.get("cookies") or [])
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _to(address: str, cookies: list[Cookie]) -> Response[str]:
+    return Response(HTTPStatus.SEE_OTHER, headers={"Location": address}, body="", cookies=cookies)

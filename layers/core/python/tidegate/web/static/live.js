@@ -1,0 +1,33 @@
+"use strict";
+// Keeps a page up to date: fetches it again and replaces its content when that has changed.
+// What was unfolded stays unfolded; while a button or field has the focus, nothing is replaced.
+(() => {
+  const main = document.getElementById("main");
+  const seconds = Number(main.dataset.live || 0);
+  if (!seconds) return;
+  let shown = null;
+
+  async function refresh() {
+    const answer = await fetch(location.pathname + location.search, { redirect: "error" });
+    if (!answer.ok) throw new Error(String(answer.status));
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
+    const text = fresh.innerHTML;
+    if (shown === null) shown = main.innerHTML;
+    const busy = main.contains(document.activeElement) && document.activeElement.matches("button, input");
+    if (text === shown || busy) return Boolean(fresh.dataset.live);
+    const open = [...main.querySelectorAll("details")].map((one) => one.open);
+    main.replaceChildren(...fresh.childNodes);
+    main.querySelectorAll("details").forEach((one, number) => { if (number in open) one.open = open[number]; });
+    shown = text;
+    return Boolean(fresh.dataset.live);
+  }
+
+  async function follow() {
+    let wait = seconds, more = true;
+    if (!document.hidden) {
+      try { more = await refresh(); } catch { wait = 4 * seconds; }
+    }
+    if (more) setTimeout(follow, wait * 1000);
+  }
+  setTimeout(follow, seconds * 1000);
+})();

@@ -1,0 +1,230 @@
+"""Who may do what: over all routes, whatever they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api.world import URL, Client, WebBootstrap
+from tests.builders import REPOSITORY, any_job, deployment_in
+from tidegate.domain.deployment import State
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.ports import Delivery, KnownRepository
+from tidegate.web.authorization import RULES, About, Remembered, Right
+
+SECRET_REPOSITORY = "acme/secret"
+#: How each route is called, about a repository: {id} is a deployment, {job} its plan job, {request} a request.
+CALLS = {
+    "GET /api/openapi.json": "/api/openapi.json",
+    "GET /api/me": "/api/me",
+    "GET /api/repositories": "/api/repositories",
+    "GET /api/repositories/<owner>/<name>/roots": "/api/repositories/{repository}/roots",
+    "GET /api/queue": "/api/queue?repository={repository}&root=network",
+    "POST /api/queue/unlock": ("/api/queue/unlock", {"repository": "{repository}", "root": "network"}),
+    "GET /api/deployments": "/api/deployments?repository={repository}",
+    "POST /api/deployments": ("/api/deployments", {"repository": "{repository}", "roots": ["network"]}),
+    "GET /api/deployments/<id>": "/api/deployments/{id}",
+    "POST /api/deployments/<id>/review": ("/api/deployments/{id}/review", {"decision": "reject"}),
+    "GET /api/requests/<id>": "/api/requests/{request}",
+    "GET /api/jobs/<id>": "/api/jobs/{job}",
+    "GET /api/jobs/<id>/log": "/api/jobs/{job}/log",
+    "GET /": "/",
+    "GET /login": "/login",
+    "GET /login/callback": "/login/callback",
+    "POST /logout": ("/logout", {}),
+    "GET /static/<file>": "/static/app.css",
+    "GET /repositories/<owner>/<name>": "/repositories/{repository}",
+    "GET /repositories/<owner>/<name>/deployments": "/repositories/{repository}/deployments",
+    "GET /queue": "/queue?repository={repository}&root=network",
+    "POST /queue/unlock": ("/queue/unlock", {"repository": "{repository}", "root": "network"}),
+    "GET /deployments/<id>": "/deployments/{id}",
+    "POST /deployments/<id>/review": ("/deployments/{id}/review", {"decision": "reject"}),
+    "GET /jobs/<id>": "/jobs/{job}",
+    "GET /jobs/<id>/lines": "/jobs/{job}/lines",
+    "GET /jobs/<id>/raw": "/jobs/{job}/raw",
+}
+ABOUT_SOMETHING = [route for route, rule in RULES.items() if rule.about is not About.NOTHING]
+ACTING = [route for route, rule in RULES.items() if rule.right in {Right.WRITE, Right.OPERATE}]
+API = [route for route in RULES if " /api/" in route and RULES[route].right is not Right.PUBLIC]
+PAGES = [route for route in RULES if " /api/" not in route and RULES[route].right is not Right.PUBLIC]
+
+
+def prepare(wires, repository=REPOSITORY):
+    """Store a deployment that waits for review, its job and a request; return the names for CALLS."""
+    one = wires.deployed(deployment_in(State.AWAITING_REVIEW, repository=repository))
+    job = any_job(id=f"{one.id}-plan-1", deployment=one.id)
+    wires.jobs.create(job)
+    request = Delivery("request-1", "manual", {"repository": repository, "installation": 7, "roots": []}, "2026")
+    wires.deliveries.store(request)
+    return {"repository": repository, "id": one.id, "job": job.id, "request": request.id}
+
+
+def call(client, route, names):
+    target = CALLS[route]
+    if isinstance(target, str):
+        return client.get(target.format(**names))
+    path, body = target
+    filled = {name: value.format(**names) if isinstance(value, str) else value for name, value in body.items()}
+    if " /api/" in route:
+        return client.post_json(path.format(**names), filled)
+    token = client.form_token() if client.cookies else ""
+    return client.post_form(path.format(**names), csrf=token, **filled)
+
+
+def client_for(wires, route, login):
+    return Client(wires, f"token-of-{login}") if " /api/" in route else Client(wires).sign_in(login)
+
+
+def test_every_route_has_a_rule_and_every_rule_a_route(wires):
+    app = wires.web.app
+    routes = {f"{route.method} {route.path}" for route in [*app._static_routes, *app._dynamic_routes]}
+    assert routes == set(RULES) == set(CALLS)
+
+
+def test_a_route_without_a_rule_answers_like_one_that_does_not_exist(wires, reviewer):
+    wires.web.app.get("/api/forgotten")(lambda: {"secret": 1})
+    assert reviewer.get("/api/forgotten").json == reviewer.get("/api/nothing").json
+    assert reviewer.get("/api/forgotten").status == 404
+
+
+@pytest.mark.parametrize("route", API)
+def test_a_program_without_a_valid_token_is_told_that_it_needs_one(wires, route):
+    names = prepare(wires)
+    for client in (Client(wires), Client(wires, "nobodys")):
+        answer = call(client, route, names)
+        assert (answer.status, answer.json["error"]["code"]) == (401, "not_signed_in")
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize("route", PAGES)
+def test_a_browser_without_a_session_is_sent_to_sign_in_or_refused(wires, route):
+    answer = call(Client(wires), route, prepare(wires))
+    if route.startswith("GET ") and not route.endswith("/lines"):
+        assert (answer.status, answer.headers["location"][:12]) == (303, "/login?next=")
+    else:
+        assert answer.status == 401
+
+
+@pytest.mark.parametrize("route", ABOUT_SOMETHING)
+def test_what_one_may_not_read_looks_like_what_does_not_exist(wires, route):
+    wires.catalog.remember(KnownRepository(SECRET_REPOSITORY, 7, "main", "0" * 40, "2026"))
+    names = prepare(wires, SECRET_REPOSITORY)
+    hidden = call(client_for(wires, route, "visitor"), route, names)
+    missing = {"repository": "acme/none", "id": "none", "job": "none-plan-1", "request": "none"}
+    absent = call(client_for(wires, route, "visitor"), route, missing)
+    assert (hidden.status, hidden.body) == (404, absent.body)
+    assert hidden.headers == absent.headers
+
+
+@pytest.mark.parametrize("route", ACTING)
+def test_who_may_only_read_may_not_act(wires, route):
+    names = prepare(wires)
+    answer = call(client_for(wires, route, "reader"), route, names)
+    assert answer.status == 403
+    assert "reader" in answer.body
+    assert wires.deployments.get(names["id"]).state is State.AWAITING_REVIEW
+    assert wires.events.sent == []
+
+
+@pytest.mark.parametrize("route", sorted(set(ABOUT_SOMETHING) - set(ACTING)))
+def test_who_may_read_is_shown_what_is_there(wires, route):
+    answer = call(client_for(wires, route, "reader"), route, prepare(wires))
+    assert answer.status == 200, answer.text
+
+
+@pytest.mark.parametrize("route", ACTING)
+def test_acting_asks_the_forge_anew(wires, route):
+    names = prepare(wires)
+    client = client_for(wires, route, "reviewer")
+    assert client.get("/api/queue?repository=acme/infra&root=network" if client.token else "/").status == 200
+    wires.forge.writers.clear()
+    assert call(client, route, names).status == 404
+
+
+def test_a_permission_that_was_taken_away_is_noticed_within_a_minute(wires, reader):
+    ticks = [0.0]
+    wires.web._authorization._permissions._monotonic = lambda: ticks[0]
+    path = f"/api/deployments?repository={REPOSITORY}"
+    assert reader.get(path).status == 200
+    wires.forge.readers.clear()
+    ticks[0] = 59
+    assert reader.get(path).status == 200
+    ticks[0] = 61
+    assert reader.get(path).status == 404
+
+
+def test_only_members_of_the_operators_team_ask_for_deployments(wires, reviewer):
+    body = {"repository": REPOSITORY, "roots": ["network"]}
+    wires.forge.teams["acme/operators"] = {"somebody-else"}
+    refused = reviewer.post_json("/api/deployments", body)
+    assert (refused.status, refused.json["error"]["code"]) == (403, "not_allowed")
+    assert "acme/operators" in refused.json["error"]["message"]
+    wires.forge.teams["acme/operators"] = {"reviewer"}
+    assert reviewer.post_json("/api/deployments", body).status == 202
+
+
+def test_without_an_operators_team_nobody_asks_for_deployments():
+    wires = WebBootstrap()
+    wires.environ = {**wires.environ, "TIDEGATE_OPERATORS_TEAM": ""}
+    answer = Client(wires, "token-of-reviewer").post_json(
+        "/api/deployments", {"repository": REPOSITORY, "roots": ["network"]}
+    )
+    assert answer.status == 403
+    assert "no operators' team" in answer.json["error"]["message"]
+
+
+def test_a_team_of_another_organization_has_no_rights_here(wires):
+    wires.environ = {**wires.environ, "TIDEGATE_OPERATORS_TEAM": "other/operators"}
+    wires.forge.teams["other/operators"] = {"reviewer"}
+    client = Client(wires, "token-of-reviewer")
+    assert client.post_json("/api/deployments", {"repository": REPOSITORY, "roots": ["network"]}).status == 403
+
+
+def test_when_the_forge_does_not_answer_nobody_gets_in(wires, reader):
+    wires.forge.failures.append(ForgeUnavailable("503", 17))
+    answer = reader.get(f"/api/deployments?repository={REPOSITORY}")
+    assert (answer.status, answer.headers["retry-after"]) == (503, "17")
+    wires.forge.failures.append(ForgeRefused(403, "the App is not installed"))
+    assert reader.get(f"/api/deployments?repository={REPOSITORY}").status == 404
+
+
+def test_a_token_is_asked_for_once_and_never_kept_in_clear(wires, reader):
+    for _ in range(3):
+        assert reader.get("/api/me").json == {"login": "reader"}
+    assert wires.accounts.asked == 1
+    assert "token-of-reader" not in repr(wires.web._authorization._logins._known)
+
+
+def test_a_token_that_is_nobodys_is_asked_for_again(wires):
+    client = Client(wires, "new-token")
+    assert client.get("/api/me").status == 401
+    wires.accounts.tokens["new-token"] = "reader"
+    assert client.get("/api/me").json == {"login": "reader"}
+
+
+def test_no_more_answers_are_kept_than_fit():
+    remembered = Remembered(lambda: 0.0)
+    for number in range(6000):
+        remembered.get((str(number),), lambda: 1)
+    assert len(remembered) == 5000
+
+
+def test_a_form_of_another_site_does_nothing(wires, browser):
+    names = prepare(wires)
+    path, token = f"/deployments/{names['id']}/review", browser.form_token()
+    foreign = browser.post_form(path, {"origin": "https://evil.example"}, csrf=token, decision="reject")
+    guessed = browser.post_form(path, csrf="0" * 64, decision="reject")
+    without = browser.post_form(path, decision="reject")
+    assert [foreign.status, guessed.status, without.status] == [403, 403, 403]
+    assert wires.deployments.get(names["id"]).state is State.AWAITING_REVIEW
+    assert browser.post_form(path, {"origin": URL}, csrf=token, decision="reject").status == 303
+
+
+def test_a_form_token_is_of_one_session(wires, browser):
+    names = prepare(wires)
+    other = Client(wires).sign_in("reviewer")
+    answer = other.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), decision="reject")
+    assert answer.status == 403
+
+
+def test_a_session_gives_no_access_to_the_api(wires, browser):
+    assert browser.get("/api/me").status == 401

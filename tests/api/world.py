@@ -1,0 +1,129 @@
+"""The HTTP API and the pages on adapters in memory, called as API Gateway calls them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from html import unescape
+from urllib.parse import urlencode, urlsplit
+
+from tests.builders import REPOSITORY, any_deployment
+from tests.functions.wires import Context, MemoryBootstrap
+from tidegate.adapters.memory import MemoryCatalog, MemoryJobLogs
+from tidegate.adapters.memory.accounts import MemoryAccounts
+from tidegate.ports import KnownRepository
+from tidegate.web.session import Sessions
+
+URL = "https://tidegate.example"
+TEAM = "acme/operators"
+
+
+class WebBootstrap(MemoryBootstrap):
+    """Everything in memory. ``seconds`` is the time of sessions, ``ticks`` that of caches."""
+
+    def __init__(self):
+        super().__init__()
+        self.environ = {**self.environ, "TIDEGATE_WEB_URL": URL, "TIDEGATE_OPERATORS_TEAM": TEAM}
+        self.catalog = MemoryCatalog(self.deployments, self.queues)
+        self.accounts = MemoryAccounts(
+            tokens={"token-of-reviewer": "reviewer", "token-of-reader": "reader", "token-of-visitor": "visitor"}
+        )
+        self.job_logs = MemoryJobLogs()
+        self.seconds = 1_800_000_000.0
+        self.sessions = Sessions("client secret", lambda: self.seconds)
+        self.forge.readers |= {"reader"}
+        self.forge.teams[TEAM] = {"reviewer"}
+        self.catalog.remember(KnownRepository(REPOSITORY, 7, "main", "0" * 40, "2026-03-02T08:00:00.000000+00:00"))
+
+    def deployed(self, deployment=None):
+        """Store a deployment as its queue would, and return it."""
+        one = deployment or any_deployment()
+        self.queues.enqueue(one)
+        return self.deployments.get(one.id)
+
+
+@dataclass
+class Answer:
+    """What API Gateway passes on."""
+
+    status: int
+    headers: dict
+    cookies: list
+    body: str
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def text(self):
+        """Return what a reader sees of a page, roughly."""
+        return " ".join(unescape(re.sub(r"<[^>]*>", " ", self.body)).split())
+
+
+@dataclass
+class Client:
+    """Sends requests as API Gateway does; keeps cookies as a browser does."""
+
+    wires: WebBootstrap
+    token: str = ""
+    cookies: dict = field(default_factory=dict)
+
+    def get(self, path, **headers):
+        return self.send("GET", path, headers=headers)
+
+    def post_json(self, path, body, **headers):
+        return self.send("POST", path, json.dumps(body), {"content-type": "application/json", **headers})
+
+    def post_form(self, path, headers=None, **fields):
+        sent = {"content-type": "application/x-www-form-urlencoded", "origin": URL, **(headers or {})}
+        return self.send("POST", path, urlencode(fields), sent)
+
+    def send(self, method, path, body=None, headers=None):
+        answer = self.wires.web.answer(self.event(method, path, body, headers or {}), Context())
+        for cookie in answer.get("cookies") or []:
+            name, _, value = cookie.partition(";")[0].partition("=")
+            self.cookies[name] = value
+        headers = {name.lower(): value for name, value in answer["headers"].items()}
+        return Answer(answer["statusCode"], headers, answer.get("cookies") or [], answer["body"])
+
+    def event(self, method, path, body, headers):
+        parts = urlsplit(path)
+        query = dict(pair.partition("=")[::2] for pair in parts.query.split("&") if pair)
+        sent = {"host": "tidegate.example", **{name.lower().replace("_", "-"): str(value) for name, value in headers.items()}}
+        if self.token:
+            sent["authorization"] = f"Bearer {self.token}"
+        from urllib.parse import unquote_plus
+
+        return {
+            "version": "2.0",
+            "routeKey": "$default",
+            "rawPath": parts.path,
+            "rawQueryString": parts.query,
+            "headers": sent,
+            "cookies": [f"{name}={value}" for name, value in self.cookies.items()],
+            "queryStringParameters": {name: unquote_plus(value) for name, value in query.items()},
+            "requestContext": {
+                "http": {"method": method, "path": parts.path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1", "userAgent": ""},
+                "requestId": "request-1",
+                "stage": "$default",
+                "domainName": "tidegate.example",
+            },
+            "body": body,
+            "isBase64Encoded": False,
+        }
+
+    def sign_in(self, login):
+        """Let a person sign in at the forge and come back."""
+        self.wires.accounts.tokens[f"oauth-of-{login}"] = login
+        self.wires.accounts.codes[f"code-of-{login}"] = f"oauth-of-{login}"
+        begun = self.get("/login?next=/")
+        state = re.search(r"state=([^&]+)", begun.headers["location"]).group(1)
+        ended = self.get(f"/login/callback?code=code-of-{login}&state={state}")
+        assert ended.status == 303, ended.text
+        return self
+
+    def form_token(self, path="/"):
+        """Return the hidden token of the forms on a page."""
+        return re.search(r'name="csrf" value="([0-9a-f]+)"', self.get(path).body).group(1)
