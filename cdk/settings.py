@@ -9,6 +9,7 @@ from typing import Any, Protocol
 _PREFIX = re.compile(r"[a-z][a-z0-9-]{0,19}")
 _URL = re.compile(r"https?://[^\s/?#]+(/[^\s?#]*)?")
 _URL_WITH_QUERY = re.compile(r"https?://[^\s]+")
+_PREFIXES = re.compile(r"[A-Za-z0-9@/_-]{1,40}( [A-Za-z0-9@/_-]{1,40}){0,9}")
 _PLAN_REVIEW = re.compile("always|manual|never")
 _ROUNDS = re.compile(r"[1-9]\d{0,2}")
 _TEAM = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+")
@@ -50,6 +51,7 @@ class Settings:
     execution_url: str
     web_url: str
     operators_team: str
+    comment_prefixes: str
 
     def engine_policies(self, kind: str) -> tuple[str, ...]:
         """Return the managed policies of the engine of this kind of runner, ``plan`` or ``apply``."""
@@ -76,6 +78,7 @@ def read_settings(context: Context) -> Settings:
         rounds_per_execution=text.matching("rounds_per_execution", _ROUNDS, "a number from 1 to 999", "200"),
         execution_url=text.optional("execution_url", _URL_WITH_QUERY, "a URL"),
         web_url=text.optional("web_url", _URL, "a URL").rstrip("/"),
+        comment_prefixes=text.matching("comment_prefixes", _PREFIXES, "words with blanks between", "tidegate"),
         operators_team=text.optional("operators_team", _TEAM, "a team of the form organization/slug"),
     )
 

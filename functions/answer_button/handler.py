@@ -1,4 +1,4 @@
-"""Press queue: answers presses of the buttons on check runs."""
+"""Press queue: answers presses of the buttons on check runs, and runs checks again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from tidegate.adapters.batches import take_all
 from tidegate.adapters.deliveries import from_message
 from tidegate.bootstrap import wiring
+from tidegate.ports import Delivery
 from tidegate.settings import PressQueueSettings
 from tidegate.telemetry import logger, observed
 from tidegate.usecases.answer_button import Press
@@ -20,14 +21,18 @@ def lambda_handler(event: Mapping[str, Any], context: object) -> Any:
 
 
 def _answer(body: str) -> None:
-    press = read_press(body)
+    delivery = from_message(body)
+    if delivery.event != "check_run":
+        outcome = wiring().rerun(delivery)
+        logger.info("run again", extra={"delivery": delivery.id, "by": delivery.fields["sender"], "outcome": outcome})
+        return
+    press = read_press(delivery)
     answer = wiring().button_answerer.answer(press)
     logger.info("pressed", extra={"deployment": press.external_id, "by": press.by, "answer": answer})
 
 
-def read_press(body: str) -> Press:
+def read_press(delivery: Delivery) -> Press:
     """Read a delivery of a check run's ``requested_action``."""
-    delivery = from_message(body)
     fields = delivery.fields
     return Press(
         repository=fields["repository"],

@@ -1,4 +1,4 @@
-"""Push queue: enqueues a deployment for every root that a push to the default branch changed."""
+"""Discovery queue: enqueues deployments for pushes, comments and requests, which need the repository's files."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tidegate.telemetry import logger, observed
 
 @observed
 def lambda_handler(event: Mapping[str, Any], context: object) -> Any:
-    """Receive each push; what the forge puts off comes back when it said."""
+    """Receive each event; what the forge puts off comes back when it said."""
     return take_all(event, context, _receive, _postpone)
 
 
 def _receive(body: str) -> None:
     delivery = from_message(body)
-    outcome = wiring().push_receiver.receive(delivery)
-    about = {"delivery": delivery.id, "repository": delivery.fields["repository"], "sha": delivery.fields["after"]}
-    logger.info("push", extra={**about, "outcome": outcome})
+    outcome = wiring().receive(delivery)
+    about = {"delivery": delivery.id, "repository": delivery.fields["repository"], "sha": delivery.fields.get("after")}
+    logger.info(delivery.event, extra={**about, "outcome": outcome})
 
 
 def _postpone(receipt: str, seconds: int) -> None:

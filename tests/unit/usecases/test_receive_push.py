@@ -9,12 +9,14 @@ import pytest
 
 from tests.builders import sha
 from tests.unit.usecases.test_discover_roots import BASE, Trees
-from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
+from tidegate.adapters.memory.catalog import MemoryCatalog
 from tidegate.adapters.memory.forge import MemoryForge
+from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.check_run import Conclusion
 from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
-from tidegate.ports import Delivery
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.ports import Change, Delivery, DeliveryOutcome, KnownRepository
 from tidegate.usecases.receive_push import PushReceiver
 
 AFTER = sha(2)
@@ -35,6 +37,7 @@ class World:
 
     def __post_init__(self):
         self.queues = MemoryDeployQueues(self.deployments)
+        self.catalog = MemoryCatalog(self.deployments, self.queues)
 
     @contextmanager
     def fetch(self, url, token, before, after):
@@ -58,11 +61,15 @@ class World:
             "installation": 42,
             "sender": "octocat",
             "forced": False,
+            "authors": ["author"],
             **fields,
         }
         delivery = Delivery(delivery_id, "push", push, "2026-03-02T08:00:00.000000+00:00")
         self.deliveries.store(delivery)
-        return PushReceiver(self.deliveries, self.forge, self, self.enqueue).receive(delivery)
+        return self.receiver().receive(delivery)
+
+    def receiver(self, review=PlanReview.ALWAYS):
+        return PushReceiver(self.deliveries, self.forge, self, self.catalog, self.enqueue, review)
 
     @property
     def names(self):
@@ -95,6 +102,51 @@ def test_a_deployment_tells_who_asked_for_what_and_when(world):
     assert (first.repository, first.revision.sha, first.revision.branch) == ("acme/infra", AFTER, "main")
     assert (first.trigger, first.state, first.requested_by) == (Trigger.MERGE, State.QUEUED, "octocat")
     assert (first.requested_at, first.installation) == ("2026-03-02T08:00:00.000000+00:00", 42)
+
+
+def test_a_push_remembers_its_repository_and_tells_its_deployments(world):
+    outcome = world.receive()
+    known = KnownRepository("acme/infra", 42, "main", AFTER, "2026-03-02T08:00:00.000000+00:00")
+    assert world.catalog.repositories() == [known]
+    ids = tuple(deployment.id for deployment in world.enqueued)
+    assert world.deliveries.outcome("delivery-1") == DeliveryOutcome(outcome, ids)
+
+
+def test_a_deployment_keeps_its_authors_and_the_review_of_the_pushed_file(world):
+    world.new = {
+        **CHANGED,
+        "tidegate.yaml": "version: 1\nroots: [{dir: live/app, plan_review: manual}, {dir: live/db}]\n",
+    }
+    world.receive()
+    assert {deployment.authors for deployment in world.enqueued} == {("author",)}
+    assert [deployment.review_rule for deployment in world.enqueued] == [ReviewRule(PlanReview.MANUAL), ReviewRule()]
+
+
+def test_what_no_file_says_the_installation_does(world):
+    world.receiver = lambda receiver=world.receiver: receiver(PlanReview.NEVER)
+    world.receive()
+    assert {deployment.review_rule.when for deployment in world.enqueued} == {PlanReview.NEVER}
+
+
+HEAD = {"repository": "acme/infra", "before": sha(1), "after": AFTER, "branch": "main", "installation": 42}
+
+
+def test_a_head_that_no_push_told_of_is_deployed_as_its_push_would_be(world):
+    head = Delivery("head-1", "head", HEAD, "2026-03-02T08:00:00.000000+00:00")
+    world.forge.changes[sha(1), AFTER] = Change(sha(1), ("author", "other"))
+    world.deliveries.store(head)
+    world.receiver().receive(head)
+    first = world.enqueued[0]
+    assert (first.requested_by, first.authors, first.trigger) == ("tidegate", ("author", "other"), Trigger.MERGE)
+    world.receive()
+    assert world.names == ["live/app", "live/db"]
+
+
+def test_a_head_whose_earlier_commit_is_gone_has_no_known_authors(world):
+    head = Delivery("head-1", "head", HEAD, "2026-03-02T08:00:00.000000+00:00")
+    world.deliveries.store(head)
+    world.receiver().receive(head)
+    assert world.enqueued[0].authors == ()
 
 
 def test_the_same_push_again_or_in_another_delivery_enqueues_nothing_more(world):

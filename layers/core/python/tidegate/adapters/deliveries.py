@@ -144,8 +144,8 @@ def _read(item: Mapping[str, Any]) -> Delivery:
 
 
 #: Kinds of events that need the repository's files, and kinds that are answered on a check run.
-_DISCOVERED = ("push", "head", "check_suite", "issue_comment", "manual")
-_ANSWERED = ("check_run", "rerun")
+_DISCOVERED = ("push", "head", "issue_comment", "manual")
+_ANSWERED = ("check_run", "rerun", "check_suite")
 
 
 def queues_of_events(discovery: str, presses: str) -> dict[str, str]:

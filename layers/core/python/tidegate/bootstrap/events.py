@@ -8,14 +8,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tidegate.bootstrap.deploys import Deploys
-from tidegate.settings import ArtifactSettings, LinkSettings
+from tidegate.settings import ArtifactSettings, LinkSettings, ReviewSettings
 
 if TYPE_CHECKING:
+    from tidegate.domain.review_rule import PlanReview
+    from tidegate.ports import Delivery
     from tidegate.usecases.answer_button import ButtonAnswerer
     from tidegate.usecases.check_run_view import CheckRunPainter
     from tidegate.usecases.publish_check_run import CheckRunPublisher
+    from tidegate.usecases.receive_comment import CommentReceiver
     from tidegate.usecases.receive_push import PushReceiver
+    from tidegate.usecases.receive_request import RequestReceiver
     from tidegate.usecases.refresh_line import LineRefresher
+    from tidegate.usecases.repository_source import RepositorySource
+    from tidegate.usecases.rerun import RerunRequester
 
 
 class Events(Deploys):
@@ -50,7 +56,61 @@ class Events(Deploys):
     def push_receiver(self) -> PushReceiver:
         from tidegate.usecases.receive_push import PushReceiver
 
-        return PushReceiver(self.deliveries, self.forge, self.history, self.enqueuer.enqueue)
+        enqueue, review = self.enqueuer.enqueue, self._plan_review
+        return PushReceiver(self.deliveries, self.forge, self.history, self.catalog, enqueue, review)
+
+    @cached_property
+    def comment_receiver(self) -> CommentReceiver:
+        from tidegate.usecases.receive_comment import CommentReceiver
+
+        unlock = self.queue_unlocker.unlock
+        return CommentReceiver(self.deliveries, self._repository_source, self.catalog, self.enqueuer.enqueue, unlock)
+
+    @cached_property
+    def request_receiver(self) -> RequestReceiver:
+        from tidegate.usecases.receive_request import RequestReceiver
+
+        return RequestReceiver(self.deliveries, self._repository_source, self.enqueuer.enqueue)
+
+    @cached_property
+    def rerun_requester(self) -> RerunRequester:
+        from tidegate.usecases.rerun import RerunRequester
+
+        return RerunRequester(
+            self.deliveries,
+            self.queues,
+            self.deployments,
+            self.forge,
+            self.announcements,
+            self.check_run_painter,
+            self.enqueuer.enqueue,
+        )
+
+    def receive(self, delivery: Delivery) -> str:
+        """Receive a delivery of the discovery queue, and return what became of it."""
+        match delivery.event:
+            case "issue_comment":
+                return self.comment_receiver.receive(delivery)
+            case "manual":
+                return self.request_receiver.receive(delivery)
+            case _:
+                return self.push_receiver.receive(delivery)
+
+    def rerun(self, delivery: Delivery) -> str:
+        """Run one failed check again, or all of a commit, and return what became of it."""
+        if delivery.event == "check_suite":
+            return self.rerun_requester.receive_suite(delivery)
+        return self.rerun_requester.receive_check(delivery)
+
+    @cached_property
+    def _repository_source(self) -> RepositorySource:
+        from tidegate.usecases.repository_source import RepositorySource
+
+        return RepositorySource(self.forge, self.history, self._plan_review)
+
+    @property
+    def _plan_review(self) -> PlanReview:
+        return ReviewSettings.from_env(self.environ).plan_review
 
     @cached_property
     def button_answerer(self) -> ButtonAnswerer:

@@ -21,6 +21,8 @@ from tidegate.domain.root import root_name
 
 #: Roots that one command may name.
 MAXIMUM_ROOTS = 50
+#: Characters of a word that are compared with what is known.
+_COMPARED = 200
 _ROOT, _FORCE = ("-p", "--root", "--project"), ("--force",)
 #: Words of the engines and of other tools, which mean something else here.
 _ENGINE_WORDS = frozenset({"plan", "apply", "destroy", "init", "import", "state", "taint", "validate", "refresh"})
@@ -99,10 +101,15 @@ Who may write to this repository may ask. Comments must have one line; edits are
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """Return a sentence in Markdown that names the nearest of ``known``, empty if none is near."""
-    near = difflib.get_close_matches(word[:200], known, n=1) or difflib.get_close_matches(
-        word[:200].lower(), known, n=1
-    )
-    return f"Did you mean {code(near[0])}?" if near else ""
+    near = nearest(word, known)
+    return f"Did you mean {code(near)}?" if near else ""
+
+
+def nearest(word: str, known: Sequence[str]) -> str | None:
+    """Return the one of ``known`` that a word was probably meant to be, if one is near."""
+    tried = word[:_COMPARED]
+    near = difflib.get_close_matches(tried, known, n=1) or difflib.get_close_matches(tried.lower(), known, n=1)
+    return near[0] if near else None
 
 
 def _words(text: str) -> list[str]:

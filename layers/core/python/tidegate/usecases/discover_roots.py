@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from tidegate.config.loader import DeclaredRoot, LoadedConfiguration, load_configuration
+from tidegate.config.loader import DeclaredRoot, LoadedConfiguration, load_configuration, without_file
 from tidegate.config.matcher import changed_roots
-from tidegate.config.model import FILE, WHEN_MODIFIED
+from tidegate.config.model import FILE
 from tidegate.config.patterns import matches, root_patterns
 from tidegate.domain.errors import InvalidConfiguration, InvalidName
 from tidegate.domain.module_file import read_module_file
+from tidegate.domain.review_rule import PlanReview
 from tidegate.domain.root import Engine, Root, directory, root_name
 from tidegate.domain.root_discovery import (
     TOP,
@@ -25,15 +26,13 @@ from tidegate.domain.root_discovery import (
 )
 from tidegate.ports import FileChange, PushedTrees
 
-_WITHOUT_FILE = LoadedConfiguration(Engine(), WHEN_MODIFIED, None)
-
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
     """The roots that a push changes, by name; a sentence for each refused one, and for what else was seen.
 
     ``configured`` are the roots that the configuration file names, by name, or None when it leaves them to
-    be found; ``configures`` tells whether the push brings this file.
+    be found; ``configures`` tells whether the push brings this file, and ``configuration`` is what it says.
     """
 
     roots: tuple[Root, ...]
@@ -41,22 +40,49 @@ class Discovery:
     notes: tuple[str, ...] = ()
     configures: bool = False
     configured: tuple[str, ...] | None = None
+    configuration: LoadedConfiguration = field(default_factory=without_file, compare=False)
 
 
-def discover_roots(trees: PushedTrees, repository: str) -> Discovery:
-    """Return what the push changes. Raise InvalidConfiguration when the file after it cannot be used."""
+def discover_roots(trees: PushedTrees, repository: str, review: PlanReview = PlanReview.ALWAYS) -> Discovery:
+    """Return what the push changes. Raise InvalidConfiguration when the file after it cannot be used.
+
+    ``review`` tells which plans wait for people where the file does not.
+    """
     own = next((change for change in trees.changes if change.path == FILE), None)
     read = trees.read({blob for blob in (trees.files.get(FILE), own.before if own else None) if blob})
-    configuration = _WITHOUT_FILE
-    if FILE in trees.files:
-        configuration = load_configuration(read[trees.files[FILE]], repository)
+    configuration = _loaded(trees, read, repository, review)
     earlier = _Earlier(own, read, repository)
     configures = own is not None and own.after is not None
     if configuration.roots is not None:
         declared = _declared(configuration.roots, trees, earlier)
         names = sorted(each.root.name for each in configuration.roots)
-        return replace(declared, configures=configures, configured=tuple(names))
-    return replace(_discovered(configuration, trees, earlier), configures=configures)
+        return replace(declared, configures=configures, configured=tuple(names), configuration=configuration)
+    return replace(_discovered(configuration, trees, earlier), configures=configures, configuration=configuration)
+
+
+def read_configuration(
+    trees: PushedTrees, repository: str, review: PlanReview = PlanReview.ALWAYS
+) -> LoadedConfiguration:
+    """Return what the file of the newer commit says, as ``discover_roots`` does."""
+    return _loaded(trees, trees.read({trees.files[FILE]} if FILE in trees.files else ()), repository, review)
+
+
+def all_roots(trees: PushedTrees, repository: str) -> tuple[Root, ...]:
+    """Return all roots of the newer commit, by name. Raise InvalidConfiguration when its file cannot be used."""
+    configuration = read_configuration(trees, repository)
+    files = {path: blob for path, blob in trees.files.items() if is_module_file(path)}
+    if configuration.roots is not None:
+        present = {directory_of(path) for path in files}
+        return _by_name(each.root for each in configuration.roots if each.root.dir in present)
+    modules = _modules(trees, files)
+    roots, _ = _selected(configuration.engine, modules, set(modules), _Earlier(None, {}, repository))
+    return _by_name(roots)
+
+
+def _loaded(trees: PushedTrees, read: Mapping[str, bytes], repository: str, review: PlanReview) -> LoadedConfiguration:
+    if FILE not in trees.files:
+        return without_file(review)
+    return load_configuration(read[trees.files[FILE]], repository, review)
 
 
 class _Earlier:
@@ -65,7 +91,7 @@ class _Earlier:
     def __init__(self, own: FileChange | None, read: Mapping[str, bytes], repository: str) -> None:
         self.repository = repository
         self.changed = own is not None
-        self._configuration: LoadedConfiguration | None = _WITHOUT_FILE
+        self._configuration: LoadedConfiguration | None = without_file()
         if own is not None and own.before is not None:
             try:
                 self._configuration = load_configuration(read[own.before], repository)

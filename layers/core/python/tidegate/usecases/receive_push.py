@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.configuration_check import external_id, render_invalid, render_refused, render_valid
 from tidegate.domain.deployment import Deployment, Trigger
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, InvalidConfiguration, NotFound
+from tidegate.domain.errors import ForgeRefused, InvalidConfiguration, NotFound
+from tidegate.domain.review_rule import PlanReview
 from tidegate.domain.root import Revision, Root, deployment_id
-from tidegate.ports import Deliveries, Delivery, Forge, SourceHistory
+from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge, KnownRepository, SourceHistory
+from tidegate.usecases.conclude import conclude
 from tidegate.usecases.discover_roots import Discovery, discover_roots
+from tidegate.usecases.enqueue_all import enqueue_all
 
-#: Characters of the outcome that are stored with the delivery.
-_LONGEST_OUTCOME = 2000
+#: Who asks for the deployment of a head that no webhook told of.
+_RECONCILER = "tidegate"
 
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A push to the default branch, as the webhook's delivery tells it."""
+    """A push to the default branch, as the delivery tells it.
+
+    ``authors`` are the logins of those who made the commits, None when they are not known yet.
+    """
 
     delivery: str
     repository: str
@@ -28,23 +33,26 @@ class Push:
     after: str
     branch: str
     installation: int
-    sender: str
-    forced: bool
     received_at: str
+    sender: str = _RECONCILER
+    forced: bool = False
+    authors: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PushReceiver:
-    """Receives pushes; receiving one again is harmless.
+    """Receives pushes, and heads that no push told of; receiving one again is harmless.
 
     ``enqueue`` takes a deployment, new or known, puts a new one in line, announces it and makes sure
-    that its queue has a worker.
+    that its queue has a worker. ``review`` tells which plans wait for people where a repository does not.
     """
 
     deliveries: Deliveries
     forge: Forge
     history: SourceHistory
+    catalog: Catalog
     enqueue: Callable[[Deployment], object]
+    review: PlanReview = PlanReview.ALWAYS
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the push.
@@ -52,47 +60,44 @@ class PushReceiver:
         Raise ForgeUnavailable and ForgeRefused (a permission may be given, so that is tried again, too), and
         ExceptionGroup when roots could not be enqueued; all others then are.
         """
-        push = Push(delivery=delivery.id, received_at=delivery.received_at, **delivery.fields)
-        try:
-            outcome = self._outcome(push)
-        except (ForgeUnavailable, ForgeRefused) as error:
-            self._conclude(push, f"{error} The push is received again.")
-            raise
-        return self._conclude(push, outcome)
+        push = _push(delivery)
+        known = KnownRepository(push.repository, push.installation, push.branch, push.after, push.received_at)
+        self.catalog.remember(known)
+        return conclude(self.deliveries, delivery.id, lambda: self._outcome(push))
 
-    def _conclude(self, push: Push, outcome: str) -> str:
-        with suppress(NotFound):  # Deliveries expire; what was to be done for this one is done.
-            self.deliveries.conclude(push.delivery, outcome[:_LONGEST_OUTCOME])
-        return outcome
-
-    def _outcome(self, push: Push) -> str:
+    def _outcome(self, push: Push) -> DeliveryOutcome:
         try:
             discovery = self._discover(push)
         except NotFound:
-            return f"The forge does not have the commit {push.after} any more: nothing is deployed."
+            return DeliveryOutcome(f"The forge does not have the commit {push.after} any more: nothing is deployed.")
         except InvalidConfiguration as error:
-            return f"{error} Nothing is deployed. {self._show(push, render_invalid(push.after, error))}"
-        self._enqueue_all(push, discovery.roots)
+            shown = self._show(push, render_invalid(push.after, error))
+            return DeliveryOutcome(f"{error} Nothing is deployed. {shown}")
+        deployments = self._deployments(push, discovery)
+        enqueue_all(deployments, self.enqueue)
         check_run = _check_run(push, discovery)
         shown = self._show(push, check_run) if check_run else ""
-        return " ".join(part for part in (_sentences(discovery), shown) if part)
+        text = " ".join(part for part in (_sentences(discovery), shown) if part)
+        return DeliveryOutcome(text, tuple(deployment.id for deployment in deployments))
 
     def _discover(self, push: Push) -> Discovery:
         url = self.forge.clone_url(push.repository)
         token = self.forge.clone_token(push.installation, push.repository)
         with self.history.fetch(url, token, push.before, push.after) as trees:
-            return discover_roots(trees, push.repository)
+            return discover_roots(trees, push.repository, self.review)
 
-    def _enqueue_all(self, push: Push, roots: Iterable[Root]) -> None:
-        failures = []
-        for root in roots:
-            try:
-                self.enqueue(_deployment(push, root))
-            except Exception as error:  # noqa: BLE001  # One root's failure must not hold the others back.
-                error.add_note(f"while enqueuing {root.name}")
-                failures.append(error)
-        if failures:
-            raise ExceptionGroup("Roots could not be enqueued; the push is received again.", failures)
+    def _deployments(self, push: Push, discovery: Discovery) -> list[Deployment]:
+        authors = self._authors(push) if discovery.roots else ()
+        return [_deployment(push, root, discovery, authors) for root in discovery.roots]
+
+    def _authors(self, push: Push) -> tuple[str, ...]:
+        """Return who made the commits; the forge is asked only if the delivery does not tell."""
+        if push.authors is not None:
+            return push.authors
+        try:
+            return self.forge.change(push.installation, push.repository, push.before, push.after).authors
+        except NotFound:
+            return ()
 
     def _show(self, push: Push, check_run: CheckRun) -> str:
         """Show the check run on the commit, once. Return what to add to the outcome when the forge refuses it."""
@@ -108,6 +113,13 @@ class PushReceiver:
         return ""
 
 
+def _push(delivery: Delivery) -> Push:
+    fields = dict(delivery.fields)
+    authors = fields.pop("authors", None)
+    known = None if authors is None else tuple(authors)
+    return Push(delivery=delivery.id, received_at=delivery.received_at, authors=known, **fields)
+
+
 def _check_run(push: Push, discovery: Discovery) -> CheckRun | None:
     """Return what is to be said of the configuration: what of it is refused, or that a new file is in order."""
     if discovery.refused:
@@ -116,7 +128,7 @@ def _check_run(push: Push, discovery: Discovery) -> CheckRun | None:
     return render_valid(push.after, discovery.configured, names) if discovery.configures else None
 
 
-def _deployment(push: Push, root: Root) -> Deployment:
+def _deployment(push: Push, root: Root, discovery: Discovery, authors: tuple[str, ...]) -> Deployment:
     return Deployment(
         id=deployment_id(push.repository, root.name, push.after, _request(push)),
         repository=push.repository,
@@ -127,6 +139,8 @@ def _deployment(push: Push, root: Root) -> Deployment:
         requested_at=push.received_at,
         installation=push.installation,
         changed_at=push.received_at,
+        authors=authors,
+        review_rule=discovery.configuration.rule_of(root),
     )
 
 

@@ -1,0 +1,90 @@
+"""What is replied under pull requests, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tidegate.domain.comment import did_you_mean
+from tidegate.domain.decision import Decision
+from tidegate.domain.errors import InvalidConfiguration
+from tidegate.domain.markdown import code, escaped
+from tidegate.domain.pull_request import PullRequest
+from tidegate.domain.requirements import Missing
+
+#: Roots that a reply lists; more would not be read.
+_LISTED = 50
+
+
+def requirements_missing(pull_request: PullRequest, missing: Missing, prefix: str) -> str:
+    """Return the one reply that names everything that a deploy by hand lacks."""
+    head = code(pull_request.head_sha[:7])
+    lines = _list((*missing.always, *missing.configured))
+    after = "Comment again once that is done."
+    if missing.configured and not missing.always:
+        after += (
+            f" In an emergency, {code(f'{prefix} deploy --force')} passes over it: that is recorded in the audit log, "
+            "and the plan waits for its review all the same."
+        )
+    return f"**Nothing of {head} is deployed**, because this is missing:\n\n{lines}\n\n{after}"
+
+
+def forced(by: str, pull_request: PullRequest, roots: Sequence[str], missing: Missing) -> str:
+    """Return the warning that requirements were passed over, and which."""
+    what = f"{code(pull_request.head_sha[:7])} to {_names(roots)}"
+    if not missing.configured:
+        return (
+            f"**Forced** by {code(by)}: {what}. Nothing was missing, so `--force` passed over nothing. "
+            "It is recorded in the audit log."
+        )
+    return (
+        f"⚠️ **Forced** by {code(by)}: {what} is deployed although this is missing:\n\n{_list(missing.configured)}\n\n"
+        "This is recorded in the audit log. The plan waits for its review as any other."
+    )
+
+
+def nothing_changed(notes: Iterable[str]) -> str:
+    """Return that there is nothing to deploy or unlock; ``notes`` are sentences on what was seen besides."""
+    told = _list([escaped(note) for note in notes])
+    base = "**This pull request changes no root**, so there is nothing to do. Name one with `-p ROOT` to choose it."
+    return f"{base}\n\n{told}" if told else base
+
+
+def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
+    """Return which roots do not exist, which may have been meant, and what there is. Nothing was done."""
+    names = sorted(known)
+    lines = [f"There is no root {code(name)}. {did_you_mean(name, names)}".rstrip() for name in unknown]
+    there = f"The roots are {_names(names)}." if names else "There are no roots here yet."
+    return f"**Nothing was done.**\n\n{_list(lines)}\n\n{there}"
+
+
+def not_found(problem: str) -> str:
+    """Return that the forge does not have what the comment is about."""
+    return f"**Nothing was done.** {escaped(problem)}"
+
+
+def invalid_configuration(error: InvalidConfiguration) -> str:
+    """Return where the configuration is wrong. Nothing was done."""
+    return (
+        f"**Nothing was done**, because {code(error.file)} cannot be used (line {error.line}): "
+        f"{escaped(error.problem)}. {escaped(error.allowed)}."
+    )
+
+
+def may_not_unlock(by: str) -> str:
+    """Return that somebody may not unlock."""
+    return f"**Nothing was unlocked.** {code(by)} may not write to this repository. Ask somebody who may to comment."
+
+
+def unlocked(told: Sequence[tuple[str, Decision]]) -> str:
+    """Return what became of each queue: pairs of root and decision."""
+    lines = [f"{code(name)}: {'🔓 ' if decision.done else ''}{escaped(decision.reason)}" for name, decision in told]
+    return _list(lines[:_LISTED])
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(code(name) for name in names[:_LISTED])
+    return f"{shown} and {len(names) - _LISTED} more" if len(names) > _LISTED else shown
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

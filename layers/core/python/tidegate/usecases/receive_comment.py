@@ -1,0 +1,186 @@
+"""Receive a comment on a pull request: deploy its head by hand, unlock queues, or explain what can be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tidegate.config.loader import LoadedConfiguration
+from tidegate.domain import comment_replies as replies
+from tidegate.domain.comment import Command, Misread, Verb, help_text, read_comment
+from tidegate.domain.decision import Decision
+from tidegate.domain.deployment import Deployment, Trigger, Unlocking
+from tidegate.domain.errors import InvalidConfiguration, NotFound
+from tidegate.domain.permission import Permission
+from tidegate.domain.pull_request import PullRequest
+from tidegate.domain.requirements import Missing, missing_requirements
+from tidegate.domain.root import Revision, Root, deployment_id, queue_id
+from tidegate.domain.webhook_events import MAXIMUM_AUTHORS
+from tidegate.ports import Catalog, Change, Deliveries, Delivery, DeliveryOutcome, Forge
+from tidegate.usecases.conclude import conclude, is_concluded
+from tidegate.usecases.discover_roots import all_roots, discover_roots
+from tidegate.usecases.enqueue_all import enqueue_all
+from tidegate.usecases.repository_source import RepositorySource
+
+#: GitHub's words for what people see at once under their comment.
+_ACCEPTED, _REFUSED = "rocket", "confused"
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment, as the delivery tells it. ``pull_request`` and ``comment`` are the forge's numbers."""
+
+    repository: str
+    pull_request: int
+    comment: int
+    text: str
+    installation: int
+    sender: str
+    received_at: str
+
+    @property
+    def where(self) -> tuple[int, str]:
+        return self.installation, self.repository
+
+    @property
+    def prefix(self) -> str:
+        """The word that it begins with: answers use the same."""
+        return self.text.split(maxsplit=1)[0].lower()
+
+
+@dataclass(frozen=True, slots=True)
+class CommentReceiver:
+    """Receives comments; receiving one again is harmless.
+
+    ``enqueue`` is as for pushes. ``unlock`` unlocks a queue and says what came of it.
+    """
+
+    deliveries: Deliveries
+    source: RepositorySource
+    catalog: Catalog
+    enqueue: Callable[[Deployment], object]
+    unlock: Callable[[str, Unlocking], Decision]
+
+    @property
+    def forge(self) -> Forge:
+        return self.source.forge
+
+    def receive(self, delivery: Delivery) -> str:
+        """Return, and store with the delivery, what became of the comment. Raise as for pushes."""
+        if is_concluded(self.deliveries, delivery.id):
+            return "The comment was answered before."
+        comment = Comment(received_at=delivery.received_at, **delivery.fields)
+        return conclude(self.deliveries, delivery.id, lambda: self._outcome(comment))
+
+    def _outcome(self, comment: Comment) -> DeliveryOutcome:
+        command = read_comment(comment.text, comment.prefix)
+        try:
+            if isinstance(command, Misread):
+                return self._refuse(comment, command.reply)
+            match command.verb:
+                case Verb.HELP:
+                    self.forge.comment(*comment.where, comment.pull_request, help_text(comment.prefix))
+                    return DeliveryOutcome("The commands were explained.")
+                case Verb.UNLOCK:
+                    return self._unlock(comment, command)
+                case Verb.DEPLOY:
+                    return self._deploy(comment, command)
+        except NotFound as error:
+            return self._refuse(comment, replies.not_found(str(error)))
+        except InvalidConfiguration as error:
+            return self._refuse(comment, replies.invalid_configuration(error))
+
+    def _refuse(self, comment: Comment, reply: str) -> DeliveryOutcome:
+        self.forge.react(*comment.where, comment.comment, _REFUSED)
+        self.forge.comment(*comment.where, comment.pull_request, reply)
+        return DeliveryOutcome(f"Refused: {reply}")
+
+    def _deploy(self, comment: Comment, command: Command) -> DeliveryOutcome:
+        pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
+        configuration = self._granted(comment)
+        missing = self._missing(comment, pull_request, configuration)
+        if missing.always or (missing.configured and not command.force):
+            return self._refuse(comment, replies.requirements_missing(pull_request, missing, comment.prefix))
+        change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
+        roots = self._roots(comment, command, pull_request, change)
+        if not isinstance(roots, list):
+            return self._refuse(comment, roots)
+        authors = tuple(dict.fromkeys((pull_request.author, *change.authors)))[:MAXIMUM_AUTHORS]
+        deployments = [_deployment(comment, command, pull_request, root, configuration, authors) for root in roots]
+        enqueue_all(deployments, self.enqueue)
+        self.forge.react(*comment.where, comment.comment, _ACCEPTED)
+        names = [root.name for root in roots]
+        if command.force:
+            warning = replies.forced(comment.sender, pull_request, names, missing)
+            self.forge.comment(*comment.where, comment.pull_request, warning)
+        return DeliveryOutcome(f"Enqueued: {', '.join(names)}.", tuple(deployment.id for deployment in deployments))
+
+    def _granted(self, comment: Comment) -> LoadedConfiguration:
+        """Return the configuration that decides what is granted: the default branch's, never the pull request's."""
+        branch = self.forge.default_branch(*comment.where)
+        return self.source.configuration(*comment.where, self.forge.branch_head(*comment.where, branch))
+
+    def _missing(self, comment: Comment, pull_request: PullRequest, configuration: LoadedConfiguration) -> Missing:
+        wanted = configuration.requirements
+        reviews = self.forge.reviews(*comment.where, comment.pull_request) if wanted.approvals else ()
+        permission = self.forge.permission(*comment.where, comment.sender)
+        return missing_requirements(pull_request, reviews, wanted, permission, comment.sender)
+
+    def _roots(self, comment: Comment, command: Command, pull_request: PullRequest, change: Change) -> list[Root] | str:
+        """Return the roots as the pull request's head has them, or why there are none, in Markdown."""
+        with self.source.fetch(*comment.where, pull_request.head_sha, change.after) as trees:
+            if not command.roots:
+                discovery = discover_roots(trees, comment.repository)
+                return list(discovery.roots) or replies.nothing_changed(discovery.notes + discovery.refused)
+            known = {root.name: root for root in all_roots(trees, comment.repository)}
+        unknown = [name for name in command.roots if name not in known]
+        return replies.unknown_roots(unknown, known) if unknown else [known[name] for name in command.roots]
+
+    def _unlock(self, comment: Comment, command: Command) -> DeliveryOutcome:
+        if self.forge.permission(*comment.where, comment.sender) < Permission.WRITE:
+            return self._refuse(comment, replies.may_not_unlock(comment.sender))
+        known = [head.root_name for head in self.catalog.roots(comment.repository)]
+        names = command.roots or self._changed(comment)
+        if not names:
+            return self._refuse(comment, replies.nothing_changed(()))
+        unknown = [name for name in names if name not in known] if command.roots else []
+        if unknown:
+            return self._refuse(comment, replies.unknown_roots(unknown, known))
+        told = [(name, self._unlocked(comment, name)) for name in names]
+        self.forge.comment(*comment.where, comment.pull_request, replies.unlocked(told))
+        return DeliveryOutcome(" ".join(f"{name}: {decision.reason}" for name, decision in told))
+
+    def _changed(self, comment: Comment) -> Sequence[str]:
+        """Return the names of the roots that the pull request changes."""
+        pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
+        change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
+        with self.source.fetch(*comment.where, pull_request.head_sha, change.after) as trees:
+            return [root.name for root in discover_roots(trees, comment.repository).roots]
+
+    def _unlocked(self, comment: Comment, name: str) -> Decision:
+        return self.unlock(queue_id(comment.repository, name), Unlocking(comment.sender, comment.received_at))
+
+
+def _deployment(  # noqa: PLR0917
+    comment: Comment,
+    command: Command,
+    pull_request: PullRequest,
+    root: Root,
+    configuration: LoadedConfiguration,
+    authors: Iterable[str],
+) -> Deployment:
+    return Deployment(
+        id=deployment_id(comment.repository, root.name, pull_request.head_sha, f"comment {comment.comment}"),
+        repository=comment.repository,
+        root=root,
+        revision=Revision(pull_request.head_sha, pull_request.head_branch),
+        trigger=Trigger.MANUAL,
+        requested_by=comment.sender,
+        requested_at=comment.received_at,
+        installation=comment.installation,
+        changed_at=comment.received_at,
+        authors=tuple(authors),
+        pull_request=pull_request.number,
+        forced=command.force,
+        review_rule=configuration.rule_of(root),
+    )

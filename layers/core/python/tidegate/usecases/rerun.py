@@ -1,0 +1,165 @@
+"""Run deployments again: one failed check, or all checks of a commit, as somebody asked the forge for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tidegate.domain.check_run_text import check_run_name, render_foreign
+from tidegate.domain.configuration_check import NAME as CONFIGURATION
+from tidegate.domain.deployment import Deployment, Trigger
+from tidegate.domain.permission import Permission
+from tidegate.domain.rerun import attempt_refusal, run_again, state_refusal
+from tidegate.domain.revision import Comparison, rerun_refusal
+from tidegate.ports import Announcements, Deliveries, Delivery, DeliveryOutcome, Deployments, DeployQueues, Forge
+from tidegate.usecases.check_run_view import CheckRunPainter
+from tidegate.usecases.conclude import conclude
+from tidegate.usecases.enqueue_all import enqueue_all
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """A demand to run again: its delivery's id, for which commit, by whom, when (ISO 8601 in UTC)."""
+
+    id: str
+    repository: str
+    installation: int
+    sha: str
+    by: str
+    at: str
+
+    @property
+    def where(self) -> tuple[int, str]:
+        return self.installation, self.repository
+
+
+@dataclass(frozen=True, slots=True)
+class RerunCheck:
+    """What is demanded of one check run: which one it is, and what it says it shows."""
+
+    demand: Rerun
+    check_run: int
+    name: str
+    external_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RerunRequester:
+    """Runs deployments again, or shows on their check runs why not. Asked once more, it does nothing more.
+
+    ``enqueue`` is as for pushes.
+    """
+
+    deliveries: Deliveries
+    queues: DeployQueues
+    deployments: Deployments
+    forge: Forge
+    announcements: Announcements
+    painter: CheckRunPainter
+    enqueue: Callable[[Deployment], object]
+
+    def receive_check(self, delivery: Delivery) -> str:
+        """Run one failed check again. Return, and store with the delivery, what became of it."""
+        fields = delivery.fields
+        check = RerunCheck(_demand(delivery), fields["id"], fields["name"], fields["external_id"])
+        return conclude(self.deliveries, delivery.id, lambda: self._check(check))
+
+    def receive_suite(self, delivery: Delivery) -> str:
+        """Run all checks of a commit again. Return, and store with the delivery, what became of it."""
+        demand = _demand(delivery)
+        return conclude(self.deliveries, delivery.id, lambda: self._suite(demand))
+
+    def _check(self, check: RerunCheck) -> DeliveryOutcome:
+        demand = check.demand
+        if check.name == CONFIGURATION:
+            return DeliveryOutcome("The configuration of a commit stays as it is: push a corrected file.")
+        old = self.deployments.many([check.external_id]).get(check.external_id)
+        if old is None or not _is_shown(old, demand) or check.name != check_run_name(old.root.name):
+            problem = "This check run belongs to no deployment that Tidegate knows here, so nothing is run again."
+            shown = render_foreign(check.name, demand.sha, check.external_id, problem)
+            self.forge.update_check_run(*demand.where, check.check_run, shown)
+            return DeliveryOutcome(problem)
+        return self._all(demand, {check.check_run: old}, only_failed=True)
+
+    def _suite(self, demand: Rerun) -> DeliveryOutcome:
+        numbers = self.forge.commit_check_runs(*demand.where, demand.sha)
+        known = self.deployments.many(set(numbers.values()))
+        newest: dict[str, tuple[str, int, Deployment]] = {}
+        for number, identifier in numbers.items():
+            old = known.get(identifier)
+            if old is not None and _is_shown(old, demand):
+                place = (old.requested_at, number, old)
+                newest[old.root.name] = max(newest.get(old.root.name, place), place, key=lambda each: each[:2])
+        if not newest:
+            return DeliveryOutcome(f"Nothing of {demand.sha} was deployed, so there is nothing to run again.")
+        return self._all(demand, {number: old for _, number, old in newest.values()}, only_failed=False)
+
+    def _all(self, demand: Rerun, shown: Mapping[int, Deployment], *, only_failed: bool) -> DeliveryOutcome:
+        """Run again what may be; show on the other check runs (by number) why they are not."""
+        if self.forge.permission(*demand.where, demand.by) < Permission.WRITE:
+            return self._refuse_all(demand, shown)
+        branch = self.forge.default_branch(*demand.where)
+        comparison = self.forge.compare(*demand.where, demand.sha, branch)
+        again, told = [], []
+        for number, old in shown.items():
+            new = run_again(old, branch, demand.by, demand.at, demand.id)
+            refusal = self._refusal(old, new, comparison, only_failed=only_failed)
+            if refusal is None:
+                again.append(new)
+            else:
+                self._refuse(demand, number, old, refusal)
+            told.append(f"{old.root.name}: {refusal or 'enqueued'}")
+        enqueue_all(again, self.enqueue)
+        for new in again:
+            self.announcements.repeated(new.rerun_of or "", new.id)
+        return DeliveryOutcome("\n".join(told), tuple(new.id for new in again))
+
+    def _refuse_all(self, demand: Rerun, shown: Mapping[int, Deployment]) -> DeliveryOutcome:
+        reason = f"{demand.by} may not write to {demand.repository}, and only who may can run a deployment again."
+        for number, old in shown.items():
+            self._refuse(demand, number, old, reason)
+        return DeliveryOutcome(reason)
+
+    def _refusal(self, old: Deployment, new: Deployment, comparison: Comparison, *, only_failed: bool) -> str | None:
+        head, _ = self.queues.read(old.queue)
+        if self._runs(old, new, head.in_flight):
+            return "This deployment is being run again already."
+        return (
+            state_refusal(old, only_failed=only_failed)
+            or rerun_refusal(old.revision, head.attempted, comparison)
+            or attempt_refusal(old, head.attempted)
+        )
+
+    def _runs(self, old: Deployment, new: Deployment, in_flight: str | None) -> bool:
+        """Tell whether another demand runs the same revision again right now, or waits to."""
+        waiting = self.queues.waiting(old.queue)
+        lined = {each.deployment for each in waiting if _repeats(each.trigger, each.revision, old)}
+        flying = self.deployments.many([in_flight]).get(in_flight) if in_flight else None
+        if flying is not None and _repeats(flying.trigger, flying.revision.sha, old):
+            lined.add(flying.id)
+        return bool(lined - {new.id})
+
+    def _refuse(self, demand: Rerun, number: int, old: Deployment, reason: str) -> None:
+        self.forge.update_check_run(*demand.where, number, self.painter.paint(old, reason))
+        self.announcements.refresh(old.id)
+
+
+def _repeats(trigger: Trigger, sha: str, old: Deployment) -> bool:
+    return trigger is Trigger.RERUN and sha == old.revision.sha
+
+
+def _is_shown(old: Deployment, demand: Rerun) -> bool:
+    """Tell whether a deployment is one of the repository and the commit that the demand names."""
+    return (old.repository, old.installation, old.revision.sha) == (demand.repository, demand.installation, demand.sha)
+
+
+def _demand(delivery: Delivery) -> Rerun:
+    fields = delivery.fields
+    return Rerun(
+        id=delivery.id,
+        repository=fields["repository"],
+        installation=fields["installation"],
+        sha=fields["head_sha"],
+        by=fields["sender"],
+        at=delivery.received_at,
+    )

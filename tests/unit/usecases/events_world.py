@@ -1,0 +1,114 @@
+"""A repository, its forge and queues in memory, for what people ask for in comments, requests and re-runs."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from tests.builders import sha
+from tests.unit.usecases.test_discover_roots import Trees
+from tidegate.adapters.memory import (
+    MemoryAnnouncements,
+    MemoryArtifacts,
+    MemoryAuditLog,
+    MemoryCatalog,
+    MemoryDeliveries,
+    MemoryDeployments,
+    MemoryDeployQueues,
+    MemoryForge,
+    MemoryWorkflows,
+)
+from tidegate.domain.errors import NotFound
+from tidegate.domain.pull_request import PullRequest
+from tidegate.ports import Change, Delivery
+from tidegate.usecases.enqueue import Enqueuer
+from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.receive_comment import CommentReceiver
+from tidegate.usecases.receive_request import RequestReceiver
+from tidegate.usecases.repository_source import RepositorySource
+from tidegate.usecases.unlock import QueueUnlocker
+
+REPOSITORY, INSTALLATION, NUMBER = "acme/infra", 42, 5
+AT = "2026-03-02T08:00:00.000000+00:00"
+BASE, MAIN, HEAD = sha(1), sha(2), sha(3)
+FILES = {"live/app/main.tf": "", "live/db/main.tf": "", "README.md": ""}
+PULL = PullRequest(NUMBER, HEAD, "feature", "main", "author", True, False, True)
+
+
+@dataclass
+class EventsWorld:
+    """``trees`` are the files of commits; ``main`` is at MAIN, and the pull request's head at HEAD."""
+
+    trees: dict[str, dict[str, str]] = field(
+        default_factory=lambda: {BASE: FILES, MAIN: FILES, HEAD: {**FILES, "live/app/main.tf": "# new"}}
+    )
+    deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
+    deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
+    audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
+    announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
+    workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
+    artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
+    received: int = 0
+
+    def __post_init__(self):
+        self.queues = MemoryDeployQueues(self.deployments)
+        self.catalog = MemoryCatalog(self.deployments, self.queues)
+        self.forge = MemoryForge(
+            writers={"writer"},
+            branches={"main": MAIN},
+            pull_requests={NUMBER: PULL},
+            changes={("main", HEAD): Change(BASE, ("author", "helper"))},
+        )
+        workers = WorkerEnsurer(self.queues, self.workflows)
+        self.enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
+        self.unlocker = QueueUnlocker(self.queues, self.deployments, self.audit, self.announcements, workers)
+        self.source = RepositorySource(self.forge, self)
+
+    @contextmanager
+    def fetch(self, _url, _token, before, after):
+        if after not in self.trees:
+            raise NotFound("commit", after)
+        yield Trees(self.trees.get(before, {}), self.trees[after], before_is_known=before in self.trees)
+
+    def file(self, commit, text):
+        """Put a tidegate.yaml into a commit."""
+        self.trees[commit] = {**self.trees[commit], "tidegate.yaml": text}
+
+    def pull(self, **fields):
+        self.forge.pull_requests[NUMBER] = replace(self.forge.pull_requests[NUMBER], **fields)
+
+    def stored(self, event, fields, delivery=None):
+        self.received += delivery is None
+        stored = Delivery(delivery or f"delivery-{self.received}", event, fields, AT)
+        self.deliveries.store(stored)
+        return stored
+
+    def comment(self, text, by="writer", delivery=None):
+        """Let somebody comment on the pull request; return what became of it."""
+        where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": by}
+        fields = {**where, "pull_request": NUMBER, "comment": 70 + self.received, "text": text}
+        receiver = CommentReceiver(
+            self.deliveries, self.source, self.catalog, self.enqueuer.enqueue, self.unlocker.unlock
+        )
+        return receiver.receive(self.stored("issue_comment", fields, delivery))
+
+    def request(self, *roots, by="operator"):
+        """Let an operator ask for deploys; return what became of it."""
+        fields = {"repository": REPOSITORY, "installation": INSTALLATION, "roots": list(roots), "by": by}
+        receiver = RequestReceiver(self.deliveries, self.source, self.enqueuer.enqueue)
+        return receiver.receive(self.stored("manual", fields))
+
+    @property
+    def enqueued(self):
+        return sorted(self.deployments.all(), key=lambda deployment: deployment.root.name)
+
+    @property
+    def names(self):
+        return [deployment.root.name for deployment in self.enqueued]
+
+    @property
+    def reply(self):
+        """The one reply that was written."""
+        ((number, text),) = self.forge.comments
+        assert number == NUMBER
+        return text

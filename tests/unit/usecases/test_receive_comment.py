@@ -1,0 +1,236 @@
+"""What becomes of comments: deployments, unlocked queues, and one reply that says what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
+from tidegate.domain.audit import FORCED
+from tidegate.domain.deployment import Trigger
+from tidegate.domain.errors import CloudUnavailable, ForgeUnavailable
+from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.queue import Lock
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.root import queue_id
+from tidegate.ports import DeliveryOutcome
+
+STRICT = """
+version: 1
+apply_requirements: {approved: {any_of_count: 2}, merge_conflicts: {}, status_checks: {}}
+"""
+
+
+@pytest.fixture
+def world():
+    return EventsWorld()
+
+
+def approve(world, by, sha=HEAD, verdict=ReviewVerdict.APPROVED):
+    world.forge.reviewed.setdefault(NUMBER, []).append(PullRequestReview(by, verdict, sha, AT))
+
+
+def test_the_roots_that_the_pull_request_changes_are_deployed_by_hand(world):
+    outcome = world.comment("tidegate deploy")
+    (deployment,) = world.enqueued
+    assert (deployment.root.name, deployment.revision.sha, deployment.revision.branch) == ("live/app", HEAD, "feature")
+    assert (deployment.trigger, deployment.pull_request, deployment.forced) == (Trigger.MANUAL, NUMBER, False)
+    assert (deployment.requested_by, deployment.requested_at) == ("writer", AT)
+    assert deployment.authors == ("author", "helper")
+    assert (deployment.repository, deployment.installation) == (REPOSITORY, INSTALLATION)
+    assert world.forge.reactions == [(70, "rocket")]
+    assert world.forge.comments == []
+    assert world.deliveries.outcome("delivery-1") == DeliveryOutcome(outcome, (deployment.id,))
+
+
+def test_named_roots_are_deployed_also_if_the_pull_request_does_not_change_them(world):
+    world.comment("tidegate deploy -p live/db")
+    assert world.names == ["live/db"]
+
+
+def test_the_roots_definition_is_the_heads_and_what_it_grants_the_default_branchs(world):
+    world.file(HEAD, "version: 1\nplan_review: never\nroots: [{dir: live/app, name: app}]\n")
+    world.file(MAIN, "version: 1\nroots: [{dir: live/app, plan_review: {approvals: 2}}]\n")
+    world.comment("tidegate deploy -p app")
+    (deployment,) = world.enqueued
+    assert (deployment.root.name, deployment.root.dir) == ("app", "live/app")
+    assert deployment.review_rule == ReviewRule(PlanReview.ALWAYS, 2)
+
+
+def test_a_root_that_does_not_exist_is_answered_with_the_one_that_was_meant(world):
+    world.comment("tidegate deploy -p live/ap -p live/db")
+    assert world.names == []
+    assert "Did you mean `live/app`?" in world.reply
+    assert "The roots are `live/app`, `live/db`." in world.reply
+    assert world.forge.reactions == [(70, "confused")]
+
+
+def test_a_pull_request_that_changes_no_root_is_told_so(world):
+    world.trees[HEAD] = {**world.trees[BASE], "README.md": "new"}
+    world.comment("tidegate deploy")
+    assert "changes no root" in world.reply
+    assert world.names == []
+
+
+def test_a_root_that_the_pull_request_takes_away_is_told(world):
+    world.trees[HEAD] = {path: text for path, text in world.trees[BASE].items() if not path.startswith("live/db")}
+    world.comment("tidegate deploy")
+    assert "holds no root module" in world.reply
+
+
+def test_everything_that_is_missing_is_told_in_one_reply(world):
+    world.file(MAIN, STRICT)
+    world.pull(mergeable=False, failing_checks=("build", "test"))
+    approve(world, "reviewer")
+    world.comment("tidegate deploy", by="visitor")
+    for words in ("`visitor` may not write", "2 approvals", "there is 1", "conflicts with `main`", "`build`, `test`"):
+        assert words in world.reply
+    assert "--force" not in world.reply
+    assert world.names == []
+
+
+def test_what_is_fulfilled_is_not_asked_for_again(world):
+    world.file(MAIN, STRICT)
+    approve(world, "reviewer")
+    approve(world, "maintainer")
+    world.comment("tidegate deploy")
+    assert world.names == ["live/app"]
+    assert world.forge.comments == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"is_open": False}, "is closed"),
+        ({"from_fork": True}, "comes from a fork"),
+    ],
+)
+def test_what_is_always_required_is_not_passed_over_by_force(world, fields, words):
+    world.pull(**fields)
+    world.comment("tidegate deploy --force")
+    assert words in world.reply
+    assert world.names == []
+
+
+def test_force_passes_over_what_is_configured_warns_and_is_audited(world):
+    world.file(MAIN, STRICT)
+    world.pull(mergeable=None, failing_checks=tuple(f"check-{number}" for number in range(12)))
+    world.comment("tidegate deploy --force")
+    (deployment,) = world.enqueued
+    assert deployment.forced
+    assert "**Forced** by `writer`" in world.reply
+    assert "2 approvals" in world.reply
+    assert "and 2 more" in world.reply
+    assert "does not know yet" in world.reply
+    assert [message.state for message in world.audit.published] == [FORCED]
+    assert world.forge.reactions == [(70, "rocket")]
+
+
+def test_without_force_the_reply_tells_of_it(world):
+    world.file(MAIN, STRICT.replace("2", "1"))
+    world.comment("atlantis deploy")
+    assert "1 approval of the current head" in world.reply
+    assert "there are none" in world.reply
+    assert "`atlantis deploy --force`" in world.reply
+
+
+def test_force_where_nothing_is_missing_is_told_and_audited_all_the_same(world):
+    world.comment("tidegate deploy --force")
+    assert "Nothing was missing" in world.reply
+    assert [message.state for message in world.audit.published] == [FORCED]
+
+
+def test_a_configuration_of_the_default_branch_that_cannot_be_used_grants_nothing(world):
+    world.file(MAIN, "version: 1\nplan_revew: never\n")
+    world.comment("tidegate deploy --force")
+    assert "`tidegate.yaml` cannot be used (line 2)" in world.reply
+    assert world.names == []
+
+
+def test_a_pull_request_without_anything_in_common_is_answered(world):
+    world.forge.changes.clear()
+    world.comment("tidegate deploy")
+    assert world.reply.startswith("**Nothing was done.**")
+
+
+def test_what_is_no_command_is_answered(world):
+    world.comment("tidegate deplyo")
+    assert "Did you mean `deploy`?" in world.reply
+
+
+def test_help_explains_the_commands_to_everybody(world):
+    world.comment("atlantis help", by="visitor")
+    assert "`atlantis unlock -p ROOT`" in world.reply
+
+
+def test_a_comment_that_comes_again_is_answered_once(world):
+    world.comment("tidegate deploy -p nothing", delivery="again")
+    world.comment("tidegate deploy -p nothing", delivery="again")
+    assert len(world.forge.comments) == 1
+
+
+def test_a_comment_that_the_forge_puts_off_is_received_again(world):
+    world.forge.failures = [ForgeUnavailable("secondary limit", 60)]
+    with pytest.raises(ForgeUnavailable):
+        world.comment("tidegate deploy", delivery="again")
+    assert "received again" in world.deliveries.outcomes["again"]
+    world.comment("tidegate deploy", delivery="again")
+    assert world.names == ["live/app"]
+
+
+def test_a_deployment_that_could_not_be_enqueued_comes_again(world):
+    world.workflows.refusals = 1
+    with pytest.raises(ExceptionGroup) as caught:
+        world.comment("tidegate deploy", delivery="again")
+    assert caught.group_contains(CloudUnavailable)
+    world.comment("tidegate deploy", delivery="again")
+    assert world.names == ["live/app"]
+    assert len(world.workflows.starts) == 1
+
+
+def lock(world, root):
+    queue = queue_id(REPOSITORY, root)
+    head, _ = world.queues.read(queue)
+    world.queues.commit(head, replace(head, lock=Lock("somebody", AT, HEAD, "reason")))
+    return queue
+
+
+@pytest.mark.parametrize("command", ["tidegate unlock", "tidegate unlock -p live/app"])
+def test_queues_are_unlocked_by_name_or_by_what_the_pull_request_changes(world, command):
+    queue, other = lock(world, "live/app"), lock(world, "live/db")
+    world.comment(command)
+    assert world.queues.read(queue)[0].lock is None
+    assert world.queues.read(other)[0].lock is not None
+    assert world.reply == "- `live/app`: 🔓 writer unlocked the queue\\."
+    assert world.deliveries.outcomes["delivery-1"] == "live/app: writer unlocked the queue."
+
+
+def test_a_queue_that_is_not_locked_is_told(world):
+    world.comment("tidegate unlock")
+    assert "This queue is not locked" in world.reply
+
+
+def test_who_may_not_write_unlocks_nothing(world):
+    queue = lock(world, "live/app")
+    world.comment("tidegate unlock", by="visitor")
+    assert "may not write" in world.reply
+    assert world.queues.read(queue)[0].lock is not None
+
+
+def test_a_queue_that_does_not_exist_is_answered_with_the_one_that_was_meant(world):
+    lock(world, "live/app")
+    world.comment("tidegate unlock -p live/app -p live/ap")
+    assert "Did you mean `live/app`?" in world.reply
+    assert world.queues.read(queue_id(REPOSITORY, "live/app"))[0].lock is not None
+
+
+def test_before_there_are_roots_none_is_named(world):
+    world.comment("tidegate unlock -p live/app")
+    assert "There are no roots here yet." in world.reply
+
+
+def test_nothing_to_unlock_is_told(world):
+    world.trees[HEAD] = world.trees[BASE]
+    world.comment("tidegate unlock")
+    assert "changes no root" in world.reply

@@ -1,0 +1,96 @@
+"""Requests of operators: taken, stored, queued, and what becomes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.usecases.events_world import AT, INSTALLATION, MAIN, REPOSITORY, EventsWorld
+from tidegate.adapters.memory import MemoryClock, MemoryEventQueue
+from tidegate.domain.deployment import Trigger
+from tidegate.domain.errors import CloudUnavailable, InvalidName, NotFound
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.ports import KnownRepository
+from tidegate.usecases.request_deployments import DeploymentRequester
+
+
+@pytest.fixture
+def world():
+    return EventsWorld()
+
+
+@pytest.fixture
+def requester(world):
+    world.catalog.remember(KnownRepository(REPOSITORY, INSTALLATION, "main", MAIN, AT))
+    return DeploymentRequester(world.catalog, world.deliveries, MemoryEventQueue(), MemoryClock())
+
+
+def test_a_request_is_stored_and_queued_before_its_id_is_told(world, requester):
+    request = requester.request(REPOSITORY, ["live/db", "live/app", "live/db"], "operator")
+    (sent,) = requester.queue.sent
+    assert (sent.id, sent.event) == (request, "manual")
+    assert sent.fields == {
+        "repository": REPOSITORY,
+        "roots": ["live/app", "live/db"],
+        "by": "operator",
+        "installation": INSTALLATION,
+    }
+    assert world.deliveries.is_queued(request)
+    assert world.deliveries.outcome(request) is None
+
+
+def test_two_requests_are_two(requester):
+    assert requester.request(REPOSITORY, ["a"], "operator") != requester.request(REPOSITORY, ["a"], "operator")
+
+
+def test_a_request_that_is_not_queued_is_left_to_the_reconciler(world, requester):
+    requester.queue.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        requester.request(REPOSITORY, ["a"], "operator")
+    assert [delivery.event for delivery in world.deliveries.unqueued("2027")] == ["manual"]
+
+
+@pytest.mark.parametrize(("repository", "root"), [("acme", "a"), (REPOSITORY, "../.."), (REPOSITORY, "")])
+def test_names_that_nothing_can_have_are_refused(requester, repository, root):
+    with pytest.raises(InvalidName):
+        requester.request(repository, [root], "operator")
+
+
+def test_a_repository_that_is_not_known_is_not_found(requester):
+    with pytest.raises(NotFound):
+        requester.request("acme/other", ["a"], "operator")
+
+
+def test_the_default_branchs_head_is_deployed_to_the_named_roots(world):
+    world.file(MAIN, "version: 1\nroots: [{dir: live/app, plan_review: manual}, {dir: live/db}]\n")
+    world.request("live/app")
+    (deployment,) = world.enqueued
+    assert (deployment.root.name, deployment.revision.sha, deployment.revision.branch) == ("live/app", MAIN, "main")
+    assert (deployment.trigger, deployment.requested_by) == (Trigger.MANUAL, "operator")
+    assert deployment.review_rule == ReviewRule(PlanReview.MANUAL)
+    assert world.deliveries.outcome("delivery-1").deployments == (deployment.id,)
+
+
+def test_roots_are_found_where_no_file_declares_them(world):
+    assert "Enqueued" in world.request("live/app", "live/db")
+    assert world.names == ["live/app", "live/db"]
+
+
+def test_a_declared_root_without_a_module_cannot_be_deployed(world):
+    world.file(MAIN, "version: 1\nroots: [{dir: live/app}, {dir: live/gone}]\n")
+    assert "There is no root 'live/gone'." in world.request("live/gone")
+
+
+def test_one_unknown_root_holds_back_all_and_tells_which_was_meant(world):
+    outcome = world.request("live/app", "live/bd", "xyz")
+    assert outcome == (
+        "There is no root 'live/bd'. Did you mean 'live/db'? There is no root 'xyz'. Nothing is deployed."
+    )
+    assert world.names == []
+
+
+def test_an_invalid_file_and_a_missing_branch_are_told(world):
+    world.file(MAIN, "version: 2\n")
+    assert "the version '2' is not known" in world.request("live/app")
+    world.forge.branches.clear()
+    assert "Nothing is deployed." in world.request("live/app")
+    assert world.names == []
