@@ -213,7 +213,12 @@ class Cloud:
         webhook = {"secrets": [WEBHOOK_SECRET]}
         secrets.create_secret(Name="tidegate/webhook-secret", SecretString=json.dumps(webhook))
         if self.forge is not None:
-            app = {"app_id": str(self.forge.settings.app_id), "private_key": self.forge.app_private_key}
+            app = {
+                "app_id": str(self.forge.settings.app_id),
+                "private_key": self.forge.app_private_key,
+                "client_id": self.forge.settings.client_id,
+                "client_secret": self.forge.settings.client_secret,
+            }
             secrets.create_secret(Name="tidegate/github-app", SecretString=json.dumps(app))
 
     def _forge_environment(self) -> dict[str, str]:

@@ -24,6 +24,9 @@ from local.lambdas import REQUEST_LIMIT, Result
 BODY_LIMIT = 10 * 1024 * 1024
 _PATIENCE_SECONDS = 30.0
 
+Answer = tuple[int, list[tuple[str, str]], bytes]
+"""Status, headers (a cookie each has its own) and body."""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -69,12 +72,13 @@ class HttpApi:
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
         status, headers, body = self._answer(environ)
-        headers.setdefault("Content-Type", "text/plain; charset=utf-8")
-        headers["Content-Length"] = str(len(body))
-        start_response(f"{status} {_reason(status)}", list(headers.items()))
+        if not any(name.lower() == "content-type" for name, _ in headers):
+            headers.append(("Content-Type", "text/plain; charset=utf-8"))
+        headers.append(("Content-Length", str(len(body))))
+        start_response(f"{status} {_reason(status)}", headers)
         return [body]
 
-    def _answer(self, environ: Environ) -> tuple[int, dict[str, str], bytes]:
+    def _answer(self, environ: Environ) -> Answer:
         body = _read(environ)
         if body is None:
             return _message(413, "Request Entity Too Large")
@@ -88,9 +92,7 @@ class HttpApi:
                 return self._proxy(route, environ, body, parameters)
         return _message(404, "Not Found")
 
-    def _proxy(
-        self, route: Route, environ: Environ, body: bytes, parameters: Mapping[str, str]
-    ) -> tuple[int, dict[str, str], bytes]:
+    def _proxy(self, route: Route, environ: Environ, body: bytes, parameters: Mapping[str, str]) -> Answer:
         event = json.dumps(self._event(route, environ, body, parameters)).encode()
         if len(event) > REQUEST_LIMIT:
             return _message(413, "Request Too Long")
@@ -172,20 +174,19 @@ def _is_text(content_type: str) -> bool:
     return kind.startswith("text/") or kind in {"application/json", "application/javascript", "application/xml"}
 
 
-def _answered(payload: bytes) -> tuple[int, dict[str, str], bytes]:
+def _answered(payload: bytes) -> Answer:
     answer = json.loads(payload or b"null")
     if not isinstance(answer, dict) or "statusCode" not in answer:
-        return 200, {"Content-Type": "application/json"}, json.dumps(answer).encode()
-    headers = {str(name): str(value) for name, value in (answer.get("headers") or {}).items()}
-    if answer.get("cookies"):
-        headers["Set-Cookie"] = str(answer["cookies"][0])
+        return 200, [("Content-Type", "application/json")], json.dumps(answer).encode()
+    headers = [(str(name), str(value)) for name, value in (answer.get("headers") or {}).items()]
+    headers += [("Set-Cookie", str(cookie)) for cookie in answer.get("cookies") or []]
     body = str(answer.get("body") or "")
     raw = base64.b64decode(body) if answer.get("isBase64Encoded") else body.encode()
     return int(answer["statusCode"]), headers, raw
 
 
-def _message(status: int, text: str) -> tuple[int, dict[str, str], bytes]:
-    return status, {"Content-Type": "application/json"}, json.dumps({"message": text}).encode()
+def _message(status: int, text: str) -> Answer:
+    return status, [("Content-Type", "application/json")], json.dumps({"message": text}).encode()
 
 
 def _reason(status: int) -> str:

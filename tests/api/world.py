@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from html import unescape
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import unquote_plus, urlencode, urlsplit
 
 from tests.builders import REPOSITORY, any_deployment
 from tests.functions.wires import Context, MemoryBootstrap
@@ -91,11 +91,12 @@ class Client:
     def event(self, method, path, body, headers):
         parts = urlsplit(path)
         query = dict(pair.partition("=")[::2] for pair in parts.query.split("&") if pair)
-        sent = {"host": "tidegate.example", **{name.lower().replace("_", "-"): str(value) for name, value in headers.items()}}
+        sent = {
+            "host": "tidegate.example",
+            **{name.lower().replace("_", "-"): str(value) for name, value in headers.items()},
+        }
         if self.token:
             sent["authorization"] = f"Bearer {self.token}"
-        from urllib.parse import unquote_plus
-
         return {
             "version": "2.0",
             "routeKey": "$default",
@@ -105,7 +106,7 @@ class Client:
             "cookies": [f"{name}={value}" for name, value in self.cookies.items()],
             "queryStringParameters": {name: unquote_plus(value) for name, value in query.items()},
             "requestContext": {
-                "http": {"method": method, "path": parts.path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1", "userAgent": ""},
+                "http": {"method": method, "path": parts.path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1"},
                 "requestId": "request-1",
                 "stage": "$default",
                 "domainName": "tidegate.example",
