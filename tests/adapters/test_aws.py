@@ -85,6 +85,42 @@ def test_a_change_asks_for_its_check_run_in_its_own_group(fifo, bus):
     assert first["Attributes"]["MessageGroupId"] == APPLIED.id
 
 
+def test_a_place_that_changed_and_a_re_run_say_so_to_the_check_runs(fifo, bus):
+    announcements = AwsAnnouncements(client("sqs"), client("events"), Channels(fifo, "tidegate"))
+    announcements.place_changed("d")
+    announcements.repeated("d", "again")
+    asked = [json.loads(message["Body"]) for message in received(fifo)]
+    assert asked == [
+        {"deployment": "d", "again": True, "if_new": True},
+        {"deployment": "d", "again": True, "repeated_by": "again"},
+    ]
+
+
+def test_changes_of_a_line_within_a_second_are_one_message_and_queues_do_not_share_it(fifo, bus):
+    now = [1000.1]
+    announcements = AwsAnnouncements(
+        client("sqs"), client("events"), Channels("none", "tidegate", line_queue=fifo), now=lambda: now[0]
+    )
+    announcements.line_changed("acme/infra||network")
+    now[0] = 1000.9
+    announcements.line_changed("acme/infra||network")
+    announcements.line_changed("acme/infra||dns")
+    now[0] = 1001.0
+    announcements.line_changed("acme/infra||network")
+    queues = [json.loads(message["Body"])["queue"] for message in received(fifo) + received(fifo)]
+    assert sorted(queues) == ["acme/infra||dns", "acme/infra||network", "acme/infra||network"]
+
+
+def test_a_line_is_looked_at_later_when_it_was_asked_for(cloud):
+    sqs = client("sqs")
+    later = sqs.create_queue(QueueName="later")["QueueUrl"]
+    announcements = AwsAnnouncements(sqs, client("events"), Channels("none", "tidegate", later_queue=later))
+    announcements.line_later("acme/infra||network", 900)
+    assert received(later) == []
+    attributes = sqs.get_queue_attributes(QueueUrl=later, AttributeNames=["All"])["Attributes"]
+    assert attributes["ApproximateNumberOfMessagesDelayed"] == "1"
+
+
 def test_a_change_is_an_event_with_what_others_need(fifo, bus):
     AwsAnnouncements(client("sqs"), client("events"), Channels(fifo, "tidegate")).changed(APPLIED)
     (message,) = received(bus)

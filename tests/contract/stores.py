@@ -20,6 +20,7 @@ from tidegate.adapters.deliveries import DynamoDeliveries
 from tidegate.adapters.dynamodb_catalog import DynamoCatalog
 from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns, DynamoDeployments
 from tidegate.adapters.dynamodb_jobs import DynamoJobLogs, DynamoJobs
+from tidegate.adapters.dynamodb_lines import DynamoLineBoards
 from tidegate.adapters.dynamodb_queues import DynamoDeployQueues
 from tidegate.adapters.memory import (
     MemoryCatalog,
@@ -29,8 +30,9 @@ from tidegate.adapters.memory import (
     MemoryDeployQueues,
     MemoryJobLogs,
     MemoryJobs,
+    MemoryLineBoards,
 )
-from tidegate.ports import Catalog, CheckRuns, Deliveries, Deployments, DeployQueues, JobLogs, Jobs
+from tidegate.ports import Catalog, CheckRuns, Deliveries, Deployments, DeployQueues, JobLogs, Jobs, LineBoards
 
 KINDS = ("memory", "dynamodb")
 
@@ -76,6 +78,7 @@ class Stores:
     logs: JobLogs
     deliveries: Deliveries
     catalog: Catalog
+    boards: LineBoards
 
 
 class BotoAws:
@@ -103,6 +106,7 @@ def memory_stores() -> Stores:
         MemoryJobLogs(),
         MemoryDeliveries(),
         MemoryCatalog(deployments, queues),
+        MemoryLineBoards(),
     )
 
 
@@ -131,4 +135,5 @@ def dynamodb_stores(client: Any, table: str) -> Stores:
         DynamoJobLogs(client, table, now=lambda: 1_000_000.0),
         DynamoDeliveries(BotoAws(client), table, now=lambda: 1_000_000.0),  # type: ignore[arg-type]
         DynamoCatalog(client, table),
+        DynamoLineBoards(client, table, now=lambda: 1_000_000.0),
     )

@@ -6,15 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployed, any_deployment, any_lock, deployment_in
+from tests.builders import NOW, any_deployment, any_lock, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tests.unit.usecases.test_publish_check_run import publisher_of
 from tidegate.domain.check_run import Button, Conclusion
-from tidegate.domain.deployment import State
+from tidegate.domain.deployment import Approval, State
 from tidegate.domain.errors import CloudUnavailable, Conflict
+from tidegate.domain.line import Shown, Standing
 from tidegate.domain.review import decided
+from tidegate.domain.review_rule import ReviewRule
 from tidegate.usecases.answer_button import ButtonAnswerer, Press
+from tidegate.usecases.decide_review import ReviewDecider
 from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.finish import Finisher
 from tidegate.usecases.unlock import QueueUnlocker
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
@@ -23,34 +27,37 @@ LATER = "2026-03-02T10:00:00.000000+00:00"
 class PressedWorld(World):
     """A world with a deployment whose check run, number 1, is pressed."""
 
-    def __init__(self, state=State.AWAITING_REVIEW, **fields):
+    def __init__(self, state=State.AWAITING_REVIEW, lock=None, **fields):
         super().__init__()
         self.deployment = self.put(deployment_in(state, **fields))
+        if lock is not None:
+            self.lock(lock)
         self.publish()
-        self.workers = WorkerEnsurer(self.queues, self.workflows)
-        self.unlocker = QueueUnlocker(self.queues, self.deployments, self.announcements, self.workers)
         if self.deployment.review:
             self.deployments.keep_review_token(self.deployment.id, self.deployment.review.id, "token")
             self.workflows.waiting.add("token")
 
     def publish(self):
-        publisher_of(self).publish(self.deployment.id)
+        publisher_of(self).publish(self.deployment.id, again=True)
 
-    def lock(self):
-        head, _ = self.queues.read(self.deployment.queue)
-        deployed = any_deployed(deployment=self.deployment.id, revision=self.deployment.revision)
-        lock = any_lock(revision=self.deployment.revision.sha)
-        self.queues.commit(head, replace(head, lock=lock, deployed=deployed))
+    def lock(self, lock):
+        self.queues.commit(self.head, replace(self.head, lock=lock))
+        if self.deployment.state is State.QUEUED:
+            shown = Shown(Standing(1, lock=lock), NOW, asked=True)
+            self.boards.write(self.deployment.queue, {self.deployment.id: shown}, ())
 
     def press(self, identifier=Button.CONFIRM, by="reviewer", at=LATER, deployments=None, **fields):
+        records = deployments or self.deployments
+        finisher = Finisher(records, self.jobs, self.audit)
+        workers = WorkerEnsurer(self.queues, self.workflows)
         answerer = ButtonAnswerer(
-            deployments or self.deployments,
+            records,
             self.check_runs,
             self.forge,
-            self.workflows,
             self.announcements,
             self.painter(),
-            self.unlocker.unlock,
+            ReviewDecider(records, self.workflows, self.announcements, finisher).decide,
+            QueueUnlocker(self.queues, records, self.audit, self.announcements, workers).unlock,
         )
         press = Press(
             repository=self.deployment.repository,
@@ -84,10 +91,29 @@ class PressedWorld(World):
 )
 def test_a_press_decides_settles_and_is_announced(button, state, approved):
     world = PressedWorld()
-    world.press(button)
+    assert world.press(button) == "decided"
     assert (world.now.state, world.now.review.by, world.now.review.at) == (state, "reviewer", LATER)
     assert world.workflows.settled == {"token": {"approved": approved, "by": "reviewer", "at": LATER}}
     assert world.states() == [state]
+
+
+def test_one_confirmation_of_two_is_shown_and_the_second_decides():
+    world = PressedWorld(review_rule=ReviewRule(approvals=2))
+    world.press()
+    world.publish()
+    assert "Confirmed so far by `reviewer`" in world.shown.summary
+    assert world.workflows.settled == {}
+    world.press(by="maintainer", at=NOW)
+    assert world.now.state is State.APPROVED
+    assert world.now.review.approvals == (Approval("reviewer", LATER), Approval("maintainer", NOW))
+
+
+def test_an_author_who_may_not_confirm_hears_why_and_the_buttons_stay():
+    world = PressedWorld(review_rule=ReviewRule(exclude_authors=True), authors=("reviewer",))
+    assert world.press().startswith("refused")
+    assert "reviewer made or asked for this change" in world.shown.summary
+    assert len(world.shown.actions) == 2
+    assert world.now == world.deployment
 
 
 def test_the_same_press_delivered_twice_settles_again_and_decides_once():
@@ -105,7 +131,7 @@ def test_the_same_press_delivered_twice_settles_again_and_decides_once():
 @pytest.mark.parametrize("button", [Button.CONFIRM, Button.REJECT])
 def test_a_press_that_died_after_saving_is_settled_though_a_newer_check_run_was_published_meanwhile(button):
     world = PressedWorld()
-    world.deployments.save(decided(world.now, button, "reviewer", LATER))
+    world.deployments.save(decided(world.now, button is Button.CONFIRM, "reviewer", LATER))
     world.publish()
     assert world.press(button) == "decided"
     assert world.workflows.settled == {"token": {"approved": button is Button.CONFIRM, "by": "reviewer", "at": LATER}}
@@ -121,7 +147,7 @@ def test_a_press_that_died_after_saving_is_settled_though_a_refused_press_overla
             self.reads += 1
             found = world.deployments.get(deployment)
             if self.reads == 1:
-                world.deployments.save(decided(found, Button.CONFIRM, "reviewer", LATER))
+                world.deployments.save(decided(found, True, "reviewer", LATER))
             return found
 
     assert "may not write" in world.press(by="mallory", deployments=DecidedMeanwhile())
@@ -129,29 +155,6 @@ def test_a_press_that_died_after_saving_is_settled_though_a_refused_press_overla
     world.publish()
     assert world.press() == "decided"
     assert "token" in world.workflows.settled
-
-
-def test_of_two_deliveries_of_one_press_at_the_same_moment_both_settle():
-    world = PressedWorld()
-
-    class DeliveredMeanwhile:
-        get = world.deployments.get
-        review_token = world.deployments.review_token
-
-        def save(self, deployment):
-            world.deployments.save(decided(world.now, Button.CONFIRM, "reviewer", LATER))
-            return world.deployments.save(deployment)
-
-    assert world.press(deployments=DeliveredMeanwhile()) == "decided"
-    assert world.now.state is State.APPROVED
-    assert "token" in world.workflows.settled
-
-
-def test_a_press_whose_token_nobody_waits_for_any_more_is_still_recorded():
-    world = PressedWorld()
-    world.workflows.waiting.clear()
-    assert world.press() == "decided"
-    assert world.now.state is State.APPROVED
 
 
 @pytest.mark.parametrize("by", ["reviewer", "maintainer"])
@@ -163,7 +166,27 @@ def test_a_second_press_has_no_effect_and_hears_who_decided(by):
     assert world.now == before
     assert len(world.workflows.settled) == 1
     assert "reviewer confirmed this plan before" in world.shown.summary
-    assert (world.shown.status, world.shown.conclusion) == ("completed", Conclusion.NEUTRAL)
+    assert (world.shown.status, world.shown.conclusion, world.shown.actions) == ("completed", Conclusion.NEUTRAL, ())
+    assert world.announcements.refreshed == [world.deployment.id]
+
+
+def test_the_loser_of_a_race_hears_who_decided_also_once_a_newer_check_run_goes_on():
+    world = PressedWorld()
+    world.press(Button.CONFIRM)
+    world.publish()
+    assert world.press(Button.REJECT, by="maintainer") == "refused: outdated"
+    assert "reviewer confirmed this plan before, on 2026" in world.shown.summary
+    assert "https://github.com/acme/infra/runs/2" in world.shown.summary
+    assert world.now.state is State.APPROVED
+
+
+def test_an_old_check_run_that_is_told_to_go_on_says_who_decided():
+    world = PressedWorld()
+    world.press(Button.CONFIRM)
+    world.press(Button.REJECT, by="maintainer")
+    world.publish()
+    assert world.shown.title == "Continued in a newer check run"
+    assert "Confirmed by `reviewer` on 2026-03-02 10:00 UTC." in world.shown.summary
 
 
 def test_a_press_after_a_rejection_hears_of_it():
@@ -172,24 +195,6 @@ def test_a_press_after_a_rejection_hears_of_it():
     world.press(Button.CONFIRM, by="maintainer")
     assert "reviewer rejected this plan before" in world.shown.summary
     assert world.shown.conclusion is Conclusion.CANCELLED
-
-
-def test_of_two_presses_at_the_same_moment_one_decides():
-    world = PressedWorld()
-
-    class RejectsMeanwhile:
-        get = world.deployments.get
-        review_token = world.deployments.review_token
-
-        def save(self, deployment):
-            if world.now.state is State.AWAITING_REVIEW:
-                world.press(Button.REJECT, by="maintainer")
-            return world.deployments.save(deployment)
-
-    answer = world.press(Button.CONFIRM, deployments=RejectsMeanwhile())
-    assert world.now.state is State.REJECTED
-    assert world.workflows.settled["token"]["approved"] is False
-    assert "maintainer rejected this plan before" in answer
 
 
 def test_many_presses_at_once_have_one_effect():
@@ -206,9 +211,7 @@ def test_many_presses_at_once_have_one_effect():
         answers = list(pool.map(press, range(len(people))))
     assert answers.count("decided") == 1
     assert world.now.review.by == people[answers.index("decided")]
-    assert world.workflows.settled == {
-        "token": {"approved": world.now.state is State.APPROVED, "by": world.now.review.by, "at": LATER}
-    }
+    assert world.workflows.settled["token"]["approved"] is (world.now.state is State.APPROVED)
 
 
 def test_a_press_that_never_gets_through_is_delivered_again():
@@ -224,7 +227,7 @@ def test_a_press_that_never_gets_through_is_delivered_again():
         world.press(deployments=AlwaysBehind())
 
 
-def test_somebody_without_write_permission_decides_nothing_and_the_buttons_stay():
+def test_somebody_without_write_permission_decides_nothing_hears_why_and_the_buttons_stay():
     world = PressedWorld()
     world.press(by="mallory")
     assert world.now == world.deployment
@@ -233,13 +236,29 @@ def test_somebody_without_write_permission_decides_nothing_and_the_buttons_stay(
     assert world.workflows.settled == {}
 
 
+def test_a_plan_whose_text_was_altered_since_it_was_shown_cannot_be_confirmed():
+    world = PressedWorld()
+    world.artifacts.put(world.deployment.plan.text.key, b"No changes.")
+    assert "was altered after it was made" in world.press(Button.CONFIRM)
+    assert world.now == world.deployment
+    assert "No changes." not in world.shown.text
+    assert [action.button for action in world.shown.actions] == [Button.REJECT]
+
+
+def test_a_plan_whose_text_was_altered_can_be_rejected():
+    world = PressedWorld()
+    world.artifacts.put(world.deployment.plan.text.key, b"No changes.")
+    assert world.press(Button.REJECT) == "decided"
+
+
 def test_a_button_of_an_outdated_check_run_points_to_the_newest():
     world = PressedWorld()
     world.press()
     world.publish()
     before = world.now
-    assert world.press(Button.REJECT, by="maintainer") == "refused: outdated"
+    assert world.press(Button.UNLOCK, by="maintainer") == "refused: outdated"
     assert world.now == before
+    assert "This check run is outdated" in world.shown.summary
     assert "https://github.com/acme/infra/runs/2" in world.shown.summary
     assert world.shown.actions == ()
 
@@ -303,36 +322,47 @@ def test_a_refusal_that_overtook_a_change_asks_for_the_newest_state():
     assert world.announcements.refreshed == [world.deployment.id]
 
 
-def test_a_deployment_whose_review_was_never_asked_for_cannot_be_decided():
-    world = PressedWorld(review=None)
-    world.press()
-    assert "does not wait for a review" in world.shown.summary
-
-
-def test_unlock_lets_the_queue_go_on_and_shows_it():
-    world = PressedWorld(State.OUTCOME_UNKNOWN)
-    world.lock()
+def test_unlock_on_the_deployment_that_locks_lets_the_queue_go_on_and_shows_it():
+    deployment = deployment_in(State.OUTCOME_UNKNOWN)
+    world = PressedWorld(State.OUTCOME_UNKNOWN, lock=any_lock(deployment=deployment.id))
+    assert [action.button for action in world.shown.actions] == [Button.UNLOCK]
     assert world.press(Button.UNLOCK) == "unlocked"
     assert world.head.lock is None
-    assert world.announcements.refreshed == [world.deployment.id]
+    assert world.announcements.lines == [world.deployment.queue]
     world.publish()
     assert "Unlocked** by `reviewer` on 2026-03-02 10:00 UTC" in world.shown.summary
 
 
+def test_unlock_on_a_deployment_that_a_lock_holds_back_unlocks_its_queue_and_starts_a_worker():
+    world = PressedWorld(State.QUEUED, lock=any_lock(deployment="by-hand"))
+    world.queues.enqueue(any_deployment(2, id="merge-2"))
+    assert [action.button for action in world.shown.actions] == [Button.UNLOCK]
+    assert world.press(Button.UNLOCK) == "unlocked"
+    assert world.head.lock is None
+    assert [queue for _, queue in world.workflows.starts] == [world.deployment.queue]
+
+
 def test_an_unlock_by_somebody_else_has_no_effect_and_hears_who_was_first():
-    world = PressedWorld(State.OUTCOME_UNKNOWN)
-    world.lock()
+    world = PressedWorld(State.OUTCOME_UNKNOWN, lock=any_lock(deployment=deployment_in(State.OUTCOME_UNKNOWN).id))
     world.press(Button.UNLOCK)
     unlocked = world.now
     world.press(Button.UNLOCK, by="maintainer")
     assert world.now == unlocked
-    assert "does not lock the queue" in world.shown.summary
-    assert "reviewer unlocked it on 2026" in world.shown.summary
+    assert "not locked any more: reviewer unlocked it on 2026" in world.shown.summary
+
+
+def test_an_unlock_on_a_deployment_that_nothing_holds_back_any_more_says_so_and_asks_for_the_newest_state():
+    world = PressedWorld(State.QUEUED, lock=any_lock(deployment="by-hand"))
+    world.queues.commit(world.head, replace(world.head, lock=None))
+    world.boards.write(world.deployment.queue, {world.deployment.id: Shown(Standing(1), NOW)}, ())
+    assert "not locked" in world.press(Button.UNLOCK)
+    assert "This queue is not locked" in world.shown.summary
+    assert world.shown.actions == ()
+    assert world.announcements.refreshed == [world.deployment.id]
 
 
 def test_an_unlock_whose_first_delivery_died_starts_the_worker_when_it_comes_again():
-    world = PressedWorld(State.OUTCOME_UNKNOWN)
-    world.lock()
+    world = PressedWorld(State.OUTCOME_UNKNOWN, lock=any_lock(deployment=deployment_in(State.OUTCOME_UNKNOWN).id))
     world.queues.enqueue(any_deployment(2, id="merge-2"))
     world.workflows.refusals = 1
     with pytest.raises(CloudUnavailable):
@@ -343,39 +373,9 @@ def test_an_unlock_whose_first_delivery_died_starts_the_worker_when_it_comes_aga
     assert "no effect" not in world.shown.summary
 
 
-def test_an_unlock_that_is_delivered_again_leaves_a_later_lock_in_place():
-    world = PressedWorld(State.OUTCOME_UNKNOWN)
-    world.lock()
-    world.press(Button.UNLOCK)
-    later = any_lock(revision="e" * 40)
-    world.queues.commit(world.head, replace(world.head, lock=later, deployed=any_deployed(9)))
-    assert world.press(Button.UNLOCK) == "unlocked"
-    assert world.head.lock == later
-
-
-def test_an_old_unlock_does_not_take_a_later_lock_away():
-    world = PressedWorld(State.OUTCOME_UNKNOWN)
-    world.lock()
-    head, _ = world.queues.read(world.deployment.queue)
-    world.queues.commit(head, replace(head, lock=any_lock(revision="e" * 40), deployed=any_deployed(9)))
-    world.press(Button.UNLOCK)
-    assert world.head.lock is not None
-    assert world.now.unlocked is None
-
-
-def test_a_lock_that_another_deployment_of_the_same_revision_put_there_is_not_taken_away():
-    world = PressedWorld(State.OUTCOME_UNKNOWN)
-    world.lock()
-    head, _ = world.queues.read(world.deployment.queue)
-    world.queues.commit(head, replace(head, deployed=replace(head.deployed, deployment="another")))
-    world.press(Button.UNLOCK)
-    assert world.head.lock is not None
-    assert world.now.unlocked is None
-
-
 def test_somebody_without_write_permission_unlocks_nothing():
-    world = PressedWorld(State.OUTCOME_UNKNOWN)
-    world.lock()
+    world = PressedWorld(State.QUEUED, lock=any_lock(deployment="by-hand"))
     world.press(Button.UNLOCK, by="mallory")
     assert world.head.lock is not None
-    assert world.now.unlocked is None
+    assert "mallory may not write to" in world.shown.summary
+    assert [action.button for action in world.shown.actions] == [Button.UNLOCK]

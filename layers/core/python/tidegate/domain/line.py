@@ -2,7 +2,8 @@
 
 Everybody's place changes whenever the line moves, and the forge takes few writes (GitHub: 80 a minute and
 500 an hour that create content). So those that go soon show every change, at most once a second each;
-those far behind are shown less often, and never more than ten of them in ten seconds, whatever happens.
+those far behind are shown less often, and whatever happens never more than ten of them in ten seconds (and as
+many more as leave the line meanwhile).
 
 The bound, for each deployment that waits far behind while its queue is neither locked nor unlocked:
 one update when it arrives, one each time its place has halved, and one whenever what it shows is older than half
@@ -24,7 +25,7 @@ NEAR = 3
 PAUSE = timedelta(seconds=1)
 #: How long what a far place shows may be old, for each place before it, while the line moves.
 PATIENCE_PER_PLACE = timedelta(seconds=30)
-#: Far places that are shown anew within a window, at most.
+#: Far places that are shown anew within a window, at most; those that came near meanwhile count as well.
 FAR_BUDGET = 10
 FAR_WINDOW = timedelta(seconds=10)
 
@@ -136,7 +137,7 @@ def _earliest(standing: Standing, before: Shown | None, now: datetime) -> dateti
 
 def _room_for_far(now: datetime, shown: Iterable[Shown]) -> tuple[int, datetime]:
     """Return how many far places may be shown anew now, and when there will be room again if that is too few."""
-    times = sorted(datetime.fromisoformat(one.at) for one in shown if not one.standing.near)
+    times = sorted(datetime.fromisoformat(one.at) for one in shown)
     recent = [at for at in times if at > now - FAR_WINDOW]
     room = max(0, FAR_BUDGET - len(recent))
     return room, (recent[0] if recent else now) + FAR_WINDOW
