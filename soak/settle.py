@@ -44,7 +44,7 @@ def _decide(world: World, pressed: dict[int, float]) -> None:
     for root in world.roots:
         world.free_state(root)
     for run in list(world.board.values()):
-        buttons = [] if time.monotonic() - pressed.get(run["id"], -_AGAIN) < _AGAIN else world.buttons(run)
+        buttons = [] if time.monotonic() - pressed.get(run["id"], -_AGAIN) < _AGAIN else run["buttons"]
         if buttons:
             pressed[run["id"]] = time.monotonic()
             button = world.chance.choice((buttons[0], buttons[0], buttons[-1]))

@@ -70,24 +70,21 @@ class World:
         pushed = [push.after for push in self.clone.pushes] + self.clone.branches
         for sha in shas if shas is not None else dict.fromkeys(pushed[-_LOOKED_AT:]):
             for run in self.checks(sha):
-                self.board[run["id"]] = run
+                self.board[run["id"]] = {**run, "buttons": self._buttons(run)}
 
     def checks(self, sha: str) -> list[CheckRun]:
         """Return all check runs of deployments on a commit."""
         path = f"/repos/{REPOSITORY}/commits/{sha}/check-runs?filter=all&per_page=100"
         return [run for run in self.maintainer.call("GET", path)["check_runs"] if run["name"].startswith(CHECK)]
 
-    def with_button(self, button: str) -> list[CheckRun]:
-        """Return the check runs on the board that showed this button when they were looked at."""
-        return [run for run in self.board.values() if button in self.buttons(run)]
+    def _buttons(self, run: CheckRun) -> list[str]:
+        """Return the buttons on the page of a check run that asks for something."""
+        asks = run["conclusion"] == "action_required" or "nlock" in str(run["output"]["summary"])
+        return self.maintainer.buttons(REPOSITORY, run["id"]) if asks else []
 
-    def buttons(self, run: CheckRun) -> list[str]:
-        """Return what a check run asked people for, by its words: its state decides which buttons it has."""
-        asked = run["conclusion"] == "action_required"
-        review = str(run["output"]["title"]).startswith("Review the plan")
-        if asked and review:
-            return ["Confirm", "Reject"]
-        return ["Unlock"] if asked or "locked" in str(run["output"]["title"]).lower() else []
+    def with_button(self, button: str) -> list[CheckRun]:
+        """Return the check runs on the board that had this button when they were looked at."""
+        return [run for run in self.board.values() if button in run["buttons"]]
 
     def press(self, run: CheckRun, button: str, by: str) -> bool:
         """Press a button of a check run; tell whether it still had it."""
@@ -119,4 +116,4 @@ def root_of(run: CheckRun) -> str:
 
 def has_ended(run: CheckRun) -> bool:
     """Tell whether nothing is awaited of a check run any more."""
-    return run["status"] == "completed" and run["conclusion"] != "action_required"
+    return bool(run["status"] == "completed" and run["conclusion"] != "action_required")

@@ -1,0 +1,147 @@
+"""How fast queues empty: many deployments on one root, then on many roots, against the time that runners take.
+
+The runner is the real one, but its engine only takes a known time, so that what the system adds shows. Plans are
+applied without a review. All deployments are in line before the first may end: a gate holds the runners until then.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from bench import scripted_runner
+from bench.lines import Line
+from local.client import LocalCloud
+from soak.clone import Clone
+
+REPOSITORY = "bench/queues"
+#: Wall time ÷ the time of one root's runners, one after the other.
+TARGET = 1.10
+_PATIENCE = 1800.0
+_LOOK = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How many deployments wait on how many roots, and the seconds of each of their two jobs."""
+
+    roots: int
+    deployments: int
+    seconds: float
+
+    @property
+    def each(self) -> int:
+        """Deployments of one root."""
+        return self.deployments // self.roots
+
+
+@dataclass(frozen=True, slots=True)
+class Emptied:
+    """How queues emptied: wall seconds, the seconds of all runners, and the wall seconds of each deployment's turn.
+
+    ``turns`` are the times between the ends of one root's deployments, in order.
+    """
+
+    wall: float
+    runners: float
+    turns: tuple[float, ...]
+
+
+def run(*, quick: bool) -> Iterator[Line]:
+    """Measure both loads. On many roots jobs are long enough for the machine's cores to start all their runners."""
+    one = Load(1, 10 if quick else 200, 0.5 if quick else 1.0)
+    many = Load(2, 20, 0.5) if quick else Load(20, 200, 10.0)
+    emptied = empty(one)
+    yield Line("queue_one_root", emptied.wall, emptied.runners, target=TARGET, more=_more(one, emptied))
+    spread = empty(many)
+    yield Line("queue_many_roots", spread.wall, spread.runners / many.roots, target=TARGET, more=_more(many, spread))
+
+
+def _more(load: Load, emptied: Emptied) -> dict[str, Any]:
+    """Return what the wall time consists of; a queue that slows down has later turns that take longer."""
+    added = (emptied.wall - emptied.runners / load.roots) / load.each
+    return {
+        "roots": load.roots,
+        "deployments": load.deployments,
+        "job_seconds": load.seconds,
+        "baseline": "the time of one root's runners, start and end of their processes included",
+        "added_seconds_per_deployment": round(added, 3),
+        "turn_seconds_first_and_last_quarter": _quarters(emptied.turns),
+    }
+
+
+def _quarters(turns: tuple[float, ...]) -> list[float]:
+    """Return the mean of the first and of the last quarter; nothing where one root's turns cannot be told apart."""
+    count = len(turns) // 4
+    return [round(sum(part) / count, 3) for part in (turns[:count], turns[-count:])] if count else []
+
+
+def empty(load: Load) -> Emptied:
+    """Fill the queues of a fresh local cloud, open the gate, and return how they emptied."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+        gate = Path(directory, "gate")
+        environment = {scripted_runner.SECONDS: str(load.seconds), scripted_runner.GATE: str(gate)}
+        runner = ("python", str(Path(scripted_runner.__file__).resolve()))
+        with LocalCloud(environment=environment, runner=runner, clock=False) as cloud:
+            cloud.warm()
+            _fill(cloud, load, Path(directory, "clone"))
+            began = time.time()
+            gate.touch()
+            _wait(lambda: not any(_in_line(cloud).values()), "all deployments at their end")
+            _wait(lambda: all("stoppedAt" in task for task in cloud.read("tasks")), "all runners at their end")
+            return _measured(cloud, load, began)
+
+
+def _fill(cloud: LocalCloud, load: Load, place: Path) -> None:
+    """Push one commit after the other, each changing every root, and wait until all are in line."""
+    scheme, _, rest = str(cloud.info["forge_url"]).partition("://")
+    clone = Clone(place, f"{scheme}://maintainer:maintainer@{rest}/{REPOSITORY}.git")
+    clone.begin()
+    names = [f"root-{number}" for number in range(load.roots)]
+    configuration = "version: 1\nplan_review: never\nroots:\n"
+    configuration += "".join(f"  - name: {name}\n    dir: {name}\n" for name in names)
+    for number in range(load.each):
+        files = {f"{name}/main.tf": f"# {number}\n" for name in names}
+        clone.commit({**files, "tidegate.yaml": configuration}, f"Change {number}")
+        clone.push()
+    _wait(lambda: sum(_in_line(cloud).values()) >= load.deployments, "all deployments in line")
+
+
+def _in_line(cloud: LocalCloud) -> Mapping[str, int]:
+    """Return how many deployments each root's queue holds, with the one in flight."""
+    pages = (
+        cloud.client("dynamodb")
+        .get_paginator("scan")
+        .paginate(
+            TableName=cloud.info["table"],
+            FilterExpression="sk = :head",
+            ExpressionAttributeValues={":head": {"S": "#head"}},
+        )
+    )
+    heads = [item for page in pages for item in page["Items"]]
+    return {head["pk"]["S"]: int(head["length"]["N"]) + ("in_flight" in head) for head in heads}
+
+
+def _wait(reached: Callable[[], bool], what: str) -> None:
+    until = time.monotonic() + _PATIENCE
+    while not reached():
+        assert time.monotonic() < until, f"it did not happen: {what}"
+        time.sleep(_LOOK)
+
+
+def _measured(cloud: LocalCloud, load: Load, began: float) -> Emptied:
+    """Return what the executions and the tasks tell. Raise AssertionError when not all deployments were applied."""
+    pages = cloud.client("stepfunctions").get_paginator("list_executions")
+    arn = cloud.info["state_machines"]["terraform"]
+    executions = [item for page in pages.paginate(stateMachineArn=arn) for item in page["executions"]]
+    ends = sorted(item["stopDate"].timestamp() for item in executions if item["status"] == "SUCCEEDED")
+    applied = [message for message in cloud.audit() if message["state"] == "SUCCESS"]
+    assert len(ends) == len(applied) == load.deployments, f"{len(applied)} of {load.deployments} were applied"
+    tasks = [(max(began, task["createdAt"]), task["stoppedAt"]) for task in cloud.read("tasks")]
+    turns = tuple(later - earlier for earlier, later in pairwise(ends)) if load.roots == 1 else ()
+    return Emptied(ends[-1] - began, sum(stopped - created for created, stopped in tasks), turns)
