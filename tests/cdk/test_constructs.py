@@ -63,7 +63,8 @@ def test_policies_may_be_given_on_the_command_line():
         ("default_terraform", "latest"),
         ("plan_policies", 3),
         ("alarm_email", "nobody"),
-        ("review_policy", "never"),
+        ("plan_review", "sometimes"),
+        ("rounds_per_execution", "0"),
         ("state_bucket", 1),
     ],
 )

@@ -19,8 +19,9 @@ def test_the_table_survives_mistakes(template: dict[str, Any], resources):
     assert table["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
     assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
     assert table["DeletionProtectionEnabled"] is True
-    (index,) = table["GlobalSecondaryIndexes"]
-    assert index["IndexName"] == "open"
+    indexes = {index["IndexName"]: index for index in table["GlobalSecondaryIndexes"]}
+    assert set(indexes) == {"open", "history", "recent", "roots"}
+    assert "token" not in indexes["roots"]["Projection"]["NonKeyAttributes"]
     (resource,) = [r for r in template["Resources"].values() if r["Type"] == "AWS::DynamoDB::Table"]
     assert resource["DeletionPolicy"] == "Retain"
 
