@@ -317,9 +317,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.PUSH_QUEUE: _push_queue,
     Capability.PRESS_QUEUE: _press_queue,
     Capability.CHECK_RUN_QUEUE: _check_run_queue,
-    Capability.LINES: _records(
-        "line", actions=(*_READ, "dynamodb:Query", "dynamodb:PutItem", "dynamodb:BatchWriteItem")
-    ),
+    Capability.LINES: _records("line", actions=("dynamodb:Query", "dynamodb:PutItem", "dynamodb:BatchWriteItem")),
     Capability.READ_LINES: _records("line", actions=_READ),
     Capability.LINE_QUEUES: _line_queues,
     Capability.FORGE: _forge,
