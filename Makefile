@@ -1,6 +1,6 @@
 # Everything that a person or CI runs. `make help` lists it.
 .DEFAULT_GOAL := help
-# The forge's port; the API and the AWS endpoint take the next two. Empty: any free ones.
+# The forge's port; the API and the AWS endpoint take the next two. Empty: 4750, or any free ones when it is taken.
 PORT ?=
 
 .PHONY: help setup demo up lint test soak bench synth layers docs doctor deploy
@@ -56,9 +56,10 @@ layers: setup ## Export the locked requirements of the layer and of root discove
 	$(UV) export --frozen --quiet --only-group discovery --no-emit-project --no-header --no-annotate \
 	  --format requirements-txt --output-file functions/discover_roots/requirements.txt
 
-docs: setup ## Generate docs/permissions.md and stepfunctions/README.md
+docs: setup ## Generate docs/permissions.md, stepfunctions/README.md and the commands in docs/cli.md
 	$(PYTHON) -m cdk.permissions
 	$(PYTHON) stepfunctions/describe.py
+	$(PYTHON) -m cli.reference
 
 doctor: setup ## Check what a deploy to AWS needs
 	$(BIN)/tidegate doctor

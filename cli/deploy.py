@@ -92,7 +92,7 @@ def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadli
     from cli import screen, views  # noqa: PLC0415
 
     def changed(now: Brief) -> None:
-        console.print(screen.state(now.state), screen.text(now.root, "bold"), screen.text(now.reason))
+        console.print(screen.state(now.state), screen.text(now.root, "bold"), screen.text(now.reason), sep="  ")
         if now.state == "awaiting_review":
             for line in (views.changes(now.changes), *views.next_steps(now, has_log=False)):
                 console.print(line, crop=False)

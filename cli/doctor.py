@@ -22,7 +22,7 @@ _LOOKS = {"ok": ("✔", "green"), "warn": ("!", "bold magenta"), "fail": ("✘",
 def doctor(
     *,
     configuration: Annotated[
-        Path, typer.Option(help="The cdk.json whose context names the secrets.", show_default=True)
+        Path, typer.Option(metavar="FILE", help="The cdk.json whose context names the secrets.", show_default=True)
     ] = Path("cdk.json"),
     json: Json = False,
 ) -> None:

@@ -44,7 +44,8 @@ def up(
     port: _Port = None,
     warm: Annotated[bool, typer.Option(help="Start an instance of each function at once.")] = True,
     log: Annotated[
-        Path | None, typer.Option(show_default=False, help="Write the local cloud's own messages to this file.")
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="Write the local cloud's own messages to this file."),
     ] = None,
 ) -> None:
     """Start a local cloud and keep it running until Ctrl-C."""

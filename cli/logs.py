@@ -41,7 +41,10 @@ def logs(
     ],
     *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new lines until the job ends.")] = False,
-    kind: Annotated[Kind | None, typer.Option("--job", show_default=False, help="Which job of the deployment.")] = None,
+    kind: Annotated[
+        Kind | None,
+        typer.Option("--job", metavar="plan|apply", show_default=False, help="Which job of the deployment."),
+    ] = None,
     url: Url = None,
     person: Person = None,
     json: Json = False,

@@ -17,7 +17,7 @@ def queue(shown: Queue, *, everything: bool) -> RenderableType:
     """Return a root's queue: its lock, what runs, what waits (the first 20 unless ``everything``)."""
     return Group(
         screen.text(f"{shown.repository} · {shown.root}", "bold"),
-        screen.facts([("Deployed", (shown.deployed_revision or "nothing yet")[:11])]),
+        screen.facts([("Deployed", shown.deployed_revision[:7] if shown.deployed_revision else "nothing yet")]),
         *_lock(shown),
         *_running(shown),
         *_line(shown.waiting, everything=everything),

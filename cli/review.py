@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from cli.deploy import Timeout, Wait, follow
+from cli.deploy import Timeout, follow
 from cli.exits import Exit
 from cli.options import DeploymentId, Json, Person, Url, as_json, open_client
 from cli.waiting import Deadline
@@ -13,7 +15,7 @@ from cli.waiting import Deadline
 def approve(
     deployment: DeploymentId,
     *,
-    wait: Wait = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is applied, or ends otherwise.")] = False,
     timeout: Timeout = None,
     url: Url = None,
     person: Person = None,
@@ -46,7 +48,7 @@ def _review(
         done = client.review(found.id, decision)
         after = done.deployment
         console.print(screen.text(done.message))
-        console.print(views.title(after), "", views.changes(after.changes), sep="  ")
+        console.print(views.title(after), views.changes(after.changes), sep="  ")
         if wait:
             after = follow(client, [found.id], console, Deadline(timeout))[0]
     if json:

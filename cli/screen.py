@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import typer
 from cli.harmless import dumps, plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod, RenderableType
     from rich.table import Table
     from rich.text import Text
 
@@ -85,27 +84,33 @@ def state_word(name: str) -> str:
     return _STATES[name][1] if name in _STATES else plain(name.replace("_", " "))
 
 
-def table(*columns: str, right: Iterable[str] = ()) -> Table:
-    """Return a table without lines. Nothing in it is cut: what is too long goes on in the next line."""
+def table(*columns: str, right: Iterable[str] = (), whole: Iterable[str] = ()) -> Table:
+    """Return a table without lines. Nothing in it is cut: what is too long goes on in the next line.
+
+    The columns ``right`` are numbers, the columns ``whole`` keep their width.
+    """
     from rich.table import Table  # noqa: PLC0415
 
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
     for column in columns:
-        made.add_column(column, overflow="fold", justify="right" if column in set(right) else "left")
+        side: JustifyMethod = "right" if column in set(right) else "left"
+        made.add_column(column, overflow="fold", justify=side, no_wrap=column in set(whole))
     return made
 
 
-def facts(rows: Sequence[tuple[str, str | Text]]) -> Table:
-    """Return a table of labels and values; rows without a value are left out."""
-    from rich.table import Table  # noqa: PLC0415
+def facts(rows: Sequence[tuple[str, str | Text]]) -> RenderableType:
+    """Return labels and values, one a line; rows without a value are left out.
 
-    made = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
-    made.add_column(style="dim", no_wrap=True)
-    made.add_column(overflow="fold")
-    for label, value in rows:
-        if value:
-            made.add_row(label, text(value) if isinstance(value, str) else value)
-    return made
+    A line is not folded here but by the terminal, so that addresses and ids can be copied whole.
+    """
+    from rich.console import Group  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    shown = [(label, text(value) if isinstance(value, str) else value) for label, value in rows if value]
+    width = max((len(label) for label, _ in shown), default=0) + 2
+    return Group(
+        *(Text.assemble((label.ljust(width), "dim"), value, no_wrap=True, overflow="ignore") for label, value in shown)
+    )
 
 
 def ago(at: str, now: datetime | None = None) -> str:
@@ -124,13 +129,8 @@ def ago(at: str, now: datetime | None = None) -> str:
 
 
 def moment(at: str) -> str:
-    """Return a time (ISO 8601) to the second, in UTC."""
+    """Return a time (ISO 8601) to the second, as it is in UTC."""
     try:
-        return f"{datetime.fromisoformat(at).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        return f"{datetime.fromisoformat(at).astimezone(UTC):%Y-%m-%d %H:%M:%S}"
     except ValueError:
         return plain(at)
-
-
-def is_terminal() -> bool:
-    """Tell whether somebody looks at stdout."""
-    return sys.stdout.isatty()

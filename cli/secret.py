@@ -53,18 +53,26 @@ def webhook(
 def github_app(
     *,
     app_id: Annotated[
-        str | None, typer.Option("--id", show_default=False, help="The App's id, a number, from its settings page.")
+        str | None,
+        typer.Option(
+            "--id", metavar="NUMBER", show_default=False, help="The App's id, a number, from its settings page."
+        ),
     ] = None,
     key: Annotated[
         Path | None,
-        typer.Option("--key", show_default=False, help="The private key that GitHub gave you, a .pem file."),
+        typer.Option(
+            "--key", metavar="FILE", show_default=False, help="The private key that GitHub gave you, a .pem file."
+        ),
     ] = None,
     client_id: Annotated[
-        str | None, typer.Option("--client-id", show_default=False, help="The App's client id, for signing in.")
+        str | None,
+        typer.Option("--client-id", metavar="ID", show_default=False, help="The App's client id, for signing in."),
     ] = None,
     client_secret_file: Annotated[
         Path | None,
-        typer.Option("--client-secret-file", show_default=False, help="A file with a client secret; - is stdin."),
+        typer.Option(
+            "--client-secret-file", metavar="FILE", show_default=False, help="A file with a client secret; - is stdin."
+        ),
     ] = None,
     name: _Name = APP,
     json: Json = False,

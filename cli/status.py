@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from cli.api_client import ApiClient
 
 _WATCH_SECONDS = 2.0
-#: Repositories whose roots are counted in the list of all: each costs one request.
-_COUNTED = 50
+#: Requests at once when the roots of all repositories are counted.
+_AT_ONCE = 8
 
 Shown = tuple[Any, "Callable[[], RenderableType]"]
 
@@ -27,7 +28,7 @@ def status(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[REPOSITORY|DEPLOYMENT]",
+            metavar="REPOSITORY|DEPLOYMENT",
             show_default=False,
             autocompletion=complete_repository,
             help="OWNER/NAME, or a deployment's id. Without it: all repositories.",
@@ -66,7 +67,8 @@ def _all(client: ApiClient) -> Shown:
     from cli import screen, views  # noqa: PLC0415
 
     known = client.repositories()
-    counted = [(repository, client.roots(repository.name)) for repository in known[:_COUNTED]]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        counted = list(zip(known, pool.map(client.roots, [repository.name for repository in known]), strict=True))
 
     def view() -> RenderableType:
         if not known:

@@ -14,11 +14,6 @@ from cli.answers import Brief, Changes, Deployment, Repository, Root, Step
 _COUNTS = ["ROOTS", "RUNNING", "REVIEW", "WAITING", "LOCKED"]
 
 
-def lines(*parts: RenderableType) -> RenderableType:
-    """Return parts one below the other."""
-    return Group(*parts)
-
-
 def changes(planned: Changes | None) -> Text:
     """Return a plan's counts, what it destroys first."""
     if planned is None:
@@ -47,7 +42,7 @@ def person(by: str | None, at: str | None) -> str:
 def indented(text: str) -> Iterator[RenderableType]:
     """Return a paragraph, set in."""
     if text:
-        yield Padding(screen.text(text), (0, 0, 0, 2))
+        yield Padding(screen.text(text), (0, 0, 0, 2), expand=False)
 
 
 def command(line: str) -> Text:
@@ -86,18 +81,24 @@ def roots(repository: str, shown: Sequence[Root]) -> RenderableType:
     """Return the roots of a repository, and below them what needs a person."""
     if not shown:
         return screen.text(f"{repository} has no roots yet: they appear with the first push to the default branch.")
-    table = screen.table("ROOT", "STATE", "REVISION", "WAITING", "CHANGED", right=["WAITING"])
+    table = screen.table("ROOT", "STATE", "REVISION", "WAITING", "CHANGED", right=["WAITING"], whole=["STATE"])
     for root in shown:
         now = root.running or root.last
         table.add_row(
             screen.text(root.name, "bold"),
-            screen.state(now.state) if now else Text("never deployed", "dim"),
+            _state(root),
             screen.text(now.revision[:7] if now else ""),
             _count(root.waiting),
             screen.ago(now.changed_at or now.requested_at) if now else "",
         )
     needs = [line for root in shown for line in _needs(repository, root)]
     return Group(table, *needs)
+
+
+def _state(root: Root) -> Text:
+    now = root.running or root.last
+    state = screen.state(now.state) if now else Text("never deployed", "dim")
+    return Text.assemble(state, (", locked", "bold red")) if root.lock else state
 
 
 def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
@@ -125,7 +126,7 @@ def made(shown: Brief, check_run: str | None = None) -> RenderableType:
 
 def deployment(shown: Deployment) -> RenderableType:
     """Return one deployment with all that is known of it."""
-    asked = f"{shown.trigger} by {shown.requested_by}, {screen.moment(shown.requested_at)}"
+    asked = f"{shown.trigger} by {shown.requested_by}, {screen.moment(shown.requested_at)} UTC"
     forced = ", forced" if shown.forced else ""
     parts: list[RenderableType] = [
         Text.assemble(screen.state(shown.state), "  ", screen.text(f"{shown.repository} · {shown.root}", "bold")),
@@ -141,7 +142,7 @@ def deployment(shown: Deployment) -> RenderableType:
                 ("Review", _review(shown)),
                 ("Check run", shown.check_run_url or ""),
                 ("Page", shown.url),
-                ("Jobs", "\n".join(job.id for job in shown.jobs)),
+                *((f"Log of {job.kind}", job.id) for job in shown.jobs),
             ]
         ),
     ]
@@ -178,7 +179,7 @@ def _review(shown: Deployment) -> str:
 
 
 def _timeline(history: Sequence[Step]) -> RenderableType:
-    table = screen.table("TIME", "STATE", "BY", "REASON")
+    table = screen.table("TIME (UTC)", "STATE", "BY", "REASON", whole=["TIME (UTC)", "STATE"])
     for step in history:
         table.add_row(screen.moment(step.at), screen.state(step.state), screen.text(step.by), screen.text(step.reason))
     return table

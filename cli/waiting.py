@@ -24,12 +24,12 @@ class Deadline:
         self._minutes = minutes
         self._end = None if minutes is None else time.monotonic() + minutes * 60
 
-    def check(self, what: str) -> None:
-        """Raise NotYet when the time is over."""
-        if self._end is not None and time.monotonic() >= self._end:
+    def check(self, left: Sequence[str]) -> None:
+        """Raise NotYet, naming the deployments that are left, when the time is over."""
+        if left and self._end is not None and time.monotonic() >= self._end:
             raise NotYet(
-                f"{what} has not ended within {self._minutes:g} min. It goes on by itself.",
-                "Look with: tidegate status",
+                f"Not ended within {self._minutes:g} min: {', '.join(left)}. What was started goes on.",
+                "\n".join(f"tidegate status {one}" for one in left),
             )
 
 
@@ -41,22 +41,19 @@ def until_ended(
 
     known: dict[str, Brief] = {}
     failures = 0
-    while True:
-        for one in ids:
-            if one in known and is_final(known[one].state):
-                continue
+    while left := [one for one in ids if one not in known or not is_final(known[one].state)]:
+        for one in left:
             try:
                 now = client.deployment(one)
-                failures = 0
             except Unavailable:
                 failures += 1
                 if failures > _FAILURES:
                     raise
                 continue
+            failures = 0
             if one not in known or known[one].state != now.state:
                 changed(now)
             known[one] = now
-        if len(known) == len(ids) and all(is_final(item.state) for item in known.values()):
-            return [known[one] for one in ids]
-        deadline.check("The deployment" if len(ids) == 1 else "Every deployment")
+        deadline.check([one for one in left if one not in known or not is_final(known[one].state)])
         time.sleep(SECONDS)
+    return [known[one] for one in ids]

@@ -1,0 +1,142 @@
+"""The command as a whole: help, version, completion, what it imports, and its documentation."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cli import reference
+from cli.exits import Exit
+from cli.main import app
+from tests.cli.conftest import TOKEN, brief, details, root
+
+TOP = Path(__file__).parents[2]
+#: Pydantic is not among them: typer itself reads arguments with it.
+SLOW = {"boto3", "botocore", "moto", "aws_cdk", "jsii", "httpx", "cryptography", "github"}
+
+
+def test_the_documentation_is_what_the_program_says_of_itself():
+    text = reference.DOCUMENT.read_text(encoding="utf-8")
+    assert reference.in_document(text) == reference.generated(), "run: make docs"
+
+
+def test_every_command_line_of_the_documentation_is_one_that_is_understood():
+    text = reference.DOCUMENT.read_text(encoding="utf-8")
+    lines = [line.partition("#")[0].split() for line in re.findall(r"^tidegate .*$", text, re.MULTILINE)]
+    assert lines
+    for words in lines:
+        options = {word for word in words if word.startswith("--")}
+        shown = CliRunner().invoke(app, [words[1], "--help"], env={"COLUMNS": "200"})
+        assert shown.exit_code == 0
+        assert all(option in shown.output for option in options)
+
+
+def test_help_names_every_command_and_every_exit_code():
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"})
+    for name in ["status", "queue", "deploy", "approve", "reject", "unlock", "logs", "doctor", "secret", "local"]:
+        assert re.search(rf"^. {name} ", shown.output, re.MULTILINE)
+    line = re.sub(r"\s+", " ", shown.output)
+    assert all(f"{code.value} {code.word}" in line for code in Exit)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["status", "--help"], ["local", "up", "--help"], ["--version"]])
+def test_help_is_quick_because_nothing_slow_is_imported(words):
+    program = (
+        "import sys, contextlib\n"
+        "from cli.main import app\n"
+        f"with contextlib.suppress(SystemExit): app({words!r})\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=TOP, capture_output=True, text=True, check=True)
+    assert not SLOW & set(re.findall(r"'(\w+)'", done.stderr))
+
+
+def test_the_version_is_the_packages():
+    shown = CliRunner().invoke(app, ["--version"]).output
+    assert re.fullmatch(r"tidegate \d+\.\d+\.\d+\n", shown)
+
+
+def test_a_mistyped_command_is_answered_with_the_one_that_was_meant():
+    result = CliRunner().invoke(app, ["statsu"])
+    assert result.exit_code == 2
+    assert "status" in result.output
+
+
+def complete(words, **environment):
+    """Return what a shell offers after these words."""
+    environment = {
+        **os.environ,
+        "_TIDEGATE_COMPLETE": "complete_zsh",
+        "_TYPER_COMPLETE_ARGS": f"tidegate {words}",
+        **environment,
+    }
+    command = [sys.executable, "-c", "from cli.main import app; app(prog_name='tidegate')"]
+    return subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False).stdout
+
+
+def test_the_shell_completes_commands_and_options():
+    assert "status" in complete("sta")
+    assert "--follow" in complete("logs --fo")
+
+
+def test_the_shell_completes_repositories_and_roots(api):
+    api.answers |= {
+        "GET /api/repositories": {"repositories": [{"name": "acme/live"}, {"name": "other/live"}]},
+        "GET /api/repositories/acme/live/roots": {"repository": "acme/live", "roots": [root(), root(name="network")]},
+    }
+    known = {"TIDEGATE_URL": api.url, "TIDEGATE_TOKEN": TOKEN}
+    offered = complete("status ac", **known)
+    assert "acme/live" in offered
+    assert "other" not in offered
+    assert "network" in complete("queue acme/live ", **known)
+    assert "orders" in complete("deploy acme/live network or", **known)
+
+
+def test_completion_without_a_server_offers_nothing_and_says_nothing():
+    assert complete("queue acme/live ", TIDEGATE_URL="http://127.0.0.1:9", TIDEGATE_TOKEN=TOKEN).strip() in {
+        "",
+        "_files",
+    }
+
+
+def test_nothing_but_text_reaches_a_pipe_and_80_columns_are_enough(api, tidegate):
+    api.answers |= {
+        "GET /api/repositories": {"repositories": [{"name": "acme/live"}]},
+        "GET /api/repositories/acme/live/roots": {
+            "repository": "acme/live",
+            "roots": [root(running=brief()), root(name="live/production/" + "network" * 9, last=brief())],
+        },
+        "GET /api/deployments/orders-0123456-0a1b2c3d4e5f": details(),
+    }
+    for words in (["status"], ["status", "acme/live"], ["status", "orders-0123456-0a1b2c3d4e5f"]):
+        shown = tidegate(*words).stdout
+        assert "\x1b" not in shown
+        for line in shown.splitlines():
+            assert len(line) <= 80 or "→" in line or "://" in line
+
+
+def test_every_command_that_asks_the_api_takes_an_address_a_person_and_json():
+    for name in ("status", "queue", "deploy", "approve", "reject", "unlock", "logs"):
+        shown = CliRunner().invoke(app, [name, "--help"]).output
+        assert all(option in shown for option in ("--url", "--as", "--json"))
+
+
+def test_a_terminal_with_few_letters_is_no_reason_to_fail(api):
+    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
+    environment = {**os.environ, "TIDEGATE_URL": api.url, "TIDEGATE_TOKEN": TOKEN, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "cli.main", "status", "orders-0123456-0a1b2c3d4e5f"]
+    done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "waiting for review" in done.stdout
+
+
+def test_json_goes_to_stdout_and_notes_do_not(api, tidegate):
+    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
+    assert json.loads(tidegate("status", "orders-0123456-0a1b2c3d4e5f", "--json").stdout)["root"] == "orders"
