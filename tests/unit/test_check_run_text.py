@@ -109,8 +109,7 @@ def test_a_deployment_in_line_says_that_who_runs_waits_for_a_review():
 def test_a_deployment_in_line_links_to_its_queue():
     view = View(queue_url="https://web.example/queue?repository=acme%2Finfra&root=network")
     assert (
-        "[The queue](https://web.example/queue?repository=acme%2Finfra&root=network)"
-        in shown(State.QUEUED, view).summary
+        "[Queue](https://web.example/queue?repository=acme%2Finfra&root=network)" in shown(State.QUEUED, view).summary
     )
 
 
@@ -363,7 +362,7 @@ def test_a_long_plan_loses_its_middle_and_says_how_much_and_where_the_whole_is()
     assert "first line" in text
     assert "Plan: 1 to add" in text
     assert "bytes are left out here" in text
-    assert "The whole plan: `s3://b/plans/network-plan-1/plan.txt`" in text
+    assert "The whole plan is in `s3://b/plans/network-plan-1/plan.txt`" in text
     assert MAXIMUM_TEXT - 1000 < len(text.encode()) <= MAXIMUM_TEXT
 
 

@@ -334,7 +334,7 @@ def test_links_lead_to_the_log_the_pages_and_the_execution(world):
         publish(world, world.put(deployment), **links)
     assert world.forge.check_runs[1].details_url == f"https://web.example/deployments/{queued.id}"
     assert world.forge.check_runs[2].details_url == f"https://web.example/jobs/{applied.apply_job}"
-    assert "[the whole log](https://web.example/jobs/network-plan-1)" in world.forge.check_runs[2].text
+    assert "The whole plan is in [its log](https://web.example/jobs/network-plan-1)" in world.forge.check_runs[2].text
     assert f"[Execution](https://x.example/{applied.id})" in world.forge.check_runs[2].summary
     assert "Execution" not in world.forge.check_runs[1].summary
     assert "[Log](https://web.example/jobs/plan-job)" in world.forge.check_runs[3].summary

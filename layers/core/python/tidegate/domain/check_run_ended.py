@@ -41,7 +41,7 @@ def plan_failed(deployment: Deployment, _: View) -> Face:
     return Face(
         f"The plan {how}",
         (
-            f"**The plan {how}.** {_joined(why, escaped(deployment.reason))} Nothing was applied.",
+            f"**The plan {how}.** {_why(deployment, why)} Nothing was applied.",
             f"{_below(deployment)}Correct the configuration and merge that: {_NEXT[0].lower()}{_NEXT[1:]}",
         ),
         conclusion=Conclusion.TIMED_OUT if why else Conclusion.FAILURE,
@@ -117,7 +117,7 @@ def outcome_unknown(deployment: Deployment, view: View) -> Face:
     how, why = _LATE.get(deployment.error, ("", ""))
     about = f": the apply {how}" if how else ""
     steps = (
-        f"**It is not known what was applied**{about}. {_joined(why, escaped(deployment.reason))}",
+        f"**It is not known what was applied**{about}. {_why(deployment, why)}",
         (
             "The runner was lost while it applied, so some, all or none of the plan below may be in effect. "
             "It is never applied again by itself. What to do:"
@@ -153,7 +153,7 @@ def engine_fault(deployment: Deployment, _: View) -> Face:
     if how:
         return Face(
             f"The operation {how}",
-            (f"**The operation {how}, and nothing was applied.** {_joined(why, escaped(deployment.reason))}", _AGAIN),
+            (f"**The operation {how}, and nothing was applied.** {_why(deployment, why)}", _AGAIN),
             conclusion=Conclusion.TIMED_OUT,
         )
     return Face(
@@ -170,5 +170,6 @@ def _below(deployment: Deployment) -> str:
     return "The engine's last lines come first in the text below. " if deployment.last_lines else ""
 
 
-def _joined(*sentences: str) -> str:
-    return " ".join(dict.fromkeys(sentence for sentence in sentences if sentence))
+def _why(deployment: Deployment, otherwise: str) -> str:
+    """Return the reason that was recorded, or what is known of errors of this name."""
+    return escaped(deployment.reason) or otherwise

@@ -76,11 +76,6 @@ class View:
     repeated_by: Mark | None = None
     notice: str = ""
 
-    @property
-    def queue_link(self) -> str:
-        """The queue's page as Markdown, empty when there is none."""
-        return f"[The queue]({self.queue_url}) as it is now." if self.queue_url else ""
-
 
 @dataclass(frozen=True, slots=True)
 class Face:

@@ -158,17 +158,15 @@ def _text(deployment: Deployment, view: View) -> str:
     parts = []
     if deployment.last_lines:
         lines = fenced(cut_start(deployment.last_lines.rstrip(), LAST_LINES))
-        parts.append(f"The engine's last lines{_whole(view.log_url)}:\n\n{lines}")
+        log = f" (the whole is in [the log]({view.log_url}))" if view.log_url else ""
+        parts.append(f"The engine's last lines{log}:\n\n{lines}")
     if deployment.plan is not None and view.plan_text:
         key = code(place(view, deployment.plan.text.key), 1000)
-        whole = f"The whole plan{_whole(view.plan_url)}: {key}"
+        log = f"[its log]({view.plan_url}) and in " if view.plan_url else ""
+        whole = f"The whole plan is in {log}{key}."
         room = MAXIMUM_TEXT - size("\n\n".join([*parts, whole])) - _FENCE_ROOM
         parts += [folded("Plan", _fenced_plan(view, room)), whole]
     return "\n\n".join(parts)
-
-
-def _whole(url: str | None) -> str:
-    return f" ([the whole log]({url}))" if url else ""
 
 
 def _fenced_plan(view: View, room: int) -> str:

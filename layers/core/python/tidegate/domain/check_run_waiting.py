@@ -17,27 +17,28 @@ def queued(deployment: Deployment, view: View) -> Face:
     if view.lock is not None and deployment.trigger is not Trigger.MANUAL:
         return _blocked(view, view.lock)
     if view.place is None:
-        return Face("Queued", _with_page(view, "**In line.** Planning starts by itself."), "queued")
+        return Face("Queued", _with_others(view, "**In line.** Planning starts by itself."), "queued")
     number = view.place.number
     if number == 1 and view.place.running is None:
         return Face(
-            "Queued: next to go", _with_page(view, "**In line**, next to go. Planning starts by itself."), "queued"
+            "Queued: next to go", _with_others(view, "**In line**, next to go. Planning starts by itself."), "queued"
         )
     title = "Queued: next to go" if number == 1 else f"Queued: place {number} in line"
     where = "next to go" if number == 1 else f"at place {number}"
-    return Face(title, _with_page(view, f"**In line**, {where} on {moment(view.place.as_of)}. {_THEN}"), "queued")
+    return Face(title, _with_others(view, f"**In line**, {where} on {moment(view.place.as_of)}. {_THEN}"), "queued")
 
 
 def _blocked(view: View, lock: Lock) -> Face:
     commit = code(lock.revision[:7])
     from_ = f" ([{commit}]({view.locker.url}))" if view.locker and view.locker.url else f" ({commit})"
+    where = f" at place {view.place.number}" if view.place else ""
     return Face(
         "Blocked: the queue is locked",
-        _with_page(
+        _with_others(
             view,
             f"**The queue of this root is locked** since {moment(lock.at)} by {code(lock.by)}{from_}: "
             f"{escaped(lock.reason)}",
-            "This deployment waits until the queue is unlocked. **Unlock** lets it and all that wait here go on, "
+            f"This deployment waits{where} until the queue is unlocked. **Unlock** lets all that wait here go on, "
             "in their order; whoever may write to this repository may press it.",
         ),
         conclusion=Conclusion.ACTION_REQUIRED,
@@ -45,14 +46,12 @@ def _blocked(view: View, lock: Lock) -> Face:
     )
 
 
-def _with_page(view: View, *paragraphs: str) -> tuple[str, ...]:
-    """Return the paragraphs, with who goes first and where the queue is to be seen."""
+def _with_others(view: View, *paragraphs: str) -> tuple[str, ...]:
+    """Return the paragraphs, with who goes first."""
     lines = []
     if view.place and view.place.running:
         does = "waits for its plan review" if view.place.reviewing else "runs now"
         lines.append(f"* {view.place.running} {does}.")
     if view.place and view.place.behind:
         lines.append(f"* This deployment waits for {view.place.behind}, which goes directly before it.")
-    if view.queue_link:
-        lines.append(f"* {view.queue_link}")
     return (*paragraphs, "\n".join(lines)) if lines else paragraphs
