@@ -11,7 +11,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.domain.deployment import Deployment
 from tidegate.usecases.read_log import LogPage
-from tidegate.web.ansi import pieces
+from tidegate.web.log_lines import shown
 from tidegate.web.parts import Parts
 from tidegate.web.refusals import Hidden, InvalidRequest, LogTooLarge
 from tidegate.web.rendering import Rendering
@@ -47,7 +47,7 @@ class LogPages:
             one=deployment,
             job=self._shapes.job_link(job),
             page=page,
-            lines=[(after + number, pieces(line)) for number, line in enumerate(page.lines, 1)],
+            lines=[(after + number, shown(line)) for number, line in enumerate(page.lines, 1)],
         )
 
     def _lines(self, app: APIGatewayHttpResolver, job: str) -> Response[str]:
@@ -70,7 +70,7 @@ class LogPages:
 def _styled(page: LogPage) -> dict[str, Any]:
     """Return a page's lines as the script draws them: pieces of text, each with its style."""
     lines = [
-        [[piece.text, piece.style] if piece.style else [piece.text] for piece in pieces(line)] for line in page.lines
+        [[piece.text, piece.style] if piece.style else [piece.text] for piece in shown(line)] for line in page.lines
     ]
     return {"state": page.state, "start": page.start, "lines": lines, "next": page.next, "ended": page.ended}
 

@@ -53,7 +53,9 @@ class Rendering:
             lstrip_blocks=True,
         )
         self._environment.globals.update(url=url, static=static_address, address=address)
-        self._environment.filters.update(moment=_moment, state=_state, tone=_tone, short=_short, safe_text=plain)
+        self._environment.filters.update(
+            moment=_moment, instant=_instant, state=_state, tone=_tone, short=_short, safe_text=plain
+        )
 
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:
         """Return the page of a template."""
@@ -82,6 +84,10 @@ def is_over(state: State) -> bool:
 
 def _moment(at: str | datetime | None) -> str:
     return moment(at) if at else "\N{EN DASH}"
+
+
+def _instant(at: str) -> str:
+    return f"{datetime.fromisoformat(at):%Y-%m-%d %H:%M:%S}"
 
 
 def _state(state: State) -> str:

@@ -60,7 +60,7 @@
       const came = await ask();
       status.textContent = WORDS[state]; status.className = `status ${state}`;
       if (came) { byId("waiting").hidden = true; wait = state === "ended" ? 0 : wait; if (search.value) look(); }
-      if (ended) byId("waiting").hidden = true;
+      if (ended) { byId("waiting").hidden = true; byId("following-label").hidden = true; }
       if (came && follow.checked) bottom();
       if (came) arrive();
     } catch { wait = HIDDEN; status.textContent = "No connection; trying again"; }

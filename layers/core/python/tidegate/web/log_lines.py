@@ -1,0 +1,34 @@
+"""A log's lines as they are shown: with their own colours, or, where they have none, by what they say."""
+
+from __future__ import annotations
+
+import re
+
+from tidegate.web.ansi import Piece, pieces
+
+#: What engines write when they are told to write no colours, as runners tell them to.
+_MEANINGS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"tidegate: "), "dim"),
+    (re.compile(r"(?:[│╷╵] )?Error:"), "bold fg1"),
+    (re.compile(r"(?:[│╷╵] )?Warning:"), "bold fg3"),
+    (
+        re.compile(r"(?:Apply|Destroy) complete!|No changes\.|Terraform has been successfully|OpenTofu has been succ"),
+        "bold fg2",
+    ),
+    (re.compile(r"Plan: \d"), "bold"),
+    (re.compile(r" *# .* (?:will|must) be "), "bold"),
+    (re.compile(r" *(?:-/\+|\+/-) "), "fg1"),
+    (re.compile(r" *\+ "), "fg2"),
+    (re.compile(r" *- (?!Finding|Installing|Installed|Reusing|Using)"), "fg1"),
+    (re.compile(r" *~ "), "fg3"),
+)
+
+
+def shown(line: str) -> list[Piece]:
+    """Return the pieces of a line."""
+    found = pieces(line)
+    if len(found) != 1 or found[0].style:
+        return found
+    text = found[0].text
+    style = next((style for pattern, style in _MEANINGS if pattern.match(text)), "")
+    return [Piece(text, style)]

@@ -1,0 +1,180 @@
+"""Looking at queues and deployments: what is seen, and in how many reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import (
+    PLAN_TEXT,
+    REPOSITORY,
+    any_deployed,
+    any_deployment,
+    any_job,
+    any_plan,
+    any_queue,
+    deployment_in,
+)
+from tidegate.adapters.memory import (
+    MemoryArtifacts,
+    MemoryCatalog,
+    MemoryCheckRuns,
+    MemoryDeployments,
+    MemoryDeployQueues,
+    MemoryForge,
+    MemoryJobs,
+)
+from tidegate.domain.deployment import State, Trigger
+from tidegate.ports import PublishedCheckRun
+from tidegate.usecases.look_at_deployment import SHOWN_PLAN, DeploymentLooker
+from tidegate.usecases.look_at_queue import SHOWN_WAITING, QueueLooker
+
+
+class Counted:
+    """Counts the calls of a port."""
+
+    def __init__(self, port, calls):
+        self._port, self._calls = port, calls
+
+    def __getattr__(self, name):
+        def call(*arguments, **fields):
+            self._calls.append(name)
+            return getattr(self._port, name)(*arguments, **fields)
+
+        return call
+
+
+@pytest.fixture
+def stores():
+    deployments = MemoryDeployments()
+    return MemoryDeployQueues(deployments), deployments
+
+
+@pytest.fixture
+def looker(stores):
+    queues, deployments = stores
+    return QueueLooker(queues, deployments, MemoryCatalog(deployments, queues))
+
+
+def test_a_queue_that_was_never_used_is_empty(looker):
+    view = looker.queue(any_queue())
+    assert (view.head.version, view.running, view.line) == (0, None, ())
+
+
+def test_who_waits_is_seen_in_order_with_their_places(stores, looker):
+    queues, _ = stores
+    merges = [any_deployment(number) for number in (1, 2)]
+    by_hand = any_deployment(3, trigger=Trigger.MANUAL, requested_by="operator")
+    for one in (*merges, by_hand):
+        queues.enqueue(one)
+    line = looker.queue(any_queue()).line
+    assert [(place.number, place.waiting.deployment) for place in line] == [
+        (1, by_hand.id),
+        (2, merges[0].id),
+        (3, merges[1].id),
+    ]
+    assert line[0].deployment.requested_by == "operator"
+
+
+def test_what_runs_is_seen(stores, looker):
+    queues, _ = stores
+    one = any_deployment()
+    queues.enqueue(one)
+    head, first = queues.read(any_queue())
+    queues.commit(head, replace(head, in_flight=one.id), take=first)
+    view = looker.queue(any_queue())
+    assert (view.running.id, view.line) == (one.id, ())
+
+
+def test_a_long_line_costs_no_more_reads_than_a_short_one(stores):
+    queues, deployments = stores
+    calls = []
+    looker = QueueLooker(Counted(queues, calls), Counted(deployments, calls), Counted(None, calls))
+    for number in range(SHOWN_WAITING + 50):
+        queues.enqueue(any_deployment(number))
+    view = looker.queue(any_queue())
+    assert calls == ["read", "waiting", "many"]
+    assert [place.deployment is None for place in view.line] == [False] * SHOWN_WAITING + [True] * 50
+
+
+def test_the_roots_of_a_repository_tell_what_runs_and_what_ended_last(stores, looker):
+    queues, _ = stores
+    last, running = any_deployment(1), any_deployment(2)
+    for one in (last, running):
+        queues.enqueue(one)
+    queues.enqueue(any_deployment(3, root=replace(last.root, name="app")))
+    head, _ = queues.read(any_queue())
+    queues.commit(head, replace(head, in_flight=running.id, attempted=any_deployed(1)))
+    app, network = looker.roots(REPOSITORY)
+    assert (app.name, app.running, app.last) == ("app", None, None)
+    assert (network.name, network.running.id, network.last.id) == ("network", running.id, last.id)
+
+
+class Desk:
+    """A deployment and all that belongs to it."""
+
+    def __init__(self):
+        deployments = MemoryDeployments()
+        self.queues = MemoryDeployQueues(deployments)
+        self.jobs, self.check_runs, self.artifacts = MemoryJobs(), MemoryCheckRuns(), MemoryArtifacts()
+        self.looker = DeploymentLooker(self.queues, self.jobs, self.check_runs, self.artifacts, MemoryForge())
+
+    def look(self, deployment):
+        return self.looker.look(deployment)
+
+    def planned(self, deployment, *attempts):
+        for attempt in attempts:
+            self.jobs.create(any_job(id=f"{deployment.id}-plan-{attempt}", deployment=deployment.id))
+        return self
+
+
+def test_a_queued_deployment_has_neither_jobs_nor_plan_nor_check_run():
+    view = Desk().look(any_deployment())
+    assert (view.jobs, view.plan, view.check_run) == ((), None, None)
+
+
+def test_the_check_run_that_shows_it_is_linked():
+    desk, one = Desk(), any_deployment()
+    desk.check_runs.remember(PublishedCheckRun(one.id, 42, 1, closed=False))
+    assert desk.look(one).check_run == f"https://github.com/{REPOSITORY}/runs/42"
+
+
+def test_each_attempt_to_plan_has_its_job():
+    one = deployment_in(State.PLANNING)
+    assert Desk().planned(one, 1, 2).look(one).jobs == (f"{one.id}-plan-1", f"{one.id}-plan-2")
+
+
+def test_the_last_attempt_to_plan_is_seen():
+    one = deployment_in(State.PLAN_FAILED)
+    assert len(Desk().planned(one, 1, 2, 3).look(one).jobs) == 3
+
+
+def test_jobs_that_are_forgotten_are_known_by_the_plan():
+    one = deployment_in(State.APPLYING)
+    one = replace(one, plan=any_plan(job=f"{one.id}-plan-2"))
+    assert Desk().look(one).jobs == (f"{one.id}-plan-1", f"{one.id}-plan-2", one.apply_job)
+
+
+def test_the_plan_is_shown_as_it_was_made():
+    desk, one = Desk(), deployment_in(State.AWAITING_REVIEW)
+    desk.artifacts.put(one.plan.text.key, PLAN_TEXT)
+    plan = desk.look(one).plan
+    assert (plan.text, plan.altered, plan.cut) == (PLAN_TEXT.decode(), False, False)
+
+
+def test_a_plan_that_was_altered_is_not_shown():
+    desk, one = Desk(), deployment_in(State.AWAITING_REVIEW)
+    desk.artifacts.put(one.plan.text.key, b"No changes.")
+    plan = desk.look(one).plan
+    assert (plan.text, plan.altered) == ("", True)
+
+
+def test_of_a_huge_plan_the_beginning_is_shown():
+    desk, one = Desk(), deployment_in(State.AWAITING_REVIEW)
+    desk.artifacts.put(one.plan.text.key, b"x" * (SHOWN_PLAN + 1))
+    assert desk.look(one).plan.cut
+
+
+def test_a_plan_that_has_expired_is_gone():
+    assert Desk().look(deployment_in(State.APPLIED)).plan is None

@@ -1,0 +1,189 @@
+"""Reading logs: of jobs that wait, run, have ended, lost their runner, or never were."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import any_job, deployment_in
+from tidegate.adapters.memory import MemoryArtifacts, MemoryJobLogs, MemoryJobs
+from tidegate.domain.deployment import State
+from tidegate.domain.errors import NotFound
+from tidegate.domain.job import JobKind, job_id, log_key
+from tidegate.ports import LogChunk
+from tidegate.usecases import read_log
+from tidegate.usecases.read_log import MISSING_LINE, LogReader, LogState
+
+
+class World:
+    def __init__(self, state=State.PLANNING, kind=JobKind.PLAN):
+        self.jobs, self.logs, self.artifacts = MemoryJobs(), MemoryJobLogs(), MemoryArtifacts()
+        self.deployment = deployment_in(state)
+        self.job = job_id(self.deployment.id, kind, 1)
+        self.reader = LogReader(self.jobs, self.logs, self.artifacts)
+
+    def begun(self):
+        self.jobs.create(any_job(id=self.job, deployment=self.deployment.id))
+        return self
+
+    def taken(self):
+        self.begun()
+        self.jobs.hand_over(self.job, "token", "clone")
+        self.jobs.take(self.job, "runner-1")
+        return self
+
+    def wrote(self, position, *lines):
+        self.logs.append(self.job, LogChunk(position, lines))
+        return self
+
+    def stored(self, *lines):
+        self.artifacts.put(log_key(self.job), "".join(f"{line}\n" for line in lines).encode())
+        return self
+
+    def read(self, after=0):
+        return self.reader.read(self.deployment, self.job, after)
+
+
+def test_a_job_that_nobody_has_taken_waits_for_a_runner():
+    page = World().begun().read()
+    assert (page.state, page.lines, page.next, page.ended) == (LogState.WAITING, (), 0, False)
+
+
+def test_a_job_without_lines_yet_runs():
+    assert World().taken().read().state is LogState.RUNNING
+
+
+@pytest.mark.parametrize("state", [State.PLANNING, State.AWAITING_REVIEW])
+def test_a_job_that_never_was_is_not_found(state):
+    world = World(state)
+    with pytest.raises(NotFound):
+        world.read()
+    with pytest.raises(NotFound):
+        world.read(5)
+    with pytest.raises(NotFound):
+        world.reader.whole(world.deployment, world.job)
+
+
+@pytest.mark.parametrize("job", ["other-plan-1", "rubbish", "", "x" * 5000, "a-destroy-1"])
+def test_a_job_of_another_deployment_is_not_found(job):
+    world = World().begun()
+    with pytest.raises(NotFound):
+        world.reader.read(world.deployment, job, 0)
+
+
+def test_lines_of_a_running_job_come_one_after_the_other():
+    world = World().taken().wrote(0, "a", "b")
+    first = world.read()
+    assert (first.lines, first.next, first.ended) == (("a", "b"), 2, False)
+    assert world.read(2).lines == ()
+    world.wrote(2, "c")
+    assert world.read(2).lines == ("c",)
+
+
+def test_a_reader_that_stopped_inside_a_chunk_misses_nothing():
+    world = World().taken().wrote(0, "a", "b", "c").wrote(3, "d")
+    assert world.read(1).lines == ("b", "c", "d")
+    assert world.read(4).lines == ()
+
+
+def test_lines_that_are_missing_keep_their_numbers():
+    world = World().taken().wrote(0, "a").wrote(3, "d")
+    assert world.read().lines == ("a", MISSING_LINE, MISSING_LINE, "d")
+    assert world.read(2).lines == (MISSING_LINE, "d")
+
+
+def test_the_end_of_a_job_is_seen_as_soon_as_its_log_is_stored():
+    world = World().taken().wrote(0, "a")
+    assert not world.read(1).ended
+    world.stored("a", "b")
+    page = world.read(1)
+    assert (page.state, page.lines, page.next, page.ended) == (LogState.ENDED, ("b",), 2, True)
+    assert world.read(2).ended
+    assert world.read(99).next == 2
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [(State.AWAITING_REVIEW, JobKind.PLAN), (State.PLAN_FAILED, JobKind.PLAN), (State.APPLIED, JobKind.APPLY)],
+)
+def test_a_log_is_read_from_the_store_when_the_job_is_forgotten(state, kind):
+    page = World(state, kind).stored("a", "", "c").read()
+    assert (page.state, page.lines, page.ended) == (LogState.ENDED, ("a", "", "c"), True)
+
+
+def test_an_empty_log_has_ended():
+    page = World(State.APPLIED).stored().read()
+    assert (page.lines, page.ended, page.state) == ((), True, LogState.ENDED)
+
+
+def test_a_log_without_a_last_line_break_is_read_whole():
+    world = World(State.APPLIED)
+    world.artifacts.put(log_key(world.job), b"a\nb \xff")
+    assert world.read().lines == ("a", "b \ufffd")
+
+
+def test_what_a_runner_wrote_before_it_died_is_shown_as_all_there_is():
+    world = World(State.PLAN_FAILED).taken().wrote(0, "a", "b")
+    page = world.read()
+    assert (page.state, page.lines, page.ended) == (LogState.LOST, ("a", "b"), False)
+    assert (world.read(2).ended, world.read(2).state) == (True, LogState.LOST)
+
+
+def test_an_apply_runs_until_its_deployment_has_ended():
+    world = World(State.APPLYING, JobKind.APPLY).taken().wrote(0, "a")
+    assert (world.read().state, world.read(1).ended) == (LogState.RUNNING, False)
+
+
+def test_the_whole_log_is_what_is_stored_or_what_there_is_so_far():
+    world = World().taken().wrote(0, "a", "b")
+    assert world.reader.whole(world.deployment, world.job) == b"a\nb\n"
+    world.stored("a", "b", "c")
+    assert world.reader.whole(world.deployment, world.job) == b"a\nb\nc\n"
+
+
+def test_the_whole_log_of_a_job_that_waits_is_empty():
+    world = World().begun()
+    assert world.reader.whole(world.deployment, world.job) == b""
+
+
+def test_a_large_log_comes_in_pages_and_is_fetched_once():
+    world = World(State.APPLIED).stored(*map(str, range(5000)))
+    lines, after, pages = [], 0, 0
+    while True:
+        page = world.read(after)
+        lines, after, pages = [*lines, *page.lines], page.next, pages + 1
+        world.artifacts.objects.clear()
+        if page.ended:
+            break
+    assert (lines, pages) == ([str(number) for number in range(5000)], 3)
+
+
+def test_long_lines_make_shorter_pages():
+    world = World(State.APPLIED).stored(*["x" * 400_000] * 4, "y" * 2_000_000, "z")
+    sizes, after = [], 0
+    while not (page := world.read(after)).ended or page.lines:
+        sizes.append(len(page.lines))
+        after = page.next
+    assert sizes == [2, 2, 1, 1]
+
+
+def test_an_enormous_log_is_shown_to_a_limit_and_says_so(monkeypatch):
+    monkeypatch.setattr(read_log, "LONGEST_LOG", 4)
+    monkeypatch.setattr(read_log, "KEPT_LOG", 3)
+    page = World(State.APPLIED).stored("aa", "bb", "cc").read()
+    assert page.lines == ("aa", "b", "[The log is longer: 9 bytes in all.]")
+
+
+@given(st.lists(st.lists(st.text("ab", max_size=3), min_size=1, max_size=5), max_size=6), st.integers(0, 30))
+def test_every_reader_sees_all_lines_in_order_from_wherever_it_begins(chunks, after):
+    world, position = World().taken(), 0
+    for chunk in chunks:
+        world.wrote(position, *chunk)
+        position += len(chunk)
+    every = [line for chunk in chunks for line in chunk]
+    page = world.read(after)
+    assert list(page.lines) == every[after:] or (page.lines == () and after > 0)
+    assert page.next == after + len(page.lines)
+    whole = world.stored(*every).read(after)
+    assert list(whole.lines) == every[after:]
