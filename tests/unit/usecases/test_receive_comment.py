@@ -170,6 +170,12 @@ def test_a_comment_that_comes_again_is_answered_once(world):
     assert len(world.forge.comments) == 1
 
 
+def test_a_comment_whose_delivery_has_expired_is_answered_all_the_same(world):
+    world.deliveries.store = lambda _delivery: True
+    world.comment("tidegate deploy -p nothing")
+    assert "There is no root" in world.reply
+
+
 def test_a_comment_that_the_forge_puts_off_is_received_again(world):
     world.forge.failures = [ForgeUnavailable("secondary limit", 60)]
     with pytest.raises(ForgeUnavailable):

@@ -80,6 +80,7 @@ class Events(Deploys):
             self.deliveries,
             self.queues,
             self.deployments,
+            self.check_runs,
             self.forge,
             self.announcements,
             self.check_run_painter,

@@ -37,12 +37,10 @@ def state_refusal(deployment: Deployment, *, only_failed: bool) -> str | None:
 def attempt_refusal(deployment: Deployment, attempted: Deployed | None) -> str | None:
     """Return why it is not this attempt at its revision that is run again, None when it is.
 
-    ``attempted`` is the root's latest attempt.
+    ``attempted`` is the root's latest attempt, of the same revision.
     """
     if attempted is None or attempted.deployment == deployment.id or deployment.state in _NEVER_LET_IN:
         return None
-    if attempted.revision.sha != deployment.revision.sha:
-        return None  # That it is another revision says more, and is said elsewhere.
     return "This deployment was run again already: the newest check run of this root on this commit counts."
 
 

@@ -83,7 +83,7 @@ class CommentReceiver:
                     return DeliveryOutcome("The commands were explained.")
                 case Verb.UNLOCK:
                     return self._unlock(comment, command)
-                case Verb.DEPLOY:
+                case _:
                     return self._deploy(comment, command)
         except NotFound as error:
             return self._refuse(comment, replies.not_found(str(error)))

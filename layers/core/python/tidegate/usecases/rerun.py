@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tidegate.domain.check_run_text import check_run_name, render_foreign
+from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
 from tidegate.domain.configuration_check import NAME as CONFIGURATION
 from tidegate.domain.deployment import Deployment, Trigger
 from tidegate.domain.permission import Permission
 from tidegate.domain.rerun import attempt_refusal, run_again, state_refusal
 from tidegate.domain.revision import Comparison, rerun_refusal
-from tidegate.ports import Announcements, Deliveries, Delivery, DeliveryOutcome, Deployments, DeployQueues, Forge
+from tidegate.ports import (
+    Announcements,
+    CheckRuns,
+    Deliveries,
+    Delivery,
+    DeliveryOutcome,
+    Deployments,
+    DeployQueues,
+    Forge,
+)
 from tidegate.usecases.check_run_view import CheckRunPainter
 from tidegate.usecases.conclude import conclude
 from tidegate.usecases.enqueue_all import enqueue_all
@@ -53,6 +62,7 @@ class RerunRequester:
     deliveries: Deliveries
     queues: DeployQueues
     deployments: Deployments
+    check_runs: CheckRuns
     forge: Forge
     announcements: Announcements
     painter: CheckRunPainter
@@ -122,26 +132,34 @@ class RerunRequester:
 
     def _refusal(self, old: Deployment, new: Deployment, comparison: Comparison, *, only_failed: bool) -> str | None:
         head, _ = self.queues.read(old.queue)
-        if self._runs(old, new, head.in_flight):
-            return "This deployment is being run again already."
+        running = self._running(old, head.in_flight)
+        if self.deployments.many([new.id]):
+            return None  # This demand was met before: it comes again.
+        if running:
+            return "This revision is being run again already."
         return (
             state_refusal(old, only_failed=only_failed)
             or rerun_refusal(old.revision, head.attempted, comparison)
             or attempt_refusal(old, head.attempted)
         )
 
-    def _runs(self, old: Deployment, new: Deployment, in_flight: str | None) -> bool:
-        """Tell whether another demand runs the same revision again right now, or waits to."""
+    def _running(self, old: Deployment, in_flight: str | None) -> bool:
+        """Tell whether the same revision is run again right now, or waits to be."""
+        flying = self.deployments.many([in_flight] if in_flight else [])
+        repeats = [_repeats(each.trigger, each.revision.sha, old) for each in flying.values()]
         waiting = self.queues.waiting(old.queue)
-        lined = {each.deployment for each in waiting if _repeats(each.trigger, each.revision, old)}
-        flying = self.deployments.many([in_flight]).get(in_flight) if in_flight else None
-        if flying is not None and _repeats(flying.trigger, flying.revision.sha, old):
-            lined.add(flying.id)
-        return bool(lined - {new.id})
+        return any(repeats) or any(_repeats(each.trigger, each.revision, old) for each in waiting)
 
     def _refuse(self, demand: Rerun, number: int, old: Deployment, reason: str) -> None:
+        """Show the refusal. Drawn from what may have changed meanwhile: so ask for the newest state after it."""
+        published = self.check_runs.published(old.id)
+        if published is not None and published.id != number:
+            url = self.forge.check_run_url(demand.repository, published.id)
+            self.forge.update_check_run(*demand.where, number, render_continued(old, url, reason))
+            return
         self.forge.update_check_run(*demand.where, number, self.painter.paint(old, reason))
-        self.announcements.refresh(old.id)
+        if self.deployments.get(old.id).version != old.version:
+            self.announcements.refresh(old.id)
 
 
 def _repeats(trigger: Trigger, sha: str, old: Deployment) -> bool:

@@ -1,0 +1,284 @@
+"""Running again: one failed check, all checks of a commit, and what is answered on the check runs that are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, any_deployed, any_deployment, any_root, deployment_in, sha
+from tests.unit.usecases.terraform_world import World
+from tests.unit.usecases.test_publish_check_run import publisher_of
+from tidegate.adapters.memory import MemoryDeliveries
+from tidegate.domain.deployment import State, Trigger, is_final
+from tidegate.domain.queue import Deployed
+from tidegate.domain.revision import Comparison
+from tidegate.ports import Delivery, DeliveryOutcome
+from tidegate.usecases.enqueue import Enqueuer
+from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.rerun import RerunRequester
+
+FAILED = [
+    State.PLAN_FAILED,
+    State.APPLY_FAILED,
+    State.REJECTED,
+    State.REVIEW_EXPIRED,
+    State.OUTCOME_UNKNOWN,
+    State.ENGINE_FAULT,
+]
+
+
+class RerunWorld(World):
+    """A world with deployments that ended and are shown; their roots' latest attempts are these."""
+
+    def __init__(self):
+        super().__init__()
+        self.deliveries = MemoryDeliveries()
+        self.numbers = {}
+        self.demands = 0
+
+    def ended(self, state, root="network", *, attempted=True, **fields):
+        """Put a deployment whose check run is shown; return it."""
+        named = {"id": f"{root}-1", "root": replace(any_root(), name=root)}
+        deployment = self.put(deployment_in(state, **{**named, **fields}))
+        if attempted:
+            self.attempt(deployment)
+        publisher_of(self).publish(deployment.id, again=True)
+        self.numbers[deployment.id] = self.check_runs.published(deployment.id).id
+        return deployment
+
+    def attempt(self, deployment, /, **fields):
+        head, _ = self.queues.read(deployment.queue)
+        latest = Deployed(deployment.id, deployment.revision, deployment.state, deployment.trigger)
+        self.queues.commit(head, replace(head, attempted=replace(latest, **fields)))
+
+    def requester(self):
+        workers = WorkerEnsurer(self.queues, self.workflows)
+        enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
+        return RerunRequester(
+            self.deliveries,
+            self.queues,
+            self.deployments,
+            self.check_runs,
+            self.forge,
+            self.announcements,
+            self.painter(),
+            enqueuer.enqueue,
+        )
+
+    def demand(self, event, fields, delivery=None):
+        self.demands += delivery is None
+        stored = Delivery(delivery or f"demand-{self.demands}", event, fields, NOW)
+        self.deliveries.store(stored)
+        return stored
+
+    def check(self, deployment, by="reviewer", delivery=None, **fields):
+        """Ask for one check to run again; return what became of it."""
+        asked = {
+            "repository": deployment.repository,
+            "installation": deployment.installation,
+            "id": self.numbers.get(deployment.id, 1),
+            "name": f"tidegate/deploy: {deployment.root.name}",
+            "external_id": deployment.id,
+            "head_sha": deployment.revision.sha,
+            "sender": by,
+        }
+        return self.requester().receive_check(self.demand("rerun", {**asked, **fields}, delivery))
+
+    def suite(self, revision, by="reviewer"):
+        """Ask for all checks of a commit to run again; return what became of it."""
+        deployment = any_deployment()
+        where = {"repository": deployment.repository, "installation": deployment.installation}
+        return self.requester().receive_suite(self.demand("check_suite", {**where, "head_sha": revision, "sender": by}))
+
+    def shown(self, deployment):
+        run = self.forge.check_runs[self.numbers[deployment.id]]
+        return f"{run.title}\n{run.summary}\n{run.text}"
+
+    @property
+    def reruns(self):
+        return [each for each in self.deployments.all() if each.trigger is Trigger.RERUN]
+
+
+@pytest.fixture
+def world():
+    return RerunWorld()
+
+
+@pytest.mark.parametrize("state", FAILED)
+def test_a_failed_one_is_run_again_as_a_deployment_of_its_own(world, state):
+    old = world.ended(state, authors=("author",))
+    outcome = world.check(old)
+    (new,) = world.reruns
+    assert (new.rerun_of, new.revision.sha, new.root) == (old.id, old.revision.sha, old.root)
+    assert (new.requested_by, new.requested_at, new.state) == ("reviewer", NOW, State.QUEUED)
+    assert new.authors == ("author", "maintainer")
+    assert new.review_rule == old.review_rule
+    assert world.announcements.repeats == [(old.id, new.id)]
+    assert world.deliveries.outcome("demand-1") == DeliveryOutcome(outcome, (new.id,))
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (State.APPLIED, "succeeded"),
+        (State.NO_CHANGES, "succeeded"),
+        (State.REFUSED, "never let in"),
+        (State.SUPERSEDED, "never let in"),
+        (State.PLANNING, "has not ended yet"),
+        (State.AWAITING_REVIEW, "has not ended yet"),
+    ],
+)
+def test_what_has_not_failed_is_answered_with_the_reason_on_its_check_run(world, state, words):
+    old = world.ended(state, attempted=is_final(state))
+    outcome = world.check(old)
+    assert words in outcome
+    assert words in world.shown(old)
+    assert world.reruns == []
+    assert world.deliveries.outcome("demand-1").deployments == ()
+
+
+def test_only_the_latest_attempts_revision_is_run_again(world):
+    old = world.ended(State.PLAN_FAILED, attempted=False)
+    world.attempt(old, deployment="other", revision=any_deployed(2).revision)
+    world.check(old)
+    assert sha(2)[:7] in world.shown(old)
+    assert world.reruns == []
+
+
+def test_without_an_attempt_everything_may_be_run_again(world):
+    old = world.ended(State.ENGINE_FAULT, attempted=False)
+    world.check(old)
+    assert len(world.reruns) == 1
+
+
+def test_an_attempt_that_was_run_again_already_is_not(world):
+    old = world.ended(State.PLAN_FAILED)
+    world.attempt(old, deployment="a later one")
+    assert "run again already" in world.check(old)
+    assert world.reruns == []
+
+
+@pytest.mark.parametrize("comparison", [Comparison.BEHIND, Comparison.DIVERGED, Comparison.BASE_MISSING])
+def test_what_is_not_on_the_default_branch_is_not_run_again(world, comparison):
+    old = world.ended(State.PLAN_FAILED)
+    world.forge.comparisons[old.revision.sha, "main"] = comparison
+    outcome = world.check(old)
+    assert "default branch" in outcome or "does not exist" in outcome
+    assert world.reruns == []
+
+
+def test_who_may_not_write_runs_nothing_again(world):
+    old = world.ended(State.PLAN_FAILED)
+    assert "visitor may not write" in world.check(old, by="visitor")
+    assert "may not write" in world.shown(old)
+    assert world.reruns == []
+
+
+def test_a_second_demand_while_the_first_waits_is_answered(world):
+    old = world.ended(State.PLAN_FAILED)
+    world.check(old)
+    assert "being run again already" in world.check(old)
+    assert len(world.reruns) == 1
+
+
+def test_a_second_demand_while_the_first_runs_is_answered(world):
+    old = world.ended(State.PLAN_FAILED)
+    world.check(old)
+    head, first = world.queues.read(old.queue)
+    world.queues.commit(head, replace(head, in_flight=first.deployment), take=first)
+    assert "being run again already" in world.check(old)
+    assert len(world.reruns) == 1
+
+
+def test_another_deployment_in_flight_holds_no_demand_back(world):
+    old = world.ended(State.PLAN_FAILED)
+    other = world.put(any_deployment(2, root=old.root))
+    head, _ = world.queues.read(old.queue)
+    world.queues.commit(head, replace(head, in_flight=other.id))
+    world.check(old)
+    assert len(world.reruns) == 1
+
+
+def test_the_same_demand_again_changes_nothing(world):
+    old = world.ended(State.PLAN_FAILED)
+    first = world.check(old, delivery="again")
+    assert world.check(old, delivery="again") == first
+    assert len(world.reruns) == 1
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"external_id": "unknown"},
+        {"repository": "acme/other"},
+        {"head_sha": sha(9)},
+        {"name": "tidegate/deploy: other"},
+    ],
+)
+def test_a_foreign_check_run_is_told_so(world, foreign):
+    old = world.ended(State.PLAN_FAILED)
+    assert "belongs to no deployment" in world.check(old, **foreign)
+    assert world.reruns == []
+
+
+def test_the_check_run_of_a_configuration_stays_as_it_is(world):
+    old = world.ended(State.PLAN_FAILED)
+    before = dict(world.forge.check_runs)
+    assert "corrected file" in world.check(old, name="tidegate/config")
+    assert world.forge.check_runs == before
+
+
+def test_a_refusal_on_an_outdated_check_run_links_to_the_newest(world):
+    old = world.ended(State.APPLIED)
+    published = world.check_runs.published(old.id)
+    world.check_runs.remember(replace(published, id=99))
+    world.check(old)
+    assert "/runs/99" in world.shown(old)
+
+
+def test_a_refusal_that_was_drawn_from_an_older_state_is_drawn_again(world):
+    old = world.ended(State.APPLIED)
+    paint = world.painter().paint
+    requester = world.requester()
+
+    class Slow:
+        def paint(self, deployment, notice):
+            world.deployments.save(replace(deployment, last_lines="more"))
+            return paint(deployment, notice)
+
+    fields = {"head_sha": old.revision.sha, "sender": "reviewer", "name": "tidegate/deploy: network"}
+    where = {"repository": old.repository, "installation": old.installation, "id": 1, "external_id": old.id}
+    replace(requester, painter=Slow()).receive_check(world.demand("rerun", {**fields, **where}))
+    assert world.announcements.refreshed[-1:] == [old.id]
+
+
+def test_all_checks_of_a_commit_are_run_again_whatever_their_result(world):
+    applied = world.ended(State.APPLIED, "network")
+    failed = world.ended(State.PLAN_FAILED, "database")
+    refused = world.ended(State.REFUSED, "storage", attempted=False)
+    outcome = world.suite(applied.revision.sha)
+    assert {each.rerun_of for each in world.reruns} == {applied.id, failed.id, refused.id}
+    assert outcome.count("enqueued") == 3
+
+
+def test_running_all_again_takes_each_roots_newest_deployment(world):
+    old = world.ended(State.PLAN_FAILED, "network")
+    newer = world.ended(State.REJECTED, "network", id="newer", requested_at="2026-03-02T09:00:00.000000+00:00")
+    world.suite(old.revision.sha)
+    assert [each.rerun_of for each in world.reruns] == [newer.id]
+
+
+def test_running_all_again_answers_on_each_check_run_that_is_not(world):
+    applied = world.ended(State.APPLIED, "network")
+    running = world.ended(State.APPLYING, "database", attempted=False)
+    outcome = world.suite(applied.revision.sha)
+    assert [each.rerun_of for each in world.reruns] == [applied.id]
+    assert "database: This deployment has not ended yet" in outcome
+    assert "has not ended yet" in world.shown(running)
+
+
+def test_a_commit_that_nothing_was_deployed_of_has_nothing_to_run_again(world):
+    world.ended(State.APPLIED, repository="acme/other")
+    assert "nothing to run again" in world.suite(sha(1))
+    assert world.reruns == []
