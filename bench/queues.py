@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bench import scripted_runner
 from bench.lines import Line
 from local.client import LocalCloud
 from soak.clone import Clone
+
+Found = TypeVar("Found")
 
 REPOSITORY = "bench/queues"
 #: Wall time ÷ the time of one root's runners, one after the other.
@@ -92,8 +94,8 @@ def empty(load: Load) -> Emptied:
             _fill(cloud, load, Path(directory, "clone"))
             began = time.time()
             gate.touch()
-            _wait(lambda: not any(_in_line(cloud).values()), "all deployments at their end")
-            _wait(lambda: all("stoppedAt" in task for task in cloud.read("tasks")), "all runners at their end")
+            until(lambda: not any(_in_line(cloud).values()), "all deployments at their end")
+            until(lambda: all("stoppedAt" in task for task in cloud.read("tasks")), "all runners at their end")
             return _measured(cloud, load, began)
 
 
@@ -109,7 +111,7 @@ def _fill(cloud: LocalCloud, load: Load, place: Path) -> None:
         files = {f"{name}/main.tf": f"# {number}\n" for name in names}
         clone.commit({**files, "tidegate.yaml": configuration}, f"Change {number}")
         clone.push()
-    _wait(lambda: sum(_in_line(cloud).values()) >= load.deployments, "all deployments in line")
+    until(lambda: sum(_in_line(cloud).values()) >= load.deployments, "all deployments in line")
 
 
 def _in_line(cloud: LocalCloud) -> Mapping[str, int]:
@@ -127,11 +129,13 @@ def _in_line(cloud: LocalCloud) -> Mapping[str, int]:
     return {head["pk"]["S"]: int(head["length"]["N"]) + ("in_flight" in head) for head in heads}
 
 
-def _wait(reached: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + _PATIENCE
-    while not reached():
-        assert time.monotonic() < until, f"it did not happen: {what}"
+def until(look: Callable[[], Found], what: str) -> Found:
+    """Return the first truthy answer of ``look``. Raise AssertionError after half an hour."""
+    end = time.monotonic() + _PATIENCE
+    while not (found := look()):
+        assert time.monotonic() < end, f"it did not happen: {what}"
         time.sleep(_LOOK)
+    return found
 
 
 def _measured(cloud: LocalCloud, load: Load, began: float) -> Emptied:

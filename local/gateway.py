@@ -185,11 +185,21 @@ def _text(call: Call) -> str:
 
 
 def _items(parameters: Mapping[str, Any]) -> Iterator[str]:
+    """Yield key and sort key of each item that a DynamoDB call names; a query's sort key is ``*``."""
+    if "KeyConditionExpression" in parameters:
+        yield from (f"{key} *" for key in parameters.get("ExpressionAttributeValues", {}).get(":pk", {}).values())
+        return
+    batch = [{"Key": key} for table in parameters.get("RequestItems", {}).values() for key in _asked(table)]
     requests = [request for entry in parameters.get("TransactItems", []) for request in entry.values()]
-    for request in requests or [parameters]:
+    for request in batch or requests or [parameters]:
         keys = request.get("Key") or request.get("Item") or {}
         if keys:
             yield " ".join(str(keys.get(name, {}).get("S")) for name in ("pk", "sk"))
+
+
+def _asked(table: Any) -> list[Any]:
+    """Return the keys that a BatchGetItem asks one table for."""
+    return list(table.get("Keys", [])) if isinstance(table, Mapping) else []
 
 
 def _body(environ: Environ) -> bytes:

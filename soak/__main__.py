@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     BUILD.mkdir(exist_ok=True)
     began = time.monotonic()
     with console.status("starting the local cloud") as status:
-        soak = Soak(seed, given.minutes * 60, given.roots, given.rest, BUILD / f"soak-{seed}.log")
+        soak = Soak(seed, given.minutes * 60, given.roots, given.patience, BUILD / f"soak-{seed}.log")
         outcome = soak.run(
             lambda told, world: _progress(status, began, told, world, console if given.verbose else None)
         )
@@ -53,7 +53,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=10, help="for which things happen (default 10)")
     parser.add_argument("--seed", type=int, help="of an earlier run, to repeat what it did")
     parser.add_argument("--roots", type=int, default=8, help="root modules (default 8)")
-    parser.add_argument("--rest", type=float, default=240, help="seconds to come to rest in (default 240)")
+    parser.add_argument("--patience", type=float, default=90, help="seconds in which nothing moves (default 90)")
     parser.add_argument("--verbose", action="store_true", help="print every event")
     return parser.parse_args(arguments)
 

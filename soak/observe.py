@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from soak.history import Audit, Check, Commit, Effect, History, StateVersion
 from soak.world import REPOSITORY, WRITERS, World, root_of
+
+#: Characters of a complaint that are kept.
+_LONGEST = 300
 
 
 def observe(world: World) -> History:
@@ -96,3 +100,29 @@ def _effects(world: World) -> tuple[Effect, ...]:
     journal = world.site.journal
     lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
     return tuple(Effect(root, mark, what, float(at)) for root, mark, what, at in (line.split() for line in lines))
+
+
+def complaints(world: World) -> Counter[str]:
+    """Return what functions logged as errors, and how often."""
+    found: Counter[str] = Counter()
+    for name, group in world.cloud.info["log_groups"].items():
+        pages = world.cloud.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
+        for event in (event for page in pages for event in page["events"]):
+            found.update(f"{name}: {complaint}" for complaint in _complaint(event["message"]))
+    return found
+
+
+def _complaint(message: str) -> list[str]:
+    """Return an error's name and first words, nothing for all other lines."""
+    if "ERROR" not in message:
+        return []
+    try:
+        fields = json.loads(message)
+    except ValueError:
+        return [message.strip()[:_LONGEST]]
+    words = (
+        fields.get("exception_name"),
+        fields.get("message"),
+        (fields.get("exception") or "").strip().rpartition("\n")[2],
+    )
+    return [" ".join(str(word) for word in words if word)[:_LONGEST]]

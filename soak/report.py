@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rich.console import Console
 from rich.table import Table
@@ -25,6 +25,7 @@ class Outcome:
     violations: tuple[Violation, ...]
     settled: bool
     left: tuple[str, ...] = ()
+    complaints: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def ends(self) -> Counter[str]:
@@ -42,6 +43,8 @@ def show(outcome: Outcome, console: Console) -> None:
         ("audit messages", Counter(audit.state for audit in outcome.history.audits)),
     ):
         console.print(_table(heading, counted))
+    for complaint, count in outcome.complaints.items() if outcome.violations or not outcome.settled else ():
+        console.print(f"{count:6} {complaint}", markup=False, highlight=False, soft_wrap=True)
     for number, violation in enumerate(outcome.violations, 1):
         _tell(number, violation, outcome.history, console)
     console.print(
@@ -63,9 +66,9 @@ def _table(heading: str, counted: Mapping[str, int]) -> Table:
 
 def _tell(number: int, violation: Violation, history: History, console: Console) -> None:
     console.print(f"[red bold]{number}. rule {violation.rule}[/] {violation.root} {violation.revision[:7]}")
-    console.print(f"   {violation.what}", markup=False, highlight=False)
+    console.print(f"   {violation.what}", markup=False, highlight=False, soft_wrap=True)
     for line in [*violation.links, *_audits_of(violation, history)]:
-        console.print(f"   {line}", markup=False, highlight=False)
+        console.print(f"   {line}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _audits_of(violation: Violation, history: History) -> Iterable[str]:

@@ -16,7 +16,7 @@ from local.client import LocalCloud
 from soak.checker import check
 from soak.clone import Clone
 from soak.modules import Site, configuration
-from soak.observe import observe
+from soak.observe import complaints, observe
 from soak.report import Outcome
 from soak.settle import settle, unfinished
 from soak.trouble import TROUBLE
@@ -45,12 +45,12 @@ _LONGEST_PAUSE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Soak:
-    """What to do: for how many seconds things happen, and how many they get to come to rest."""
+    """What to do: for how many seconds things happen, and how long nothing may move while they come to rest."""
 
     seed: int
     seconds: float = 600
     roots: int = 8
-    rest: float = 240
+    patience: float = 90
     log: Path | None = None
 
     def run(self, progress: Progress) -> Outcome:
@@ -59,7 +59,7 @@ class Soak:
         with self._world() as world:
             _begin(world)
             _stir(world, time.monotonic() + self.seconds, progress)
-            settled = settle(world, self.rest, lambda left: progress(f"coming to rest: {left}", world))
+            settled = settle(world, self.patience, lambda left: progress(f"coming to rest: {left}", world))
             left = unfinished(world)
             history = observe(world)
             return Outcome(
@@ -71,6 +71,7 @@ class Soak:
                 tuple(check(history)),
                 settled,
                 tuple(left),
+                complaints(world),
             )
 
     @contextmanager

@@ -19,24 +19,33 @@ _PAUSE, _AGAIN, _STILL = 1.0, 6.0, 4.0
 _LONG_AGO = timedelta(minutes=30)
 
 
-def settle(world: World, seconds: float, progress: Callable[[str], None]) -> bool:
-    """End all trouble and decide whatever waits. Tell whether everything came to rest within ``seconds``."""
+def settle(world: World, patience: float, progress: Callable[[str], None]) -> bool:
+    """End all trouble and decide whatever waits. Tell whether everything came to rest.
+
+    Whatever it takes, it may take, as long as something moves at least every ``patience`` seconds.
+    """
     world.cloud.clear_faults()
     world.maintainer.clear_faults()
     pressed: dict[int, float] = {}
-    until, still_since = time.monotonic() + seconds, None
-    while time.monotonic() < until:
+    moved, before, still_since = time.monotonic(), "", None
+    while time.monotonic() - moved < patience:
         let_time_pass(world)
         world.cloud.fire_schedule("Reconcile")
         world.look([push.after for push in world.clone.pushes] + world.clone.branches)
         _decide(world, pressed)
-        left = unfinished(world)
+        left, now = unfinished(world), _picture(world)
         progress("; ".join(left))
+        moved, before = (moved if now == before else time.monotonic()), now
         still_since = None if left else still_since or time.monotonic()
         if still_since is not None and time.monotonic() - still_since >= _STILL:
             return True
         time.sleep(_PAUSE)
     return False
+
+
+def _picture(world: World) -> str:
+    """Return what people see of all check runs: as long as it changes, something moves."""
+    return "".join(f"{number} {run['output']['title']}" for number, run in sorted(world.board.items()))
 
 
 def _decide(world: World, pressed: dict[int, float]) -> None:
@@ -86,6 +95,8 @@ def unfinished(world: World) -> list[str]:
             _messages(world, url) for name, url in world.cloud.info["queues"].items() if "Dead" not in name
         ),
     }
+    queues = {name: url for name, url in world.cloud.info["queues"].items() if "Dead" not in name}
+    counted |= {f"messages in {name}": _messages(world, url) for name, url in queues.items()}
     return [f"{count} {what}" for what, count in counted.items() if count]
 
 

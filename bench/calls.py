@@ -1,0 +1,54 @@
+"""How often a deploy goes to DynamoDB, when nothing else wants the same items.
+
+Counted are the calls of the deploy workflow from the moment at which a deployment is put in line until its queue's
+worker waits again. Each call is put down to the most important of the items that it names.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from bench.deploys import Bench
+from bench.lines import Line
+
+TARGET = 8
+#: Kinds of items, the most important first; a transaction counts for the first of its kinds.
+_KINDS = ("queue", "deployment", "job", "line", "delivery", "repository")
+#: What is no part of the workflow: the webhook stores deliveries, check runs and lines are projections.
+_BESIDE = ("webhook", "publishcheckrun", "refreshline", "reconcile", "api")
+_RUNNER = "runner"
+
+
+def run(measured: Bench) -> Line:
+    """Deploy once, and return the line: calls that name the queue's items, against all calls of the deploy."""
+    began = time.time()
+    measured.whole("data")
+    calls = [call for call in measured.cloud.read("calls") if call["at"] >= began]
+    dynamodb = [call for call in calls if call["call"].startswith("dynamodb:") and "Engine" not in call["role"]]
+    by_kind = Counter(_kind(call) for call in dynamodb if _is_workflow(call))
+    more = {
+        "baseline": "all DynamoDB calls of the deploy, those of runners, webhooks and check runs included",
+        "counted": "calls of the workflow on the queue's items; by_kind are its other calls",
+        "by_kind": dict(by_kind),
+        "by_role": dict(Counter(_name(call) for call in dynamodb)),
+    }
+    return Line(
+        "deploy_queue_calls", by_kind["queue"], len(dynamodb), target=TARGET, compared="median", unit="calls", more=more
+    )
+
+
+def _is_workflow(call: Mapping[str, Any]) -> bool:
+    role = _name(call).lower()
+    return _RUNNER not in role and not any(name in role for name in _BESIDE)
+
+
+def _name(call: Mapping[str, Any]) -> str:
+    return str(call["role"]).rpartition("/")[2]
+
+
+def _kind(call: Mapping[str, Any]) -> str:
+    named = {str(item).partition("#")[0] for item in call["items"]}
+    return next((kind for kind in _KINDS if kind in named), "other")
