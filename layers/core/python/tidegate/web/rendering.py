@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from aws_lambda_powertools.event_handler import Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 
 from tidegate.domain.deployment import State, is_final
 from tidegate.domain.markdown import plain
@@ -49,6 +50,7 @@ class Rendering:
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=select_autoescape(default=True, default_for_string=True),
             undefined=StrictUndefined,
+            finalize=_harmless,
             trim_blocks=True,
             lstrip_blocks=True,
         )
@@ -80,6 +82,11 @@ def static_address(file: str) -> str:
 def is_over(state: State) -> bool:
     """Tell whether a deployment has ended: its page needs no reload then."""
     return is_final(state)
+
+
+def _harmless(value: Any) -> Any:
+    """Return what a template shows without escape sequences, control characters and marks that turn text around."""
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _moment(at: str | datetime | None) -> str:

@@ -1,0 +1,74 @@
+"""The API is what its description says: schemathesis calls it in all ways that the description allows, and others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+
+from tests.api.test_authorization import prepare
+from tests.api.world import Client, WebBootstrap
+from tests.api.wsgi import wsgi
+from tests.builders import any_deployment
+from tidegate.ports import LogChunk
+
+
+def _world():
+    wires = WebBootstrap()
+    names = prepare(wires)
+    wires.deployed(any_deployment(2))
+    wires.job_logs.append(names["job"], LogChunk(0, ("a line", "\x1b[31mred\x1b[0m")))
+    return wires, names
+
+
+WIRES, NAMES = _world()
+SCHEMA = schemathesis.openapi.from_wsgi("/api/openapi.json", wsgi(WIRES))
+ONLY = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+@SCHEMA.parametrize()
+@ONLY
+def test_no_request_is_answered_otherwise_than_described(case):
+    case.call_and_validate(headers={"Authorization": "Bearer token-of-reviewer"})
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/api/deployments/{id}", "DeploymentDetails"),
+        ("/api/jobs/{job}/log", "LogLines"),
+        ("/api/requests/{request}", ""),
+    ],
+)
+def test_what_is_there_is_described_too(path, name):
+    answer = Client(WIRES, "token-of-reviewer").get(path.format(**NAMES))
+    assert answer.status == 200
+    if name:
+        described = json.loads(Client(WIRES).get("/api/openapi.json").body)["components"]["schemas"][name]
+        assert set(answer.json) == set(described["properties"])
+
+
+def test_the_description_is_public_and_names_each_answer():
+    document = Client(WIRES).get("/api/openapi.json").json
+    assert document["info"]["title"] == "Tidegate"
+    assert set(document["paths"]) == {
+        "/api/me",
+        "/api/repositories",
+        "/api/repositories/{owner}/{name}/roots",
+        "/api/queue",
+        "/api/queue/unlock",
+        "/api/deployments",
+        "/api/deployments/{id}",
+        "/api/deployments/{id}/review",
+        "/api/requests/{id}",
+        "/api/jobs/{id}",
+        "/api/jobs/{id}/log",
+    }
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            assert {"400", "401", "422", "503"} <= set(operation["responses"])
+            for status, response in operation["responses"].items():
+                schema = response["content"]["application/json"]["schema"]
+                assert int(status) < 300 or schema == {"$ref": "#/components/schemas/Refused"}

@@ -1,0 +1,347 @@
+"""What the pages show, and what their forms do."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from base64 import b64decode
+from dataclasses import replace
+
+import pytest
+
+from tests.api.test_authorization import prepare
+from tests.api.world import Client
+from tests.builders import (
+    NOW,
+    PLAN_TEXT,
+    REPOSITORY,
+    any_deployed,
+    any_deployment,
+    any_job,
+    any_lock,
+    any_plan,
+    any_queue,
+    deployment_in,
+)
+from tidegate.domain.deployment import Approval, Audited, State, Step, Trigger
+from tidegate.domain.job import log_key
+from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.review_rule import ReviewRule
+from tidegate.ports import LogChunk, PublishedCheckRun
+from tidegate.web.application import POLICY
+
+QUEUE = f"/queue?repository={REPOSITORY}&root=network"
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>&amp;\x1b]8;;javascript:alert(3)\x07"
+
+
+def lock(wires, **fields):
+    head, _ = wires.queues.read(any_queue())
+    wires.queues.commit(head, replace(head, lock=any_lock(**fields)))
+
+
+def test_the_first_page_lists_what_one_may_read(wires, browser):
+    assert REPOSITORY in browser.get("/").text
+    wires.forge.writers.clear()
+    assert REPOSITORY not in Client(wires).sign_in("visitor").get("/").text
+
+
+def test_where_nothing_is_yet_the_page_says_what_to_do(wires):
+    page = Client(wires).sign_in("visitor").get("/")
+    assert "Install the App on a repository" in page.text
+    assert "No root was deployed yet" in Client(wires).sign_in("reader").get(f"/repositories/{REPOSITORY}").text
+
+
+def test_a_repository_shows_its_roots_with_state_lock_and_deployed_revision(wires, browser):
+    wires.deployed()
+    head, _ = wires.queues.read(any_queue())
+    wires.queues.commit(head, replace(head, lock=any_lock(by="operator"), deployed=any_deployed(9)))
+    text = browser.get(f"/repositories/{REPOSITORY}").text
+    assert "network" in text
+    assert "0000000" in text
+    assert "operator" in text
+
+
+def test_a_queue_shows_who_waits_in_which_place_and_why(wires, browser):
+    wires.deployed()
+    wires.deployed(any_deployment(2, trigger=Trigger.MANUAL, requested_by="operator"))
+    lock(wires, by="operator", reason="Deployed by hand.")
+    text = browser.get(QUEUE).text
+    assert "Locked by operator" in text
+    assert "Deployed by hand." in text
+    assert "held back by the lock" in text
+    assert text.index("manual by operator") < text.index("merge by maintainer")
+
+
+def test_a_queue_is_unlocked_with_its_button(wires, browser):
+    wires.deployed()
+    lock(wires)
+    answer = browser.post_form("/queue/unlock", csrf=browser.form_token(), repository=REPOSITORY, root="network")
+    assert answer.status == 303
+    assert wires.queues.read(any_queue())[0].lock is None
+    assert "The queue is unlocked." in browser.get(answer.headers["location"]).text
+    again = browser.post_form("/queue/unlock", csrf=browser.form_token(), repository=REPOSITORY, root="network")
+    assert "not locked any more" in browser.get(again.headers["location"]).text
+
+
+def test_who_may_only_read_is_offered_no_buttons(wires):
+    names = prepare(wires)
+    lock(wires)
+    client = Client(wires).sign_in("reader")
+    assert ">Unlock<" not in client.get(QUEUE).body
+    page = client.get(f"/deployments/{names['id']}")
+    assert ">Confirm<" not in page.body
+    assert "Answering needs write permission." in page.text
+
+
+@pytest.mark.parametrize("path", ["/queue", QUEUE.replace("network", "nothing"), "/queue?repository=acme/none&root=a"])
+def test_a_queue_that_is_none_is_not_found(browser, path):
+    assert browser.get(path).status in {400, 404}
+
+
+def test_a_deployment_shows_its_whole_story(wires, browser):
+    steps = (Step(State.QUEUED, NOW), Step(State.PLANNING, NOW), Step(State.APPLIED, NOW, "reviewer", "As reviewed."))
+    one = deployment_in(State.APPLIED, history=steps, audited=(Audited("event-7", "SUCCESS", NOW),), authors=("dev",))
+    changes = PlannedChanges(add=2, change=1, destroy=1, replace=1, destroyed=("aws_vpc.old",), replaced=("aws_eip.a",))
+    one = wires.deployed(replace(one, plan=any_plan(job=f"{one.id}-plan-1", changes=changes)))
+    wires.artifacts.put(one.plan.text.key, PLAN_TEXT)
+    wires.check_runs.remember(PublishedCheckRun(one.id, 42, 1, closed=True))
+    page = browser.get(f"/deployments/{one.id}")
+    for words in (
+        "Applied",
+        "1 to destroy 1 to replace 2 to add 1 to change",
+        "destroy aws_vpc.old",
+        "As reviewed.",
+        "SUCCESS event-7",
+        "by reviewer",
+        "terraform 1.11.4",
+        "+ resource",
+        one.plan.file.sha256,
+    ):
+        assert words in page.text
+    for link in (f"/jobs/{one.id}-plan-1", f"/jobs/{one.apply_job}", f"/{REPOSITORY}/runs/42", "/commit/"):
+        assert link in page.body
+    assert page.text.index("1 to destroy") < page.text.index("2 to add")
+
+
+def test_a_page_of_what_has_ended_does_not_ask_again(wires, browser):
+    over, waits = wires.deployed(deployment_in(State.APPLIED)), wires.deployed(deployment_in(State.AWAITING_REVIEW, 2))
+    assert "data-live" not in browser.get(f"/deployments/{over.id}").body
+    assert "data-live" in browser.get(f"/deployments/{waits.id}").body
+
+
+def test_a_plan_is_confirmed_and_another_press_is_told_why_it_does_nothing(wires, browser):
+    names = prepare(wires)
+    path = f"/deployments/{names['id']}"
+    answer = browser.post_form(f"{path}/review", csrf=browser.form_token(), decision="approve")
+    assert (answer.status, answer.headers["location"]) == (303, f"{path}?done=approve")
+    assert wires.deployments.get(names["id"]).review.approved is True
+    assert "Your confirmation is recorded." in browser.get(answer.headers["location"]).text
+    again = browser.post_form(f"{path}/review", csrf=browser.form_token(), decision="reject")
+    assert again.status == 409
+    assert "reviewer" in again.text
+
+
+def test_a_review_shows_who_has_confirmed_so_far(wires, browser):
+    one = deployment_in(State.AWAITING_REVIEW, review_rule=ReviewRule(approvals=2, exclude_authors=True))
+    one = wires.deployed(replace(one, review=replace(one.review, approvals=(Approval("first", NOW),))))
+    text = browser.get(f"/deployments/{one.id}").text
+    assert "1 of 2 confirmations so far: first." in text
+    assert "may not confirm it" in text
+
+
+def test_those_who_made_the_change_are_not_offered_to_confirm_it_where_that_is_excluded(wires, browser):
+    rule = ReviewRule(exclude_authors=True)
+    one = wires.deployed(deployment_in(State.AWAITING_REVIEW, review_rule=rule, authors=("reviewer",)))
+    body = browser.get(f"/deployments/{one.id}").body
+    assert (">Confirm<" in body, ">Reject<" in body) == (False, True)
+
+
+@pytest.mark.parametrize("decision", ["", "apply", "APPROVE"])
+def test_an_answer_that_is_none_changes_nothing(wires, browser, decision):
+    names = prepare(wires)
+    answer = browser.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), decision=decision)
+    assert answer.status == 400
+    assert wires.deployments.get(names["id"]).state is State.AWAITING_REVIEW
+
+
+def test_a_plan_that_was_altered_is_not_shown(wires, browser):
+    one = wires.deployed(deployment_in(State.AWAITING_REVIEW))
+    wires.artifacts.put(one.plan.text.key, b"No changes. Really.")
+    page = browser.get(f"/deployments/{one.id}")
+    assert "Really" not in page.text
+    assert "not the one that was made" in page.text
+
+
+def test_nothing_that_comes_from_outside_is_markup(wires, browser):
+    steps = (Step(State.QUEUED, NOW), Step(State.PLANNING, NOW, HOSTILE, HOSTILE))
+    changes = PlannedChanges(destroy=1, destroyed=(HOSTILE,))
+    one = deployment_in(State.AWAITING_REVIEW, reason=HOSTILE, history=steps, authors=(HOSTILE,), last_lines=HOSTILE)
+    one = replace(
+        one, must_review=HOSTILE, requested_by=HOSTILE, error=HOSTILE, plan=replace(one.plan, changes=changes)
+    )
+    one = wires.deployed(one)
+    lock(wires, by=HOSTILE, reason=HOSTILE, deployment=one.id)
+    wires.job_logs.append(f"{one.id}-plan-1", LogChunk(0, (HOSTILE,)))
+    for path in ("/", f"/repositories/{REPOSITORY}", QUEUE, f"/deployments/{one.id}", f"/jobs/{one.id}-plan-1"):
+        page = browser.get(path)
+        assert page.status == 200
+        assert "<script>alert" not in page.body
+        assert "<img src=x" not in page.body
+        assert "\x1b" not in page.body
+
+
+def test_every_answer_forbids_what_pages_do_not_need(wires, browser):
+    for path in ("/", "/nope", "/static/log.js", "/api/nope", "/login"):
+        headers = browser.get(path).headers
+        assert headers["content-security-policy"] == POLICY
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "unsafe" not in headers["content-security-policy"]
+    assert "no-store" in browser.get("/").headers["cache-control"]
+
+
+def test_no_page_holds_a_script_or_style_of_its_own(wires, browser):
+    names = prepare(wires)
+    for path in ("/", QUEUE, f"/deployments/{names['id']}", f"/jobs/{names['job']}"):
+        body = browser.get(path).body
+        assert "<style" not in body
+        assert " style=" not in body
+        assert " onclick=" not in body
+        assert all("src=" in part.partition(">")[0] for part in body.split("<script")[1:])
+
+
+def test_static_files_are_kept_by_browsers_until_they_change(browser):
+    style = browser.get("/static/app.css")
+    assert (style.status, style.headers["content-type"]) == (200, "text/css; charset=utf-8")
+    assert "immutable" in style.headers["cache-control"]
+    assert browser.get("/static/..%2frendering.py").status == 404
+    assert browser.get("/static/rendering.py").status == 404
+
+
+def test_errors_have_pages(wires, browser):
+    assert "Not found" in browser.get("/nope").text
+    names = prepare(wires)
+    wires.forge.writers.clear()
+    wires.forge.readers.add("reviewer")
+    refused = browser.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), decision="approve")
+    assert (refused.status, "Not allowed" in refused.text) == (403, True)
+
+
+def test_what_is_our_fault_is_said_without_its_secrets(wires, browser):
+    def broken(*_):
+        raise RuntimeError("the password is hunter2")
+
+    wires.catalog.repositories = broken
+    answer = browser.get("/")
+    assert answer.status == 500
+    assert "hunter2" not in answer.body
+    assert Client(wires, "token-of-reader").get("/api/repositories").json["error"]["code"] == "fault"
+
+
+def test_a_head_request_is_answered_without_a_body(browser):
+    answer = browser.send("HEAD", "/static/app.css")
+    assert (answer.status, answer.body) == (200, "")
+
+
+def test_ten_thousand_deployments_are_listed_page_by_page_with_two_reads(wires):
+    calls = []
+
+    class Counting:
+        def __init__(self, port):
+            self.port = port
+
+        def __getattr__(self, name):
+            calls.append(name)
+            return getattr(self.port, name)
+
+    for number in range(60):
+        wires.deployed(any_deployment(number, requested_at=f"2026-03-02T08:{number:02}:00.000000+00:00"))
+    wires.catalog, wires.deployments, wires.queues = map(Counting, (wires.catalog, wires.deployments, wires.queues))
+    client = Client(wires).sign_in("reader")
+    first = client.get(f"/repositories/{REPOSITORY}/deployments")
+    assert calls == ["repository", "of_repository"]
+    older = first.body.split('rel="next" href="')[1].partition('"')[0].replace("&amp;", "&")
+    calls.clear()
+    second = client.get(older)
+    assert calls == ["repository", "of_repository"]
+    assert 'rel="next"' not in second.body
+    assert first.body.count("/deployments/network-") == second.body.count("/deployments/network-") == 30
+    assert client.get(f"/repositories/{REPOSITORY}/deployments?after=rubbish").status == 404
+
+
+def log_of(wires, *lines, state=State.APPLYING, kind="plan"):
+    one = wires.deployed(deployment_in(state))
+    job = f"{one.id}-{kind}-1"
+    wires.artifacts.put(log_key(job), "".join(f"{line}\n" for line in lines).encode())
+    return job
+
+
+def test_a_log_is_shown_with_colours_and_links_to_its_lines(wires, browser):
+    job = log_of(wires, "plain", "\x1b[1;31mError\x1b[0m: no", "Error: this", "a < b")
+    body = browser.get(f"/jobs/{job}").body
+    assert 'id="L2"' in body
+    assert 'href="#L2"' in body
+    assert '<span class="bold fg1">Error</span>: no' in body
+    assert '<span class="bold fg1">Error: this</span>' in body
+    assert "a &lt; b" in body
+    assert "data-ended" in body
+
+
+def test_a_job_that_has_not_started_waits_for_a_runner(wires, browser):
+    names = prepare(wires)
+    one = wires.deployed(deployment_in(State.PLANNING, 5))
+    wires.jobs.create(any_job(id=f"{one.id}-plan-1", deployment=one.id))
+    assert "Waits for a runner" in browser.get(f"/jobs/{one.id}-plan-1").text
+    assert browser.get(f"/jobs/{names['id']}-plan-9").status == 404
+    assert browser.get("/jobs/never-was-plan-1").status == 404
+
+
+def test_the_script_asks_for_lines_from_where_it_is(wires, browser):
+    job = log_of(wires, "a", "\x1b[32mb\x1b[0m")
+    page = browser.get(f"/jobs/{job}/lines?after=1").json
+    assert page == {"state": "ended", "start": 1, "lines": [[["b", "fg2"]]], "next": 2, "ended": True}
+    assert Client(wires).get(f"/jobs/{job}/lines?after=1").json["error"]["code"] == "not_signed_in"
+
+
+@pytest.mark.parametrize("after", ["-1", "x", "1e9", "99999999999999", "\u0661"])
+def test_a_line_number_that_is_none_is_refused(wires, browser, after):
+    job = log_of(wires, "a")
+    assert browser.get(f"/jobs/{job}/lines?after={after}").status == 400
+
+
+def test_without_scripts_a_long_log_is_read_page_by_page(wires, browser):
+    names = prepare(wires)
+    job = log_of(wires, *map(str, range(2500)))
+    body = browser.get(f"/jobs/{job}").body
+    assert (body.count('class="l"'), f'href="/jobs/{job}?after=2000"' in body) == (2000, True)
+    rest = browser.get(f"/jobs/{job}?after=2000").body
+    assert ('id="L2001"' in rest, 'id="L2500"' in rest) == (True, True)
+    assert names
+
+
+def test_a_raw_log_is_taken_away_as_a_file(wires, browser):
+    job = log_of(wires, "<b>bold</b>")
+    answer = browser.get(f"/jobs/{job}/raw")
+    assert answer.body == "<b>bold</b>\n"
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.headers["content-disposition"] == f'attachment; filename="{job}.txt"'
+
+
+def test_a_large_raw_log_is_compressed_or_refused_with_what_to_do(wires, browser):
+    job = log_of(wires, *["all the same"] * 500_000)
+    packed = browser.get(f"/jobs/{job}/raw", accept_encoding="gzip, br")
+    assert packed.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(b64decode(packed.body)).count(b"all the same\n") == 500_000
+    assert len(packed.body) < 6_000_000
+    plain = browser.get(f"/jobs/{job}/raw")
+    assert (plain.status, "curl --compressed" in plain.text) == (413, True)
+
+
+def test_a_ten_megabyte_log_stays_small_on_the_wire(wires, browser):
+    chosen = random.Random(1)
+    job = log_of(wires, *(f"{chosen.random()} <&> \x1b[31mred\x1b[0m" for _ in range(250_000)))
+    first = browser.get(f"/jobs/{job}")
+    lines = browser.get(f"/jobs/{job}/lines?after=200000")
+    assert len(first.body) < 1_000_000
+    assert len(json.dumps(lines.json)) < 1_000_000
+    assert lines.json["next"] == 202_000
