@@ -7,16 +7,21 @@ from datetime import datetime
 
 import pytest
 
+from local.forge.client import ForgeClient
 from local.forge.faults import Fault
 from tests.builders import deployment_in
+from tests.e2e.patience import eventually
 from tests.forge.conftest import operation_of, validate
 from tidegate.adapters.github import AppCredentials, GitHubForge
 from tidegate.adapters.github_checks import shown
+from tidegate.adapters.github_deliveries import GitHubDeliveries
 from tidegate.domain.check_run import MAXIMUM_TEXT
 from tidegate.domain.check_run_face import View
 from tidegate.domain.check_run_text import render
 from tidegate.domain.deployment import State
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.domain.permission import Permission
+from tidegate.domain.pull_request import ReviewVerdict
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import Revision
 
@@ -96,3 +101,59 @@ def test_a_secondary_limit_says_how_long_to_wait(forge, adapter, installation, s
     with pytest.raises(ForgeUnavailable) as refusal:
         adapter.create_check_run(installation, REPOSITORY, drawn(State.QUEUED, sha))
     assert refusal.value.retry_after
+
+
+@pytest.fixture
+def pull_request(maintainer, sha):
+    """Return number and head of a pull request of a branch with a change."""
+    head = maintainer.push(REPOSITORY, {"c.tf": "# c\n"}, "Change", branch="feature", base="main")
+    return maintainer.open_pull_request(REPOSITORY, "feature", title="A change"), head
+
+
+def test_a_pull_request_is_read_with_its_reviews_and_what_holds_it_up(adapter, installation, forge, pull_request):
+    number, head = pull_request
+    ForgeClient(forge.url, "reviewer").review(REPOSITORY, number, "APPROVE")
+    read = adapter.pull_request(installation, REPOSITORY, number)
+    assert (read.head_sha, read.head_branch, read.base_branch, read.is_open) == (head, "feature", "main", True)
+    assert (read.author, read.from_fork, read.failing_checks) == ("maintainer", False, ())
+    (review,) = adapter.reviews(installation, REPOSITORY, number)
+    assert (review.by, review.verdict, review.sha) == ("reviewer", ReviewVerdict.APPROVED, head)
+
+
+def test_what_a_branch_changes_and_where_branches_are(adapter, installation, sha, pull_request):
+    _, head = pull_request
+    assert adapter.change(installation, REPOSITORY, "main", head).after == sha
+    assert adapter.branch_head(installation, REPOSITORY, "feature") == head
+    assert adapter.default_branch(installation, REPOSITORY) == "main"
+    with pytest.raises(NotFound):
+        adapter.branch_head(installation, REPOSITORY, "none")
+
+
+def test_a_comment_is_answered_with_a_reaction_and_a_reply(adapter, installation, maintainer, pull_request):
+    number, _ = pull_request
+    comment = maintainer.comment(REPOSITORY, number, "tidegate help")
+    adapter.react(installation, REPOSITORY, comment, "rocket")
+    adapter.comment(installation, REPOSITORY, number, "an answer")
+    assert [each["body"] for each in maintainer.comments(REPOSITORY, number)] == ["tidegate help", "an answer"]
+
+
+def test_what_people_may_do_is_told(adapter, installation, sha):
+    assert adapter.permission(installation, REPOSITORY, "maintainer") >= Permission.WRITE
+    assert adapter.permission(installation, REPOSITORY, "stranger") is Permission.NONE
+    assert adapter.is_team_member(installation, "acme", "operators", "stranger") is False
+
+
+def test_check_runs_of_a_commit_are_listed_by_what_they_show(adapter, installation, sha):
+    number = adapter.create_check_run(installation, REPOSITORY, drawn(State.QUEUED, sha))
+    assert adapter.commit_check_runs(installation, REPOSITORY, sha)[number] == drawn(State.QUEUED, sha).external_id
+
+
+def test_deliveries_that_reached_nobody_are_listed_and_sent_again(forge, maintainer, sha):
+    maintainer.point_webhook_at("http://127.0.0.1:9/", "secret")
+    maintainer.push(REPOSITORY, {"d.tf": "# d\n"}, "Lost")
+    app = AppCredentials(str(forge.settings.app_id), forge.app_private_key)
+    deliveries = GitHubDeliveries(lambda: app, api_url=forge.api_url)
+    failed = eventually(
+        lambda: [each for each in deliveries.failed("2020-01-01T00:00:00+00:00") if each.event == "push"]
+    )
+    deliveries.redeliver(failed[-1].id)
