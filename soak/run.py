@@ -39,8 +39,9 @@ LIMITS = {
 #: Seconds after which a message comes back whose function died; minutes on AWS.
 _COMES_BACK = 15
 #: One event in so many is trouble.
-_TROUBLE_IN = 4
-_LONGEST_PAUSE = 0.8
+_TROUBLE_IN = 3
+#: Events between two looks at the check runs, and seconds after them, at most.
+_MOST_AT_ONCE, _LONGEST_PAUSE = 3, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +112,19 @@ def _stir(world: World, until: float, progress: Progress) -> None:
     """Let one thing after another happen until the time is over."""
     while time.monotonic() < until:
         world.look()
-        trouble = world.chance.randrange(_TROUBLE_IN) == 0
-        kinds, counted = (TROUBLE, world.struck) if trouble else (WORK, world.done)
-        event = _choose(world, kinds)
-        told = event(world)
-        if told is not None:
-            _count(counted, event)
-            progress(f"{_name(event)} {told}", world)
+        for _ in range(world.chance.randint(1, _MOST_AT_ONCE)):
+            _happen(world, progress)
         time.sleep(world.chance.uniform(0, _LONGEST_PAUSE))
+
+
+def _happen(world: World, progress: Progress) -> None:
+    trouble = world.chance.randrange(_TROUBLE_IN) == 0
+    kinds, counted = (TROUBLE, world.struck) if trouble else (WORK, world.done)
+    event = _choose(world, kinds)
+    told = event(world)
+    if told is not None:
+        _count(counted, event)
+        progress(f"{_name(event)} {told}", world)
 
 
 def _choose(world: World, kinds: tuple[tuple[Event, int], ...]) -> Event:

@@ -21,7 +21,7 @@ WRITERS = ("maintainer", "reviewer", "developer")
 ONLOOKERS = ("visitor",)
 CHECK = "tidegate/deploy: "
 #: Commits whose check runs are looked at in each round: people, too, look at what is new.
-_LOOKED_AT = 20
+_LOOKED_AT = 12
 
 CheckRun = Mapping[str, Any]
 

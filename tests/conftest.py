@@ -8,7 +8,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 #: Directories whose tests share one local cloud, which takes long to start: all of them run in one worker.
-_TOGETHER = frozenset({"tests/e2e", "tests/local", "tests/stepfunctions"})
+_TOGETHER = frozenset({"tests/e2e", "tests/local", "tests/soak", "tests/stepfunctions"})
 _TOLD = pytest.StashKey[dict[str, list[str]]]()
 
 

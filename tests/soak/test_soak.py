@@ -1,0 +1,24 @@
+"""A short soak: whatever happens in half a minute of work and trouble, the rules hold and everything ends."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+from soak.report import show
+from soak.run import Soak
+
+SEED, SECONDS, ROOTS = 20, 30, 8
+
+
+@pytest.mark.cloud
+def test_a_short_soak_breaks_no_rule_and_comes_to_rest(tmp_path):
+    soak = Soak(SEED, SECONDS, ROOTS, log=tmp_path / "cloud.log")
+    console = Console(width=160, color_system=None)
+    outcome = soak.run(lambda told, _: console.print(told, markup=False))
+    show(outcome, console)
+    assert outcome.violations == ()
+    assert outcome.settled, outcome.left
+    assert outcome.events
+    assert outcome.troubles
+    assert outcome.ends["Applied"]
