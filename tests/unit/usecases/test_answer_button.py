@@ -263,6 +263,14 @@ def test_a_button_of_an_outdated_check_run_points_to_the_newest():
     assert world.shown.actions == ()
 
 
+def test_an_old_button_does_not_decide_a_review_that_waits_on_a_newer_check_run():
+    world = PressedWorld()
+    world.check_runs.remember(replace(world.check_runs.published(world.deployment.id), id=2))
+    assert world.press(Button.CONFIRM) == "refused: outdated"
+    assert world.now.state is State.AWAITING_REVIEW
+    assert "This check run is outdated" in world.shown.summary
+
+
 @pytest.mark.parametrize(
     "foreign",
     [

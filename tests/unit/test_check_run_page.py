@@ -1,0 +1,64 @@
+"""docs/check-runs.md says what check runs look like: held against every state as it is drawn."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.builders import NOW, any_lock, any_review, deployment_in
+from tidegate.domain.check_run_face import Mark, PlaceInLine, View
+from tidegate.domain.check_run_text import render
+from tidegate.domain.deployment import Approval, State
+from tidegate.domain.review_rule import ReviewRule
+
+PAGE = (Path(__file__).parents[2] / "docs/check-runs.md").read_text(encoding="utf-8")
+LOCKS = View(locks=True, lock=any_lock())
+
+
+def in_line(number):
+    return View(place=PlaceInLine(number, NOW, running=Mark("running")))
+
+
+EXAMPLES = [
+    (deployment_in(State.QUEUED), View()),
+    (deployment_in(State.QUEUED), in_line(1)),
+    (deployment_in(State.QUEUED), in_line(3)),
+    (deployment_in(State.QUEUED), View(lock=any_lock())),
+    *((deployment_in(state), View()) for state in State if state not in {State.QUEUED, State.OUTCOME_UNKNOWN}),
+    (
+        deployment_in(
+            State.AWAITING_REVIEW,
+            review=any_review(approvals=(Approval("reviewer", NOW),)),
+            review_rule=ReviewRule(approvals=2),
+        ),
+        View(),
+    ),
+    *(
+        (deployment_in(state, error=error), View())
+        for state in (State.PLAN_FAILED, State.ENGINE_FAULT)
+        for error in ("States.Timeout", "States.HeartbeatTimeout")
+    ),
+    (deployment_in(State.OUTCOME_UNKNOWN), LOCKS),
+    (deployment_in(State.OUTCOME_UNKNOWN, error="States.HeartbeatTimeout"), LOCKS),
+    (deployment_in(State.OUTCOME_UNKNOWN), View()),
+]
+DRAWN = [render(deployment, view) for deployment, view in EXAMPLES]
+
+
+def on_github(check_run):
+    """Return the words of the page for a status, a conclusion and the buttons."""
+    words = (check_run.conclusion or check_run.status).replace("_", " ")
+    buttons = ", ".join(f"**{action.button.value}**" for action in check_run.actions)
+    return f"{words}: {buttons}" if buttons else words
+
+
+@pytest.mark.parametrize("check_run", DRAWN, ids=lambda check_run: check_run.title)
+def test_the_page_has_each_state_with_its_conclusion_and_its_buttons(check_run):
+    assert f"| {check_run.title} | {on_github(check_run)} |" in PAGE
+
+
+def test_the_page_has_no_state_that_is_none():
+    rows = set(re.findall(r"^\| (.+?) \| .+ \| .+ \|$", PAGE, re.MULTILINE)) - {"Title"}
+    assert rows == {check_run.title for check_run in DRAWN}
