@@ -1,0 +1,131 @@
+"""Deploys by hand from a pull request, and running again: as people ask for them at the forge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from tests.e2e.modules import thing
+from tests.e2e.patience import eventually
+from tests.e2e.project import Project, title, words
+
+BROKEN = 'resource "nothing_of_this_kind" "x" {\n'
+STRICT = "version: 1\napply_requirements: {approved: {any_of_count: 1}}\n"
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A pull request: its number, its head, and the forge as its author uses it."""
+
+    project: Project
+    number: int
+    head: str
+
+    def comment(self, text: str, by: str = "maintainer") -> int:
+        return self.project.person(by).comment(self.project.name, self.number, text)
+
+    def reply(self, containing: str) -> str:
+        """Return Tidegate's reply with these words, once it is there."""
+
+        def look() -> str | None:
+            said = self.project.tidegate.maintainer.comments(self.project.name, self.number)
+            bodies = [str(each["body"]) for each in said if each["user"]["type"] == "Bot"]
+            return next((body for body in bodies if containing in body), None)
+
+        return eventually(look, what=f"a reply with {containing!r}")
+
+
+@pytest.fixture
+def branch(project):
+    """Return what opens a pull request that changes ``app``."""
+
+    def opened(file: str | None = None) -> Branch:
+        files = {"tidegate.yaml": file} if file else {}
+        base = project.push({"app": thing("one"), "db": thing("one")}, **files)
+        project.deployed(base, "app", "db")
+        content = {"app/main.tf": project.backed("app", thing("two"))}
+        head = project.push_files(content, branch="feature", base="main")
+        number = project.tidegate.maintainer.open_pull_request(project.name, "feature", title="Try two")
+        return Branch(project, number, head)
+
+    return opened
+
+
+def test_a_pull_requests_head_is_deployed_by_hand_once_its_requirements_are_met(project, branch):
+    pull = branch(STRICT)
+    pull.comment("tidegate deploy")
+    refusal = pull.reply("1 approval")
+    assert "is deployed" in refusal
+    assert project.newest(pull.head, "app") is None
+
+    project.person("reviewer").review(project.name, pull.number, "APPROVE")
+    pull.comment("tidegate deploy")
+    run = project.reviewed(pull.head, "app")
+    assert project.newest(pull.head, "db") is None
+    project.press(run, "Confirm")
+    assert title(project.ended(pull.head, "app")).startswith("Applied")
+    assert project.value("app") == "two"
+
+    # Merges wait now, until somebody unlocks.
+    merged = project.push({"app": thing("three")})
+    project.wait(merged, "app", lambda shown: "locked" in words(shown))
+    pull.comment("tidegate unlock")
+    assert "`app`" in pull.reply("🔓")
+    project.confirmed(merged, "app")
+    project.ended(merged, "app")
+    assert project.value("app") == "three"
+
+
+def test_force_passes_over_requirements_and_is_audited(project, branch):
+    pull = branch(STRICT)
+    pull.comment("tidegate deploy -p app --force")
+    assert "1 approval" in pull.reply("**Forced**")
+    run = project.reviewed(pull.head, "app")
+    assert project.tidegate.audited(run["external_id"]) == ["FORCED"]
+    project.press(run, "Reject")
+    project.ended(pull.head, "app")
+    assert project.value("app") == "one"
+
+
+def test_who_may_not_write_and_what_is_no_command_are_answered(branch):
+    pull = branch()
+    pull.comment("tidegate deplyo -p app")
+    pull.reply("Did you mean `deploy`?")
+    pull.comment("tidegate deploy", by="visitor")
+    pull.reply("`visitor` may not write")
+    pull.comment("tidegate deploy -p ap")
+    pull.reply("Did you mean `app`?")
+
+
+def test_a_failed_check_is_run_again_and_then_all_of_them(project):
+    first = project.push({"app": BROKEN, "db": thing("one")})
+    project.deployed(first, "db")
+    failed = project.ended(first, "app")
+    assert failed["conclusion"] == "failure"
+
+    project.person("maintainer").rerun(project.name, failed["id"])
+    again = project.wait(first, "app", lambda run: run["id"] != failed["id"] and run["status"] == "completed")
+    assert again["external_id"] != failed["external_id"]
+    assert title(again) == title(failed)
+
+    db = project.newest(first, "db")
+    project.person("maintainer").rerun_all(project.name, first)
+    anew = project.wait(
+        first, "db", lambda run: run["external_id"] != db["external_id"] and run["status"] == "completed"
+    )
+    assert title(anew) == "Nothing to change"
+    project.wait(first, "app", lambda run: run["external_id"] not in {again["external_id"], failed["external_id"]})
+
+
+def test_what_did_not_fail_or_is_not_the_latest_is_answered_on_its_check_run(project):
+    first = project.push({"app": BROKEN})
+    failed = project.ended(first, "app")
+    second = project.push({"app": thing("two")})
+    project.deployed(second, "app")
+
+    project.person("maintainer").rerun(project.name, failed["id"])
+    project.wait(first, "app", lambda run: second[:7] in words(run))
+    applied = project.newest(second, "app")
+    project.person("maintainer").rerun(project.name, applied["id"])
+    project.wait(second, "app", lambda run: "succeeded" in words(run))
