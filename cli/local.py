@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="The whole product on this machine, without an AWS account.")
 
+#: The operators' team of a local cloud, unless another is given: the local forge has this team in every organization.
+_OPERATORS = "acme/platform"
+
 _Port = Annotated[
     int | None,
     typer.Option(min=1024, max=65533, show_default=False, help="The forge's port; the next two are used as well."),
@@ -43,6 +46,9 @@ def up(
     *,
     port: _Port = None,
     warm: Annotated[bool, typer.Option(help="Start an instance of each function at once.")] = True,
+    operators: Annotated[
+        str, typer.Option("--operators", metavar="ORG/TEAM", help="Who may deploy by hand in ORG's repositories.")
+    ] = _OPERATORS,
     log: Annotated[
         Path | None,
         typer.Option(metavar="FILE", show_default=False, help="Write the local cloud's own messages to this file."),
@@ -54,7 +60,7 @@ def up(
 
     out = console()
     try:
-        cloud = _cloud(port, log, warm=warm)
+        cloud = _cloud(port, log, operators, warm=warm)
     except OSError as error:
         raise Refused(f"The local cloud cannot start: {error}") from error
     _end_by_signals()
@@ -67,7 +73,7 @@ def up(
     except LocalCloudFailed as error:
         typer.secho(f"The local cloud did not start: {error}", fg="red", err=True)
         raise typer.Exit(1) from error
-    file = instances.write({**cloud.info, "command_pid": os.getpid()})
+    file = instances.write({**cloud.info, "operators_team": operators, "command_pid": os.getpid()})
     try:
         _show(out, cloud.info)
         out.print("Ctrl-C ends everything.")
@@ -85,7 +91,9 @@ def info(*, port: _Port = None, json: Json = False) -> None:
 
     found = _find(port)
     if json:
-        screen.print_json({name: value for name, value in found.items() if name != "command_pid"})
+        from cli.local_info import for_scripts  # noqa: PLC0415
+
+        screen.print_json(for_scripts(found))
     else:
         _show(screen.console(), found)
 
@@ -115,12 +123,13 @@ def _await_end(pid: int) -> None:
         time.sleep(0.1)
 
 
-def _cloud(port: int | None, log: Path | None, *, warm: bool) -> LocalCloud:
+def _cloud(port: int | None, log: Path | None, operators: str, *, warm: bool) -> LocalCloud:
     from local.client import LocalCloud  # noqa: PLC0415
     from local.options import Options  # noqa: PLC0415
 
     forge, api, aws = instances.ports(port)
-    return LocalCloud(Options(forge_port=forge, api_port=api, aws_port=aws, warm=warm), log=log)
+    context = {"operators_team": operators}
+    return LocalCloud(Options(forge_port=forge, api_port=api, aws_port=aws, warm=warm, context=context), log=log)
 
 
 def _find(port: int | None, *, unambiguous: bool = False) -> dict[str, Any]:

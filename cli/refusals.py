@@ -15,7 +15,7 @@ BUSY = frozenset({429, 502, 503, 504})
 _LONGEST_MESSAGE = 2000
 _BY_STATUS: dict[int, tuple[type[Problem], str]] = {
     400: (WrongUsage, ""),
-    403: (NotPermitted, "Ask for the right, or use the token of somebody who has it."),
+    403: (NotPermitted, ""),
     404: (NotFound, ""),
     422: (WrongUsage, ""),
 }

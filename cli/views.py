@@ -24,9 +24,9 @@ def changes(planned: Changes | None) -> Text:
         (planned.replace, "to replace", bad),
         (planned.change, "to change", ""),
         (planned.add, "to add", ""),
-        (planned.outputs, "outputs", ""),
+        (planned.outputs, "output" if planned.outputs == 1 else "outputs", ""),
         (planned.moved, "moved", ""),
-        (planned.actions, "actions", ""),
+        (planned.actions, "action" if planned.actions == 1 else "actions", ""),
         (planned.deferred, "deferred", ""),
     )
     named = [Text(f"{count} {word}", style) for count, word, style in counts if count]

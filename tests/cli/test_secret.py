@@ -6,6 +6,7 @@ import json
 
 import boto3
 import pytest
+from botocore.exceptions import NoCredentialsError
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from moto import mock_aws
@@ -98,3 +99,50 @@ def test_a_file_that_holds_no_private_key_is_refused(tmp_path, content):
 def test_a_key_that_is_not_there_and_an_id_that_is_no_number_are_refused(tmp_path):
     assert "cannot be read" in run("app", "--id", "1", "--key", tmp_path / "missing.pem").stderr
     assert "it is a number" in run("app", "--id", "tidegate", "--key", any_key(tmp_path)).stderr
+
+
+def test_what_people_sign_in_with_is_added_to_what_is_stored(tmp_path):
+    key, secret = any_key(tmp_path), tmp_path / "secret"
+    secret.write_text("a-client-secret\n")
+    run("app", "--id", "1", "--key", key)
+    result = run("app", "--client-id", "Iv1.0123", "--client-secret-file", secret)
+    assert result.exit_code == 0
+    assert "a-client-secret" not in result.output
+    assert stored("tidegate/github-app") == {
+        "app_id": "1",
+        "private_key": key.read_text(),
+        "client_id": "Iv1.0123",
+        "client_secret": "a-client-secret",
+    }
+
+
+@pytest.mark.parametrize("words", [["--id", "1"], ["--client-id", "x"], []])
+def test_half_of_what_belongs_together_is_a_mistake_in_the_usage(words):
+    assert run("app", *words).exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["", "two words", "two\nlines"])
+def test_a_file_that_holds_no_client_secret_is_refused(tmp_path, text):
+    path = tmp_path / "secret"
+    path.write_text(text)
+    result = run("app", "--client-id", "x", "--client-secret-file", path)
+    assert result.exit_code == 1
+    assert "does not hold one client secret" in result.stderr
+
+
+def test_secrets_as_json_are_one_document(tmp_path):
+    made = json.loads(run("webhook", "--json").stdout)
+    assert stored("tidegate/webhook-secret") == {"secrets": [made["secret"]]}
+    assert json.loads(run("webhook", "--retire", "--json").stdout) == {"name": "tidegate/webhook-secret", "valid": 1}
+    kept = json.loads(run("app", "--id", "1", "--key", any_key(tmp_path), "--json").stdout)
+    assert kept == {"name": "tidegate/github-app", "stored": ["app_id", "private_key"]}
+
+
+def test_without_credentials_the_refusal_says_what_to_do(monkeypatch):
+    def refuse(*_, **__):
+        raise NoCredentialsError
+
+    monkeypatch.setattr("botocore.client.BaseClient._make_api_call", refuse)
+    result = run("webhook")
+    assert result.exit_code == 1
+    assert "AWS_PROFILE" in result.stderr

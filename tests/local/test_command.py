@@ -115,12 +115,18 @@ def test_the_information_names_all_that_a_script_needs(up):
         "artifact_bucket",
         "state_machines",
         "audit_topic",
+        "users",
+        "aws_environment",
+        "operators_team",
     }
+    assert {"push", "press", "check_run"} <= set(cloud["queues"])
+    assert {"webhook", "publish_check_run", "runners", "deploy", "terraform"} <= set(cloud["log_groups"])
+    assert {"login": "reviewer", "password": "reviewer", "token": "reviewer", "permission": "write"} in cloud["users"]
     assert set(cloud["state_machines"]) == {"deploy", "terraform"}
     assert all(cloud.values())
 
 
 def test_without_a_local_cloud_the_information_says_how_to_start_one(tmp_path):
-    result = tidegate("info", "--json", env={**os.environ, "XDG_STATE_HOME": str(tmp_path)})
-    assert result.returncode == 1
+    result = tidegate("info", env={**os.environ, "XDG_STATE_HOME": str(tmp_path)})
+    assert result.returncode == 3
     assert "make up" in result.stderr
