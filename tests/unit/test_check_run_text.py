@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tests.builders import NOW, any_lock, any_plan, any_review, any_root, deployment_in
+from tests.builders import NOW, any_lock, any_plan, any_review, any_revision, any_root, deployment_in
 from tidegate.domain.check_run import MAXIMUM_ACTIONS, MAXIMUM_TEXT, MAXIMUM_TITLE, Button, Conclusion
 from tidegate.domain.check_run_face import Mark, PlaceInLine, View, counts
 from tidegate.domain.check_run_text import render, render_continued, render_foreign
@@ -192,7 +192,7 @@ def test_a_change_with_very_many_authors_is_not_a_list_of_names():
     authors = tuple(f"author-{number}" for number in range(500))
     rule = ReviewRule(exclude_authors=True)
     summary = shown(State.AWAITING_REVIEW, review_rule=rule, authors=authors).summary
-    assert "and 481 more authors made or asked for this change" in summary
+    assert "and 481 more made or asked for this change" in summary
 
 
 def test_everybody_who_approved_is_named():
@@ -399,9 +399,10 @@ HOSTILE = st.text(st.one_of(st.sampled_from("`\n~+-<>@|\x1b é漢😀"), st.char
     last_lines=HOSTILE,
     address=HOSTILE,
     notice=HOSTILE,
+    name=HOSTILE,
 )
 def test_whatever_is_printed_the_check_run_fits_and_stays_in_its_fences(  # noqa: PLR0917
-    state, plan, times, more, reason, last_lines, address, notice
+    state, plan, times, more, reason, last_lines, address, notice, name
 ):
     changes = PlannedChanges(destroy=60, replace=60, destroyed=(address,) * 50, replaced=(address * 20,) * 50)
     deployment = deployment_in(
@@ -410,11 +411,27 @@ def test_whatever_is_printed_the_check_run_fits_and_stays_in_its_fences(  # noqa
         last_lines=(last_lines * times)[:12_000],
         must_review=reason or None,
         plan=any_plan(changes=changes),
-        root=any_root(dir="r" * 1024),
+        root=any_root(name=name * 20, dir="r" * 1024, workspace=name),
+        revision=any_revision(branch=name * 100),
+        requested_by=name,
+        error=name,
+        authors=tuple(f"{name}{number}" for number in range(50)),
+        review_rule=ReviewRule(approvals=60, exclude_authors=True),
+        review=any_review(approvals=tuple(Approval(f"{name * 5}{number}", NOW) for number in range(50))),
+        unlocked=Unlocking(name * 9, NOW),
     )
     text = plan * times
     view = View(
-        plan_text=text, plan_size=len(text.encode()) + more, notice=notice, lock=any_lock(reason=reason), locks=True
+        place=PlaceInLine(2, NOW, Mark(name * 9), False, Mark("", name)),
+        plan_text=text,
+        plan_size=len(text.encode()) + more,
+        notice=notice,
+        lock=any_lock(reason=reason, by=name),
+        locks=True,
+        repeats=Mark(name),
+        repeated_by=Mark(name),
+        log_url="https://web.example/" + "j" * 1000,
+        plan_url="https://web.example/" + "p" * 1000,
     )
     check_run = render(deployment, view)
     assert len(check_run.summary.encode()) <= MAXIMUM_TEXT

@@ -15,6 +15,10 @@ CONFIRM = Action(Button.CONFIRM, "Apply exactly this plan")
 REJECT = Action(Button.REJECT, "Apply nothing and end this deployment")
 UNLOCK = Action(Button.UNLOCK, "I looked: let merges deploy again")
 
+#: Names that one sentence holds, and characters of each: nobody reads more, and the summary has room for them.
+_NAMES = 20
+_LONGEST_NAME = 60
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -94,9 +98,11 @@ def place(view: View, key: str) -> str:
 
 
 def people(names: tuple[str, ...]) -> str:
-    """Return names as ``a``, ``b`` and ``c``."""
-    first, last = names[:-1], names[-1]
-    return f"{', '.join(map(code, first))} and {code(last)}" if first else code(last)
+    """Return names as ``a``, ``b`` and ``c``; of very many the first ones, and how many more there are."""
+    shown = [code(name, _LONGEST_NAME) for name in names[:_NAMES]]
+    if len(names) > _NAMES:
+        shown.append(f"{len(names) - _NAMES} more")
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
 
 
 def approval(deployment: Deployment) -> str:

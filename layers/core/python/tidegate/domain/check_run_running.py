@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from tidegate.domain.check_run import Conclusion
-from tidegate.domain.check_run_face import CONFIRM, REJECT, Face, View, approval, counts_of, many, people
+from tidegate.domain.check_run_face import CONFIRM, REJECT, Face, View, approval, counts_of, people
 from tidegate.domain.deployment import Deployment, Review
 from tidegate.domain.markdown import escaped
 from tidegate.domain.review import REVIEW_DAYS, expires_at
-
-#: Names of people that one sentence holds: a change may have more authors than anybody reads.
-_NAMES = 20
 
 
 def planning(deployment: Deployment, _: View) -> Face:
@@ -56,11 +53,10 @@ def _who(deployment: Deployment) -> str:
     if rule.approvals > 1:
         sentences.append(f"**{_given(review)} of {rule.approvals} approvals** are given.")
     if review and review.approvals:
-        sentences.append(f"Confirmed so far by {people(tuple(given.by for given in review.approvals)[:_NAMES])}.")
+        sentences.append(f"Confirmed so far by {people(tuple(given.by for given in review.approvals))}.")
     if rule.exclude_authors:
         authors = tuple(dict.fromkeys((deployment.requested_by, *deployment.authors)))
-        more = f" and {many(len(authors) - _NAMES, 'more author')}" if len(authors) > _NAMES else ""
-        sentences.append(f"{people(authors[:_NAMES])}{more} made or asked for this change, and may not confirm it.")
+        sentences.append(f"{people(authors)} made or asked for this change, and may not confirm it.")
     until = f"on {expires_at(review):%Y-%m-%d %H:%M} UTC" if review else f"after {REVIEW_DAYS} days"
     sentences.append(f"The review expires {until}; without a decision nothing is applied.")
     return " ".join(sentences)
