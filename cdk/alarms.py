@@ -18,7 +18,20 @@ from cdk.messaging import Messaging
 
 _PERIOD = Duration.minutes(5)
 #: Functions that publish to the audit topic, and say AuditUnavailable in their log when they cannot.
-_AUDITING = ("begin_job", "record_result", "record_outcome", "execution_closed", "answer_button", "discover_roots")
+_AUDITING = (
+    "begin_job",
+    "record_result",
+    "record_outcome",
+    "execution_closed",
+    "reconcile",
+    "answer_button",
+    "discover_roots",
+    "api",
+)
+#: Functions that may end a deployment with an unknown outcome.
+_ENDING = ("record_result", "record_outcome", "execution_closed", "reconcile")
+#: What tidegate.adapters.announcements says in the log when the event bus takes no event.
+_LOST_EVENT = "the event bus did not take an event"
 
 
 class Alarms(Construct):
@@ -41,7 +54,7 @@ class Alarms(Construct):
         for machine in machines:
             self._failed(machine)
         self._webhook(functions["webhook"])
-        self._outcome_unknown()
+        self._outcome_unknown(functions)
         self._audit_failures(functions)
 
     def _dead_letters(self) -> None:
@@ -69,8 +82,8 @@ class Alarms(Construct):
         )
         self._alarm("WebhookErrors", "Webhooks were not stored: redeliver them in the App's settings", metric)
 
-    def _outcome_unknown(self) -> None:
-        """Watch the bus: whichever function records the state announces it there."""
+    def _outcome_unknown(self, functions: Mapping[str, lambda_.Function]) -> None:
+        """Watch the bus, where whichever function records the state announces it, and the log for what it refused."""
         rule = events.Rule(
             self,
             "OutcomeUnknownRule",
@@ -79,29 +92,34 @@ class Alarms(Construct):
             event_pattern=events.EventPattern(source=["tidegate"], detail={"state": ["outcome_unknown"]}),
             targets=[targets.SnsTopic(self._messaging.alarm, dead_letter_queue=self._messaging.undelivered)],
         )
-        metric = cloudwatch.Metric(
+        matched = cloudwatch.Metric(
             namespace="AWS/Events",
             metric_name="MatchedEvents",
             dimensions_map={"EventBusName": self._messaging.bus.event_bus_name, "RuleName": rule.rule_name},
             period=_PERIOD,
             statistic="Sum",
         )
-        self._alarm(
-            "OutcomeUnknown", "An apply ended without a report: its queue is locked until a person looks", metric
+        pattern = logs.FilterPattern.all(
+            logs.FilterPattern.string_value("$.message", "=", _LOST_EVENT),
+            logs.FilterPattern.string_value("$.state", "=", "outcome_unknown"),
         )
+        lost = self._lines_of(_ENDING, functions, "OutcomeUnknownUnsaid", pattern)
+        both = _sum({"matched": matched, **lost})
+        self._alarm("OutcomeUnknown", "An apply ended without a report: its queue is locked until a person looks", both)
 
     def _audit_failures(self, functions: Mapping[str, lambda_.Function]) -> None:
         pattern = logs.FilterPattern.any_term("AuditUnavailable")
-        metrics = {
-            name.replace("_", ""): self._lines(
-                f"AuditUnavailable{name.title().replace('_', '')}", functions[name], pattern
-            )
-            for name in _AUDITING
+        refused = self._lines_of(_AUDITING, functions, "AuditUnavailable", pattern)
+        self._alarm("AuditFailures", "The audit topic refused messages: applies do not start", _sum(refused))
+
+    def _lines_of(
+        self, names: Iterable[str], functions: Mapping[str, lambda_.Function], prefix: str, pattern: logs.IFilterPattern
+    ) -> dict[str, cloudwatch.Metric]:
+        """Count the lines that match in each of these functions' logs."""
+        return {
+            name.replace("_", ""): self._lines(f"{prefix}{name.title().replace('_', '')}", functions[name], pattern)
+            for name in names
         }
-        total = cloudwatch.MathExpression(
-            expression=" + ".join(f"FILL({name}, 0)" for name in metrics), using_metrics=metrics, period=_PERIOD
-        )
-        self._alarm("AuditFailures", "The audit topic refused messages: applies do not start", total)
 
     def _lines(self, construct_id: str, function: lambda_.Function, pattern: logs.IFilterPattern) -> cloudwatch.Metric:
         """Count the lines of a function's log that match."""
@@ -129,3 +147,10 @@ class Alarms(Construct):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         alarm.add_alarm_action(self._action)
+
+
+def _sum(metrics: Mapping[str, cloudwatch.Metric]) -> cloudwatch.MathExpression:
+    """Return the sum of metrics that may have no data."""
+    return cloudwatch.MathExpression(
+        expression=" + ".join(f"FILL({name}, 0)" for name in metrics), using_metrics=dict(metrics), period=_PERIOD
+    )

@@ -168,7 +168,7 @@ def test_an_engine_never_reaches_tidegates_own_records_and_plans(template: dict[
 def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
     answering = {permission.role for permission in allowed if set(permission.actions) & TOKENS}
     functions = {"DiscoverRoots", "AnswerButton", "ExecutionClosed", "RunnerStopped", "Reconcile"}
-    functions |= {"WaitForSignal", "RequestReview", "HandOverWorker"}
+    functions |= {"WaitForSignal", "RequestReview", "HandOverWorker", "Api"}
     assert answering == {f"Functions{name}FunctionRole" for name in functions} | {
         "RunnersPlanTaskRole",
         "RunnersApplyTaskRole",
@@ -177,7 +177,7 @@ def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
 
 def test_only_what_speaks_with_the_forge_knows_the_apps_key(allowed: list[Permission]):
     knowing = {permission.role for permission in allowed if any("github-app" in on for on in permission.resources)}
-    names = ("DiscoverRoots", "AnswerButton", "PublishCheckRun", "ValidateRevision", "HandOverJob", "Reconcile")
+    names = {"DiscoverRoots", "AnswerButton", "PublishCheckRun", "ValidateRevision", "HandOverJob", "Reconcile", "Api"}
     assert knowing == {f"Functions{name}FunctionRole" for name in names}
 
 

@@ -82,7 +82,19 @@ def test_messages_are_hidden_longer_than_their_function_runs(resources):
 
 def test_check_runs_are_brought_up_to_date_in_order(resources):
     fifo = [queue for queue in resources("AWS::SQS::Queue").values() if queue.get("FifoQueue")]
-    assert sorted(queue["QueueName"] for queue in fifo) == ["tidegate-check-run-dead.fifo", "tidegate-check-run.fifo"]
+    assert sorted(queue["QueueName"] for queue in fifo) == [
+        "tidegate-check-run-dead.fifo",
+        "tidegate-check-run.fifo",
+        "tidegate-line-dead.fifo",
+        "tidegate-line.fifo",
+    ]
+
+
+def test_what_asks_for_a_line_within_a_second_is_read_after_that_second(resources):
+    (line,) = [
+        queue for queue in resources("AWS::SQS::Queue").values() if queue.get("QueueName") == "tidegate-line.fifo"
+    ]
+    assert line["DelaySeconds"] == 2
 
 
 def test_functions_run_where_their_layers_are_built_for(resources):
@@ -184,18 +196,28 @@ def test_every_alarm_tells_people(resources):
         "DeployFailed",
         "TerraformFailed",
         "WebhookErrors",
+        "LineDeadLetters",
+        "LineLaterDeadLetters",
         "OutcomeUnknown",
         "AuditFailures",
     }
     assert all(alarm["AlarmActions"] for alarm in alarms.values())
 
 
+def test_an_unknown_outcome_is_told_even_if_the_event_bus_takes_no_event(resources):
+    filters = [each for each in resources("AWS::Logs::MetricFilter").values() if "OutcomeUnknown" in str(each)]
+    assert len(filters) == 4
+    for each in filters:
+        assert '$.message = "the event bus did not take an event"' in each["FilterPattern"]
+        assert '$.state = "outcome_unknown"' in each["FilterPattern"]
+
+
 def test_the_api_is_throttled_and_logged(resources):
     stage = _only(resources("AWS::ApiGatewayV2::Stage"))
     assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
     assert "$context.status" in stage["AccessLogSettings"]["Format"]
-    route = _only(resources("AWS::ApiGatewayV2::Route"))
-    assert route["RouteKey"] == "POST /webhooks/github"
+    routes = {route["RouteKey"] for route in resources("AWS::ApiGatewayV2::Route").values()}
+    assert routes == {"POST /webhooks/github", "$default"}
 
 
 def test_each_function_has_the_variables_that_its_wiring_reads(resources):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, any_queue, any_root
 from tidegate.domain.deployment import State, Trigger
-from tidegate.domain.errors import Conflict
+from tidegate.domain.errors import Conflict, NotFound
 from tidegate.domain.queue import QueueHead, Worker, waiting_for
 
 
@@ -25,6 +25,15 @@ def test_an_enqueued_deployment_is_stored_in_line_and_raises_the_version(stores)
     head, first = stores.queues.read(deployment.queue)
     assert (head.version, head.length, first) == (1, 1, waiting_for(deployment))
     assert stores.deployments.get(deployment.id) == deployment
+
+
+def test_a_head_and_a_deployment_are_read_at_one_moment(stores):
+    deployment = any_deployment()
+    with pytest.raises(NotFound):
+        stores.queues.read_with(deployment.queue, deployment.id)
+    stores.queues.enqueue(deployment)
+    head, _ = stores.queues.read(deployment.queue)
+    assert stores.queues.read_with(deployment.queue, deployment.id) == (head, deployment)
 
 
 def test_the_same_deployment_is_enqueued_once_only(stores):
@@ -155,6 +164,9 @@ def test_queues_with_somebody_in_line_or_in_flight_are_unfinished(stores):
     assert list(stores.queues.unfinished()) == [deployment.queue]
     head = stores.queues.commit(head, replace(head, in_flight=None))
     assert list(stores.queues.unfinished()) == []
+    head = stores.queues.commit(head, head, put_back=first)
+    assert list(stores.queues.unfinished()) == [deployment.queue]
+    stores.queues.commit(head, head, take=first)
     stores.queues.enqueue(any_deployment(2))
     assert list(stores.queues.unfinished()) == [deployment.queue]
 

@@ -14,8 +14,8 @@ from tidegate.usecases.repairs.close_orphans import CloseOrphans
 @pytest.fixture
 def repair(world):
     finisher = Finisher(world.deployments, world.jobs, world.audit)
-    ender = DeploymentEnder(world.queues, world.deployments, world.jobs, finisher, world.announcements, world.clock)
-    return CloseOrphans(world.queues, world.deployments, world.announcements, ender.end_orphan)
+    ender = DeploymentEnder(world.queues, world.jobs, finisher, world.announcements, world.clock)
+    return CloseOrphans(world.queues, world.deployments, world.announcements, ender.end_orphan, world.woken.append)
 
 
 def _state(world, deployment):
@@ -64,6 +64,7 @@ def test_a_deployment_that_waits_for_its_turn_and_is_in_no_line_is_put_back_once
     assert world.take_turn(repair) == 1
     assert [waiting.deployment for waiting in world.queues.waiting(orphan.queue)] == [orphan.id]
     assert world.announcements.announced == [orphan]
+    assert world.woken == [orphan.queue]
     assert world.take_turn(repair) == 0
     assert len(world.queues.waiting(orphan.queue)) == 1
 
@@ -120,7 +121,7 @@ def test_an_orphan_that_cannot_be_ended_keeps_no_other_from_it(world):
             raise Conflict(orphan.id)
         world.ended.append(orphan)
 
-    repair = CloseOrphans(world.queues, world.deployments, world.announcements, end)
+    repair = CloseOrphans(world.queues, world.deployments, world.announcements, end, world.woken.append)
     assert world.take_turn(repair) == 1
     assert world.ended == [second]
     assert len(world.failures) == 1

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from tidegate.adapters.dynamodb import OPEN_QUEUES, Table, reasons, refusals_of
-from tidegate.adapters.dynamodb_deployments import put_new, update_saved
-from tidegate.adapters.records import pack, to_item, unpack
+from tidegate.adapters.dynamodb_deployments import put_new, record_key, update_saved
+from tidegate.adapters.records import from_item, pack, to_item, unpack
 from tidegate.domain.deployment import Deployment
-from tidegate.domain.errors import Conflict
+from tidegate.domain.errors import Conflict, NotFound
 from tidegate.domain.queue import QueueHead, Waiting, order, waiting_for
 
 HEAD = "#head"
@@ -70,6 +70,17 @@ class DynamoDeployQueues:
                 return head, first
         raise Conflict(f"The queue {queue}")
 
+    def read_with(self, queue: str, deployment: str) -> tuple[QueueHead, Deployment]:
+        keys = [_key(queue, HEAD), record_key(deployment)]
+        with refusals_of(f"The queue {queue}"):
+            answer = self._client.transact_get_items(
+                TransactItems=[{"Get": {"TableName": self._table.name, "Key": key}} for key in keys]
+            )
+        head, record = (from_item(found.get("Item", {})) for found in answer["Responses"])
+        if not record:
+            raise NotFound("deployment", deployment)
+        return unpack(QueueHead, {"queue": queue} | head), unpack(Deployment, record)
+
     def line(self, queue: str) -> tuple[QueueHead, Sequence[Waiting]]:
         items = self._items(queue)
         head = unpack(QueueHead, {"queue": queue} | next((item for item in items if item["sk"] == HEAD), {}))
@@ -89,7 +100,7 @@ class DynamoDeployQueues:
     ) -> QueueHead:
         length = before.length - (take is not None) + (put_back is not None)
         committed = replace(after, version=before.version + 1, length=length)
-        actions: list[dict[str, Any]] = [{"Update": _replace_head(before, committed)}]
+        actions: list[dict[str, Any]] = [{"Update": _replace_head(before, committed, put_back)}]
         if take:
             actions.append({"Delete": _take_from_line(before.queue, take)})
         if put_back:
@@ -149,15 +160,18 @@ def _lengthen(queue: str, since: str) -> dict[str, Any]:
     }
 
 
-def _replace_head(before: QueueHead, after: QueueHead) -> dict[str, Any]:
+def _replace_head(before: QueueHead, after: QueueHead, put_back: Waiting | None) -> dict[str, Any]:
     """Return the update of a head that still has ``before``'s version.
 
-    It is an update and not a put, so that ``open_since`` stays as enqueue wrote it.
+    It is an update and not a put, so that ``open_since`` stays as enqueue wrote it. What is put back opens
+    the queue again.
     """
     packed = {name: value for name, value in pack(after).items() if name != "queue"}
     absent = [name for name in QueueHead.__dataclass_fields__ if name not in packed and name != "queue"]
     if not after.length and after.in_flight is None:
         absent += ["open", "open_since"]
+    elif put_back:
+        packed |= {"open": OPEN_QUEUES, "open_since": put_back.requested_at}
     names = {f"#{name}": name for name in [*packed, *absent]}
     values = {f":{name}": value for name, value in packed.items()}
     expression = "SET " + ", ".join(f"#{name} = :{name}" for name in packed)

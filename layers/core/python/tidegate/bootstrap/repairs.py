@@ -51,9 +51,9 @@ class Repairs(Events):
         from tidegate.usecases.repairs.close_orphans import CloseOrphans
         from tidegate.usecases.repairs.show_check_runs import ShowCheckRuns
 
-        end_orphan = self.deployment_ender.end_orphan
+        end, ensure_worker = self.deployment_ender.end_orphan, self.worker_ensurer.ensure
         return {
-            "close_orphans": CloseOrphans(self.queues, self.deployments, self.announcements, end_orphan),
+            "close_orphans": CloseOrphans(self.queues, self.deployments, self.announcements, end, ensure_worker),
             "show_check_runs": ShowCheckRuns(self.deployments, self.check_runs, self.announcements),
         }
 

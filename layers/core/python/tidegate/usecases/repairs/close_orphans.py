@@ -19,12 +19,17 @@ ORPHANED = "Orphaned"
 
 @dataclass(frozen=True, slots=True)
 class CloseOrphans:
-    """Closes orphans. ``end`` ends a deployment that its queue (whose head it is given) does not know."""
+    """Closes orphans.
+
+    ``end`` ends a deployment that its queue, whose head it is given, does not know; ``ensure_worker`` makes sure
+    that an execution works on a queue.
+    """
 
     queues: DeployQueues
     deployments: Deployments
     announcements: Announcements
     end: Callable[[QueueHead, Deployment, str], object]
+    ensure_worker: Callable[[str], object]
 
     def repair(self, turn: Turn) -> int:
         return turn.each(sorted(self.deployments.unshown()), self._close, _AT_MOST)
@@ -49,6 +54,7 @@ class CloseOrphans:
         if deployment.state is State.QUEUED:
             self.queues.commit(head, head, put_back=waiting_for(deployment))
             self.announcements.changed(deployment)
+            self.ensure_worker(queue)
         else:
             self.end(head, deployment, ORPHANED)
         return True
