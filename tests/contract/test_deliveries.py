@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import NOW, any_delivery
 from tidegate.domain.errors import NotFound
+from tidegate.ports import DeliveryOutcome
 
 LATER = "2026-03-02T08:30:00.000000+00:00"
 
@@ -42,6 +43,22 @@ def test_an_outcome_does_not_change_the_delivery(stores):
     stores.deliveries.conclude("delivery-1", "Two roots changed.")
     assert stores.deliveries.get("delivery-1") == any_delivery()
     assert not stores.deliveries.is_queued("delivery-1")
+
+
+def test_an_outcome_names_the_deployments_and_the_last_one_stands(stores):
+    stores.deliveries.store(any_delivery())
+    assert stores.deliveries.outcome("delivery-1") is None
+    stores.deliveries.conclude("delivery-1", "The forge did not answer.")
+    assert stores.deliveries.outcome("delivery-1") == DeliveryOutcome("The forge did not answer.")
+    stores.deliveries.conclude("delivery-1", "Enqueued: a, b.", ["a-1", "b-1"])
+    assert stores.deliveries.outcome("delivery-1") == DeliveryOutcome("Enqueued: a, b.", ("a-1", "b-1"))
+
+
+def test_an_unknown_delivery_has_no_outcome_and_takes_none(stores):
+    with pytest.raises(NotFound):
+        stores.deliveries.outcome("unknown")
+    with pytest.raises(NotFound):
+        stores.deliveries.conclude("unknown", "Nothing.")
 
 
 def test_queues_are_not_mistaken_for_deliveries(stores):

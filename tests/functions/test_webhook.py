@@ -39,6 +39,16 @@ PRESS = {
 }
 
 
+COMMENT = {
+    "action": "created",
+    "issue": {"number": 5, "pull_request": {}},
+    "comment": {"id": 77, "body": "tidegate deploy"},
+    "repository": {"full_name": "acme/infra"},
+    "sender": {"login": "octocat", "type": "User"},
+    "installation": {"id": 42},
+}
+
+
 @dataclass
 class Cloud:
     """What the function uses of AWS, and the function in it."""
@@ -148,6 +158,18 @@ def test_a_press_goes_to_its_own_queue(cloud):
     assert cloud.request(PRESS, event="check_run")[0] == 202
     assert cloud.queued("push") == []
     assert cloud.queued("check_run")[0]["fields"]["identifier"] == "Confirm"
+
+
+def test_a_comment_goes_where_the_repositorys_files_are_read(cloud):
+    assert cloud.request(COMMENT, event="issue_comment")[1]["result"] == "stored"
+    assert cloud.queued("push")[0]["fields"]["text"] == "tidegate deploy"
+
+
+def test_comments_begin_with_the_words_that_are_configured(cloud, monkeypatch):
+    monkeypatch.setenv("TIDEGATE_COMMENT_PREFIXES", "atlantis gate")
+    assert cloud.request(COMMENT, event="issue_comment")[1]["result"] == "ignored"
+    other = {**COMMENT, "comment": {"id": 77, "body": "gate help"}}
+    assert cloud.request(other, event="issue_comment")[1]["result"] == "stored"
 
 
 def test_a_delivery_that_comes_twice_is_queued_once(cloud):
