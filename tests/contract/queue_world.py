@@ -195,14 +195,14 @@ class World:
         audit, forge, clock = mortal(self.audit), mortal(Revisions()), MemoryClock()
         workers = WorkerEnsurer(queues, workflows)
         finisher = Finisher(deployments, jobs, audit)
-        ender = DeploymentEnder(queues, deployments, jobs, finisher, announcements, clock)
+        ender = DeploymentEnder(queues, jobs, finisher, announcements, clock)
         self.enqueuer = Enqueuer(queues, deployments, audit, announcements, workers)
         self.unlocker = QueueUnlocker(queues, deployments, audit, announcements, workers)
         self.decider = ReviewDecider(deployments, workflows, announcements, finisher)
         self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers)
         self.claimer, self.closer = DeploymentClaimer(queues, announcements), WorkerCloser(queues)
-        self.validator = RevisionValidator(queues, deployments, forge, announcements, clock)
-        self.recorder = OutcomeRecorder(queues, deployments, ender)
+        self.validator = RevisionValidator(queues, forge, announcements, clock)
+        self.recorder = OutcomeRecorder(queues, ender)
         self.waiter, self.handover = SignalWaiter(queues, workflows), WorkerHandover(queues, workers)
         repairs = {
             "release_queues": ReleaseQueues(queues, workflows, self.releaser.release),
@@ -210,7 +210,7 @@ class World:
         }
         self.reconciler = Reconciler(clock, repairs)
         self.beginner = JobBeginner(deployments, jobs, forge, audit, announcements, clock)
-        self.job_handover = JobHandover(deployments, jobs, forge)
+        self.job_handover = JobHandover(jobs, forge)
         self.result_recorder = ResultRecorder(deployments, jobs, finisher, announcements, clock)
         self.clock = clock
 

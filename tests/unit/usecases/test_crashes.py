@@ -46,11 +46,11 @@ class MortalWorld(World):
         announcements = Mortal(self, self.fate)
         finisher = Finisher(deployments, jobs, audit)
         workers = WorkerEnsurer(queues, workflows)
-        ender = DeploymentEnder(queues, deployments, jobs, finisher, announcements, self.clock)
+        ender = DeploymentEnder(queues, jobs, finisher, announcements, self.clock)
         self.beginner = JobBeginner(deployments, jobs, self.forge, audit, announcements, self.clock)
         self.decider = ReviewDecider(deployments, workflows, announcements, finisher)
         self.results = ResultRecorder(deployments, jobs, finisher, announcements, self.clock)
-        self.outcomes = OutcomeRecorder(queues, deployments, ender)
+        self.outcomes = OutcomeRecorder(queues, ender)
         self.enqueuer = Enqueuer(queues, deployments, audit, announcements, workers)
         self.unlocker = QueueUnlocker(queues, deployments, audit, announcements, workers)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import any_deployment, any_job
+from tests.builders import any_job
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.errors import ForgeUnavailable, JobGone, NotFound
 from tidegate.messages import HandOverJob
@@ -12,14 +12,13 @@ from tidegate.usecases.hand_over_job import JobHandover
 @pytest.fixture
 def world():
     world = World()
-    world.put(any_deployment())
     world.jobs.create(any_job())
     return world
 
 
 @pytest.fixture
 def handover(world):
-    return JobHandover(world.deployments, world.jobs, world.forge)
+    return JobHandover(world.jobs, world.forge)
 
 
 MESSAGE = HandOverJob(job=any_job().id, token="task-token")

@@ -159,6 +159,9 @@ class DeployQueues(Protocol):
     def read(self, queue: str) -> tuple[QueueHead, Waiting | None]:
         """Return the head and the first in line, consistently."""
 
+    def read_with(self, queue: str, deployment: str) -> tuple[QueueHead, Deployment]:
+        """Return the head and a deployment's record as they are at one moment. Raise NotFound, or Conflict."""
+
     def waiting(self, queue: str) -> Sequence[Waiting]:
         """Return all that are in line, first first."""
 

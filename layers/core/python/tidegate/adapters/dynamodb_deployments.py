@@ -19,6 +19,11 @@ def deployment_key(deployment: str) -> str:
     return f"deployment#{deployment}"
 
 
+def record_key(deployment: str) -> dict[str, Any]:
+    """Return the key of a deployment's record."""
+    return to_item({"pk": deployment_key(deployment), "sk": RECORD})
+
+
 def put_new(deployment: Deployment) -> dict[str, Any]:
     """Return the arguments of a put that stores a new record, if there is none with this id."""
     key = {"pk": deployment_key(deployment.id), "sk": RECORD}
@@ -43,7 +48,7 @@ def update_saved(deployment: Deployment) -> dict[str, Any]:
     if absent:
         expression += " REMOVE " + ", ".join(f"#{name}" for name in absent)
     return {
-        "Key": to_item({"pk": deployment_key(deployment.id), "sk": RECORD}),
+        "Key": record_key(deployment.id),
         "UpdateExpression": expression,
         "ConditionExpression": "#version = :before",
         "ExpressionAttributeNames": {f"#{name}": name for name in [*packed, *absent]},
@@ -79,7 +84,7 @@ class DynamoDeployments:
 
     def shown(self, deployment: str) -> None:
         done = {
-            "Key": to_item({"pk": deployment_key(deployment), "sk": RECORD}),
+            "Key": record_key(deployment),
             "UpdateExpression": "REMOVE #open, open_since",
             "ExpressionAttributeNames": {"#open": "open"},
             "ConditionExpression": "attribute_exists(pk)",

@@ -64,19 +64,19 @@ class Deploys(Adapters):
     def revision_validator(self) -> RevisionValidator:
         from tidegate.usecases.validate_revision import RevisionValidator
 
-        return RevisionValidator(self.queues, self.deployments, self.forge, self.announcements, self.clock)
+        return RevisionValidator(self.queues, self.forge, self.announcements, self.clock)
 
     @cached_property
     def deployment_ender(self) -> DeploymentEnder:
         from tidegate.usecases.end_deployment import DeploymentEnder
 
-        return DeploymentEnder(self.queues, self.deployments, self.jobs, self.finisher, self.announcements, self.clock)
+        return DeploymentEnder(self.queues, self.jobs, self.finisher, self.announcements, self.clock)
 
     @cached_property
     def outcome_recorder(self) -> OutcomeRecorder:
         from tidegate.usecases.record_outcome import OutcomeRecorder
 
-        return OutcomeRecorder(self.queues, self.deployments, self.deployment_ender)
+        return OutcomeRecorder(self.queues, self.deployment_ender)
 
     @cached_property
     def signal_waiter(self) -> SignalWaiter:
@@ -114,7 +114,7 @@ class Deploys(Adapters):
     def job_handover(self) -> JobHandover:
         from tidegate.usecases.hand_over_job import JobHandover
 
-        return JobHandover(self.deployments, self.jobs, self.forge)
+        return JobHandover(self.jobs, self.forge)
 
     @cached_property
     def plan_recorder(self) -> PlanRecorder:

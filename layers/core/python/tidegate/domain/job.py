@@ -45,6 +45,7 @@ class Job:
     lock_file: Artifact | None = None
     engine_version: str | None = None
     plan_json: Artifact | None = None
+    installation: int = 0
 
 
 @dataclass(frozen=True, slots=True)

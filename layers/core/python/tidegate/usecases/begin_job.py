@@ -84,6 +84,7 @@ class JobBeginner:
             sha=deployment.revision.sha,
             clone_url=self.addresses.clone_url(deployment.repository),
             root=deployment.root,
+            installation=deployment.installation,
             plan_file=plan.file if plan else None,
             lock_file=plan.lock_file if plan else None,
             engine_version=plan.engine_version if plan else None,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Deployment, Ending, is_final
 from tidegate.domain.queue import QueueHead, Worker, attempt_after, baseline_after, lock_at_end, locks_queue
-from tidegate.ports import Announcements, Clock, Deployments, DeployQueues, Jobs
+from tidegate.ports import Announcements, Clock, DeployQueues, Jobs
 from tidegate.usecases.finish import Finisher
 
 
@@ -15,7 +15,6 @@ class DeploymentEnder:
     """Ends deployments in flight."""
 
     queues: DeployQueues
-    deployments: Deployments
     jobs: Jobs
     finisher: Finisher
     announcements: Announcements
@@ -45,7 +44,7 @@ class DeploymentEnder:
             self.queues.commit(head, after)
         else:
             self.queues.commit(head, after, deployment=ended)
-            ended = self.deployments.get(ended.id)
+            ended = replace(ended, version=ended.version + 1)
         self.announce(ended, after)
         return ended
 
@@ -58,7 +57,7 @@ class DeploymentEnder:
         ended = self.finisher.ended(deployment, self._without_result(deployment, error, at))
         after = replace(head, lock=lock_at_end(ended, head.lock, at))
         self.queues.commit(head, after, deployment=ended)
-        self.announce(self.deployments.get(ended.id), after)
+        self.announce(replace(ended, version=ended.version + 1), after)
 
     def announce(self, ended: Deployment, head: QueueHead) -> None:
         """Announce the deployment's end, and that the line moved on. More than once is harmless.

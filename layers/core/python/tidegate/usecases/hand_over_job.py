@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 from tidegate.domain.errors import JobGone
 from tidegate.messages import HandOverJob
-from tidegate.ports import Deployments, Forge, Jobs
+from tidegate.ports import Forge, Jobs
 
 
 @dataclass(frozen=True, slots=True)
 class JobHandover:
     """Hands jobs over."""
 
-    deployments: Deployments
     jobs: Jobs
     forge: Forge
 
@@ -24,7 +23,6 @@ class JobHandover:
         when a runner has taken the job before, as then nobody would answer this token.
         """
         job = self.jobs.get(message.job)
-        deployment = self.deployments.get(job.deployment)
-        clone_token = self.forge.clone_token(deployment.installation, deployment.repository)
+        clone_token = self.forge.clone_token(job.installation, job.repository)
         if not self.jobs.hand_over(job.id, message.token, clone_token):
             raise JobGone(job.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.messages import OutcomeRecorded, RecordOutcome
-from tidegate.ports import Deployments, DeployQueues
+from tidegate.ports import DeployQueues
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.end_deployment import DeploymentEnder
 
@@ -15,7 +15,6 @@ class OutcomeRecorder:
     """Records outcomes. Recorded once more, nothing changes, and all that follows is announced again."""
 
     queues: DeployQueues
-    deployments: Deployments
     ender: DeploymentEnder
 
     def record(self, message: RecordOutcome) -> OutcomeRecorded:
@@ -26,8 +25,7 @@ class OutcomeRecorder:
         return deciding_again(lambda: self._record(message))
 
     def _record(self, message: RecordOutcome) -> OutcomeRecorded:
-        head, _ = self.queues.read(message.queue)
-        deployment = self.deployments.get(message.deployment)
+        head, deployment = self.queues.read_with(message.queue, message.deployment)
         if head.in_flight == deployment.id:
             deployment = self.ender.end(head, deployment, message.error, head.worker)
         else:

@@ -8,7 +8,7 @@ from tidegate.domain.deployment import Deployment, State, Trigger, is_final
 from tidegate.domain.queue import Deployed, QueueHead, lock_when_let_in
 from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, judge_revision
 from tidegate.messages import RevisionValidated, ValidateRevision
-from tidegate.ports import Announcements, Clock, Deployments, DeployQueues, Forge
+from tidegate.ports import Announcements, Clock, DeployQueues, Forge
 from tidegate.usecases.decide_again import deciding_again
 
 #: A deployment in one of these may have been judged already, but nothing of it has begun.
@@ -20,7 +20,6 @@ class RevisionValidator:
     """Validates revisions. Validated once more, a deployment gets the same answer."""
 
     queues: DeployQueues
-    deployments: Deployments
     forge: Forge
     announcements: Announcements
     clock: Clock
@@ -34,8 +33,7 @@ class RevisionValidator:
         return deciding_again(lambda: self._validate(message))
 
     def _validate(self, message: ValidateRevision) -> RevisionValidated:
-        head, _ = self.queues.read(message.queue)
-        deployment = self.deployments.get(message.deployment)
+        head, deployment = self.queues.read_with(message.queue, message.deployment)
         if head.in_flight != deployment.id:
             return RevisionValidated(allowed=False, reason="This deployment is not in flight.")
         if deployment.state not in _NOT_BEGUN:

@@ -101,6 +101,10 @@ class MemoryDeployQueues:
         with self._deployments.lock:
             return self._head(queue), next(iter(self.waiting(queue)), None)
 
+    def read_with(self, queue: str, deployment: str) -> tuple[QueueHead, Deployment]:
+        with self._deployments.lock:
+            return self._head(queue), self._deployments.get(deployment)
+
     def line(self, queue: str) -> tuple[QueueHead, Sequence[Waiting]]:
         with self._deployments.lock:
             return self._head(queue), self.waiting(queue)
