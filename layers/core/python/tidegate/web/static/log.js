@@ -6,7 +6,7 @@
   const wrap = byId("wrap"), follow = byId("follow"), search = byId("search"), matches = byId("matches");
   const QUICK = 400, SLOW = 1500, HIDDEN = 5000; // Milliseconds between questions.
   const BLOCK = 500; // Lines that a browser lays out together.
-  const AT_ONCE = 20000; // Lines that are loaded without being asked for.
+  const AT_ONCE = 10000; // Lines that are loaded without being asked for.
   const WORDS = {
     waiting: "Waits for a runner", running: "Running", ended: "Ended",
     lost: "The runner ended without storing the whole log",
@@ -103,7 +103,7 @@
   }
 
   document.querySelector(".scripted").hidden = false;
-  follow.checked = !ended && !location.hash;
+  follow.checked = (state === "waiting" || state === "running") && !location.hash;
   wrap.addEventListener("change", () => log.classList.toggle("wrapped", wrap.checked));
   follow.addEventListener("change", () => { if (follow.checked) { bottom(); turn(); } });
   search.addEventListener("input", () => { at = -1; room = Infinity; look(); turn(); });

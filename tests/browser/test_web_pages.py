@@ -1,0 +1,291 @@
+"""The product's own pages in a real browser: a log that is followed, hostile output, a review without scripts."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from dataclasses import replace
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.api.world import WebBootstrap
+from tests.api.wsgi import wsgi
+from tests.builders import PLAN_TEXT, REPOSITORY, any_deployment, any_job, any_lock, any_queue, deployment_in
+from tidegate.domain.deployment import State
+from tidegate.domain.job import log_key
+from tidegate.ports import LogChunk
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="Debian's package chromium is not installed"),
+]
+HOSTILE = (
+    "<script>window.hit = 1</script>",
+    "<img src=x onerror='window.hit = 2'>",
+    "</span></div><svg onload=window.hit=3>",
+    "&lt;script&gt;window.hit = 4&lt;/script&gt; &#60;b&#62;",
+    "\x1b]8;;javascript:window.hit=5\x07a link\x1b]8;;\x07",
+    "\x1b]0;a title\x07\x1b[2J\x1b[1;31mred \x1b[38;5;2mgreen\x1b[0m\x1b[999;999Hend",
+    "right \u202eto left\u202c \u2066isolated\u2069 \u200bhidden",
+    "{{ 7 * 7 }} ${window.hit = 6} <%= 1 %>",
+    "over\rwritten",
+    'a" onmouseover="window.hit=7" x="',
+    "\x00\x07\x08\x7f bell",
+)
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class Site:
+    """The pages on adapters in memory, at an address of this machine."""
+
+    def __init__(self):
+        self.wires = WebBootstrap()
+        self._server = make_server("127.0.0.1", 0, wsgi(self.wires), handler_class=Quiet)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.wires.environ = {**self.wires.environ, "TIDEGATE_WEB_URL": self.url}
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    def cookie(self, login="reviewer"):
+        return {"name": "tidegate", "value": self.wires.sessions.begin(login), "url": self.url}
+
+    def planning(self):
+        """Return a plan job that a runner has taken."""
+        one = self.wires.deployed(deployment_in(State.PLANNING))
+        job = any_job(id=f"{one.id}-plan-1", deployment=one.id)
+        self.wires.jobs.create(job)
+        self.wires.jobs.hand_over(job.id, "token", "clone")
+        self.wires.jobs.take(job.id, "runner")
+        return job.id
+
+    def write(self, job, position, *lines):
+        self.wires.job_logs.append(job, LogChunk(position, lines))
+
+    def end(self, job, *lines):
+        self.wires.artifacts.put(log_key(job), "".join(f"{line}\n" for line in lines).encode())
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def site():
+    site = Site()
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def visit(chromium, site):
+    """Open pages; nothing may be complained of in the browser's console."""
+    contexts, problems = [], []
+
+    def opened(path, **options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        context.add_cookies([site.cookie()])
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        page.goto(f"{site.url}{path}")
+        return page
+
+    opened.problems = problems
+    yield opened
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def texts(page):
+    return page.locator(".l .t").all_text_contents()
+
+
+@pytest.mark.parametrize("live", [False, True], ids=["rendered by the server", "drawn by the script"])
+def test_nothing_in_a_log_runs_in_the_page(site, visit, live):
+    job = site.planning()
+    if live:
+        page = visit(f"/jobs/{job}")
+        expect(page.get_by_text("No lines yet.")).to_be_visible()
+        site.write(job, 0, *HOSTILE)
+    else:
+        site.write(job, 0, *HOSTILE)
+        page = visit(f"/jobs/{job}")
+    expect(page.locator(".l")).to_have_count(len(HOSTILE))
+    shown = texts(page)
+    assert shown[:4] == list(HOSTILE[:4])
+    assert shown[4:] == [
+        "a link",
+        "red greenend",
+        "right to left isolated hidden",
+        HOSTILE[7],
+        "written",
+        HOSTILE[9],
+        " bell",
+    ]
+    assert page.evaluate("window.hit") is None
+    assert page.locator("#log script, #log img, #log svg, #log b").count() == 0
+    assert page.locator("#log a:not(.n)").count() == 0
+    assert page.locator(".l:nth-child(6) .bold.fg1").first.text_content() == "red "
+    assert page.title() != "a title"
+
+
+def test_a_script_that_got_into_a_page_all_the_same_would_not_run(site, visit):
+    job = site.planning()
+    site.write(job, 0, "a line")
+    page = visit(f"/jobs/{job}")
+    ran = page.evaluate(
+        """() => {
+            document.addEventListener("securitypolicyviolation", (event) => {
+                window.refused = event.effectiveDirective;
+            });
+            const script = document.createElement("script");
+            script.textContent = "window.hit = 1";
+            document.body.append(script);
+            return new Promise((done) => setTimeout(() => done([window.hit, window.refused]), 50));
+        }"""
+    )
+    assert ran == [None, "script-src-elem"]
+    assert "Content Security Policy" in visit.problems.pop()
+
+
+def test_new_lines_appear_within_a_second_of_being_written(site, visit):
+    job = site.planning()
+    site.write(job, 0, "the first")
+    page = visit(f"/jobs/{job}")
+    page.evaluate(
+        """() => {
+            window.seen = {};
+            new MutationObserver((changes) => changes.forEach((change) => change.addedNodes.forEach((node) => {
+                for (const line of node.querySelectorAll?.(".t") ?? []) window.seen[line.textContent] ??= Date.now();
+            }))).observe(document.getElementById("log"), {childList: true, subtree: true});
+        }"""
+    )
+    written = {}
+    for number in range(1, 41):
+        written[f"line {number}"] = time.time() * 1000
+        site.write(job, number, f"line {number}")
+        page.wait_for_timeout(37 + 13 * (number % 5))
+    expect(page.locator(".l")).to_have_count(41)
+    seen = page.evaluate("window.seen")
+    waits = sorted(seen[line] - at for line, at in written.items())
+    assert waits[-1] < 1000, waits[-5:]
+
+
+def test_a_log_is_followed_from_before_its_job_starts_to_its_end(site, visit):
+    one = site.wires.deployed(deployment_in(State.PLANNING))
+    job = f"{one.id}-plan-1"
+    site.wires.jobs.create(any_job(id=job, deployment=one.id))
+    page = visit(f"/jobs/{job}")
+    status = page.locator("#status")
+    expect(status).to_have_text("Waits for a runner")
+    site.wires.jobs.hand_over(job, "token", "clone")
+    site.wires.jobs.take(job, "runner")
+    site.write(job, 0, "one")
+    expect(status).to_have_text("Running")
+    site.end(job, "one", "two")
+    expect(status).to_have_text("Ended")
+    assert texts(page) == ["one", "two"]
+    expect(page.get_by_label("Follow")).to_be_hidden()
+
+
+def test_lines_are_searched_linked_and_wrapped(site, visit):
+    job = site.planning()
+    lines = [f"line {number}" if number % 1000 else f"needle {number}" for number in range(1, 5001)]
+    site.end(job, *lines)
+    page = visit(f"/jobs/{job}#L4321")
+    expect(page.locator("#L4321")).to_be_in_viewport()
+    assert "here" in page.locator("#L4321").get_attribute("class")
+    page.get_by_label("Search").fill("needle")
+    expect(page.locator("#matches")).to_have_text("5 lines")
+    page.get_by_label("Search").press("Enter")
+    expect(page.locator("#L1000")).to_be_in_viewport()
+    expect(page.locator("#matches")).to_have_text("1 of 5")
+    page.get_by_label("Wrap").check()
+    assert "wrapped" in page.locator("#log").get_attribute("class")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Raw").click()
+    assert download.value.suggested_filename == f"{job}.txt"
+
+
+def test_a_huge_log_is_loaded_as_far_as_somebody_reads(site, visit):
+    job = site.planning()
+    site.end(job, *(f"line {number}" for number in range(1, 30_001)))
+    page = visit(f"/jobs/{job}")
+    more = page.get_by_role("button", name="Load more")
+    expect(more).to_be_visible(timeout=90_000)
+    before = page.locator(".l").count()
+    assert before < 30_000
+    more.click()
+    page.wait_for_function(f"document.querySelectorAll('.l').length > {before}")
+
+
+def test_without_scripts_a_plan_is_reviewed_a_queue_unlocked_and_a_log_read(site, visit):
+    one = site.wires.deployed(deployment_in(State.AWAITING_REVIEW))
+    site.wires.artifacts.put(one.plan.text.key, PLAN_TEXT)
+    page = visit(f"/deployments/{one.id}", java_script_enabled=False)
+    expect(page.get_by_text("+ resource")).to_be_visible()
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("status")).to_have_text("Your confirmation is recorded.")
+    head, _ = site.wires.queues.read(any_queue())
+    site.wires.queues.commit(head, replace(head, lock=any_lock()))
+    page.goto(f"{site.url}/queue?repository={REPOSITORY}&root=network")
+    page.get_by_role("button", name="Unlock").click()
+    expect(page.get_by_role("status")).to_have_text("The queue is unlocked.")
+    second = site.wires.deployed(deployment_in(State.PLANNING, 2))
+    job = f"{second.id}-plan-1"
+    site.wires.jobs.create(any_job(id=job, deployment=second.id))
+    site.write(job, 0, "a line")
+    page.goto(f"{site.url}/jobs/{job}")
+    expect(page.get_by_text("a line")).to_be_visible()
+    expect(page.get_by_role("link", name="Reload")).to_be_visible()
+    expect(page.get_by_label("Search")).to_be_hidden()
+
+
+def test_a_page_that_is_open_shows_what_happens_and_keeps_what_was_unfolded(site, visit):
+    one = site.wires.deployed(any_deployment())
+    page = visit(f"/deployments/{one.id}")
+    expect(page.get_by_text("Queued").first).to_be_visible()
+    waiting = replace(deployment_in(State.AWAITING_REVIEW), version=site.wires.deployments.get(one.id).version)
+    site.wires.artifacts.put(waiting.plan.text.key, PLAN_TEXT)
+    saved = site.wires.deployments.save(replace(waiting, id=one.id))
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    page.locator("summary").click()
+    expect(page.get_by_text("+ resource")).to_be_hidden()
+    site.wires.deployments.save(replace(saved, reason="Something new."))
+    expect(page.get_by_text("Something new.")).to_be_visible()
+    expect(page.get_by_text("+ resource")).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_pages_fit_their_screen(site, visit, width):
+    one = site.wires.deployed(deployment_in(State.AWAITING_REVIEW))
+    site.wires.artifacts.put(one.plan.text.key, PLAN_TEXT)
+    for path in (
+        "/",
+        f"/repositories/{REPOSITORY}",
+        f"/queue?repository={REPOSITORY}&root=network",
+        f"/deployments/{one.id}",
+    ):
+        page = visit(path, viewport={"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
