@@ -13,6 +13,10 @@ from soak.checker import Violation
 from soak.history import History
 
 
+#: Stories that are told of each rule.
+_TOLD = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a soak went. ``settled`` tells whether everything came to rest; ``left`` is what did not."""
@@ -45,8 +49,7 @@ def show(outcome: Outcome, console: Console) -> None:
         console.print(_table(heading, counted))
     for complaint, count in outcome.complaints.items() if outcome.violations or not outcome.settled else ():
         console.print(f"{count:6} {complaint}", markup=False, highlight=False, soft_wrap=True)
-    for number, violation in enumerate(outcome.violations, 1):
-        _tell(number, violation, outcome.history, console)
+    _tell_all(outcome, console)
     console.print(
         f"seed {outcome.seed}, {outcome.seconds:.0f} s: {sum(outcome.events.values())} events, "
         f"{sum(outcome.troubles.values())} faults, {len(outcome.history.pushes)} pushes, "
@@ -62,6 +65,16 @@ def _table(heading: str, counted: Mapping[str, int]) -> Table:
     for name, count in sorted(counted.items(), key=lambda item: -item[1]):
         table.add_row(f"{count:6}", name)
     return table
+
+
+def _tell_all(outcome: Outcome, console: Console) -> None:
+    """Tell the first stories of each rule, and how many more there are."""
+    for rule, count in Counter(violation.rule for violation in outcome.violations).items():
+        broken = [violation for violation in outcome.violations if violation.rule == rule]
+        for number, violation in enumerate(broken[:_TOLD], 1):
+            _tell(number, violation, outcome.history, console)
+        if count > _TOLD:
+            console.print(f"… and {count - _TOLD} more of rule {rule}")
 
 
 def _tell(number: int, violation: Violation, history: History, console: Console) -> None:

@@ -20,7 +20,7 @@ from soak.observe import complaints, observe
 from soak.report import Outcome
 from soak.settle import settle, unfinished
 from soak.trouble import TROUBLE
-from soak.work import WORK, Event
+from soak.work import PUSHES, WORK, Event, confirm_all
 from soak.world import REPOSITORY, World
 
 Progress = Callable[[str, World], None]
@@ -37,7 +37,7 @@ LIMITS = {
     "deploy": {"Wait for a revision or an unlock": {"TimeoutSeconds": 20}},
 }
 #: Seconds after which a message comes back whose function died; minutes on AWS.
-_COMES_BACK = 15
+_COMES_BACK = 30
 #: One event in so many is trouble.
 _TROUBLE_IN = 3
 #: Events between two looks at the check runs, and seconds after them, at most.
@@ -121,6 +121,8 @@ def _happen(world: World, progress: Progress) -> None:
     trouble = world.chance.randrange(_TROUBLE_IN) == 0
     kinds, counted = (TROUBLE, world.struck) if trouble else (WORK, world.done)
     event = _choose(world, kinds)
+    if event in PUSHES and world.is_crowded():
+        event = confirm_all
     told = event(world)
     if told is not None:
         _count(counted, event)

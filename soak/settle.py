@@ -15,6 +15,8 @@ from soak.world import WRITERS, World, has_ended
 
 #: Seconds between two looks, between two presses of one button, and for which nothing may have moved in the end.
 _PAUSE, _AGAIN, _STILL = 1.0, 6.0, 4.0
+#: Seconds between two runs of the reconciler: what it asked for is done by then.
+_RECONCILED = 15.0
 #: For the reconciler everything unfinished is older than any of its patience.
 _LONG_AGO = timedelta(minutes=30)
 
@@ -27,10 +29,12 @@ def settle(world: World, patience: float, progress: Callable[[str], None]) -> bo
     world.cloud.clear_faults()
     world.maintainer.clear_faults()
     pressed: dict[int, float] = {}
-    moved, before, still_since = time.monotonic(), "", None
+    moved, before, still_since, reconciled = time.monotonic(), "", None, 0.0
     while time.monotonic() - moved < patience:
-        let_time_pass(world)
-        world.cloud.fire_schedule("Reconcile")
+        if time.monotonic() - reconciled > _RECONCILED:
+            reconciled = time.monotonic()
+            let_time_pass(world)
+            world.cloud.fire_schedule("Reconcile")
         world.look([push.after for push in world.clone.pushes] + world.clone.branches)
         _decide(world, pressed)
         left, now = unfinished(world), _picture(world)
@@ -91,9 +95,6 @@ def unfinished(world: World) -> list[str]:
         "check runs": sum(not has_ended(run) for run in world.board.values()),
         "pushes without an answer": len(_unanswered(world)),
         "runners": sum(task["lastStatus"] != "STOPPED" for task in world.cloud.read("tasks")),
-        "messages": sum(
-            _messages(world, url) for name, url in world.cloud.info["queues"].items() if "Dead" not in name
-        ),
     }
     queues = {name: url for name, url in world.cloud.info["queues"].items() if "Dead" not in name}
     counted |= {f"messages in {name}": _messages(world, url) for name, url in queues.items()}

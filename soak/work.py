@@ -169,6 +169,18 @@ def _press_on(world: World, run: object, button: str, by: str) -> str | None:
     return f"{by} on check run {run['id']}" if world.press(run, button, by) else None  # type: ignore[index,arg-type]
 
 
+#: What makes new deployments.
+PUSHES: tuple[Event, ...] = (
+    push,
+    push_several,
+    push_quickly,
+    force_push,
+    go_back,
+    rerun,
+    rerun_failed,
+    rerun_all,
+    merge,
+)
 #: What people do and how often, against each other.
 WORK: tuple[tuple[Event, int], ...] = (
     (push, 14),

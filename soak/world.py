@@ -22,6 +22,8 @@ ONLOOKERS = ("visitor",)
 CHECK = "tidegate/deploy: "
 #: Commits whose check runs are looked at in each round: people, too, look at what is new.
 _LOOKED_AT = 12
+#: Deployments under way for each root at which nobody pushes any more.
+_CROWD = 2
 
 CheckRun = Mapping[str, Any]
 
@@ -64,6 +66,10 @@ class World:
         """Return one root, or a few."""
         count = self.chance.choice((1, 1, 1, 2, 3))
         return self.chance.sample(self.roots, min(count, len(self.roots)))
+
+    def is_crowded(self) -> bool:
+        """Tell whether so many deployments are under way that people would rather look at those first."""
+        return sum(not has_ended(run) for run in self.board.values()) > _CROWD * len(self.roots)
 
     def look(self, shas: list[str] | None = None) -> None:
         """Bring the board up to date, for these commits or for the newest."""
