@@ -1,0 +1,119 @@
+"""The command line against the HTTP API itself, on adapters in memory."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from cli.main import app
+from tests.api.world import WebBootstrap
+from tests.api.wsgi import wsgi
+from tests.builders import REPOSITORY, any_deployment, any_job, any_plan, deployment_in
+from tidegate.domain.deployment import State
+from tidegate.domain.job import JobKind, job_id
+from tidegate.ports import LogChunk
+
+
+class Quiet(WSGIRequestHandler):
+    def log(self, *_, **__):
+        pass
+
+
+@pytest.fixture
+def wires():
+    return WebBootstrap()
+
+
+@pytest.fixture
+def tidegate(wires):
+    """Run the command line as somebody whom the API's world knows."""
+    server = make_server("127.0.0.1", 0, wsgi(wires), request_handler=Quiet)
+    thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01))
+    thread.start()
+    logging.disable()  # The function's logger would write to the stdout that the command line has meanwhile.
+
+    def run(*words, login="reviewer"):
+        known = {"TIDEGATE_URL": f"http://127.0.0.1:{server.port}", "TIDEGATE_TOKEN": f"token-of-{login}"}
+        return CliRunner().invoke(app, list(words), env=known)
+
+    yield run
+    logging.disable(logging.NOTSET)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_repository_its_roots_its_queue_and_a_deployment_are_shown(wires, tidegate):
+    one = wires.deployed(deployment_in(State.AWAITING_REVIEW))
+    assert REPOSITORY in tidegate("status").stdout
+    assert one.root.name in tidegate("status", REPOSITORY).stdout
+    assert one.id in tidegate("queue", REPOSITORY, one.root.name).stdout
+    assert "waiting for review" in tidegate("status", one.id).stdout
+    assert json.loads(tidegate("status", one.id[:-4], "--json").stdout)["id"] == one.id
+
+
+@pytest.mark.parametrize(("decision", "state"), [("approve", State.APPROVED), ("reject", State.REJECTED)])
+def test_a_review_is_answered(wires, tidegate, decision, state):
+    one = wires.deployed(deployment_in(State.AWAITING_REVIEW))
+    wires.deployments.keep_review_token(one.id, one.review.id, "token")
+    result = tidegate(decision, one.id, "--json")
+    assert result.exit_code == 0, result.output
+    assert wires.deployments.get(one.id).state is state
+    assert json.loads(result.stdout)["deployment"]["state"] == state
+
+
+def test_what_waits_for_nothing_cannot_be_answered(wires, tidegate):
+    one = wires.deployed(deployment_in(State.APPLIED))
+    result = tidegate("approve", one.id)
+    assert result.exit_code == 1
+    assert "That decision stands." in result.stderr
+
+
+def test_a_queue_without_a_lock_stays_as_it_is(wires, tidegate):
+    one = wires.deployed()
+    result = tidegate("unlock", REPOSITORY, one.root.name, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["unlocked"] is False
+
+
+def test_rights_are_those_of_the_token(wires, tidegate):
+    one = wires.deployed(deployment_in(State.AWAITING_REVIEW))
+    assert tidegate("approve", one.id, login="reader").exit_code == 4
+    assert tidegate("deploy", REPOSITORY, one.root.name, login="reader").exit_code == 4
+    assert tidegate("status", one.id, login="visitor").exit_code == 3
+    assert tidegate("status", one.id, login="nobody").exit_code == 4
+
+
+def test_a_deploy_by_hand_is_asked_for_and_its_outcome_is_told(wires, tidegate, monkeypatch):
+    monkeypatch.setattr("cli.deploy.ASK_SECONDS", 0.01)
+    one = any_deployment()
+    stored = []
+
+    class Discovery:
+        """Does at once what root discovery does with a request."""
+
+        def send(self, delivery):
+            stored.append(delivery.fields)
+            wires.deliveries.conclude(delivery.id, "1 deployment was queued.", [wires.deployed(one).id])
+
+    wires.events = Discovery()
+    result = tidegate("deploy", REPOSITORY, one.root.name, "--json")
+    assert result.exit_code == 0, result.output
+    assert stored[0]["roots"] == [one.root.name]
+    assert json.loads(result.stdout)["deployments"][0]["id"] == one.id
+
+
+def test_a_log_is_followed_to_its_end(wires, tidegate):
+    one = deployment_in(State.AWAITING_REVIEW)
+    one = wires.deployed(replace(one, plan=any_plan(job=job_id(one.id, JobKind.PLAN, 1))))
+    job = any_job(JobKind.PLAN, id=one.plan.job, deployment=one.id)
+    wires.jobs.create(job)
+    wires.job_logs.append(job.id, LogChunk(0, ("one", "two")))
+    result = tidegate("logs", one.id, "--follow")
+    assert (result.stdout.splitlines(), result.exit_code) == (["one", "two"], 0), result.output
