@@ -29,6 +29,13 @@ ALLOWED = {
     "tidegate.adapters": ("tidegate.domain", "tidegate.ports", "tidegate.config", "tidegate.adapters"),
     "tidegate.settings": ("tidegate.domain",),
     "tidegate.telemetry": ("tidegate.domain",),
+    "tidegate.web": (
+        "tidegate.domain",
+        "tidegate.ports",
+        "tidegate.usecases",
+        "tidegate.telemetry",
+        "tidegate.web",
+    ),
     "tidegate.bootstrap": ("tidegate",),
     "functions": ("tidegate",),
     "runner": ("runner", "tidegate.domain", "tidegate.adapters"),
