@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tidegate.domain.audit import AuditMessage
-from tidegate.domain.check_run import CheckRun
-from tidegate.domain.deployment import Deployment
-from tidegate.domain.deployment_summary import DeploymentSummary
-from tidegate.domain.job import Job, TakenJob
-from tidegate.domain.line import Shown
-from tidegate.domain.permission import Permission
-from tidegate.domain.pull_request import PullRequest, PullRequestReview
-from tidegate.domain.queue import QueueHead, Waiting
-from tidegate.domain.revision import Comparison
+if TYPE_CHECKING:  # Every function imports this module, and the webhook's start counts.
+    from tidegate.domain.audit import AuditMessage
+    from tidegate.domain.check_run import CheckRun
+    from tidegate.domain.deployment import Deployment
+    from tidegate.domain.deployment_summary import DeploymentSummary
+    from tidegate.domain.job import Job, TakenJob
+    from tidegate.domain.line import Shown
+    from tidegate.domain.permission import Permission
+    from tidegate.domain.pull_request import PullRequest, PullRequestReview
+    from tidegate.domain.queue import QueueHead, Waiting
+    from tidegate.domain.revision import Comparison
 
 
 @dataclass(frozen=True, slots=True)
