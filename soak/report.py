@@ -12,7 +12,6 @@ from rich.table import Table
 from soak.checker import Violation
 from soak.history import History
 
-
 #: Stories that are told of each rule.
 _TOLD = 8
 
