@@ -135,6 +135,7 @@ class Runners(Construct):
             "TIDEGATE_ENGINE_ROLE": engine.role_arn,
             "TIDEGATE_DEFAULT_TERRAFORM": settings.default_terraform,
             "TIDEGATE_DEFAULT_TOFU": settings.default_tofu,
+            "TIDEGATE_ALLOW_LOCAL_STATE": settings.allow_local_state,
         }
         return (
             {**environment, "TIDEGATE_RELEASE_MIRROR": settings.release_mirror}

@@ -13,6 +13,7 @@ _PREFIXES = re.compile(r"[A-Za-z0-9@/_-]{1,40}( [A-Za-z0-9@/_-]{1,40}){0,9}")
 _PLAN_REVIEW = re.compile("always|manual|never")
 _ROUNDS = re.compile(r"[1-9]\d{0,2}")
 _TEAM = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+")
+_YES_OR_NO = re.compile("true|false")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
@@ -43,6 +44,7 @@ class Settings:
     default_tofu: str
     release_mirror: str
     state_bucket: str
+    allow_local_state: str
     plan_policies: tuple[str, ...]
     apply_policies: tuple[str, ...]
     alarm_email: str
@@ -71,6 +73,7 @@ def read_settings(context: Context) -> Settings:
         default_tofu=text.matching("default_tofu", _VERSION, "a version like 1.10.6", "1.10.6"),
         release_mirror=text.optional("release_mirror", _URL, "a URL").rstrip("/"),
         state_bucket=text.get("state_bucket", ""),
+        allow_local_state=text.matching("allow_local_state", _YES_OR_NO, "true or false", "false"),
         plan_policies=_names(context, "plan_policies", ("ReadOnlyAccess",)),
         apply_policies=_names(context, "apply_policies", ()),
         alarm_email=text.optional("alarm_email", re.compile(r"[^@\s]+@[^@\s]+"), "an e-mail address"),

@@ -60,6 +60,17 @@ class Engine:
             raise EngineFailed(f"{self.name} {command} was killed by {signal.Signals(-code).name}.")
 
 
+def keeps_state(root: Path) -> bool:
+    """Tell, after ``init``, whether the root's state outlives this directory: in a backend, or at an absolute path."""
+    chosen = root / ".terraform" / "terraform.tfstate"
+    if not chosen.is_file():
+        return False
+    backend = json.loads(chosen.read_bytes()).get("backend") or {}
+    if backend.get("type") != "local":
+        return bool(backend)
+    return Path((backend.get("config") or {}).get("path") or "").is_absolute()
+
+
 def provider_links(root: Path) -> dict[str, str] | None:
     """Return where ``init`` linked the providers to, by their place; None when ``init`` did more than that.
 

@@ -5,6 +5,7 @@
     JobFault
     ├── EngineFailed      TerraformClientError  the engine itself exited with an error
     ├── EngineMissing     TerraformClientError  the engine's version that the configuration names was never released
+    ├── StateWouldBeLost  TerraformClientError  the root keeps its state on the runner's disk, which goes with it
     ├── RunnerFault       RunnerFault           everything else went wrong
     ├── PlanAltered       PlanAltered           the stored plan is not the reviewed one; nothing was applied
     ├── ApplyNotStarted   ApplyNotStarted       an apply failed before the engine was started; nothing was applied
@@ -28,6 +29,12 @@ class EngineFailed(JobFault):
 
 class EngineMissing(JobFault):
     """The configuration names an engine's version that is not there: the author's to mend, like the engine's errors."""
+
+    error = "TerraformClientError"
+
+
+class StateWouldBeLost(JobFault):
+    """The root keeps its state where the runner ends: the author's to mend, before anything is created."""
 
     error = "TerraformClientError"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from runner.background import Background
-from runner.engine import LOCK_FILE, Engine, provider_links
-from runner.faults import RunnerFault
+from runner.engine import LOCK_FILE, Engine, keeps_state, provider_links
+from runner.faults import RunnerFault, StateWouldBeLost
 from runner.job import Preparation, Tools
 from runner.log import copy_masked
 from runner.plan_json import PlanFacts, read_plan
@@ -19,6 +19,12 @@ from tidegate.domain.job import TakenJob, plan_prefix
 
 #: Beside the plan: where ``init`` linked the providers to, so that the apply can do without ``init``.
 PROVIDERS_FILE = "providers.json"
+
+_NO_BACKEND = (
+    "This root has no backend: its state would be lost with the runner, and the next deploy would create everything "
+    "once more. Nothing was planned. Configure a backend in a terraform block of the root, such as s3 or cloud, and "
+    "push again."
+)
 
 #: What the plan proper begins with; before it, the engine lists what it refreshes.
 _PLAN_BEGINS = re.compile(
@@ -33,6 +39,8 @@ def run_plan(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[st
     engine, version = preparation.engine(taken)
     job = taken.job
     engine.init(preparation.git_environ(taken), readonly=False)
+    if not tools.settings.allow_local_state and not keeps_state(engine.root):
+        raise StateWouldBeLost(_NO_BACKEND)
     if job.root.workspace != "default":
         engine.select_workspace(job.root.workspace)
     files = _PlanFiles(tools, job.id)

@@ -25,7 +25,8 @@ class Settings:
     """The runner's settings. Durations are in seconds.
 
     ``release_keys`` is a directory with ``terraform.asc`` and ``tofu.asc``; ``engine_cache`` is where
-    downloaded engines are kept, None for the job's own directory.
+    downloaded engines are kept, None for the job's own directory. ``allow_local_state`` lets roots be planned whose
+    state is lost with the runner.
     """
 
     job: str
@@ -42,6 +43,7 @@ class Settings:
     stop_seconds: float
     heartbeat_seconds: float
     hand_over_seconds: float
+    allow_local_state: bool
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -66,6 +68,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         stop_seconds=_seconds(environ, "TIDEGATE_STOP_SECONDS", DEFAULT_STOP_SECONDS),
         heartbeat_seconds=_seconds(environ, "TIDEGATE_HEARTBEAT_SECONDS", DEFAULT_HEARTBEAT_SECONDS),
         hand_over_seconds=_seconds(environ, "TIDEGATE_HAND_OVER_SECONDS", DEFAULT_HAND_OVER_SECONDS),
+        allow_local_state=environ.get("TIDEGATE_ALLOW_LOCAL_STATE", "") == "true",
     )
 
 

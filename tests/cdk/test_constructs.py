@@ -65,6 +65,7 @@ def test_policies_may_be_given_on_the_command_line():
         ("alarm_email", "nobody"),
         ("plan_review", "sometimes"),
         ("rounds_per_execution", "0"),
+        ("allow_local_state", "perhaps"),
         ("state_bucket", 1),
     ],
 )

@@ -215,7 +215,9 @@ def fake_engine(bench: Bench, version: str, command: str, script: str) -> str:
     """Put an engine that runs a script for one command on a PATH, and return that."""
     program = bench.directory / "terraform"
     answer = json.dumps({"terraform_version": version})
-    program.write_text(f"#!/bin/sh\ncase $1 in version) echo '{answer}';; {command}) {script};; esac\n")
+    backend = """mkdir -p .terraform && echo '{"backend": {"type": "s3"}}' > .terraform/terraform.tfstate"""
+    cases = f"version) echo '{answer}';; {command}) {script};; init) {backend};;"
+    program.write_text(f"#!/bin/sh\ncase $1 in {cases} esac\n")
     program.chmod(0o755)
     return f"{bench.directory}:{os.environ['PATH']}"
 

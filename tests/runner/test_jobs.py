@@ -66,6 +66,25 @@ def test_a_plan_without_changes_says_so(bench: Bench, commit: Callable[..., str]
     assert bench.aws.objects[plan["text"]["key"]].decode().startswith("No changes.")
 
 
+@pytest.mark.parametrize(
+    "backend",
+    ["", 'terraform {\n  backend "local" {}\n}\n', 'terraform {\n  backend "local" { path = "x.tfstate" }\n}\n'],
+)
+def test_a_root_whose_state_would_be_lost_with_the_runner_is_not_planned_unless_that_is_allowed(
+    bench: Bench, backend: str
+) -> None:
+    sha = bench.forge.commit({"network/main.tf": backend + ONE_RESOURCE})
+    job = bench.job(JobKind.PLAN, sha)
+    ended = bench.run(job)
+    assert ended.code == 0, ended.output
+    assert bench.result()["error"] == "TerraformClientError"
+    assert "has no backend" in bench.result()["message"]
+    assert "Configure a backend" in bench.result()["message"]
+    assert not any(key.endswith("plan.tfplan") for key in bench.aws.objects)
+    bench.environ["TIDEGATE_ALLOW_LOCAL_STATE"] = "true"
+    assert bench.plan(sha)["changes"]["add"] == 1
+
+
 def test_a_root_may_use_modules_and_files_beside_it(bench: Bench) -> None:
     configuration = 'module "shared" { source = "../modules/shared" }\noutput "x" { value = file("../data/x.txt") }\n'
     sha = bench.forge.commit(

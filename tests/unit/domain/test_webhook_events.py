@@ -290,3 +290,10 @@ def test_whatever_stands_in_an_event_it_is_decided_about(leaf, value):
     except InvalidWebhook:
         return
     assert json.dumps(decision.fields if isinstance(decision, Accepted) else decision.reason)
+
+
+@pytest.mark.parametrize("action", ["renamed", "transferred"])
+def test_a_repository_that_gets_another_name_is_another_repository(action):
+    assert read_event("repository", {"action": action}) == Ignored(
+        "The repository has another name: under that, it is another repository."
+    )

@@ -70,9 +70,15 @@ def read_event(event: str, payload: Mapping[str, Any], prefixes: Sequence[str] =
             case "issue_comment":
                 return _read_comment(payload, prefixes)
             case _:
-                return Ignored("Nothing follows from events of this kind.")
+                return _ignored(event, payload)
     except InvalidName as error:
         return Refused(str(error))
+
+
+def _ignored(event: str, payload: Mapping[str, Any]) -> Ignored:
+    if event == "repository" and payload.get("action") in {"renamed", "transferred"}:
+        return Ignored("The repository has another name: under that, it is another repository.")
+    return Ignored("Nothing follows from events of this kind.")
 
 
 def branch_name(text: str) -> str:
