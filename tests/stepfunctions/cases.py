@@ -145,7 +145,7 @@ _NEVER_RAN = (BEGAN, *CLAIMED, "Plan, review and apply", "Record the outcome", *
 
 CASES = [
     Case("is-confirmed", (*REVIEWED, *_APPLYING, *APPLIED[-2:]), State.APPLIED, "success", _SUCCESS, confirm),
-    Case("is-rejected", (*REVIEWED, "Rejected"), State.REJECTED, "cancelled", act=reject),
+    Case("is-rejected", (*REVIEWED, "Rejected"), State.REJECTED, "cancelled", ("REJECTED",), reject),
     Case(
         "review-expires",
         (*REVIEWED[:-1], "Record that the review expired", "Review expired"),
@@ -182,7 +182,7 @@ CASES = [
     Case("silent-in-plan-once-plan-is-empty", (*REPLANNED, "Nothing to change"), State.NO_CHANGES, "success"),
     Case("hangs-in-plan-once-plan-is-empty", (*REPLANNED, "Nothing to change"), State.NO_CHANGES, "success"),
     Case("plan-is-slow-plan-is-empty", (*PLANNED, "Nothing to change"), State.NO_CHANGES, "success"),
-    Case("plan-never-starts", (*PLANNED[:3], *FAULTED), State.ENGINE_FAULT, "failure"),
+    Case("plan-never-starts", (*PLANNED[:3], *FAULTED), State.ENGINE_FAULT, "timed_out"),
     Case(
         "plan-starts-late-once-plan-is-empty",
         (*PLANNED, "Nothing to change"),
@@ -198,7 +198,7 @@ CASES = [
         _SUCCESS,
         faults=_throttled_runs("apply"),
     ),
-    Case("plan-only-adds-apply-never-starts", (*APPLYING[:-1], *FAULTED), State.ENGINE_FAULT, "failure", _FAILURE),
+    Case("plan-only-adds-apply-never-starts", (*APPLYING[:-1], *FAULTED), State.ENGINE_FAULT, "timed_out", _FAILURE),
     Case(
         "plan-only-adds-apply-fails",
         (*APPLYING, "Record that the apply failed", "Apply failed"),
@@ -342,6 +342,6 @@ CASES = [
         "never-ends",
         REVIEWED[:-1],
         State.ENGINE_FAULT,
-        "failure",
+        "timed_out",
     ),
 ]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.stepfunctions.machines import MACHINES, read
-from tidegate.domain.queue import ROUNDS_PER_EXECUTION
+from tests.stepfunctions.machines import MACHINES
 
 _PAUSE = 1
 
@@ -24,13 +23,11 @@ def _patience(kind: str) -> str:
     return f"{{% {never} or ({late} and $states.context.State.RetryCount < 2) ? 1 : 300 %}}"
 
 
-#: An execution has worked for nearly as many rounds as it may.
-_ROUNDS = f"{{% $contains($states.input.queue, 'hands-over') ? {ROUNDS_PER_EXECUTION - 1} : 0 %}}"
-_ASSIGNED = {**read("deploy").states["Begin to work on the queue"]["Assign"], "rounds": _ROUNDS}
+#: Claims after which an execution hands over, as the installation is told: more than other stories need.
+ROUNDS = 3
 
 _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
     "deploy": {
-        "Begin to work on the queue": {"Assign": _ASSIGNED},
         "Plan, review and apply": {"TimeoutSeconds": _short("deployment", "never-ends", 15, 691200)},
         "Wait for a revision or an unlock": {"TimeoutSeconds": _short("queue", "idle", 1, 3600)},
     },

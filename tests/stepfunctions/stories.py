@@ -18,8 +18,9 @@ from tests.stepfunctions.cases import (
     invokes,
     stumbling,
 )
+from tests.stepfunctions.limits import ROUNDS
 from tests.stepfunctions.world import RootInWorld, World, until
-from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.deployment import Deployment, State, Trigger, Unlocking
 from tidegate.domain.root import worker_name
 
 Story = Callable[[World], None]
@@ -55,18 +56,68 @@ def _ends_as(root: RootInWorld, deployment: Deployment, state: State) -> None:
 
 
 @story
-def a_revision_that_is_behind_is_refused(world: World) -> None:
-    root = world.root("goes-backwards-plan-is-empty")
+def a_merge_that_a_newer_one_has_overtaken_is_superseded(world: World) -> None:
+    root = world.root("overtaken-plan-is-empty")
     _deployed(root, root.deployment(world.commits.second))
     behind = root.deployment(world.commits.first)
     root.enqueue(behind)
+    _ends_as(root, behind, State.SUPERSEDED)
+    deployed = root.head().deployed
+    assert deployed is not None
+    assert deployed.revision.sha == world.commits.second
+
+
+@story
+def a_deploy_by_hand_that_is_behind_is_refused_and_locks_nothing(world: World) -> None:
+    root = world.root("goes-backwards-plan-is-empty")
+    _deployed(root, root.deployment(world.commits.second))
+    behind = root.deployment(world.commits.first, Trigger.MANUAL)
+    root.enqueue(behind)
     _ends_as(root, behind, State.REFUSED)
+    assert root.head().lock is None
     refused = (*CLAIMED, "Record the outcome")
     assert root.until_in(_generation(root, 1), WAITING, 2).states == (*DEPLOYED, *refused, *RESTED)
     until(lambda: (root.check_run(behind) or {}).get("conclusion") == "failure", "a failed check run")
     deployed = root.head().deployed
     assert deployed is not None
     assert deployed.revision.sha == world.commits.second
+
+
+@story
+def a_deploy_by_hand_locks_the_queue_until_somebody_unlocks_it_even_while_it_runs(world: World) -> None:
+    root = world.root("by-hand")
+    by_hand = root.deployment(world.commits.first, Trigger.MANUAL)
+    merged = root.deployment(world.commits.second)
+    root.enqueue(by_hand)
+    root.until_state(by_hand, State.AWAITING_REVIEW)
+    lock = root.head().lock
+    assert lock is not None
+    assert (lock.deployment, lock.revision) == (by_hand.id, world.commits.first)
+    root.enqueue(merged)
+    assert world.tidegate.queue_unlocker.unlock(root.queue, Unlocking("maintainer", lock.at)).done
+    root.press(by_hand, "Confirm")
+    _ends_as(root, by_hand, State.APPLIED)
+    root.until_state(merged, State.AWAITING_REVIEW)
+    assert root.head().lock is None
+    root.press(merged, "Reject")
+    _ends_as(root, merged, State.REJECTED)
+    assert root.audits(merged) == ["REJECTED"]
+    assert [message["initiating_user"] for message in root.unlocks()] == ["maintainer"]
+
+
+@story
+def a_rejected_deployment_is_run_again_before_merges_that_wait(world: World) -> None:
+    root = world.root("again")
+    rejected = root.deployment(world.commits.first)
+    root.enqueue(rejected)
+    root.press(rejected, "Reject")
+    _ends_as(root, rejected, State.REJECTED)
+    again = root.deployment(world.commits.first, Trigger.RERUN, "rerun 1")
+    root.enqueue(again)
+    root.press(again, "Confirm")
+    _ends_as(root, again, State.APPLIED)
+    root.enqueue(stale := root.deployment(world.commits.second, Trigger.RERUN, "rerun 2"))
+    _ends_as(root, stale, State.REFUSED)
 
 
 @story
@@ -93,7 +144,7 @@ def an_apply_that_falls_silent_locks_the_queue_until_somebody_unlocks_it(world: 
     assert root.runners(f"{lost.id}-apply-1") == 1
     root.press(lost, "Unlock")
     _ends_as(root, later, State.OUTCOME_UNKNOWN)
-    assert root.audits(lost) == ["RUNNING", "UNKNOWN"]
+    assert root.audits(lost) == ["RUNNING", "UNKNOWN", "UNLOCKED"]
 
 
 @story
@@ -148,28 +199,32 @@ def a_revision_wakes_the_queue_that_waits(world: World) -> None:
 @story
 def after_many_rounds_a_new_execution_takes_over(world: World) -> None:
     root = world.root("hands-over-plan-is-empty")
-    first, second = root.deployment(world.commits.first), root.deployment(world.commits.second)
-    for fault in stumbling("hand-over-worker", root, first):
+    many = _more_than_one_execution_takes(root)
+    for fault in stumbling("hand-over-worker", root, many[0]):
         world.cloud.add_fault(**fault)
-    root.enqueue(first, second)
+    root.enqueue(*many)
     handed = ("Claim the next deployment", "What to do next?", "Hand over to a new execution", "Handed over")
-    assert root.until_ended(_generation(root, 1)).states == (BEGAN, *RAN, *handed)
+    assert root.until_ended(_generation(root, 1)).states == (BEGAN, *RAN * ROUNDS, *handed)
     assert root.until_in(_generation(root, 2), WAITING).states == DEPLOYED
-    assert {root.record(each).state for each in (first, second)} == {State.NO_CHANGES}
+    assert {root.record(each).state for each in many} == {State.NO_CHANGES}
+
+
+def _more_than_one_execution_takes(root: RootInWorld) -> list[Deployment]:
+    return [root.deployment(request=f"merge {number}") for number in range(ROUNDS + 1)]
 
 
 @story
 def a_queue_that_cannot_be_handed_over_is_released_and_taken_up_by_the_reconciler(world: World) -> None:
     root = world.root("never-hands-over-plan-is-empty")
-    first, second = root.deployment(world.commits.first), root.deployment(world.commits.second)
+    many = _more_than_one_execution_takes(root)
     fault = world.cloud.add_fault(**invokes("hand-over-worker", f'{root.queue}"', FOR_GOOD, times=None))
-    root.enqueue(first, second)
+    root.enqueue(*many)
     history = root.until_ended(_generation(root, 1))
     assert history.states[-2:] == ("Hand over to a new execution", "Tidegate failed")
     until(lambda: root.head().worker is None, "the release of the queue")
     world.cloud.remove_fault(fault)
     world.cloud.fire_schedule("reconcile")
-    _ends_as(root, second, State.NO_CHANGES)
+    _ends_as(root, many[-1], State.NO_CHANGES)
 
 
 @story

@@ -15,6 +15,7 @@ from tests.stepfunctions.histories import History, read_history
 from tidegate.bootstrap import Bootstrap
 from tidegate.domain.deployment import Deployment, State, Trigger, is_final
 from tidegate.domain.queue import QueueHead
+from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Revision, Root, deployment_id, queue_id
 
 T = TypeVar("T")
@@ -37,13 +38,16 @@ class OperatorWiring(Bootstrap):
     """The use cases with an operator's rights, from outside."""
 
     def __init__(self, cloud: LocalCloud) -> None:
-        queue = next(url for name, url in cloud.queues.items() if "CheckRun" in name and "Dead" not in name)
+        queues = {name: url for name, url in cloud.queues.items() if "Dead" not in name and "Later" not in name}
+        check_run, line = (next(url for name, url in queues.items() if word in name) for word in ("CheckRun", "Line"))
         super().__init__(
             {
                 "TIDEGATE_TABLE": cloud.table,
                 "TIDEGATE_EVENT_BUS": cloud.event_bus,
-                "TIDEGATE_CHECK_RUN_QUEUE": queue,
+                "TIDEGATE_CHECK_RUN_QUEUE": check_run,
+                "TIDEGATE_LINE_QUEUE": line,
                 "TIDEGATE_DEPLOY_STATE_MACHINE": cloud.state_machines["deploy"],
+                "TIDEGATE_AUDIT_TOPIC": cloud.info["audit_topic"],
             }
         )
         self._cloud = cloud
@@ -126,6 +130,7 @@ class RootInWorld:
             requested_at=now,
             installation=self.commits.installation,
             changed_at=now,
+            review_rule=ReviewRule(PlanReview.NEVER if "plan-only-adds" in self.name else PlanReview.ALWAYS),
         )
 
     def enqueue(self, *deployments: Deployment) -> None:
@@ -181,6 +186,13 @@ class RootInWorld:
 
     def audits(self, deployment: Deployment) -> list[str]:
         return [message["state"] for message in self.world.cloud.audit() if message["deployment"] == deployment.id]
+
+    def unlocks(self) -> list[Mapping[str, Any]]:
+        return [
+            message
+            for message in self.world.cloud.audit()
+            if (message["state"], message["root"]) == ("UNLOCKED", self.name)
+        ]
 
     def terraform_arn(self, deployment: Deployment) -> str:
         return self._arn("terraform", deployment.id)

@@ -40,15 +40,14 @@ def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
         return PlanVerdict(Need.NOTHING, "The plan has nothing to change.")
     if deployment.must_review:
         return PlanVerdict(Need.REVIEW, deployment.must_review)
-    match deployment.review_rule.when:
-        case PlanReview.ALWAYS:
-            return PlanVerdict(Need.REVIEW, "Every plan with changes is reviewed.")
-        case PlanReview.MANUAL:
-            if deployment.trigger is Trigger.MANUAL:
-                return PlanVerdict(Need.REVIEW, "It was asked for by hand.")
-            return PlanVerdict(Need.APPLY, "Only deployments by hand are reviewed here.")
-        case PlanReview.NEVER:
-            return PlanVerdict(Need.APPLY, "Plans are not reviewed here.")
+    when = deployment.review_rule.when
+    if when is PlanReview.ALWAYS:
+        return PlanVerdict(Need.REVIEW, "Every plan with changes is reviewed.")
+    if when is PlanReview.NEVER:
+        return PlanVerdict(Need.APPLY, "Plans are not reviewed here.")
+    if deployment.trigger is Trigger.MANUAL:
+        return PlanVerdict(Need.REVIEW, "It was asked for by hand.")
+    return PlanVerdict(Need.APPLY, "Only deployments by hand are reviewed here.")
 
 
 def review_id(deployment: Deployment, plan: Plan) -> str:

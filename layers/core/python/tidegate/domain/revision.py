@@ -105,24 +105,23 @@ def _compared(revision: Revision, deployed: Deployed | None, known: Relations) -
     if deployed is None:
         return RevisionVerdict(True, "Nothing was deployed to this root before.")
     last = deployed.revision.short
-    match known.to_deployed:
-        case None:
-            raise ValueError(f"{revision.sha} was not compared with {deployed.revision.sha}")
-        case Comparison.AHEAD:
-            return RevisionVerdict(True, f"It is ahead of {last}, the revision deployed last.")
-        case Comparison.IDENTICAL:
-            return RevisionVerdict(True, f"It is {last}, the revision deployed last.")
-        case Comparison.BEHIND:
-            return _behind(last, known.branch_to_deployed)
-        case Comparison.HEAD_MISSING:
-            return _refused(_COMMIT_IS_GONE)
-        case Comparison.DIVERGED:
-            reason = f"It has diverged from {last}, the revision deployed last: what only {last} has will be undone."
-        case Comparison.BASE_MISSING:
-            reason = (
-                f"The revision deployed last, {last}, does not exist on the forge any more: what it had may be undone."
-            )
-    return RevisionVerdict(True, reason, reason)
+    if known.to_deployed is None:
+        raise ValueError(f"{revision.sha} was not compared with {deployed.revision.sha}")
+    if known.to_deployed is Comparison.BEHIND:
+        return _behind(last, known.branch_to_deployed)
+    if known.to_deployed is Comparison.HEAD_MISSING:
+        return _refused(_COMMIT_IS_GONE)
+    reason = {
+        Comparison.AHEAD: f"It is ahead of {last}, the revision deployed last.",
+        Comparison.IDENTICAL: f"It is {last}, the revision deployed last.",
+        Comparison.DIVERGED: (
+            f"It has diverged from {last}, the revision deployed last: what only {last} has will be undone."
+        ),
+        Comparison.BASE_MISSING: (
+            f"The revision deployed last, {last}, does not exist on the forge any more: what it had may be undone."
+        ),
+    }[known.to_deployed]
+    return RevisionVerdict(True, reason, None if is_on_branch(known.to_deployed) else reason)
 
 
 def _behind(last: str, branch: Comparison | None) -> RevisionVerdict:
