@@ -25,8 +25,16 @@ NEEDED_VCPUS = 4
 NEEDED_CONCURRENCY = 50
 #: The bootstrap version that the CDK's default synthesizer asks for.
 NEEDED_BOOTSTRAP = 6
-NEEDED_PERMISSIONS = {"checks": "write", "contents": "read", "metadata": "read"}
-NEEDED_EVENTS = {"push", "check_run"}
+NEEDED_PERMISSIONS = {
+    "checks": "write",
+    "contents": "read",
+    "metadata": "read",
+    "pull_requests": "write",
+    "statuses": "read",
+}
+#: Only an installation with an operators' team asks who is in a team.
+OPERATORS_PERMISSIONS = {"members": "read"}
+NEEDED_EVENTS = {"push", "check_run", "check_suite", "issue_comment"}
 _QUOTAS = {"fargate": "L-3032A538", "lambda": "L-B99A9384"}
 #: A daemon that answers does so at once; one in a machine that sleeps may need a few seconds.
 _BUILDER_SECONDS = 10
@@ -201,6 +209,7 @@ class Doctor:
             yield Finding(check, "fail", what, do)
             return
         yield Finding(check, "ok", f"App {number}, with its key.")
+        yield _sign_in(content)
         yield from self._app_at_forge(number, private_key)
 
     def _app_at_forge(self, number: str, private_key: str) -> Iterator[Finding]:
@@ -213,7 +222,8 @@ class Doctor:
         except ForgeUnreachableError as error:
             yield Finding("GitHub App", "warn", str(error), f"Look whether {url} can be reached from here.")
             return
-        missing = _missing(app)
+        team = self._context.get("operators_team")
+        missing = _missing(app, {**NEEDED_PERMISSIONS, **(OPERATORS_PERMISSIONS if team else {})})
         if missing:
             do = "Change them in the App's settings, and accept the change where it is installed."
             yield Finding("GitHub App", "fail", f"{app.name} lacks {', '.join(missing)}.", do)
@@ -239,12 +249,22 @@ _HOW_TO_CREATE = {
 }
 
 
-def _missing(app: App) -> list[str]:
+def _sign_in(content: Mapping[str, Any]) -> Finding:
+    """Look whether people can sign in on the web pages. Deploys need nobody to."""
+    if content.get("client_id") and content.get("client_secret"):
+        return Finding("signing in", "ok", "The App's client id and a client secret are stored.")
+    return Finding(
+        "signing in",
+        "warn",
+        "No client id and client secret of the App are stored: nobody can open the web pages.",
+        "Run `tidegate secret app --client-id ID --client-secret-file FILE`.",
+    )
+
+
+def _missing(app: App, needed: Mapping[str, str]) -> list[str]:
     rank = {"": 0, "read": 1, "write": 2, "admin": 3}
     permissions = [
-        f"{name}: {level}"
-        for name, level in NEEDED_PERMISSIONS.items()
-        if rank.get(app.permissions.get(name, ""), 0) < rank[level]
+        f"{name}: {level}" for name, level in needed.items() if rank.get(app.permissions.get(name, ""), 0) < rank[level]
     ]
     return permissions + [f"the event {event}" for event in sorted(NEEDED_EVENTS - app.events)]
 

@@ -15,13 +15,20 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from moto import mock_aws
 from typer.testing import CliRunner
 
-from cli.examination import App, AppRefusedError, Doctor, Finding, ForgeUnreachableError, ask_github
+from cli.examination import (
+    NEEDED_EVENTS,
+    NEEDED_PERMISSIONS,
+    App,
+    AppRefusedError,
+    Doctor,
+    Finding,
+    ForgeUnreachableError,
+    ask_github,
+)
 from cli.main import app as cli
 
 REGION = "eu-west-1"
-COMPLETE = App(
-    "Tidegate", {"checks": "write", "contents": "read", "metadata": "read"}, frozenset({"push", "check_run"})
-)
+COMPLETE = App("Tidegate", NEEDED_PERMISSIONS, frozenset(NEEDED_EVENTS))
 SECRET = "a-webhook-secret-made-at-random"
 
 
@@ -133,7 +140,26 @@ def test_an_app_without_its_permissions_and_events_fails(complete: None, path: s
     app = App("Tidegate", {"checks": "read", "metadata": "read"}, frozenset({"push"}))
     finding = _examine(path, app)["GitHub App"]
     assert finding.verdict == "fail"
-    assert "checks: write, contents: read, the event check_run" in finding.found
+    assert "checks: write, contents: read, pull_requests: write, statuses: read, the event check_run" in finding.found
+
+
+def test_members_need_be_readable_only_where_there_is_an_operators_team(complete: None, path: str):
+    context = {"operators_team": "acme/operators"}
+    doctor = Doctor(context, {"PATH": path, "AWS_REGION": REGION}, _client, lambda *_: COMPLETE)
+    finding = next(finding for finding in doctor.findings() if finding.check == "GitHub App")
+    assert finding.verdict == "fail"
+    assert "members: read" in finding.found
+
+
+def test_an_app_that_nobody_can_sign_in_with_is_a_warning(complete: None, path: str):
+    assert _examine(path)["signing in"].verdict == "warn"
+
+
+def test_an_app_with_its_oauth_client_lets_people_sign_in(aws: None, pem: str, path: str):
+    _store("tidegate/github-app", {"app_id": "42", "private_key": pem, "client_id": "x", "client_secret": SECRET})
+    found = _examine(path)
+    assert found["signing in"].verdict == "ok"
+    assert SECRET not in str(found)
 
 
 def test_an_app_that_the_forge_refuses_fails(complete: None, path: str):
