@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator
 
-from bench import cost, memory, webhook
+from bench import calls, cost, memory, queues, reading, webhook
 from bench.deploys import Bench, bench
 from bench.lines import Line, medians, noise, paired
 
@@ -40,6 +41,9 @@ def main(*, quick: bool) -> None:
             line.print()
         memory.run(measured, "data" if quick else "aws").print()
         cost.run(measured).print()
+        calls.run(measured).print()
+    for line in itertools.chain(reading.run(quick=quick), queues.run(quick=quick)):
+        line.print()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,11 @@ NAMES = {
     "deploy_aws_provider",
     "runner_memory",
     "deploy_cost",
+    "deploy_queue_calls",
+    "log_line_seen",
+    "page_of_deployments",
+    "queue_one_root",
+    "queue_many_roots",
 }
 
 
