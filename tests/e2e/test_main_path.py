@@ -41,7 +41,7 @@ def test_of_two_roots_that_a_push_changes_the_confirmed_one_is_applied_and_the_r
     assert (project.value("live/app"), project.value("live/db")) == ("one", None)
     tidegate = project.tidegate
     assert tidegate.audited(applied["external_id"]) == ["RUNNING", "SUCCESS"]
-    assert tidegate.audited(rejected["external_id"]) == []
+    assert tidegate.audited(rejected["external_id"]) == ["REJECTED"]
     eventually(lambda: tidegate.states(applied["external_id"]) == ALL_THE_WAY)
     eventually(lambda: tidegate.states(rejected["external_id"])[-1] == "Rejected")
     # The same again changes nothing, and needs nobody.
@@ -87,7 +87,7 @@ def test_buttons_that_several_people_press_at_once_decide_once(project):
     approved = end["conclusion"] == "success"
     assert end["conclusion"] == ("success" if approved else "cancelled")
     assert project.value("app") == ("one" if approved else None)
-    assert project.tidegate.audited(run["external_id"]) == (["RUNNING", "SUCCESS"] if approved else [])
+    assert project.tidegate.audited(run["external_id"]) == (["RUNNING", "SUCCESS"] if approved else ["REJECTED"])
     assert project.tidegate.states(run["external_id"]).count("Apply") == (1 if approved else 0)
 
 
@@ -117,4 +117,4 @@ def test_somebody_who_may_not_write_decides_nothing_and_is_told_so(project):
     assert title(told).startswith("Review the plan")
     project.press(told, "Reject")
     assert has_ended(project.ended(sha, "app"))
-    assert project.tidegate.audited(run["external_id"]) == []
+    assert project.tidegate.audited(run["external_id"]) == ["REJECTED"]
