@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from local import demo
 from local.client import LocalCloud
@@ -15,6 +17,8 @@ HERE = Path(__file__).parent
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PATIENCE = 300.0
+#: Merges after the first: they wait in line behind it.
+MORE = 3
 
 
 def main() -> None:
@@ -26,6 +30,10 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         _take(browser, f"{forge.url}/{demo.REPOSITORY}/runs/{run}", "check-run.png", unfold=True)
         _take(browser, f"{forge.url}/{demo.REPOSITORY}/commit/{sha}", "commit.png")
+        for number in range(MORE):
+            tag = f"# Tag {number}\n"
+            forge.push(demo.REPOSITORY, {f"{demo.ROOTS[1]}/tags.tf": tag}, f"Tag the orders ({number + 1})")
+        _take_pages(browser, cloud.info["api_url"], forge.url)
         browser.close()
 
 
@@ -49,6 +57,36 @@ def _take(browser: Browser, url: str, name: str, *, unfold: bool = False) -> Non
         page.locator("details summary", has_text="Plan").click()
     page.screenshot(path=HERE / name, full_page=unfold)
     context.close()
+
+
+def _take_pages(browser: Browser, url: str, forge: str) -> None:
+    """Sign in, and take Tidegate's own pages."""
+    context = browser.new_context(viewport={"width": 1120, "height": 760})
+    context.add_cookies([{"name": "forge_user", "value": "reviewer", "url": forge}])
+    page = context.new_page()
+    page.goto(url)
+    page.get_by_role("button", name=re.compile("Authorize")).click()
+    page.wait_for_url(f"{url}/")
+    queue = f"{url}/queue?repository={demo.REPOSITORY}&root={demo.ROOTS[1]}"
+    _until(page, queue, lambda: page.locator("ol.line li").count() == MORE)
+    page.screenshot(path=HERE / "queue.png")
+    page.locator(".card a").first.click()
+    page.screenshot(path=HERE / "deployment.png")
+    page.get_by_role("link", name="Plan", exact=True).click()
+    page.get_by_label("Search").wait_for()
+    page.set_viewport_size({"width": 1120, "height": 1160})
+    page.screenshot(path=HERE / "log.png")
+    context.close()
+
+
+def _until(page: Page, url: str, is_there: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        page.goto(url)
+        if is_there():
+            return
+        time.sleep(demo.POLL)
+    raise demo.DemoFailed(f"{url} did not come to show what was waited for.")
 
 
 if __name__ == "__main__":

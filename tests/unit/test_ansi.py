@@ -54,10 +54,12 @@ def test_whatever_a_line_holds_only_known_styles_and_harmless_text_come_out(line
     ("line", "style"),
     [
         ("  + resource", "fg2"),
-        ("  - resource", "fg1"),
+        ('  - resource "aws_vpc" "old" {', "fg1"),
         ("  ~ tags", "fg3"),
         ("-/+ resource", "fg1"),
+        ("      - tags = {}", "fg1"),
         ("- Finding hashicorp/aws versions", ""),
+        ("  - hashicorp/aws", ""),
         ("│ Error: no such bucket", "bold fg1"),
         ("Apply complete! Resources: 1 added", "bold fg2"),
         ("tidegate: cloning", "dim"),

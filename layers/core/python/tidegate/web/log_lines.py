@@ -19,7 +19,7 @@ _MEANINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r" *# .* (?:will|must) be "), "bold"),
     (re.compile(r" *(?:-/\+|\+/-) "), "fg1"),
     (re.compile(r" *\+ "), "fg2"),
-    (re.compile(r" *- (?!Finding|Installing|Installed|Reusing|Using)"), "fg1"),
+    (re.compile(r' *- (?:resource |destroy\b|\S+ += |\S+ \{|["[{])'), "fg1"),
     (re.compile(r" *~ "), "fg3"),
 )
 

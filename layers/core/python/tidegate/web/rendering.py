@@ -55,9 +55,7 @@ class Rendering:
             lstrip_blocks=True,
         )
         self._environment.globals.update(url=url, static=static_address, address=address)
-        self._environment.filters.update(
-            moment=_moment, instant=_instant, state=_state, tone=_tone, short=_short
-        )
+        self._environment.filters.update(moment=_moment, instant=_instant, state=_state, tone=_tone, short=_short)
 
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:
         """Return the page of a template."""
