@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tests.builders import NOW, any_lock, any_plan, any_review, any_revision, any_root, deployment_in
-from tidegate.domain.check_run import MAXIMUM_ACTIONS, MAXIMUM_TEXT, MAXIMUM_TITLE, Button, Conclusion
+from tests.builders import NOW, any_lock, any_plan, any_review, deployment_in
+from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.check_run_face import Mark, PlaceInLine, View, counts
 from tidegate.domain.check_run_text import render, render_continued, render_foreign
 from tidegate.domain.deployment import Approval, State, Step, Trigger, Unlocking
@@ -354,98 +352,3 @@ def test_an_unknown_check_run_is_told_what_is_wrong():
     check_run = render_foreign("tidegate/deploy: x", "a" * 40, "x", "This is @not ours.")
     assert "@not" not in check_run.summary
     assert check_run.conclusion is Conclusion.NEUTRAL
-
-
-def test_a_long_plan_loses_its_middle_and_says_how_much_and_where_the_whole_is():
-    plan = "first line\n" + "".join(f"  + line {number}\n" for number in range(20_000)) + "Plan: 1 to add"
-    text = shown(State.AWAITING_REVIEW, View(plan_text=plan, plan_size=len(plan), bucket="b")).text
-    assert "first line" in text
-    assert "Plan: 1 to add" in text
-    assert "bytes are left out here" in text
-    assert "The whole plan is in `s3://b/plans/network-plan-1/plan.txt`" in text
-    assert MAXIMUM_TEXT - 1000 < len(text.encode()) <= MAXIMUM_TEXT
-
-
-def test_a_plan_that_grows_when_it_is_made_harmless_still_fits():
-    plan = "```\n" * 16_000
-    text = shown(State.AWAITING_REVIEW, View(plan_text=plan, plan_size=len(plan))).text
-    assert len(text.encode()) <= MAXIMUM_TEXT
-    assert len([token for token in MarkdownIt().parse(text) if token.type == "fence"]) == 1
-
-
-def test_a_plan_of_which_only_the_start_was_read_says_how_much_is_missing():
-    text = shown(State.AWAITING_REVIEW, View(plan_text="start\n", plan_size=20_000_000)).text
-    assert "start" in text
-    assert "19,999,99" in text
-
-
-def test_last_lines_that_are_too_long_lose_their_beginning():
-    text = shown(State.APPLY_FAILED, last_lines="begin\n" + "line\n" * 10_000 + "the end", plan=None).text
-    assert "the end" in text
-    assert "begin" not in text
-    assert "bytes are left out here" in text
-
-
-HOSTILE = st.text(st.one_of(st.sampled_from("`\n~+-<>@|\x1b é漢😀"), st.characters(codec="utf-8")), max_size=300)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    state=st.sampled_from(list(State)),
-    plan=HOSTILE,
-    times=st.sampled_from([1, 50, 2000]),
-    more=st.sampled_from([0, 1, 10**9]),
-    reason=HOSTILE,
-    last_lines=HOSTILE,
-    address=HOSTILE,
-    notice=HOSTILE,
-    name=HOSTILE,
-)
-def test_whatever_is_printed_the_check_run_fits_and_stays_in_its_fences(  # noqa: PLR0917
-    state, plan, times, more, reason, last_lines, address, notice, name
-):
-    changes = PlannedChanges(destroy=60, replace=60, destroyed=(address,) * 50, replaced=(address * 20,) * 50)
-    deployment = deployment_in(
-        state,
-        reason=reason * times,
-        last_lines=(last_lines * times)[:12_000],
-        must_review=reason or None,
-        plan=any_plan(changes=changes),
-        root=any_root(name=name * 20, dir="r" * 1024, workspace=name),
-        revision=any_revision(branch=name * 100),
-        requested_by=name,
-        error=name,
-        authors=tuple(f"{name}{number}" for number in range(50)),
-        review_rule=ReviewRule(approvals=60, exclude_authors=True),
-        review=any_review(approvals=tuple(Approval(f"{name * 5}{number}", NOW) for number in range(50))),
-        unlocked=Unlocking(name * 9, NOW),
-    )
-    text = plan * times
-    view = View(
-        place=PlaceInLine(2, NOW, Mark(name * 9), False, Mark("", name)),
-        plan_text=text,
-        plan_size=len(text.encode()) + more,
-        notice=notice,
-        lock=any_lock(reason=reason, by=name),
-        locks=True,
-        repeats=Mark(name),
-        repeated_by=Mark(name),
-        log_url="https://web.example/" + "j" * 1000,
-        plan_url="https://web.example/" + "p" * 1000,
-    )
-    check_run = render(deployment, view)
-    assert len(check_run.summary.encode()) <= MAXIMUM_TEXT
-    assert len(check_run.text.encode()) <= MAXIMUM_TEXT
-    assert len(check_run.title) <= MAXIMUM_TITLE
-    assert len(check_run.actions) <= MAXIMUM_ACTIONS
-    tokens = [token.type for token in MarkdownIt().parse(check_run.text)]
-    assert tokens.count("fence") == bool(last_lines) + bool(text)
-    assert tokens.count("html_block") == (2 if text else 0)
-    assert everything(check_run).encode()
-
-
-@pytest.mark.parametrize("state", State)
-def test_buttons_fit_the_forges_limits(state):
-    for action in shown(state, View(locks=True)).actions:
-        assert len(action.button.value) <= 20
-        assert len(action.description) <= 40
