@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from local.forge.client import ForgeAnswered
+from soak.by_api import decide_by_api, deploy_by_hand, unlock_by_api
+from soak.history import Act
 from soak.world import ONLOOKERS, REPOSITORY, WRITERS, World, has_ended
 
 Event = Callable[[World], str | None]
+_UNLOCK = "tidegate unlock"
 
 
 def push(world: World) -> str:
@@ -153,10 +157,16 @@ def comment(world: World) -> str | None:
         return None
     number, _ = world.chance.choice(world.pulls)
     root = world.chance.choice(world.roots)
-    text = world.chance.choice(("tidegate deploy", f"tidegate deploy -p {root}", f"tidegate deploy -p {root} --force"))
-    world.person(world.chance.choice((*WRITERS, *ONLOOKERS))).call(
-        "POST", f"/repos/{REPOSITORY}/issues/{number}/comments", {"body": text}
+    texts = (
+        "tidegate deploy",
+        f"tidegate deploy -p {root}",
+        f"tidegate deploy -p {root} --force",
+        f"{_UNLOCK} -p {root}",
     )
+    text, by = world.chance.choice(texts), world.chance.choice((*WRITERS, *ONLOOKERS))
+    if text.startswith(_UNLOCK):
+        world.acts.append(Act(time.time(), by, "Unlock", root, "", by in WRITERS))
+    world.person(by).call("POST", f"/repos/{REPOSITORY}/issues/{number}/comments", {"body": text})
     return f"#{number}: {text}"
 
 
@@ -201,4 +211,7 @@ WORK: tuple[tuple[Event, int], ...] = (
     (open_pull_request, 2),
     (merge, 2),
     (comment, 2),
+    (deploy_by_hand, 2),
+    (decide_by_api, 5),
+    (unlock_by_api, 2),
 )

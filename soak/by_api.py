@@ -1,0 +1,61 @@
+"""What people and programs do through Tidegate's HTTP API: deploy by hand, decide about plans, unlock."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
+from soak.history import Act
+from soak.world import ONLOOKERS, REPOSITORY, WRITERS, World, root_of
+
+#: Members of the team that may deploy by hand, and somebody who is none.
+_OPERATORS = ("maintainer", "reviewer")
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def deploy_by_hand(world: World) -> str:
+    """Ask for the default branch's head on a root or a few."""
+    roots, by = world.some_roots(), world.chance.choice((*_OPERATORS, *ONLOOKERS))
+    return f"{by}: {', '.join(roots)}: {_post(world, by, 'deployments', {'repository': REPOSITORY, 'roots': roots})}"
+
+
+def decide_by_api(world: World) -> str | None:
+    """Approve or reject a plan."""
+    waiting = world.with_button("Confirm")
+    if not waiting:
+        return None
+    run, by = world.chance.choice(waiting), world.chance.choice((*WRITERS, *ONLOOKERS))
+    decision, button = world.chance.choice((("approve", "Confirm"), ("approve", "Confirm"), ("reject", "Reject")))
+    _note(world, by, button, root_of(run), str(run["external_id"]))
+    answer = _post(world, by, f"deployments/{run['external_id']}/review", {"decision": decision})
+    return f"{by}: {decision} {run['external_id']}: {answer}"
+
+
+def unlock_by_api(world: World) -> str:
+    """Unlock a queue, locked or not."""
+    root, by = world.chance.choice(world.roots), world.chance.choice((*WRITERS, *ONLOOKERS))
+    world.free_state(root)
+    _note(world, by, "Unlock", root, "")
+    return f"{by}: {root}: {_post(world, by, 'queue/unlock', {'repository': REPOSITORY, 'root': root})}"
+
+
+def _note(world: World, by: str, what: str, root: str, deployment: str) -> None:
+    world.acts.append(Act(time.time(), by, what, root, deployment, by in WRITERS))
+
+
+def _post(world: World, by: str, path: str, body: Any) -> str:
+    """Return the status and the code of the answer, whatever it is: trouble may strike the API, too."""
+    headers = {"Authorization": f"Bearer {by}", "Content-Type": "application/json"}
+    address = f"{world.cloud.info['api_url']}/api/{path}"
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers, method="POST")  # noqa: S310
+    try:
+        with _OPENER.open(request, timeout=60) as answer:
+            return str(answer.status)
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return f"{refused.code} {refused.read()[:120].decode('utf-8', 'replace')}"
+    except OSError as error:
+        return str(error)
