@@ -23,6 +23,8 @@ RUN_BY_TESTS = {
     "make up": "tests/local/test_command.py",
     "make deploy": "tests/unit/test_doctor.py",
     "make bench": "tests/bench/test_lines.py",
+    "make soak": "tests/soak/test_soak.py",
+    ".venv/bin/tidegate status": "tests/cli/test_against_the_api.py",
     ".venv/bin/tidegate secret app --id 123456 --key app.pem": "tests/cli/test_secret.py",
     ".venv/bin/tidegate secret webhook": "tests/cli/test_secret.py",
 }
