@@ -20,9 +20,11 @@ from moto.core.responses import EmptyResult
 from moto.stepfunctions import models as sfn_models
 from moto.stepfunctions.models import StepFunctionBackend
 from moto.stepfunctions.parser import models as parser_models
-from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
+from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails, TaskTimedOutEventDetails
 from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import CustomErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
 from moto.stepfunctions.parser.asl.component.common.timeouts.timeout import EvalTimeoutError
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import (
@@ -37,6 +39,7 @@ from moto.stepfunctions.parser.asl.eval.callback.callback import (
     CallbackEndpoint,
     CallbackPoolManager,
     HeartbeatEndpoint,
+    HeartbeatTimeoutError,
 )
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.asl.eval.states import ContextObject
@@ -60,6 +63,7 @@ def install() -> None:
         _long_tokens,
         _token_of_each_attempt,
         _early_answers,
+        _missed_heartbeats,
         _task_failure_cause,
         _run_task,
         _error_names,
@@ -264,6 +268,26 @@ def _early_answers() -> None:
         return endpoint
 
     CallbackEndpoint.setup_heartbeat_endpoint = setup
+
+
+def _missed_heartbeats() -> None:
+    """A missed heartbeat is States.HeartbeatTimeout; moto calls it by the name of the state's time-out."""
+    callback = state_task_service_callback.StateTaskServiceCallback
+    original = callback._from_error
+    missed = StatesErrorNameType.StatesHeartbeatTimeout
+
+    def from_error(self: Any, env: Any, ex: Exception) -> FailureEvent:
+        if not isinstance(ex, HeartbeatTimeoutError):
+            return original(self, env, ex)
+        details = EventDetails(taskTimedOutEventDetails=TaskTimedOutEventDetails(error=missed.to_name()))
+        return FailureEvent(
+            env=env,
+            error_name=StatesErrorName(typ=missed),
+            event_type=HistoryEventType.TaskTimedOut,
+            event_details=details,
+        )
+
+    callback._from_error = from_error
 
 
 def _task_failure_cause() -> None:
