@@ -129,6 +129,13 @@ def test_a_log_is_read_from_a_position_on(stores):
     assert list(stores.logs.read("job", 11)) == []
 
 
+def test_a_log_is_read_a_few_chunks_at_a_time(stores):
+    for position in (0, 2, 4):
+        stores.logs.append("a-job", LogChunk(position, ("a", "b")))
+    assert [chunk.position for chunk in stores.logs.read("a-job", 0, 2)] == [0, 2]
+    assert [chunk.position for chunk in stores.logs.read("a-job", 2, 2)] == [2, 4]
+
+
 def test_a_log_of_many_megabytes_is_read_completely(stores):
     for position in range(8):
         stores.logs.append("job", LogChunk(position, ("x" * 200_000,)))
