@@ -69,7 +69,9 @@ class World:
 
     def is_crowded(self) -> bool:
         """Tell whether so many deployments are under way that people would rather look at those first."""
-        return sum(not has_ended(run) for run in self.board.values()) > _CROWD * len(self.roots)
+        shown = {run["head_sha"] for run in self.board.values()}
+        unshown = sum(push.after not in shown for push in self.clone.pushes[-_LOOKED_AT:])
+        return unshown + sum(not has_ended(run) for run in self.board.values()) > _CROWD * len(self.roots)
 
     def look(self, shas: list[str] | None = None) -> None:
         """Bring the board up to date, for these commits or for the newest."""
