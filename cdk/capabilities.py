@@ -26,6 +26,8 @@ class Capability(Enum):
 
     QUEUES = "take, move and put deployments in the queues"
     READ_QUEUES = "read queues"
+    HEADS = "read queues and change their heads"
+    MANY_DEPLOYMENTS = "read many deployments at once"
     DEPLOYMENTS = "read and write deployments"
     READ_DEPLOYMENTS = "read deployments"
     READ_CATALOG = "list repositories, their roots and their deployments"
@@ -115,7 +117,7 @@ def _records(*kinds: str, actions: tuple[str, ...]) -> Callable[[Surroundings], 
 def _queues(around: Surroundings) -> Grant:
     """One statement for both kinds: their transactions must fit it whether keys are checked singly or together."""
     table = around.storage.table
-    rights = (*_READ_MANY, "dynamodb:Query", *_WRITE, "dynamodb:DeleteItem")
+    rights = (*_READ, "dynamodb:Query", *_WRITE, "dynamodb:DeleteItem")
     return Grant((on_records(table.table_arn, ("queue", "deployment"), *rights),), {"TIDEGATE_TABLE": table.table_name})
 
 
@@ -293,7 +295,9 @@ def _secret(around: Surroundings, name: str) -> iam.PolicyStatement:
 _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.QUEUES: _queues,
     Capability.READ_QUEUES: _records("queue", actions=(*_READ, "dynamodb:Query")),
-    Capability.DEPLOYMENTS: _records("deployment", actions=(*_READ_MANY, *_WRITE)),
+    Capability.HEADS: _records("queue", actions=("dynamodb:Query", "dynamodb:UpdateItem")),
+    Capability.MANY_DEPLOYMENTS: _records("deployment", actions=("dynamodb:BatchGetItem",)),
+    Capability.DEPLOYMENTS: _records("deployment", actions=(*_READ, *_WRITE)),
     Capability.READ_DEPLOYMENTS: _records("deployment", actions=_READ_MANY),
     Capability.READ_CATALOG: _catalog(),
     Capability.REPOSITORIES: _repositories,

@@ -54,6 +54,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         "Finds the roots that a push or a comment is about and enqueues their deployments",
         (
             _C.QUEUES,
+            _C.MANY_DEPLOYMENTS,
             _C.CATALOG,
             _C.DELIVERIES,
             _C.PUSH_QUEUE,
@@ -73,6 +74,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         "Answers the buttons of check runs and runs checks again",
         (
             _C.QUEUES,
+            _C.MANY_DEPLOYMENTS,
             _C.DELIVERIES,
             _C.READ_LINES,
             _C.PRESS_QUEUE,
@@ -91,6 +93,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         "Answers programs with JSON and browsers with pages",
         (
             _C.QUEUES,
+            _C.MANY_DEPLOYMENTS,
             _C.READ_CATALOG,
             _C.READ_JOBS,
             _C.READ_ARTIFACTS,
@@ -154,10 +157,10 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec("claim_deployment", "Claims the next deployment of a queue", (_C.QUEUES, _C.ANNOUNCE, _C.ROUNDS)),
     FunctionSpec("validate_revision", "Compares a revision with the deployed one", (_C.QUEUES, _C.ANNOUNCE, _C.FORGE)),
     FunctionSpec("record_outcome", "Ends a deployment in its queue", (_C.QUEUES, _C.JOBS, _C.AUDIT, _C.ANNOUNCE)),
-    FunctionSpec("wait_for_signal", "Leaves a worker's token at its queue", (_C.QUEUES, _C.ANSWER_WORKERS)),
-    FunctionSpec("close_worker", "Closes the worker of a quiet queue", (_C.QUEUES,)),
+    FunctionSpec("wait_for_signal", "Leaves a worker's token at its queue", (_C.HEADS, _C.ANSWER_WORKERS)),
+    FunctionSpec("close_worker", "Closes the worker of a quiet queue", (_C.HEADS,)),
     FunctionSpec(
-        "hand_over_worker", "Starts a worker's next generation", (_C.QUEUES, _C.START_DEPLOYS, _C.ANSWER_WORKERS)
+        "hand_over_worker", "Starts a worker's next generation", (_C.HEADS, _C.START_DEPLOYS, _C.ANSWER_WORKERS)
     ),
     FunctionSpec(
         "begin_job",

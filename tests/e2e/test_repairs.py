@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import title, words
+from tidegate.domain.root import queue_id, worker_name
 
 
 @pytest.fixture
@@ -149,7 +150,7 @@ def test_a_worker_that_ended_while_nobody_heard_of_it_leaves_its_queue_to_anothe
     )
     sha = project.push({"app": thing()})
     asked = project.reviewed(sha, "app")
-    [worker] = [item for item in tidegate.executions("deploy", "") if item["name"].startswith(_slug(project))]
+    [worker] = tidegate.executions("deploy", worker_name(queue_id(project.name, "app"), 1))
     tidegate.cloud.client("stepfunctions").stop_execution(executionArn=worker["executionArn"])
     eventually(lambda: tidegate.cloud.read("faults")[unheard], what="the event of the execution's end")
     tidegate.cloud.remove_fault(unheard)
@@ -161,10 +162,6 @@ def test_a_worker_that_ended_while_nobody_heard_of_it_leaves_its_queue_to_anothe
     after = project.push({"app": thing("later")})
     project.confirmed(after, "app")
     _deployed_once(project, after)
-
-
-def _slug(project):
-    return project.name.replace("/", "-")[:30]
 
 
 def test_a_deployment_that_fell_out_of_its_line_is_put_back_and_deployed(project, reconciled):
