@@ -15,8 +15,8 @@ from soak.world import WRITERS, World, has_ended
 
 #: Seconds between two looks, between two presses of one button, and for which nothing may have moved in the end.
 _PAUSE, _AGAIN, _STILL = 1.0, 6.0, 4.0
-#: Seconds between two runs of the reconciler: what it asked for is done by then.
-_RECONCILED = 15.0
+#: Seconds between two runs of the reconciler, while messages wait and when none do: on AWS it runs every five minutes.
+_BUSY, _FREE = 60.0, 10.0
 #: For the reconciler everything unfinished is older than any of its patience.
 _LONG_AGO = timedelta(minutes=30)
 
@@ -31,7 +31,7 @@ def settle(world: World, patience: float, progress: Callable[[str], None]) -> bo
     pressed: dict[int, float] = {}
     moved, before, still_since, reconciled = time.monotonic(), "", None, 0.0
     while time.monotonic() - moved < patience:
-        if time.monotonic() - reconciled > _RECONCILED:
+        if time.monotonic() - reconciled > (_FREE if _has_read_all(world) else _BUSY):
             reconciled = time.monotonic()
             let_time_pass(world)
             world.cloud.fire_schedule("Reconcile")
@@ -96,8 +96,7 @@ def unfinished(world: World) -> list[str]:
         "pushes without an answer": len(_unanswered(world)),
         "runners": sum(task["lastStatus"] != "STOPPED" for task in world.cloud.read("tasks")),
     }
-    queues = {name: url for name, url in world.cloud.info["queues"].items() if "Dead" not in name}
-    counted |= {f"messages in {name}": _messages(world, url) for name, url in queues.items()}
+    counted |= {f"messages in {name}": _messages(world, url) for name, url in _queues(world).items()}
     return [f"{count} {what}" for what, count in counted.items() if count]
 
 
@@ -109,6 +108,14 @@ def _unanswered(world: World) -> list[tuple[str, str]]:
         for root in changed_roots(history, push)
         if not is_answered(history, push.after, root)
     ]
+
+
+def _queues(world: World) -> dict[str, str]:
+    return {name: url for name, url in world.cloud.info["queues"].items() if "Dead" not in name}
+
+
+def _has_read_all(world: World) -> bool:
+    return not any(_messages(world, url) for url in _queues(world).values())
 
 
 def _messages(world: World, url: str) -> int:
