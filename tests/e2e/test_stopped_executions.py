@@ -68,4 +68,4 @@ def test_a_deployment_whose_execution_is_stopped_in_its_apply_is_of_unknown_outc
     eventually(lambda: project.state("app"), what="the end of the apply that nobody waits for")
     eventually(lambda: not project.tidegate.runners(f"{deployment}-apply-1"), what="the end of its runner")
     _goes_on(project, unlocking=unknown)
-    assert project.tidegate.audited(deployment) == ["RUNNING", "UNKNOWN"]
+    assert project.tidegate.audited(deployment) == ["RUNNING", "UNKNOWN", "UNLOCKED"]
