@@ -55,11 +55,11 @@ def test_a_push_whose_webhook_comes_after_that_of_a_later_push_is_never_deployed
     second = project.push({"app": thing("second")})
     project.deployed(second, "app")
     tidegate.send_again(late)
-    refused = project.ended(first, "app")
-    assert refused["conclusion"] == "failure"
-    assert second[:7] in words(refused)
-    assert "behind" in words(refused)
-    assert tidegate.audited(refused["external_id"]) == []
+    superseded = project.ended(first, "app")
+    assert superseded["conclusion"] == "skipped"
+    assert second[:7] in words(superseded)
+    assert "Superseded" in words(superseded)
+    assert tidegate.audited(superseded["external_id"]) == []
     assert project.value("app") == "second"
 
 

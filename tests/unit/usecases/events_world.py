@@ -54,7 +54,7 @@ class EventsWorld:
         self.queues = MemoryDeployQueues(self.deployments)
         self.catalog = MemoryCatalog(self.deployments, self.queues)
         self.forge = MemoryForge(
-            writers={"writer"},
+            writers={"writer", "reviewer", "maintainer"},
             branches={"main": MAIN},
             pull_requests={NUMBER: PULL},
             changes={("main", HEAD): Change(BASE, ("author", "helper"))},

@@ -45,6 +45,7 @@ from tidegate.usecases.validate_revision import RevisionValidator
 from tidegate.usecases.wait_for_signal import SignalWaiter
 
 QUEUE = any_queue()
+LATER = "2026-03-02T12:00:00.000000+00:00"
 TOKEN = "token"
 
 
@@ -421,7 +422,7 @@ def test_a_deploy_by_hand_locks_when_it_is_let_in_and_names_who_when_and_what(wo
 def test_validated_again_a_deploy_by_hand_does_not_lock_again(world):
     world.in_flight(manual())
     world.validate(manual())
-    world.unlock()
+    world.unlock(at=LATER)
     assert world.validate(manual()).allowed
     assert world.head.lock is None
 
@@ -459,17 +460,17 @@ def test_a_rejected_deploy_by_hand_gives_back_the_lock_that_it_found(world):
 def test_an_unlock_while_a_deploy_by_hand_runs_holds_after_its_end(world):
     world.in_flight(manual())
     world.validate(manual())
-    assert world.unlock().done
+    assert world.unlock(at=LATER).done
     world.deployments.save(replace(world.deployments.get(manual().id), state=State.APPLIED))
     world.record(manual())
     assert world.head.lock is None
-    assert world.deployments.get(manual().id).unlocked == Unlocking("reviewer", NOW)
+    assert world.deployments.get(manual().id).unlocked == Unlocking("reviewer", LATER)
 
 
 def test_an_outcome_that_is_unknown_locks_although_the_queue_was_unlocked(world):
     world.in_flight(manual())
     world.validate(manual())
-    world.unlock()
+    assert world.unlock(at=LATER).done
     world.deployments.save(replace(world.deployments.get(manual().id), state=State.OUTCOME_UNKNOWN))
     world.record(manual())
     assert world.head.lock.by == "tidegate"
@@ -767,6 +768,28 @@ def test_the_same_unlocking_again_repairs_and_audits_once(idle):
     assert idle.unlock().done
     assert list(idle.workflows.settled) == ["token"]
     assert idle.audit.states == ["UNLOCKED"]
+
+
+def test_an_unlocking_that_comes_again_leaves_a_newer_lock_alone(idle):
+    idle.change(lock=any_lock())
+    idle.unlock()
+    newer = any_lock(at=LATER)
+    idle.change(lock=newer)
+    again = idle.unlock()
+    assert again.done
+    assert "locked again on 2026-03-02 12:00" in again.reason
+    assert idle.head.lock == newer
+    assert len(idle.audit.published) == 1
+
+
+def test_an_unlock_that_was_asked_for_before_the_lock_was_put_there_takes_nothing_away(idle):
+    newer = any_lock(at=LATER)
+    idle.change(lock=newer)
+    late = idle.unlock()
+    assert not late.done
+    assert "locked anew on 2026-03-02 12:00" in late.reason
+    assert idle.head.lock == newer
+    assert idle.audit.published == []
 
 
 def test_an_unlock_is_audited_before_it_has_an_effect(world):

@@ -99,6 +99,14 @@ def test_what_is_fulfilled_is_not_asked_for_again(world):
     assert world.forge.comments == []
 
 
+def test_approvals_of_people_who_may_not_write_do_not_count(world):
+    world.file(MAIN, STRICT.replace("2", "1"))
+    approve(world, "visitor")
+    world.comment("tidegate deploy")
+    assert "there are none" in world.reply
+    assert world.names == []
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [

@@ -87,7 +87,8 @@ def _configured(
         missing.append(
             f"{asked} approval{'s' if asked > 1 else ''} of the current head {code(pull_request.head_sha[:7])} "
             f"{'are' if asked > 1 else 'is'} required, and there {'is' if given == 1 else 'are'} {given or 'none'}. "
-            "Ask for a review; the author's own and those of earlier commits do not count."
+            "Ask for a review by somebody who may write here. "
+            "The author's own and those of earlier commits do not count."
         )
     if requirements.mergeable and pull_request.mergeable is not True:
         missing.append(_not_mergeable(pull_request))

@@ -12,7 +12,7 @@ from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment, Trigger, Unlocking
 from tidegate.domain.errors import InvalidConfiguration, NotFound
 from tidegate.domain.permission import Permission
-from tidegate.domain.pull_request import PullRequest
+from tidegate.domain.pull_request import PullRequest, PullRequestReview
 from tidegate.domain.requirements import Missing, missing_requirements
 from tidegate.domain.root import Revision, Root, deployment_id, queue_id
 from tidegate.domain.webhook_events import MAXIMUM_AUTHORS
@@ -122,9 +122,18 @@ class CommentReceiver:
 
     def _missing(self, comment: Comment, pull_request: PullRequest, configuration: LoadedConfiguration) -> Missing:
         wanted = configuration.requirements
-        reviews = self.forge.reviews(*comment.where, comment.pull_request) if wanted.approvals else ()
+        reviews = self._reviews(comment) if wanted.approvals else ()
         permission = self.forge.permission(*comment.where, comment.sender)
         return missing_requirements(pull_request, reviews, wanted, permission, comment.sender)
+
+    def _reviews(self, comment: Comment) -> Sequence[PullRequestReview]:
+        """Return the reviews of people who may write: on the forge, everybody who may read may approve."""
+        reviews = self.forge.reviews(*comment.where, comment.pull_request)
+        binding = {
+            person: self.forge.permission(*comment.where, person) >= Permission.WRITE
+            for person in dict.fromkeys(review.by for review in reviews)
+        }
+        return [review for review in reviews if binding[review.by]]
 
     def _roots(self, comment: Comment, command: Command, pull_request: PullRequest, change: Change) -> list[Root] | str:
         """Return the roots as the pull request's head has them, or why there are none, in Markdown."""

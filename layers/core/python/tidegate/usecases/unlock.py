@@ -32,8 +32,9 @@ class QueueUnlocker:
     def unlock(self, queue: str, unlocking: Unlocking) -> Decision:
         """Take the lock away, and remember at the queue and at the deployment that locked who did so and when.
 
-        Not done when there is no lock (any more). Raise Conflict or CloudUnavailable: call it again then with
-        the same ``unlocking``.
+        Not done when there is no lock (any more), or only one that was put there after somebody asked to unlock: what
+        comes late, or again, takes nothing away that the person never saw. Raise Conflict or CloudUnavailable: call
+        it again then with the same ``unlocking``.
         """
         return deciding_again(lambda: self._unlock(queue, unlocking))
 
@@ -41,6 +42,8 @@ class QueueUnlocker:
         head, _ = self.queues.read(queue)
         if head.lock is None and head.unlocked != unlocking:
             return Decision(False, _not_locked(head))
+        if head.lock is not None and _is_newer(head.lock, unlocking):
+            return self._before_that_lock(head, head.lock, unlocking)
         by = head.unlocked or unlocking
         if head.lock is not None:
             by = self._take_away(head, head.lock, unlocking)
@@ -48,6 +51,13 @@ class QueueUnlocker:
         if by != unlocking:
             return Decision(False, f"{by.by} unlocks this queue already.")
         return Decision(True, f"{by.by} unlocked the queue.")
+
+    def _before_that_lock(self, head: QueueHead, lock: Lock, unlocking: Unlocking) -> Decision:
+        """Answer an unlocking that is older than the queue's lock: done if it took away the one before."""
+        if head.unlocked == unlocking:
+            self._show(head)
+            return Decision(True, f"{unlocking.by} unlocked the queue. It was locked again on {moment(lock.at)}.")
+        return Decision(False, f"The queue was locked anew on {moment(lock.at)}, after you asked to unlock it.")
 
     def _take_away(self, head: QueueHead, lock: Lock, unlocking: Unlocking) -> Unlocking:
         """Take the lock away and return who did: the one whose unlocking was noted at it first."""
@@ -78,6 +88,11 @@ class QueueUnlocker:
         last = head.attempted.deployment if head.attempted else ""
         for deployment in sorted({locked, last, head.in_flight or ""} - {""}):
             self.announcements.refresh(deployment)
+
+
+def _is_newer(lock: Lock, unlocking: Unlocking) -> bool:
+    """Tell whether the lock was put there after the unlocking was asked for. Times are one form of ISO 8601 in UTC."""
+    return lock.at > unlocking.at and lock.unlocking != unlocking
 
 
 def _not_locked(head: QueueHead) -> str:
