@@ -303,7 +303,7 @@ def test_the_script_asks_for_lines_from_where_it_is(wires, browser):
     assert Client(wires).get(f"/jobs/{job}/lines?after=1").json["error"]["code"] == "not_signed_in"
 
 
-@pytest.mark.parametrize("after", ["-1", "x", "1e9", "99999999999999", "\u0661"])
+@pytest.mark.parametrize("after", ["-1", "x", "1e9", "", "99999999999999", "0" * 12 + "9" * 5000, "\u0661"])
 def test_a_line_number_that_is_none_is_refused(wires, browser, after):
     job = log_of(wires, "a")
     assert browser.get(f"/jobs/{job}/lines?after={after}").status == 400

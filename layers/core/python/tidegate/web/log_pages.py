@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -21,6 +22,7 @@ from tidegate.web.shapes import Shapes
 LONGEST_ANSWER = 5_500_000
 _LONGEST_COMPRESSED = LONGEST_ANSWER * 3 // 4
 _LAST_LINE = 10**9
+_NUMBER = re.compile(r"[0-9]{1,10}")
 
 
 class LogPages:
@@ -77,7 +79,7 @@ def _styled(page: LogPage) -> dict[str, Any]:
 
 def _after(app: APIGatewayHttpResolver) -> int:
     text = app.context["fields"].get("after", "0")
-    if not text.isascii() or not text.isdigit() or int(text[:12]) > _LAST_LINE:
+    if not _NUMBER.fullmatch(text) or int(text) > _LAST_LINE:
         raise InvalidRequest("'after' is the number of a line, from 0.")
     return int(text)
 
