@@ -140,6 +140,64 @@ def test_acting_asks_the_forge_anew(wires, route):
     assert call(client, route, names).status == 404
 
 
+def questions(wires):
+    """Let the forge of ``wires`` remember what it is asked; return the list."""
+    asked, permission, member = [], wires.forge.permission, wires.forge.is_team_member
+
+    def asks(ask):
+        def answer(*arguments):
+            asked.append(arguments)
+            return ask(*arguments)
+
+        return answer
+
+    wires.forge = Overlay(wires.forge, permission=asks(permission), is_team_member=asks(member))
+    return asked
+
+
+class Overlay:
+    """Something with some of its methods replaced."""
+
+    def __init__(self, under, **replaced):
+        self._under = under
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name):
+        return getattr(self._under, name)
+
+
+@pytest.mark.parametrize("login", ["visitor", "reader"])
+@pytest.mark.parametrize("route", ACTING)
+def test_who_may_not_act_costs_no_more_than_a_few_questions_a_minute(wires, route, login):
+    names, asked = prepare(wires), questions(wires)
+    ticks = [0.0]
+    client = client_for(wires, route, login)
+    wires.web._authorization._permissions._monotonic = wires.web._authorization._refusals._monotonic = lambda: ticks[0]
+    answers = {call(client, route, names).status for _ in range(30)}
+    assert (answers, len(asked) <= 3) == ({403 if login == "reader" else 404}, True)
+    wires.forge.writers.add(login)
+    wires.forge.teams["acme/operators"] = {login}
+    ticks[0] = 61
+    assert call(client, route, names).status < 400
+
+
+def test_a_list_of_many_repositories_fills_up_without_using_up_the_calls_of_the_app(wires, reader):
+    for number in range(149):
+        wires.catalog.remember(KnownRepository(f"acme/repo-{number:03}", 7, "main", "0" * 40, "2026"))
+    asked, ticks = questions(wires), [0.0]
+    authorization = wires.web._authorization
+    authorization._permissions._monotonic = authorization._listed._monotonic = lambda: ticks[0]
+    seen = []
+    for minute in range(4):
+        ticks[0] = minute * 61
+        for _ in range(3):
+            found = reader.get("/api/repositories").json
+        seen.append((len(found["repositories"]), found["unchecked"], len(asked)))
+    assert seen == [(60, 90, 60), (120, 30, 120), (150, 0, 150), (150, 0, 150)]
+    page = Client(wires).sign_in("visitor").get("/").text
+    assert "90 more repositories are still to be looked at" in page
+
+
 def test_a_permission_that_was_taken_away_is_noticed_within_a_minute(wires, reader):
     ticks = [0.0]
     wires.web._authorization._permissions._monotonic = lambda: ticks[0]
@@ -154,12 +212,11 @@ def test_a_permission_that_was_taken_away_is_noticed_within_a_minute(wires, read
 
 def test_only_members_of_the_operators_team_ask_for_deployments(wires, reviewer):
     body = {"repository": REPOSITORY, "roots": ["network"]}
+    assert reviewer.post_json("/api/deployments", body).status == 202
     wires.forge.teams["acme/operators"] = {"somebody-else"}
     refused = reviewer.post_json("/api/deployments", body)
     assert (refused.status, refused.json["error"]["code"]) == (403, "not_allowed")
     assert "acme/operators" in refused.json["error"]["message"]
-    wires.forge.teams["acme/operators"] = {"reviewer"}
-    assert reviewer.post_json("/api/deployments", body).status == 202
 
 
 def test_without_an_operators_team_nobody_asks_for_deployments():

@@ -77,7 +77,8 @@ class Api:
         )
         def repositories() -> models.Repositories:
             found = readable(parts.catalog, self._authorization, _access(app).login)
-            return models.Repositories(repositories=[shapes.repository(known) for known in found])
+            listed = [shapes.repository(known) for known in found.repositories]
+            return models.Repositories(repositories=listed, unchecked=found.unchecked)
 
     def _queues(self, app: APIGatewayHttpResolver) -> None:
         parts, shapes = self._parts, self._shapes

@@ -7,7 +7,8 @@ as what does not exist.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
@@ -18,15 +19,21 @@ from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.domain.job import job_parts
 from tidegate.domain.permission import Permission
 from tidegate.domain.root import repository_name
-from tidegate.ports import Accounts, Catalog, Deliveries, Deployments, Forge
+from tidegate.ports import Accounts, Catalog, Deliveries, Deployments, Forge, KnownRepository
 from tidegate.web.refusals import Hidden, MayNotWrite, NoOperator
 
 Value = TypeVar("Value")
 
-#: Seconds that an answer of the forge is used again for reading. Acting always asks anew.
+#: Seconds that an answer of the forge is used again for reading. Who may act is always asked anew.
 REMEMBERED_SECONDS = 60.0
+#: Seconds that it is used again for whether a list names a repository: its page asks sooner.
+LISTED_SECONDS = 600.0
+#: Repositories that the forge is asked about for one person's lists, in a minute.
+LISTED_ANEW = 60
 #: Answers that are kept at once.
 REMEMBERED = 5000
+#: Questions to the forge at once: it asks for no more than 100 at a time, of all that an App does.
+_AT_ONCE = 8
 REQUEST_EVENT = "manual"
 
 
@@ -102,20 +109,26 @@ class Access:
 
 
 class Remembered(Generic[Value]):
-    """Answers of the forge, for a minute at most; the oldest goes when there are too many."""
+    """Answers of the forge, each used again for some time; the oldest goes when there are too many."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._known: OrderedDict[tuple[str, ...], tuple[float, Value]] = OrderedDict()
 
+    def known(self, key: tuple[str, ...], seconds: float = REMEMBERED_SECONDS) -> Value | None:
+        """Return the answer for ``key`` if it is not older than that."""
+        at = self._known.get(key)
+        return at[1] if at is not None and self._monotonic() < at[0] + seconds else None
+
     def get(self, key: tuple[str, ...], ask: Callable[[], Value], *, anew: bool = False) -> Value:
         """Return the answer for ``key``, which ``ask`` gives. ``anew``: do not use an older one."""
-        at, now = self._known.get(key), self._monotonic()
-        if at is not None and now < at[0] and not anew:
-            return at[1]
-        value = ask()
+        known = None if anew else self.known(key)
+        return self.put(key, ask()) if known is None else known
+
+    def put(self, key: tuple[str, ...], value: Value) -> Value:
+        """Remember an answer, and return it."""
         self._known.pop(key, None)
-        self._known[key] = (now + REMEMBERED_SECONDS, value)
+        self._known[key] = (self._monotonic(), value)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return value
@@ -146,6 +159,8 @@ class Authorization:
         self._team = operators_team
         self._logins: Remembered[str | None] = Remembered(monotonic)
         self._permissions: Remembered[Permission] = Remembered(monotonic)
+        self._refusals: Remembered[bool] = Remembered(monotonic)
+        self._listed: Remembered[int] = Remembered(monotonic)
 
     def login_of(self, token: str) -> str | None:
         """Return whose token this is; None for nobody's. Tokens are remembered by their digest only."""
@@ -164,15 +179,46 @@ class Authorization:
         if rule.about is About.NOTHING:
             return Access(login)
         repository, installation, deployment = self._subject(rule.about, given)
-        acts = rule.right is not Right.READ
-        permission = self.permission(login, repository, installation, anew=acts)
+        permission = self.permission(login, repository, installation)
+        if permission >= Permission.READ and rule.right is not Right.READ:
+            permission = self._acting(rule.right, login, repository, installation)
         if permission < Permission.READ:
             raise Hidden
-        if rule.right is Right.WRITE and permission < Permission.WRITE:
-            raise MayNotWrite(login, repository)
-        if rule.right is Right.OPERATE and not self._operates(login, repository, installation):
-            raise NoOperator(login, self._team)
         return Access(login, permission, repository, deployment)
+
+    def _acting(self, right: Right, login: str, repository: str, installation: int) -> Permission:
+        """Return what the forge says now. Raise MayNotWrite and NoOperator for who may read only.
+
+        A refusal holds for a minute, so that nobody can use up the App's calls with what they may not do.
+        """
+        key = (right.name, login, repository)
+        if not self._refusals.known(key):
+            permission = self.permission(login, repository, installation, anew=True)
+            if permission < Permission.READ or self._may(right, permission, login, repository, installation):
+                return permission
+            self._refusals.put(key, value=True)
+        raise MayNotWrite(login, repository) if right is Right.WRITE else NoOperator(login, self._team)
+
+    def _may(self, right: Right, permission: Permission, login: str, repository: str, installation: int) -> bool:
+        if right is Right.WRITE:
+            return permission >= Permission.WRITE
+        return self._operates(login, repository, installation)
+
+    def listed(self, login: str, repositories: Sequence[KnownRepository]) -> list[Permission | None]:
+        """Return what somebody may do in each of these; None where the forge is not asked any more in this minute.
+
+        Nobody can use up the App's calls by listing: answers are used again for ten minutes.
+        """
+        known = [self._permissions.known((login, one.name), LISTED_SECONDS) for one in repositories]
+        missing = [one for one, permission in zip(repositories, known, strict=True) if permission is None]
+        asked = self._listed.known((login,)) or 0
+        anew = missing[: LISTED_ANEW - asked]
+        if anew:
+            self._listed.put((login,), asked + len(anew))
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="permissions") as pool:
+            answers = pool.map(lambda one: self.permission(login, one.name, one.installation, anew=True), anew)
+        found = dict(zip((one.name for one in anew), answers, strict=True))
+        return [found.get(one.name, permission) for one, permission in zip(repositories, known, strict=True)]
 
     def permission(self, login: str, repository: str, installation: int, *, anew: bool = False) -> Permission:
         """Return what somebody may do in a repository, as the forge says; nothing where it refuses to say."""

@@ -65,6 +65,9 @@ class Repositories(_Shown):
     """The repositories that you may read, by name."""
 
     repositories: list[RepositoryModel]
+    unchecked: int = Field(
+        default=0, description="Repositories that may be missing: the forge is asked about 60 a minute; ask again then"
+    )
 
 
 class LockModel(_Shown):

@@ -68,7 +68,7 @@ class Pages:
 
     def _home(self, app: APIGatewayHttpResolver) -> Response[str]:
         found = readable(self._parts.catalog, self._authorization, app.context["access"].login)
-        return self.show(app, "repositories.html", repositories=found)
+        return self.show(app, "repositories.html", repositories=found.repositories, unchecked=found.unchecked)
 
     def _repository(self, app: APIGatewayHttpResolver) -> Response[str]:
         repository = _access(app).repository

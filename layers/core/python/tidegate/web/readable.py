@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from tidegate.domain.permission import Permission
 from tidegate.ports import Catalog, KnownRepository
 from tidegate.web.authorization import Authorization
 
-#: Questions to the forge at once: it asks for no more than 100 at a time, of all that an App does.
-_AT_ONCE = 8
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """The repositories that somebody may read, by name, and how many more there are that nobody has looked at yet."""
+
+    repositories: list[KnownRepository]
+    unchecked: int = 0
 
 
-def readable(catalog: Catalog, authorization: Authorization, login: str) -> list[KnownRepository]:
-    """Return the repositories that ``login`` may read, by name."""
-
-    def may_read(known: KnownRepository) -> bool:
-        return authorization.permission(login, known.name, known.installation) >= Permission.READ
-
-    repositories = catalog.repositories()
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="permissions") as pool:
-        allowed = list(pool.map(may_read, repositories))
-    return [known for known, is_allowed in zip(repositories, allowed, strict=True) if is_allowed]
+def readable(catalog: Catalog, authorization: Authorization, login: str) -> Readable:
+    """Return the repositories that ``login`` may read. In a large installation, the list fills up within minutes."""
+    every = catalog.repositories()
+    permissions = authorization.listed(login, every)
+    may_read = [permission is not None and permission >= Permission.READ for permission in permissions]
+    return Readable([one for one, is_read in zip(every, may_read, strict=True) if is_read], permissions.count(None))

@@ -38,7 +38,8 @@ class MayNotWrite(NotAllowed):
 
     def __init__(self, login: str, repository: str) -> None:
         super().__init__(
-            f"{login} may not do this: it needs write permission on {repository}. Ask a maintainer of the repository."
+            f"{login} may not do this: it needs write permission on {repository}. Ask a maintainer of the repository; "
+            "a minute after you were given it, try again."
         )
 
 
