@@ -54,11 +54,21 @@ def test_an_outcome_names_the_deployments_and_the_last_one_stands(stores):
     assert stores.deliveries.outcome("delivery-1") == DeliveryOutcome("Enqueued: a, b.", ("a-1", "b-1"))
 
 
+def test_a_delivery_stays_bound_to_its_first_commit(stores):
+    stores.deliveries.store(any_delivery())
+    assert stores.deliveries.bind("delivery-1", "first") == "first"
+    assert stores.deliveries.bind("delivery-1", "second") == "first"
+    assert stores.deliveries.get("delivery-1") == any_delivery()
+    assert stores.deliveries.outcome("delivery-1") is None
+
+
 def test_an_unknown_delivery_has_no_outcome_and_takes_none(stores):
     with pytest.raises(NotFound):
         stores.deliveries.outcome("unknown")
     with pytest.raises(NotFound):
         stores.deliveries.conclude("unknown", "Nothing.")
+    with pytest.raises(NotFound):
+        stores.deliveries.bind("unknown", "commit")
 
 
 def test_queues_are_not_mistaken_for_deliveries(stores):

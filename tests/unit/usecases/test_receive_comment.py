@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from tests.builders import sha
 from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
 from tidegate.domain.audit import FORCED
 from tidegate.domain.deployment import Trigger
-from tidegate.domain.errors import CloudUnavailable, ForgeUnavailable
+from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable
 from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.queue import Lock
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import queue_id
-from tidegate.ports import DeliveryOutcome
+from tidegate.ports import Change, DeliveryOutcome
 
 STRICT = """
 version: 1
@@ -178,9 +179,63 @@ def test_a_comment_that_comes_again_is_answered_once(world):
     assert len(world.forge.comments) == 1
 
 
-def test_a_comment_whose_delivery_has_expired_is_answered_all_the_same(world):
+def test_a_comment_whose_delivery_has_expired_is_answered_and_deploys_nothing(world):
     world.deliveries.store = lambda _delivery: True
-    world.comment("tidegate deploy -p nothing")
+    world.comment("tidegate deploy")
+    assert "**Nothing was done.** There is no delivery" in world.reply
+    assert world.names == []
+
+
+LATER = sha(4)
+
+
+def push_later(world):
+    """Push another commit to the pull request's branch."""
+    world.trees[LATER] = {**world.trees[HEAD], "live/db/main.tf": "# later"}
+    world.forge.changes["main", LATER] = Change(BASE, ("author",))
+    world.pull(head_sha=LATER)
+
+
+def test_a_comment_deploys_no_head_that_was_pushed_after_it_was_judged(world):
+    world.workflows.refusals = 1
+    with pytest.raises(ExceptionGroup):
+        world.comment("tidegate deploy --force", delivery="again")
+    push_later(world)
+    world.comment("tidegate deploy --force", delivery="again")
+    assert [deployment.revision.sha for deployment in world.enqueued] == [HEAD]
+    assert f"Nothing of `{LATER[:7]}` is deployed" in world.reply
+    assert [message.state for message in world.audit.published] == [FORCED]
+    world.comment("tidegate deploy", delivery="another")
+    assert {deployment.revision.sha for deployment in world.enqueued} == {HEAD, LATER}
+
+
+@pytest.mark.parametrize("by", ["writer", "visitor"])
+@pytest.mark.parametrize(
+    "command", ["tidegate deploy --force", "tidegate deploy -p nothing", "tidegate help", "tidegate unlock -p live/app"]
+)
+def test_an_answer_that_the_forge_refuses_is_told_in_the_outcome_and_raises_nothing(world, command, by):
+    lock(world, "live/app")
+    world.forge.silence = ForgeRefused(404, "Not Found")
+    outcome = world.comment(command, by=by, delivery="deleted")
+    assert "The answer could not be shown: The forge refused (404)" in outcome
+    assert "received again" not in world.deliveries.outcomes["deleted"]
+
+
+def test_what_was_enqueued_is_not_done_again_because_a_reaction_was_put_off(world):
+    world.forge.silence = ForgeUnavailable("502 Bad Gateway")
+    outcome = world.comment("tidegate deploy", delivery="again")
+    assert "Enqueued: live/app. The reaction could not be shown" in outcome
+    push_later(world)
+    world.comment("tidegate deploy", delivery="again")
+    assert [deployment.revision.sha for deployment in world.enqueued] == [HEAD]
+
+
+def test_a_reply_that_the_forge_puts_off_comes_later(world):
+    world.forge.silence = ForgeUnavailable("502 Bad Gateway")
+    with pytest.raises(ForgeUnavailable):
+        world.comment("tidegate deploy -p nothing", delivery="again")
+    world.forge.silence = None
+    world.comment("tidegate deploy -p nothing", delivery="again")
     assert "There is no root" in world.reply
 
 

@@ -326,6 +326,9 @@ class Deliveries(Protocol):
     def outcome(self, delivery: str) -> DeliveryOutcome | None:
         """Return what became of the delivery, None while it is not done. Raise NotFound."""
 
+    def bind(self, delivery: str, commit: str) -> str:
+        """Bind the delivery to a commit, once and for all; return the one that it is bound to. Raise NotFound."""
+
 
 class WebhookSecrets(Protocol):
     """The secrets that webhooks may be signed with; more than one while they are rotated."""

@@ -92,6 +92,15 @@ class DynamoDeliveries:
         listed = item.get("deployments", {"L": []})["L"]
         return DeliveryOutcome(item["outcome"]["S"], tuple(each["S"] for each in listed))
 
+    def bind(self, delivery: str, commit: str) -> str:
+        update = {
+            "UpdateExpression": "SET bound_to = if_not_exists(bound_to, :commit)",
+            "ExpressionAttributeValues": {":commit": {"S": commit}},
+            "ReturnValues": "ALL_NEW",
+        }
+        bound: str = self._update(delivery, update)["Attributes"]["bound_to"]["S"]
+        return bound
+
     def unqueued(self, before: str) -> Iterable[Delivery]:
         query: dict[str, Any] = {
             "IndexName": OPEN_INDEX,
@@ -114,9 +123,10 @@ class DynamoDeliveries:
             raise NotFound("delivery", delivery)
         return item
 
-    def _update(self, delivery: str, update: Mapping[str, Any]) -> None:
+    def _update(self, delivery: str, update: Mapping[str, Any]) -> dict[str, Any]:
+        change = {"Key": _key(delivery), "ConditionExpression": "attribute_exists(pk)", **update}
         try:
-            self._call("UpdateItem", {"Key": _key(delivery), "ConditionExpression": "attribute_exists(pk)", **update})
+            return self._call("UpdateItem", change)
         except AwsError as error:
             if error.code == _CONDITION_FAILED:
                 raise NotFound("delivery", delivery) from error

@@ -28,6 +28,15 @@ def requirements_missing(pull_request: PullRequest, missing: Missing, prefix: st
     return f"**Nothing of {head} is deployed**, because this is missing:\n\n{lines}\n\n{after}"
 
 
+def head_moved(bound: str, pull_request: PullRequest) -> str:
+    """Return that a comment is about an earlier head, ``bound``, and does nothing about the one of now."""
+    then, now = code(bound[:7]), code(pull_request.head_sha[:7])
+    return (
+        f"**Nothing of {now} is deployed**: the head was {then} when this comment was received. What it put in line of "
+        f"{then} by then stays there. Comment again to deploy {now}."
+    )
+
+
 def forced(by: str, pull_request: PullRequest, roots: Sequence[str], missing: Missing) -> str:
     """Return the warning that requirements were passed over, and which."""
     what = f"{code(pull_request.head_sha[:7])} to {_names(roots)}"

@@ -17,19 +17,18 @@ from tidegate.domain.requirements import Missing, missing_requirements
 from tidegate.domain.root import Revision, Root, deployment_id, queue_id
 from tidegate.domain.webhook_events import MAXIMUM_AUTHORS
 from tidegate.ports import Catalog, Change, Deliveries, Delivery, DeliveryOutcome, Forge
+from tidegate.usecases.answer_comment import CommentAnswerer
 from tidegate.usecases.conclude import conclude, is_concluded
 from tidegate.usecases.discover_roots import all_roots, discover_roots
 from tidegate.usecases.enqueue_all import enqueue_all
 from tidegate.usecases.repository_source import RepositorySource
 
-#: GitHub's words for what people see at once under their comment.
-_ACCEPTED, _REFUSED = "rocket", "confused"
-
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment, as the delivery tells it. ``pull_request`` and ``comment`` are the forge's numbers."""
+    """A comment, as the delivery (its id) tells it. ``pull_request`` and ``comment`` are the forge's numbers."""
 
+    delivery: str
     repository: str
     pull_request: int
     comment: int
@@ -69,7 +68,7 @@ class CommentReceiver:
         """Return, and store with the delivery, what became of the comment. Raise as for pushes."""
         if is_concluded(self.deliveries, delivery.id):
             return "The comment was answered before."
-        comment = Comment(received_at=delivery.received_at, **delivery.fields)
+        comment = Comment(delivery=delivery.id, received_at=delivery.received_at, **delivery.fields)
         return conclude(self.deliveries, delivery.id, lambda: self._outcome(comment))
 
     def _outcome(self, comment: Comment) -> DeliveryOutcome:
@@ -79,8 +78,9 @@ class CommentReceiver:
                 return self._refuse(comment, command.reply)
             match command.verb:
                 case Verb.HELP:
-                    self.forge.comment(*comment.where, comment.pull_request, help_text(comment.prefix))
-                    return DeliveryOutcome("The commands were explained.")
+                    return _outcome(
+                        "The commands were explained.", self._answer(comment).reply(help_text(comment.prefix))
+                    )
                 case Verb.UNLOCK:
                     return self._unlock(comment, command)
                 case _:
@@ -91,12 +91,16 @@ class CommentReceiver:
             return self._refuse(comment, replies.invalid_configuration(error))
 
     def _refuse(self, comment: Comment, reply: str) -> DeliveryOutcome:
-        self.forge.react(*comment.where, comment.comment, _REFUSED)
-        self.forge.comment(*comment.where, comment.pull_request, reply)
-        return DeliveryOutcome(f"Refused: {reply}")
+        return _outcome(f"Refused: {reply}", self._answer(comment).refuse(reply))
+
+    def _answer(self, comment: Comment) -> CommentAnswerer:
+        return CommentAnswerer(self.forge, *comment.where, comment.pull_request, comment.comment)
 
     def _deploy(self, comment: Comment, command: Command) -> DeliveryOutcome:
         pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
+        bound = self.deliveries.bind(comment.delivery, pull_request.head_sha)
+        if bound != pull_request.head_sha:
+            return self._refuse(comment, replies.head_moved(bound, pull_request))
         configuration = self._granted(comment)
         missing = self._missing(comment, pull_request, configuration)
         if missing.always or (missing.configured and not command.force):
@@ -108,12 +112,12 @@ class CommentReceiver:
         authors = tuple(dict.fromkeys((pull_request.author, *change.authors)))[:MAXIMUM_AUTHORS]
         deployments = [_deployment(comment, command, pull_request, root, configuration, authors) for root in roots]
         enqueue_all(deployments, self.enqueue)
-        self.forge.react(*comment.where, comment.comment, _ACCEPTED)
-        names = [root.name for root in roots]
+        answer, names = self._answer(comment), [root.name for root in roots]
+        problems = [answer.accept()]
         if command.force:
-            warning = replies.forced(comment.sender, pull_request, names, missing)
-            self.forge.comment(*comment.where, comment.pull_request, warning)
-        return DeliveryOutcome(f"Enqueued: {', '.join(names)}.", tuple(deployment.id for deployment in deployments))
+            problems.append(answer.reply(replies.forced(comment.sender, pull_request, names, missing)))
+        ids = tuple(deployment.id for deployment in deployments)
+        return _outcome(f"Enqueued: {', '.join(names)}.", *problems, deployments=ids)
 
     def _granted(self, comment: Comment) -> LoadedConfiguration:
         """Return the configuration that decides what is granted: the default branch's, never the pull request's."""
@@ -156,8 +160,8 @@ class CommentReceiver:
         if unknown:
             return self._refuse(comment, replies.unknown_roots(unknown, known))
         told = [(name, self._unlocked(comment, name)) for name in names]
-        self.forge.comment(*comment.where, comment.pull_request, replies.unlocked(told))
-        return DeliveryOutcome(" ".join(f"{name}: {decision.reason}" for name, decision in told))
+        problem = self._answer(comment).reply(replies.unlocked(told))
+        return _outcome(" ".join(f"{name}: {decision.reason}" for name, decision in told), problem)
 
     def _changed(self, comment: Comment) -> Sequence[str]:
         """Return the names of the roots that the pull request changes."""
@@ -168,6 +172,10 @@ class CommentReceiver:
 
     def _unlocked(self, comment: Comment, name: str) -> Decision:
         return self.unlock(queue_id(comment.repository, name), Unlocking(comment.sender, comment.received_at))
+
+
+def _outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> DeliveryOutcome:
+    return DeliveryOutcome(" ".join(filter(None, (text, *problems))), deployments)
 
 
 def _deployment(  # noqa: PLR0917

@@ -21,7 +21,7 @@ class MemoryForge:
     ``readers`` read. ``branches`` are the commits that branches are at, ``main`` the default branch;
     ``changes`` is keyed by (base, head). ``comments`` are those that were
     written (pull request, text), ``reactions`` (comment, reaction), ``teams`` the members by ``org/slug``.
-    ``failures`` are raised by the next calls to the API, one each.
+    ``failures`` are raised by the next calls to the API, one each; ``silence`` by every comment and reaction.
     """
 
     comparison: Comparison = Comparison.AHEAD
@@ -32,6 +32,7 @@ class MemoryForge:
     check_runs: dict[int, CheckRun] = field(default_factory=dict)
     updates: list[tuple[int, CheckRun]] = field(default_factory=list)
     failures: list[TidegateError] = field(default_factory=list)
+    silence: TidegateError | None = None
     branches: dict[str, str] = field(default_factory=dict)
     main: str = "main"
     changes: dict[tuple[str, str], Change] = field(default_factory=dict)
@@ -83,10 +84,12 @@ class MemoryForge:
 
     def comment(self, installation: int, repository: str, number: int, text: str) -> None:
         self._called(installation, repository)
+        self._spoken()
         self.comments.append((number, text))
 
     def react(self, installation: int, repository: str, comment: int, reaction: str) -> None:
         self._called(installation, repository)
+        self._spoken()
         self.reactions.append((comment, reaction))
 
     def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
@@ -124,6 +127,10 @@ class MemoryForge:
     def clone_token(self, installation: int, repository: str) -> str:
         self._called(installation, repository)
         return f"clone-token-of-{repository}"
+
+    def _spoken(self) -> None:
+        if self.silence is not None:
+            raise self.silence
 
     def _called(self, _installation: int, _repository: str) -> None:
         if self.failures:

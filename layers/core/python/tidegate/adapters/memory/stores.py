@@ -250,6 +250,7 @@ class MemoryDeliveries:
         self._queued: set[str] = set()
         self.outcomes: dict[str, str] = {}
         self._deployments: dict[str, tuple[str, ...]] = {}
+        self._commits: dict[str, str] = {}
 
     def store(self, delivery: Delivery) -> bool:
         with self._lock:
@@ -283,3 +284,7 @@ class MemoryDeliveries:
         if self.get(delivery).id not in self.outcomes:
             return None
         return DeliveryOutcome(self.outcomes[delivery], self._deployments[delivery])
+
+    def bind(self, delivery: str, commit: str) -> str:
+        with self._lock:
+            return self._commits.setdefault(self.get(delivery).id, commit)
