@@ -263,7 +263,7 @@ def test_the_function_imports_nothing_that_is_slow_to_import():
         "botocore",
         "pydantic",
         "aws_lambda_powertools",
-        "ruamel",
+        "yaml",
         "pathspec",
         "github",
         "urllib3",

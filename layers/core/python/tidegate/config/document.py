@@ -5,11 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.composer import MaxDepthExceededError
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-
+from tidegate.config.nodes import Items, Node, NotYamlError, Pairs, Scalar, TooDeepError, compose
 from tidegate.domain.errors import InvalidConfiguration
 
 #: Bytes of a configuration file, and values in it once its aliases are followed (so that a few lines
@@ -17,10 +13,6 @@ from tidegate.domain.errors import InvalidConfiguration
 MAXIMUM_BYTES = 1024 * 1024
 MAXIMUM_VALUES = 200_000
 MAXIMUM_DEPTH = 30
-
-_STANDARD = "tag:yaml.org,2002:"
-_NULL = f"{_STANDARD}null"
-_PLAIN = frozenset(f"{_STANDARD}{kind}" for kind in ("str", "int", "float", "bool", "null", "timestamp", "map", "seq"))
 
 Path = tuple[str | int, ...]
 Place = tuple[int, int]
@@ -58,74 +50,63 @@ def read_document(file: str, raw: bytes) -> Document:
         raise InvalidConfiguration(file, 1, f"the file has {len(raw)} bytes", f"At most {MAXIMUM_BYTES} are read")
     document = Document(file)
     try:
-        node = _yaml().compose(raw.decode("utf-8-sig"))
+        node = compose(raw.decode("utf-8-sig"), MAXIMUM_DEPTH)
         document.content = None if node is None else _Reader(document).read(node, ())
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise InvalidConfiguration(file, line, "this is not UTF-8", "Save the file as UTF-8") from None
-    except (RecursionError, MaxDepthExceededError):
+    except TooDeepError:
         raise InvalidConfiguration(
             file, 1, "values are nested too deeply", "No key needs more than six levels"
         ) from None
-    except MarkedYAMLError as error:
-        raise _not_yaml(file, error) from None
-    except YAMLError:
-        raise InvalidConfiguration(file, 1, "a control character stands in the file", "Remove it") from None
+    except NotYamlError as error:
+        line, column = error.place or (1, None)
+        problem = f"this is not YAML: {error.problem}"
+        advice = "Correct the line or the one above" if error.place else "Remove it"
+        raise InvalidConfiguration(file, line, problem, advice, column) from None
     return document
 
 
-def _yaml() -> YAML:
-    yaml = YAML(typ="safe", pure=True)
-    yaml.max_depth = MAXIMUM_DEPTH
-    yaml.composer.warn_double_anchors = False
-    return yaml
-
-
-def _not_yaml(file: str, error: MarkedYAMLError) -> InvalidConfiguration:
-    mark = error.problem_mark or error.context_mark
-    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    problem = " ".join(part for part in (error.context, error.problem) if part)
-    return InvalidConfiguration(file, line, f"this is not YAML: {problem}", "Correct the line or the one above", column)
-
-
 class _Reader:
-    """Turns nodes into values, counting them."""
+    """Turns nodes into values, counting them: an alias counts as what it stands for."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self._values = 0
 
     def read(self, node: Node, path: Path) -> Any:
-        self._document.places[path] = (node.start_mark.line + 1, node.start_mark.column + 1)
+        self._document.places[path] = (node.line, node.column)
         self._values += 1
         if self._values > MAXIMUM_VALUES:
             raise self._document.refusal(path, "the file has too many values", f"At most {MAXIMUM_VALUES} are read")
-        if node.tag not in _PLAIN:
-            raise self._document.refusal(path, f"the tag {str(node.tag)!r} is not known", "Write plain values")
-        match node:
-            case ScalarNode():
-                return None if node.tag == _NULL else str(node.value)
-            case SequenceNode():
-                return [self.read(item, (*path, number)) for number, item in enumerate(node.value)]
-            case MappingNode():
-                return self._mapping(node, path)
-        raise self._document.refusal(path, "this value is of no known kind", "Write text, lists and mappings")
+        if node.tag is not None:
+            raise self._document.refusal(path, f"the tag {node.tag!r} is not known", "Write plain values")
+        if isinstance(node, Scalar):
+            return None if node.null else node.text
+        if isinstance(node, Items):
+            return [self.read(item, (*path, number)) for number, item in enumerate(node.items)]
+        assert isinstance(node, Pairs)  # noqa: S101  # There are no other nodes.
+        return self._mapping(node, path)
 
-    def _mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
+    def _mapping(self, node: Pairs, path: Path) -> dict[str, Any]:
         content: dict[str, Any] = {}
-        for key, value in node.value:
+        for key, value in node.pairs:
             name = self._key(key, path)
             if name in content:
                 first = self._document.place((*path, name, KEY))[0]
-                self._document.places[(*path, name)] = (key.start_mark.line + 1, key.start_mark.column + 1)
+                self._document.places[(*path, name)] = (key.line, key.column)
                 problem = f"the key {name!r} stands here a second time"
                 raise self._document.refusal((*path, name), problem, f"The first one is in line {first}")
             content[name] = self.read(value, (*path, name))
-            self._document.places[(*path, name, KEY)] = (key.start_mark.line + 1, key.start_mark.column + 1)
+            self._document.places[(*path, name, KEY)] = (key.line, key.column)
         return content
 
     def _key(self, node: Node, path: Path) -> str:
-        if isinstance(node, ScalarNode) and node.tag in _PLAIN:
-            return str(node.value)
-        self._document.places[(*path, KEY)] = (node.start_mark.line + 1, node.start_mark.column + 1)
-        raise self._document.refusal((*path, KEY), "this key is not plain text", "Write keys as plain words")
+        place = (*path, KEY)
+        if not isinstance(node, Scalar) or node.tag is not None:
+            self._document.places[place] = (node.line, node.column)
+            raise self._document.refusal(place, "this key is not plain text", "Write keys as plain words")
+        if node.plain and node.text == "<<":
+            self._document.places[place] = (node.line, node.column)
+            raise self._document.refusal(place, "mappings are not merged", "Write the keys out, or use an alias alone")
+        return node.text

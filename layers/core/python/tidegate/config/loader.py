@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from tidegate.config.document import KEY, Document, Path, read_document
 from tidegate.config.model import FILE, WHEN_MODIFIED, Configuration, EngineSection, ReviewSection, keys_at
-from tidegate.config.patterns import root_patterns
+from tidegate.config.patterns import check_patterns
 from tidegate.domain.errors import InvalidConfiguration, InvalidName, quoted
 from tidegate.domain.requirements import Requirements
 from tidegate.domain.review_rule import PlanReview, ReviewRule
@@ -177,7 +177,7 @@ def _default_name(document: Document, entry: _Entry, repository: str) -> str:
 
 def _check_patterns(document: Document, entry: _Entry, patterns: tuple[str, ...]) -> None:
     try:
-        root_patterns(entry.dir, patterns)
+        check_patterns(entry.dir, patterns)
     except ValueError as error:
         path = (*entry.path, "when_modified")
         raise document.refusal(path, str(error), "Patterns are relative to the root's directory") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -59,14 +60,22 @@ def _exact_version(text: str) -> str:
 
 def _usable_patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
     for pattern in patterns:
-        try:
-            root_patterns(".", (pattern.replace("../", ""),))
-        except ValueError:
+        if not _is_pattern(pattern):
             raise refused(
                 f"{_shown(pattern)} is not a pattern",
                 "Write paths relative to the root's directory, with *, ** and a leading ! for exceptions",
-            ) from None
+            )
     return patterns
+
+
+@lru_cache(maxsize=1024)
+def _is_pattern(pattern: str) -> bool:
+    """Tell whether a pattern means something. Many directories have the same ones."""
+    try:
+        root_patterns(".", (pattern.replace("../", ""),))
+    except ValueError:
+        return False
+    return True
 
 
 def _patterns_alone(value: Any) -> Any:

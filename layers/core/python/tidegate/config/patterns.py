@@ -22,6 +22,12 @@ def root_patterns(directory: str, patterns: Sequence[str]) -> PathSpec[Pattern]:
     return PathSpec.from_lines("gitignore", [_from_top(directory, pattern) for pattern in patterns])
 
 
+def check_patterns(directory: str, patterns: Sequence[str]) -> None:
+    """Raise ValueError for a pattern that leads out of the repository from here, or names no file."""
+    for pattern in patterns:
+        _from_top(directory, pattern)
+
+
 def matches(patterns: PathSpec[Pattern], path: str) -> bool:
     """Tell whether a file matches. A newline counts as a space: pathspec's wildcards stop at newlines."""
     return patterns.match_file(path.replace("\n", " "))
