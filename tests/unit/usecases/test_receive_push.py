@@ -16,6 +16,7 @@ from tidegate.domain.check_run import Conclusion
 from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.revision import Comparison
 from tidegate.ports import Change, Delivery, DeliveryOutcome, KnownRepository
 from tidegate.usecases.receive_push import PushReceiver
 
@@ -147,6 +148,67 @@ def test_a_head_whose_earlier_commit_is_gone_has_no_known_authors(world):
     world.deliveries.store(head)
     world.receiver().receive(head)
     assert world.enqueued[0].authors == ()
+
+
+LATER = "2026-03-02T08:05:00.000000+00:00"
+
+
+def receive_later(world, before, after, **fields):
+    """Receive a push that came five minutes later."""
+    push = {**HEAD, "before": before, "after": after, "sender": "octocat", "authors": [], **fields}
+    delivery = Delivery(f"later-{after[:4]}", "push", push, LATER)
+    world.deliveries.store(delivery)
+    return world.receiver().receive(delivery)
+
+
+def head_of(world):
+    return next(each for each in world.deliveries.unqueued("9999") if each.event == "head")
+
+
+def test_what_a_lost_push_before_this_one_changed_is_deployed_as_well_and_first(world):
+    world.receive()
+    world.enqueued.clear()
+    world.old, world.new = CHANGED, {**CHANGED, "live/db/main.tf": "# third"}
+    assert "received as well" in receive_later(world, sha(3), sha(4))
+    missed = head_of(world)
+    assert (missed.fields["before"], missed.fields["after"]) == (AFTER, sha(3))
+    world.new = {**CHANGED, "live/app/main.tf": "# second", "live/db/main.tf": "# second"}
+    world.receiver().receive(missed)
+    waiting = world.queues.waiting("acme/infra||live/db")
+    assert [each.revision for each in waiting] == [AFTER, sha(3), sha(4)]
+    assert [each.revision for each in world.queues.waiting("acme/infra||live/app")] == [AFTER, sha(3)]
+    assert world.catalog.repository("acme/infra").seen == sha(4)
+
+
+def test_a_lost_push_is_found_again_when_the_push_after_it_is_received_again(world):
+    world.receive()
+    world.forge.failures = [ForgeUnavailable("502")]
+    with pytest.raises(ForgeUnavailable):
+        receive_later(world, sha(3), sha(4))
+    receive_later(world, sha(3), sha(4))
+    receive_later(world, sha(3), sha(4))
+    assert [each.event for each in world.deliveries.unqueued("9999")].count("head") == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "fields", "comparison"),
+    [
+        (AFTER, {}, Comparison.AHEAD),
+        (sha(3), {"forced": True}, Comparison.AHEAD),
+        ("0" * 40, {}, Comparison.AHEAD),
+        (sha(3), {}, Comparison.BEHIND),
+        (sha(3), {}, Comparison.DIVERGED),
+        (sha(3), {}, Comparison.BASE_MISSING),
+    ],
+    ids=["it follows", "forced", "a new branch", "overtaken", "another history", "the earlier one is gone"],
+)
+def test_nothing_was_lost_before_a_push_that_follows_was_overtaken_or_rewrote_the_branch(
+    world, before, fields, comparison
+):
+    world.receive()
+    world.forge.comparison = comparison
+    receive_later(world, before, sha(4), **fields)
+    assert [each.event for each in world.deliveries.unqueued("9999")] == ["push", "push"]
 
 
 def test_the_same_push_again_or_in_another_delivery_enqueues_nothing_more(world):

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
+from tidegate.domain.authors import UNKNOWN, Authors
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.configuration_check import external_id, render_invalid, render_refused, render_valid
 from tidegate.domain.deployment import Deployment, Trigger
 from tidegate.domain.errors import ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.domain.review_rule import PlanReview
+from tidegate.domain.revision import Comparison
 from tidegate.domain.root import Revision, Root, deployment_id
 from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge, KnownRepository, SourceHistory
 from tidegate.usecases.conclude import conclude
 from tidegate.usecases.discover_roots import Discovery, discover_roots
 from tidegate.usecases.enqueue_all import enqueue_all
+from tidegate.usecases.missed_push import HEAD, missed_push
 
 #: Who asks for the deployment of a head that no webhook told of.
 _RECONCILER = "tidegate"
@@ -24,7 +28,8 @@ _RECONCILER = "tidegate"
 class Push:
     """A push to the default branch, as the delivery tells it.
 
-    ``authors`` are the logins of those who made the commits, None when they are not known yet.
+    ``authors`` are the logins of those who made the commits, None when they are not known yet. ``told`` is
+    whether a webhook told of it.
     """
 
     delivery: str
@@ -37,6 +42,7 @@ class Push:
     sender: str = _RECONCILER
     forced: bool = False
     authors: tuple[str, ...] | None = None
+    told: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +67,44 @@ class PushReceiver:
         ExceptionGroup when roots could not be enqueued; all others then are.
         """
         push = _push(delivery)
-        known = KnownRepository(push.repository, push.installation, push.branch, push.after, push.received_at)
-        self.catalog.remember(known)
         return conclude(self.deliveries, delivery.id, lambda: self._outcome(push))
 
     def _outcome(self, push: Push) -> DeliveryOutcome:
+        """Look for lost pushes before this one is remembered: received again, it finds them again."""
+        known = KnownRepository(push.repository, push.installation, push.branch, push.after, push.received_at)
+        lost = self._lost(push)
+        self.catalog.remember(known)
+        outcome = self._deployed(push)
+        return replace(outcome, text=f"{outcome.text} {lost}") if lost else outcome
+
+    def _lost(self, push: Push) -> str:
+        """Store a delivery for pushes before this one that nobody told of. Return what to add to the outcome.
+
+        It is not queued at once, as for heads (``CatchUpHeads``): such a push may only have been overtaken. What it
+        deploys comes before what this push deploys, if that still waits; if not, what is contained is superseded.
+        """
+        known = self._seen_before(push)
+        if known is None or not self._is_ahead(push, known):
+            return ""
+        self.deliveries.store(missed_push(known, push.before, _just_before(push.received_at)))
+        return f"What changed from {known.seen} to {push.before} was not told of; it is received as well."
+
+    def _seen_before(self, push: Push) -> KnownRepository | None:
+        """Return what is known of the repository if this push does not follow on it; a forced one need not."""
+        if push.forced or not push.told or not push.before.strip("0"):
+            return None
+        try:
+            known = self.catalog.repository(push.repository)
+        except NotFound:
+            return None
+        return known if known.seen and known.seen not in {push.before, push.after} else None
+
+    def _is_ahead(self, push: Push, known: KnownRepository) -> bool:
+        """Tell whether the push began after what is known; otherwise it is this one that was overtaken."""
+        compared = self.forge.compare(push.installation, push.repository, known.seen, push.before)
+        return compared is Comparison.AHEAD
+
+    def _deployed(self, push: Push) -> DeliveryOutcome:
         try:
             discovery = self._discover(push)
         except NotFound:
@@ -87,17 +126,24 @@ class PushReceiver:
             return discover_roots(trees, push.repository, self.review)
 
     def _deployments(self, push: Push, discovery: Discovery) -> list[Deployment]:
-        authors = self._authors(push) if discovery.roots else ()
+        authors = self._authors(push, discovery) if discovery.roots else UNKNOWN
         return [_deployment(push, root, discovery, authors) for root in discovery.roots]
 
-    def _authors(self, push: Push) -> tuple[str, ...]:
+    def _authors(self, push: Push, discovery: Discovery) -> Authors:
+        """Return who made the change: the commits and, where it matters, the pull request."""
+        where = push.installation, push.repository
+        matters = any(discovery.configuration.rule_of(root).exclude_authors for root in discovery.roots)
+        try:
+            made = self._made(push)
+            return made.and_also(Authors(tuple(self.forge.openers(*where, push.after)))) if matters else made
+        except NotFound:
+            return UNKNOWN
+
+    def _made(self, push: Push) -> Authors:
         """Return who made the commits; the forge is asked only if the delivery does not tell."""
         if push.authors is not None:
-            return push.authors
-        try:
-            return self.forge.change(push.installation, push.repository, push.before, push.after).authors
-        except NotFound:
-            return ()
+            return Authors(push.authors)
+        return self.forge.change(push.installation, push.repository, push.before, push.after).authors
 
     def _show(self, push: Push, check_run: CheckRun) -> str:
         """Show the check run on the commit, once. Return what to add to the outcome when the forge refuses it."""
@@ -117,7 +163,13 @@ def _push(delivery: Delivery) -> Push:
     fields = dict(delivery.fields)
     authors = fields.pop("authors", None)
     known = None if authors is None else tuple(authors)
-    return Push(delivery=delivery.id, received_at=delivery.received_at, authors=known, **fields)
+    told = delivery.event != HEAD
+    return Push(delivery=delivery.id, received_at=delivery.received_at, authors=known, told=told, **fields)
+
+
+def _just_before(at: str) -> str:
+    """Return the moment before: what was pushed earlier goes first, and does not count as the newest commit."""
+    return (datetime.fromisoformat(at) - timedelta(microseconds=1)).isoformat(timespec="microseconds")
 
 
 def _check_run(push: Push, discovery: Discovery) -> CheckRun | None:
@@ -128,7 +180,7 @@ def _check_run(push: Push, discovery: Discovery) -> CheckRun | None:
     return render_valid(push.after, discovery.configured, names) if discovery.configures else None
 
 
-def _deployment(push: Push, root: Root, discovery: Discovery, authors: tuple[str, ...]) -> Deployment:
+def _deployment(push: Push, root: Root, discovery: Discovery, authors: Authors) -> Deployment:
     return Deployment(
         id=deployment_id(push.repository, root.name, push.after, _request(push)),
         repository=push.repository,
@@ -139,7 +191,8 @@ def _deployment(push: Push, root: Root, discovery: Discovery, authors: tuple[str
         requested_at=push.received_at,
         installation=push.installation,
         changed_at=push.received_at,
-        authors=authors,
+        authors=authors.logins,
+        authors_known=authors.known,
         review_rule=discovery.configuration.rule_of(root),
     )
 

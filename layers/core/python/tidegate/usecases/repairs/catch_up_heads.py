@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 from tidegate.domain.errors import ForgeRefused, NotFound
-from tidegate.ports import Catalog, Deliveries, Delivery, Forge, KnownRepository
+from tidegate.ports import Catalog, Deliveries, Forge, KnownRepository
+from tidegate.usecases.missed_push import missed_push
 from tidegate.usecases.repairs.turn import Turn
 
-#: The kind of the deliveries that stand for such pushes.
-HEAD = "head"
 #: Repositories that one run asks the forge about: one call each, of 5,000 an hour and installation.
 ASKED = 60
 
@@ -37,21 +35,4 @@ class CatchUpHeads:
             head = self.forge.branch_head(known.installation, known.name, known.default_branch)
         except (NotFound, ForgeRefused):
             return False  # The branch, the repository or the App's installation is gone: nothing can be deployed.
-        return head != known.seen and self.deliveries.store(_delivery(known, head, now))
-
-
-def _delivery(known: KnownRepository, head: str, now: str) -> Delivery:
-    fields = {
-        "repository": known.name,
-        "before": known.seen,
-        "after": head,
-        "branch": known.default_branch,
-        "installation": known.installation,
-    }
-    return Delivery(_identifier(known, head), HEAD, fields, now)
-
-
-def _identifier(known: KnownRepository, head: str) -> str:
-    """Return the same id as long as nothing else is received, so that one head is stored once."""
-    known_state = f"{known.name} {known.seen} {known.seen_at} {head}"
-    return f"{HEAD}-{hashlib.sha256(known_state.encode()).hexdigest()[:32]}"
+        return head != known.seen and self.deliveries.store(missed_push(known, head, now))

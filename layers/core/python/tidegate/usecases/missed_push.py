@@ -1,0 +1,26 @@
+"""A delivery that stands for pushes which no webhook told of."""
+
+from __future__ import annotations
+
+import hashlib
+
+from tidegate.ports import Delivery, KnownRepository
+
+#: The kind of these deliveries.
+HEAD = "head"
+
+
+def missed_push(known: KnownRepository, head: str, at: str) -> Delivery:
+    """Return the delivery, as of ``at``, for what changed from the newest commit that is known to ``head``.
+
+    It has the same id as long as nothing else is received, so that one head is stored once.
+    """
+    fields = {
+        "repository": known.name,
+        "before": known.seen,
+        "after": head,
+        "branch": known.default_branch,
+        "installation": known.installation,
+    }
+    known_state = f"{known.name} {known.seen} {known.seen_at} {head}"
+    return Delivery(f"{HEAD}-{hashlib.sha256(known_state.encode()).hexdigest()[:32]}", HEAD, fields, at)
