@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.builders import NOW, any_deployment, any_job, deployment_in
+from tests.builders import NOW, any_deployed, any_deployment, any_job, deployment_in
 from tidegate.domain.deployment import Ending, State
 from tidegate.domain.errors import CloudUnavailable, Conflict
 from tidegate.domain.job import JobKind
@@ -44,7 +46,17 @@ def test_an_orphan_whose_apply_was_taken_locks_its_queue_and_leaves_its_worker_t
     head, _ = world.queues.read(orphan.queue)
     assert (head.in_flight, head.worker.execution) == (other.id, "worker-1")
     assert head.lock.deployment == orphan.id
+    assert {head.deployed.deployment, head.attempted.deployment} == {orphan.id}
     assert [message.state for message in world.audit.published] == ["UNKNOWN"]
+
+
+def test_an_orphan_that_applied_nothing_leaves_what_later_revisions_are_compared_with(world, repair):
+    orphan = world.put(deployment_in(State.PLANNING))
+    head, _ = world.queues.read(orphan.queue)
+    world.queues.commit(head, replace(head, deployed=any_deployed(2), attempted=any_deployed(2)))
+    assert world.take_turn(repair) == 1
+    head, _ = world.queues.read(orphan.queue)
+    assert (head.deployed, head.attempted, head.lock) == (any_deployed(2), any_deployed(2), None)
 
 
 def test_an_end_that_was_decided_and_never_told_is_told_now(world, repair):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.domain.deployment import Deployment, Ending, is_final
+from tidegate.domain.deployment import Deployment, Ending, State, is_final
 from tidegate.domain.queue import QueueHead, Worker, attempt_after, baseline_after, lock_at_end, locks_queue
 from tidegate.ports import Announcements, Clock, DeployQueues, Jobs
 from tidegate.usecases.finish import Finisher
@@ -51,11 +51,15 @@ class DeploymentEnder:
     def end_orphan(self, head: QueueHead, deployment: Deployment, error: str) -> None:
         """End a deployment that its queue does not know. The queue goes on as before, but for its lock.
 
-        Raise Conflict, or CloudUnavailable when the audit topic does not take the message.
+        What it may have applied counts as deployed, as nobody can tell whether that was before or after what the
+        queue did meanwhile. Raise Conflict, or CloudUnavailable when the audit topic does not take the message.
         """
         at = self.clock.now()
         ended = self.finisher.ended(deployment, self._without_result(deployment, error, at))
         after = replace(head, lock=lock_at_end(ended, head.lock, at))
+        if ended.state is State.OUTCOME_UNKNOWN:
+            deployed, attempted = baseline_after(ended, head.deployed), attempt_after(ended, head.attempted)
+            after = replace(after, deployed=deployed, attempted=attempted)
         self.queues.commit(head, after, deployment=ended)
         self.announce(replace(ended, version=ended.version + 1), after)
 
