@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tidegate import ports
+
 TOP = Path(__file__).parents[2]
 PACKAGE = TOP / "layers/core/python"
 
@@ -16,7 +18,7 @@ PACKAGE = TOP / "layers/core/python"
 ALLOWED = {
     "tidegate": (),
     "tidegate.domain": ("tidegate.domain",),
-    "tidegate.ports": ("tidegate.domain",),
+    "tidegate.ports": ("tidegate.domain", "tidegate.ports"),
     "tidegate.messages": ("tidegate.domain",),
     "tidegate.config": ("tidegate.domain", "tidegate.config"),
     "tidegate.usecases": (
@@ -118,6 +120,13 @@ def test_what_starts_in_every_deploy_imports_nothing_slow(room):
         if _room(module) == room:
             slow = {name.split(".")[0] for name in _imports(path)} & QUICK[room]
             assert not slow, f"{module} must not import {slow}"
+
+
+@pytest.mark.parametrize("room", list((PACKAGE / "tidegate/ports").glob("[a-z]*.py")), ids=lambda path: path.stem)
+def test_every_port_can_be_imported_from_the_package(room):
+    for node in ast.parse(room.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            assert getattr(ports, node.name).__module__ == f"tidegate.ports.{room.stem}"
 
 
 def test_a_handler_is_the_only_file_of_its_function():

@@ -12,7 +12,7 @@ from typing import Any
 
 from tidegate.adapters.aws_http import Aws, AwsError
 from tidegate.domain.errors import NotFound
-from tidegate.ports import Delivery, DeliveryOutcome
+from tidegate.ports.deliveries import Delivery, DeliveryOutcome
 
 #: Deliveries are kept for a week: GitHub lets one redeliver for three days.
 KEEP_SECONDS = 7 * 24 * 3600

@@ -1,0 +1,47 @@
+"""What use cases need from the world, in the domain's words. Adapters fulfil these.
+
+Every method may raise what its adapter's service raises when that service is down; what is named
+at it is what callers are meant to handle.
+
+A room is loaded when one of its names is asked for: making all of these classes takes longer than the work of some
+functions. What counts its start imports the room itself.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # ruff: noqa: F403
+    from tidegate.ports.announcements import *
+    from tidegate.ports.catalog import *
+    from tidegate.ports.check_runs import *
+    from tidegate.ports.clock import *
+    from tidegate.ports.cloud import *
+    from tidegate.ports.deliveries import *
+    from tidegate.ports.forge import *
+    from tidegate.ports.jobs import *
+    from tidegate.ports.queues import *
+    from tidegate.ports.source import *
+
+_ROOMS = {
+    "announcements": "Announcements AuditLog",
+    "catalog": "Catalog HistoryPage KnownRepository",
+    "check_runs": "CheckRuns LineBoard LineBoards PublishedCheckRun",
+    "clock": "Clock",
+    "cloud": "Artifacts ObjectStart Workflows",
+    "deliveries": "Asked Deliveries Delivery DeliveryOutcome EventQueue Redeliveries WebhookSecrets",
+    "forge": "Accounts Change FailedDelivery Forge ForgeAddresses ForgeDeliveries",
+    "jobs": "JobLogs Jobs LogChunk",
+    "queues": "DeployQueues Deployments",
+    "source": "FileChange PushedTrees SourceHistory",
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
+
+if not TYPE_CHECKING:  # Type checkers would take it for any name.
+
+    def __getattr__(name: str) -> Any:
+        if name not in _ROOM_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)

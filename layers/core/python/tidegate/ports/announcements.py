@@ -1,0 +1,36 @@
+"""Telling others what changed, and the audit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.domain.audit import AuditMessage
+    from tidegate.domain.deployment import Deployment
+
+
+class Announcements(Protocol):
+    """Telling others that a deployment changed. At least once, newest state wins."""
+
+    def changed(self, deployment: Deployment) -> None:
+        """Put the state on the event bus and ask for the check run to be brought up to date."""
+
+    def refresh(self, deployment: str) -> None:
+        """Ask for the check run to be brought up to date."""
+
+    def place_changed(self, deployment: str) -> None:
+        """Ask for the check run of one that waits to be brought up to date, if it looks otherwise by now."""
+
+    def repeated(self, deployment: str, by: str) -> None:
+        """Ask for the check run to say that another deployment runs this one again."""
+
+    def line_changed(self, queue: str) -> None:
+        """Ask for the check runs of all that wait in a queue to be brought up to date, soon and once for many asks."""
+
+    def line_later(self, queue: str, seconds: int) -> None:
+        """Ask for that once ``seconds`` have passed; at most a quarter of an hour."""
+
+
+class AuditLog(Protocol):
+    def publish(self, message: AuditMessage) -> None:
+        """Publish to the audit topic. The same event again is one message. Raise AuditUnavailable."""

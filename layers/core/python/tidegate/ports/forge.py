@@ -1,0 +1,124 @@
+"""The forge's API, and who somebody is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from tidegate.domain.authors import Authors
+
+if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.domain.check_run import CheckRun
+    from tidegate.domain.permission import Permission
+    from tidegate.domain.pull_request import PullRequest, PullRequestReview
+    from tidegate.domain.revision import Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Commits of a branch: the commit that they come after, and who made them."""
+
+    after: str
+    authors: Authors = Authors()
+
+
+@dataclass(frozen=True, slots=True)
+class FailedDelivery:
+    """A webhook delivery of the App that the forge could not hand over: its number and its GUID."""
+
+    id: int
+    guid: str
+    event: str
+    at: str
+
+
+class ForgeAddresses(Protocol):
+    """Where things are on the forge."""
+
+    def check_run_url(self, repository: str, check_run_id: int) -> str:
+        """Return the address of a check run's page."""
+
+    def clone_url(self, repository: str) -> str:
+        """Return the repository's HTTPS address for git."""
+
+
+class Forge(ForgeAddresses, Protocol):
+    """The forge's API for one repository at a time. Raises ForgeUnavailable and ForgeRefused."""
+
+    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+        """Tell how ``head`` relates to ``base``."""
+
+    def change(self, installation: int, repository: str, base: str, head: str) -> Change:
+        """Return what ``head`` changes that ``base`` (branches or commits) does not have.
+
+        Raise NotFound when they have no commit in common.
+        """
+
+    def may_write(self, installation: int, repository: str, user: str) -> bool:
+        """Tell whether ``user`` has write permission on the repository."""
+
+    def permission(self, installation: int, repository: str, user: str) -> Permission:
+        """Return what ``user`` may do in the repository; NONE also when there is no such user."""
+
+    def branch_head(self, installation: int, repository: str, branch: str) -> str:
+        """Return the commit that a branch is at. Raise NotFound when there is no such branch."""
+
+    def default_branch(self, installation: int, repository: str) -> str:
+        """Return the name of the default branch."""
+
+    def pull_request(self, installation: int, repository: str, number: int) -> PullRequest:
+        """Return a pull request as it is now. Raise NotFound."""
+
+    def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
+        """Return who opened the pull requests that brought a commit to its branch. Raise NotFound without the commit."""
+
+    def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
+        """Return the reviews of a pull request, oldest first."""
+
+    def comment(self, installation: int, repository: str, number: int, text: str) -> None:
+        """Write a comment (Markdown) under a pull request."""
+
+    def react(self, installation: int, repository: str, comment: int, reaction: str) -> None:
+        """Put a reaction (GitHub's word, such as ``eyes`` or ``rocket``) on a comment."""
+
+    def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
+        """Tell whether ``user`` is an active member of a team (its slug) of the organization."""
+
+    def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
+        """Create a check run and return its id."""
+
+    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
+        """Replace what a check run shows."""
+
+    def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
+        """Return the id of the newest check run with this external id, if there is one."""
+
+    def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:
+        """Return the external ids of all check runs of our App on a commit, by their own ids."""
+
+    def clone_token(self, installation: int, repository: str) -> str:
+        """Return a token that can read this repository's contents, and nothing else, for an hour."""
+
+
+class ForgeDeliveries(Protocol):
+    """The App's own webhook deliveries, as the forge recorded them."""
+
+    def failed(self, since: str) -> Sequence[FailedDelivery]:
+        """Return deliveries since then (ISO 8601) of which no attempt has succeeded."""
+
+    def redeliver(self, delivery: int) -> None:
+        """Ask the forge to deliver once more."""
+
+
+class Accounts(Protocol):
+    """Who somebody is at the forge."""
+
+    def login_of(self, token: str) -> str | None:
+        """Return the login of a token's owner; None for a token that is not valid."""
+
+    def exchange(self, code: str, redirect_uri: str) -> str | None:
+        """Return the token that an OAuth code stands for; None for a code that is not valid."""
+
+    def authorize_url(self, state: str, redirect_uri: str) -> str:
+        """Return the address where a person signs in."""

@@ -1,0 +1,54 @@
+"""Jobs, and the lines of their logs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.domain.job import Job, TakenJob
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    """Consecutive lines of a job's log. ``position`` is the number of its first line, from 0."""
+
+    position: int
+    lines: tuple[str, ...]
+
+
+class Jobs(Protocol):
+    def create(self, job: Job) -> None:
+        """Store the job. Creating it again with the same content changes nothing."""
+
+    def get(self, job: str) -> Job:
+        """Return the job. Raise NotFound."""
+
+    def hand_over(self, job: str, token: str, clone_token: str) -> bool:
+        """Leave the tokens for the runner. Return False when a runner has taken the job, or it is closed."""
+
+    def take(self, job: str, runner: str) -> TakenJob | None:
+        """Take the job for ``runner`` (a task ARN), once and for all; None while nothing was handed over.
+
+        Raise ApplyAlreadyStarted when another runner has taken it, or it was closed.
+        """
+
+    def token(self, job: str) -> str | None:
+        """Return the task token that waits for the job's result, if one was handed over."""
+
+    def runner(self, job: str) -> str | None:
+        """Return the runner that took the job (as it gave itself to ``take``), if one did."""
+
+    def close(self, job: str) -> bool:
+        """Make sure that nobody takes the job any more. Return whether a runner had taken it."""
+
+
+class JobLogs(Protocol):
+    """The lines of running jobs. They expire a day after they were written."""
+
+    def append(self, job: str, chunk: LogChunk) -> None:
+        """Store lines at their position. The same chunk again changes nothing."""
+
+    def read(self, job: str, position: int, limit: int | None = None) -> Sequence[LogChunk]:
+        """Return the stored chunks that begin at ``position`` or later, at most the first ``limit`` of them."""

@@ -1,0 +1,76 @@
+"""Deploy queues, and the records of deployments."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.domain.deployment import Deployment
+    from tidegate.domain.queue import QueueHead, Waiting
+
+
+class DeployQueues(Protocol):
+    """The deploy queues. A head that was never written reads as version 0."""
+
+    def enqueue(self, deployment: Deployment) -> bool:
+        """Store the deployment, put it in line and raise the head's version, all or nothing.
+
+        Return False, and change nothing, when a deployment with this id was stored before.
+        """
+
+    def read(self, queue: str) -> tuple[QueueHead, Waiting | None]:
+        """Return the head and the first in line, consistently."""
+
+    def read_with(self, queue: str, deployment: str) -> tuple[QueueHead, Deployment]:
+        """Return the head and a deployment's record as they are at one moment. Raise NotFound, or Conflict."""
+
+    def waiting(self, queue: str) -> Sequence[Waiting]:
+        """Return all that are in line, first first."""
+
+    def line(self, queue: str) -> tuple[QueueHead, Sequence[Waiting]]:
+        """Return the head and all that are in line, first first, in one read."""
+
+    def commit(
+        self,
+        before: QueueHead,
+        after: QueueHead,
+        *,
+        take: Waiting | None = None,
+        put_back: Waiting | None = None,
+        deployment: Deployment | None = None,
+    ) -> QueueHead:
+        """Replace the head if it still has ``before``'s version, and return it with its new version.
+
+        In the same transaction ``take`` leaves the line, ``put_back`` returns to it, and
+        ``deployment`` is saved as ``Deployments.save`` does. Raise Conflict when anything of it changed.
+        """
+
+    def unfinished(self) -> Iterable[str]:
+        """Return the queues with waiting deployments or one in flight (for the reconciler)."""
+
+
+class Deployments(Protocol):
+    def get(self, deployment: str) -> Deployment:
+        """Return the record. Raise NotFound."""
+
+    def save(self, deployment: Deployment) -> Deployment:
+        """Replace the record if it still has this ``version``; return it with its new version.
+
+        Raise Conflict when it changed.
+        """
+
+    def many(self, deployments: Collection[str]) -> Mapping[str, Deployment]:
+        """Return the records of those that exist, by id, in one read for each hundred."""
+
+    def unshown(self) -> Iterable[str]:
+        """Return the deployments that have not ended, or whose end is not shown yet (for the reconciler)."""
+
+    def shown(self, deployment: str) -> None:
+        """Remember that the deployment's end is shown: ``unshown`` leaves it out from now on."""
+
+    def keep_review_token(self, deployment: str, review: str, token: str) -> None:
+        """Keep the task token that waits for ``review``; replaces the token of an earlier attempt."""
+
+    def review_token(self, deployment: str, review: str) -> str:
+        """Return the token that waits for ``review``. Raise NotFound."""

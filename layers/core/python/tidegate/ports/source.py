@@ -1,0 +1,47 @@
+"""What a push changed, by git."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file that differs between two commits: its content's id before and after, None where it is not.
+
+    A renamed file is two changes. Bytes of a path that are not UTF-8 are lone surrogates.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+class PushedTrees(Protocol):
+    """What a push changed. When the commit before it is not known any more, every file counts as new."""
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """All files after the push: path to the id of its content."""
+
+    @property
+    def changes(self) -> Sequence[FileChange]:
+        """All files that differ, however many."""
+
+    @property
+    def before_is_known(self) -> bool:
+        """Whether ``changes`` compares with the commit before the push."""
+
+    def read(self, contents: Collection[str]) -> Mapping[str, bytes]:
+        """Return contents by id, fetched in one request. What is larger than 1 MiB is returned empty."""
+
+
+class SourceHistory(Protocol):
+    def fetch(self, url: str, token: str, before: str, after: str) -> AbstractContextManager[PushedTrees]:
+        """Fetch two commits of the repository at ``url``.
+
+        Raise NotFound when the forge does not have ``after``, ForgeUnavailable and ForgeRefused.
+        """
