@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.config.loader import DeclaredRoot, load_configuration, without_file
+from tidegate.config.loader import (
+    DeclaredRoot,
+    LoadedConfiguration,
+    Misleading,
+    examine_configuration,
+    load_configuration,
+    without_file,
+)
 from tidegate.config.model import WHEN_MODIFIED
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.requirements import Requirements
@@ -310,3 +317,124 @@ def test_what_reviews_and_requirements_cannot_be_is_told_with_its_place(line, pr
     assert (error.line, error.column is not None) == (2, True)
     assert problem in error.problem
     assert allowed in error.allowed
+
+
+def test_tags_of_directories_and_workspaces_add_up():
+    text = """
+version: 1
+roots: [{dir: a, tags: [network, prod]}, {dir: b}]
+dirs:
+  c: {tags: [app]}
+  d: {tags: [app, team-a], workspaces: {prod: {tags: [prod, app]}, dev: }}
+"""
+    assert [(each.root.name, each.tags) for each in load(text).roots or ()] == [
+        ("a", ("network", "prod")),
+        ("b", ()),
+        ("c", ("app",)),
+        ("d/prod", ("app", "team-a", "prod")),
+        ("d/dev", ("app", "team-a")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tag", "words"),
+    [
+        ("'dir:live'", "looks like a tag that Tidegate gives"),
+        ("workspace:prod", "looks like a tag that Tidegate gives"),
+        ('"a\\tb"', "cannot be seen"),
+        ("''", "at least 1 character"),
+        ("a" * 101, "at most 100 characters"),
+    ],
+)
+def test_a_tag_that_would_mislead_is_refused(tag, words):
+    error = refusal(f"version: 1\nroots:\n  - {{dir: a, tags: [x, {tag}]}}\n")
+    assert (error.line, error.column) == (3, 24)
+    assert words in str(error)
+
+
+CHECKS = """
+version: 1
+apply_requirements:
+  checks:
+    - {tag_query: prod and not dir:live/sandbox/**, approved: {any_of_count: 2}, status_checks: }
+    - {tag_query: dir:live/**, merge_conflicts: {}}
+    - {tag_query: "name:free"}
+roots:
+  - {dir: live/network, tags: [prod]}
+  - {dir: live/sandbox/x, tags: [prod]}
+  - {dir: elsewhere}
+  - {dir: other, name: free}
+"""
+TWO, MERGEABLE = Requirements(approvals=2, checks=True), Requirements(mergeable=True)
+
+
+@pytest.mark.parametrize(
+    ("root", "wanted"),
+    [
+        (Root("live/network", "live/network"), TWO),
+        (Root("live/sandbox/x", "live/sandbox/x"), MERGEABLE),
+        (Root("elsewhere", "elsewhere"), None),
+        (Root("free", "other"), Requirements()),
+        (Root("new", "live/new"), MERGEABLE),
+        (Root("new", "new"), None),
+    ],
+)
+def test_the_first_check_whose_query_matches_tells_what_a_root_requires(root, wanted):
+    assert load(CHECKS).requirements_of(root) == wanted
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        Root("free", "live/network"),
+        Root("live/network", "live/moved"),
+        Root("live/network", "live/sandbox/x"),
+    ],
+)
+def test_another_name_or_place_is_no_way_around_a_check(root):
+    wanted = load(CHECKS).requirements_of(root)
+    assert wanted is not None
+    assert (wanted.approvals, wanted.checks) == (2, True)
+
+
+def test_without_checks_every_root_requires_the_same():
+    loaded = load("version: 1\napply_requirements: {approved: {}}\n")
+    assert loaded.requirements_of(Root("a", "a")) == Requirements(approvals=1)
+
+
+@pytest.mark.parametrize(
+    ("requirements", "column", "words"),
+    [
+        ("{checks: [{tag_query: 'a and'}]}", 43, ["column 6 of the tag query: nothing stands after 'and'", "'not'"]),
+        ("{checks: [{tag_query: [a]}]}", 43, ["this is not a tag query", "'' matches every root"]),
+        ("{checks: [{tag_query: }]}", 43, ["this is not a tag query"]),
+        ("{checks: [{approved: {}}]}", 31, ["'tag_query' is missing"]),
+        ("{checks: [{tag_query: '', aproved: {}}]}", 47, ["Did you mean 'approved'?"]),
+        ("{checks: [{tag_query: '', approved: {any_of: []}}]}", 58, ["Did you mean 'any_of_count'?"]),
+        ("{checks: [], approved: {}}", 21, ["stands beside", "last check with tag_query: ''"]),
+    ],
+)
+def test_what_checks_cannot_be_is_told_with_its_place(requirements, column, words):
+    error = refusal(f"version: 1\napply_requirements: {requirements}\n")
+    assert (error.line, error.column) == (2, column)
+    for word in words:
+        assert word in str(error)
+
+
+def test_queries_that_mislead_are_usable_and_warned_of():
+    loaded = load("version: 1\napply_requirements:\n  checks:\n    - tag_query: a b or c\n    - tag_query: ''\n")
+    (warning,) = loaded.warnings
+    assert (warning.line, warning.column) == (4, 18)
+    assert warning.text.startswith("column 1 of the tag query: tags side by side take the whole rest")
+    assert isinstance(warning, Misleading)
+
+
+def test_all_mistakes_are_told_in_the_order_of_their_lines():
+    text = "version: 1\nengine: x\nroots:\n  - {}\n  - {dir: a, tags: x}\nzzz: 1\n"
+    found = examine_configuration(text.encode(), REPOSITORY)
+    assert not isinstance(found, LoadedConfiguration)
+    assert [each.line for each in found] == [2, 4, 5, 6]
+    twice = "version: 1\nroots: [{dir: a}, {dir: a}, {dir: '&'}, {dir: b, when_modified: ['../../x']}]\n"
+    several = examine_configuration(twice.encode(), REPOSITORY)
+    assert not isinstance(several, LoadedConfiguration)
+    assert [each.column for each in several] == [19, 35, 65]

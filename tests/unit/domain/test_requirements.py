@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import sha
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
-from tidegate.domain.requirements import Missing, Requirements, approvers, missing_requirements
+from tidegate.domain.requirements import Missing, Requirements, approvers, missing_by_root, missing_requirements
 
 HEAD, EARLIER = sha(2), sha(1)
 NOTHING = Requirements()
@@ -109,3 +109,26 @@ def test_nobody_counts_twice_and_the_author_never(given_reviews):
     found = approvers(PULL, said(*given_reviews))
     assert len(found) == len(set(found))
     assert "author" not in found
+
+
+def test_what_roots_lack_is_told_once_for_all_that_lack_it():
+    wanted = {
+        "a": Requirements(approvals=1),
+        "b": Requirements(approvals=1, mergeable=True),
+        "c": Requirements(),
+        "d": None,
+    }
+    told = missing_by_root(replace(PULL, mergeable=False), (), wanted)
+    assert [sentence.partition(": ")[0] for sentence in told] == ["`a`, `b`", "`b`", "`d`"]
+    for words, sentence in zip(("1 approval", "conflicts with", "`tag_query: ''`"), told, strict=True):
+        assert words in sentence
+
+
+def test_of_many_roots_that_lack_something_the_first_are_named():
+    (sentence,) = missing_by_root(PULL, (), {f"root-{number:02}": None for number in range(12)})
+    assert "`root-09` and 2 more: No check" in sentence
+
+
+def test_requirements_together_are_what_either_asks_for():
+    one, other = Requirements(2, mergeable=True), Requirements(1, checks=True)
+    assert one.and_also(other) == other.and_also(one) == Requirements(2, mergeable=True, checks=True)

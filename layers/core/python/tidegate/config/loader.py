@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -12,8 +12,18 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tidegate.config.document import KEY, Document, Path, read_document
-from tidegate.config.model import FILE, WHEN_MODIFIED, Configuration, EngineSection, ReviewSection, keys_at
+from tidegate.config.model import (
+    FILE,
+    WHEN_MODIFIED,
+    Configuration,
+    DirectorySection,
+    EngineSection,
+    ReviewSection,
+    keys_at,
+)
 from tidegate.config.patterns import check_patterns
+from tidegate.config.tag_query import TagQuery
+from tidegate.config.tag_terms import Tagged, tagged
 from tidegate.domain.errors import InvalidConfiguration, InvalidName, quoted
 from tidegate.domain.requirements import Requirements
 from tidegate.domain.review_rule import PlanReview, ReviewRule
@@ -23,18 +33,37 @@ from tidegate.domain.root_discovery import default_root_name
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRoot:
-    """A root that the file declares, the patterns of the files that change it, and who reviews its plans."""
+    """A root that the file declares, the patterns of the files that change it, who reviews its plans, and its tags."""
 
     root: Root
     when_modified: tuple[str, ...]
     review_rule: ReviewRule = field(default_factory=ReviewRule)
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementCheck:
+    """What roots that match a query require of deploys by hand."""
+
+    query: TagQuery
+    requirements: Requirements
+
+
+@dataclass(frozen=True, slots=True)
+class Misleading:
+    """What of a file can be used, and is easily misunderstood. ``text`` is sentences."""
+
+    line: int
+    column: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfiguration:
     """What a file says. ``roots`` is None when it declares none, so that they are to be discovered.
 
-    ``review_rule`` is that of roots without one of their own, ``requirements`` those of deploys by hand.
+    ``review_rule`` is that of roots without one of their own, ``requirements`` those of deploys by hand of every
+    root, unless there are ``checks``: then the first that matches a root has its own.
     """
 
     engine: Engine
@@ -42,6 +71,28 @@ class LoadedConfiguration:
     roots: tuple[DeclaredRoot, ...] | None
     review_rule: ReviewRule = field(default_factory=ReviewRule)
     requirements: Requirements = field(default_factory=Requirements)
+    checks: tuple[RequirementCheck, ...] | None = None
+    warnings: tuple[Misleading, ...] = field(default=(), compare=False)
+
+    def requirements_of(self, root: Root) -> Requirements | None:
+        """Return what a deploy of a root by hand requires, None when no check matches it: then it is refused.
+
+        A root of another commit may have the name of one declared root and the place of another, as for its
+        reviews. It is judged as either, and by its own name and place with the tags of both; the strictest counts.
+        """
+        if self.checks is None:
+            return self.requirements
+        same = [each for each in self.roots or () if _is_same(each.root, root)]
+        judged = [tagged(each.root, each.tags) for each in same]
+        if root not in [each.root for each in same]:
+            judged.append(tagged(root, (tag for each in same for tag in each.tags)))
+        wanted = [self._checked(each) for each in judged]
+        found = [requirements for requirements in wanted if requirements is not None]
+        return reduce(Requirements.and_also, found) if len(found) == len(wanted) else None
+
+    def _checked(self, judged: Tagged) -> Requirements | None:
+        matching = (check.requirements for check in self.checks or () if check.query.matches(judged))
+        return next(matching, None)
 
     def rule_of(self, root: Root) -> ReviewRule:
         """Return who reviews the plans of a root: as declared for it, or else as for every root.
@@ -67,26 +118,64 @@ def load_configuration(
 ) -> LoadedConfiguration:
     """Return what the file says about ``repository`` (``owner/name``). Raise InvalidConfiguration.
 
-    ``review`` tells which plans wait for people where the file does not.
+    ``review`` tells which plans wait for people where the file does not. Of several mistakes the first is told.
     """
-    document = read_document(file, raw)
+    loaded = examine_configuration(raw, repository, review, file)
+    if isinstance(loaded, LoadedConfiguration):
+        return loaded
+    raise loaded[0]
+
+
+def examine_configuration(
+    raw: bytes, repository: str, review: PlanReview = PlanReview.ALWAYS, file: str = FILE
+) -> LoadedConfiguration | list[InvalidConfiguration]:
+    """Return what the file says, or everything that is wrong with it, in the order of its lines."""
+    try:
+        document = read_document(file, raw)
+        return _loaded(document, _validated(document), repository, review)
+    except InvalidConfiguration as error:
+        return [error]
+    except ExceptionGroup as group:
+        refusals = [each for each in group.exceptions if isinstance(each, InvalidConfiguration)]
+        return sorted(refusals, key=lambda refusal: (refusal.line, refusal.column or 0))
+
+
+def _validated(document: Document) -> Configuration:
     if document.content is None:
         raise document.refusal((), "the file is empty, or larger than 1 MiB", "Write at least: version: 1")
     if not isinstance(document.content, dict):
         raise document.refusal((), "the file is not a mapping", f"Allowed here: {', '.join(keys_at(()))}")
     try:
-        configuration = Configuration.model_validate(document.content)
+        return Configuration.model_validate(document.content)
     except ValidationError as error:
-        raise _first([_refusal(document, each) for each in error.errors()]) from None
+        raise ExceptionGroup("mistakes", [_refusal(document, each) for each in error.errors()]) from None
+
+
+def _loaded(
+    document: Document, configuration: Configuration, repository: str, review: PlanReview
+) -> LoadedConfiguration:
     rule = configuration.plan_review.rule(ReviewRule(review))
     roots = _declared(document, configuration, repository, rule) if configuration.declares_roots else None
+    wanted = configuration.apply_requirements
+    checks = None
+    if wanted.checks is not None:
+        checks = tuple(RequirementCheck(check.tag_query, check.requirements) for check in wanted.checks)
     return LoadedConfiguration(
         configuration.engine.engine,
         configuration.when_modified,
         roots,
         rule,
-        configuration.apply_requirements.requirements,
+        wanted.requirements,
+        checks,
+        tuple(_misleading(document, checks or ())),
     )
+
+
+def _misleading(document: Document, checks: Sequence[RequirementCheck]) -> Iterator[Misleading]:
+    for number, check in enumerate(checks):
+        line, column = document.place(("apply_requirements", "checks", number, "tag_query"))
+        for at, sentence in check.query.warnings:
+            yield Misleading(line, column, f"column {at} of the tag query: {sentence}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +189,7 @@ class _Entry:
     engine: EngineSection | None
     when_modified: tuple[str, ...] | None
     plan_review: tuple[ReviewSection, ...]
+    tags: tuple[str, ...]
 
 
 def _reviews(*sections: ReviewSection | None) -> tuple[ReviewSection, ...]:
@@ -109,32 +199,39 @@ def _reviews(*sections: ReviewSection | None) -> tuple[ReviewSection, ...]:
 
 def _entries(configuration: Configuration) -> Iterator[_Entry]:
     for number, root in enumerate(configuration.roots or ()):
-        where: Path = ("roots", number)
+        reviews = _reviews(root.plan_review)
         yield _Entry(
-            where, root.name, root.dir, root.workspace, root.engine, root.when_modified, _reviews(root.plan_review)
+            ("roots", number), root.name, root.dir, root.workspace, root.engine, root.when_modified, reviews, root.tags
         )
     for written, section in (configuration.dirs or {}).items():
-        place: Path = ("dirs", written)
-        if not section.workspaces:
-            yield _Entry(
-                place,
-                section.name,
-                directory(written),
-                "default",
-                section.engine,
-                section.when_modified,
-                _reviews(section.plan_review),
-            )
-        for title, inner in section.workspaces.items():
-            yield _Entry(
-                (*place, "workspaces", title),
-                inner.name or (section.name if len(section.workspaces) == 1 else None),
-                directory(written),
-                title,
-                inner.engine or section.engine,
-                section.when_modified if inner.when_modified is None else inner.when_modified,
-                _reviews(section.plan_review, inner.plan_review),
-            )
+        yield from _directory_entries(written, section)
+
+
+def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Entry]:
+    place: Path = ("dirs", written)
+    if not section.workspaces:
+        reviews = _reviews(section.plan_review)
+        yield _Entry(
+            place,
+            section.name,
+            directory(written),
+            "default",
+            section.engine,
+            section.when_modified,
+            reviews,
+            section.tags,
+        )
+    for title, inner in section.workspaces.items():
+        yield _Entry(
+            (*place, "workspaces", title),
+            inner.name or (section.name if len(section.workspaces) == 1 else None),
+            directory(written),
+            title,
+            inner.engine or section.engine,
+            section.when_modified if inner.when_modified is None else inner.when_modified,
+            _reviews(section.plan_review, inner.plan_review),
+            (*section.tags, *inner.tags),
+        )
 
 
 def _declared(
@@ -142,18 +239,35 @@ def _declared(
 ) -> tuple[DeclaredRoot, ...]:
     """Return the declared roots. Refuse two with one name, and two that would share a state."""
     lines: dict[tuple[str, ...], int] = {}
-    found = []
+    found, refusals = [], []
     for entry in _entries(configuration):
-        name = entry.name or _default_name(document, entry, repository)
-        _claim(document, entry, lines, ("name", name), f"the root name {name!r} is used a second time")
-        same = f"a root has the directory {entry.dir!r} and the workspace {entry.workspace!r} already"
-        _claim(document, entry, lines, ("state", entry.dir, entry.workspace), same)
-        patterns = configuration.when_modified if entry.when_modified is None else entry.when_modified
-        _check_patterns(document, entry, patterns)
-        engine = (entry.engine or configuration.engine).engine
-        rule = reduce(lambda outer, inner: inner.rule(outer), entry.plan_review, around)
-        found.append(DeclaredRoot(Root(name, entry.dir, entry.workspace, engine), patterns, rule))
+        try:
+            found.append(_declared_root(document, configuration, entry, lines, repository, around))
+        except InvalidConfiguration as refusal:
+            refusals.append(refusal)
+    if refusals:
+        raise ExceptionGroup("mistakes", refusals)
     return tuple(found)
+
+
+def _declared_root(  # noqa: PLR0917
+    document: Document,
+    configuration: Configuration,
+    entry: _Entry,
+    lines: dict[tuple[str, ...], int],
+    repository: str,
+    around: ReviewRule,
+) -> DeclaredRoot:
+    name = entry.name or _default_name(document, entry, repository)
+    _claim(document, entry, lines, ("name", name), f"the root name {name!r} is used a second time")
+    same = f"a root has the directory {entry.dir!r} and the workspace {entry.workspace!r} already"
+    _claim(document, entry, lines, ("state", entry.dir, entry.workspace), same)
+    patterns = configuration.when_modified if entry.when_modified is None else entry.when_modified
+    _check_patterns(document, entry, patterns)
+    engine = (entry.engine or configuration.engine).engine
+    rule = reduce(lambda outer, inner: inner.rule(outer), entry.plan_review, around)
+    tags = tuple(dict.fromkeys(entry.tags))
+    return DeclaredRoot(Root(name, entry.dir, entry.workspace, engine), patterns, rule, tags)
 
 
 def _claim(
@@ -181,10 +295,6 @@ def _check_patterns(document: Document, entry: _Entry, patterns: tuple[str, ...]
     except ValueError as error:
         path = (*entry.path, "when_modified")
         raise document.refusal(path, str(error), "Patterns are relative to the root's directory") from None
-
-
-def _first(refusals: list[InvalidConfiguration]) -> InvalidConfiguration:
-    return min(refusals, key=lambda refusal: (refusal.line, refusal.column or 0))
 
 
 def _refusal(document: Document, error: ErrorDetails) -> InvalidConfiguration:

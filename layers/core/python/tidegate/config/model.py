@@ -1,129 +1,38 @@
-"""The keys of ``tidegate.yaml``."""
+"""The keys of ``tidegate.yaml``. Their descriptions are what docs/configuration.md and editors show."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tidegate.config.patterns import root_patterns
-from tidegate.domain.errors import InvalidName, quoted
+from tidegate.config.values import (
+    Count,
+    Directory,
+    DirectoryAsWritten,
+    Flag,
+    FormatVersion,
+    Patterns,
+    Query,
+    RootName,
+    Tags,
+    Version,
+    Workspace,
+    empty_if_absent,
+    engine_alone,
+    patterns_alone,
+    refused,
+    review_alone,
+)
 from tidegate.domain.requirements import Requirements
 from tidegate.domain.review_rule import PlanReview, ReviewRule
-from tidegate.domain.root import Engine, EngineName, directory, root_name, workspace_name
+from tidegate.domain.root import Engine, EngineName
 
 FILE = "tidegate.yaml"
 
 #: What changes a root when nothing else is said: files of its directory and below.
 WHEN_MODIFIED = ("**/*.tf*", "**/*.tofu*", ".terraform.lock.hcl")
-
-_VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,30})?")
-
-
-def refused(problem: str, allowed: str) -> PydanticCustomError:
-    """Return a refusal that says what is wrong and what is allowed instead."""
-    return PydanticCustomError("refused", "{problem}", {"problem": problem, "allowed": allowed})
-
-
-def _named(check: Callable[[str], str]) -> AfterValidator:
-    """Return the validator that makes of a refused name a refusal of the file."""
-
-    def validate(text: str) -> str:
-        try:
-            return check(text)
-        except InvalidName as error:
-            allowed = error.advice[:1].upper() + error.advice[1:]
-            raise refused(f"{_shown(text)} is not usable as {error.kind}", allowed) from error
-
-    return AfterValidator(validate)
-
-
-def _shown(text: str) -> str:
-    return quoted(text)
-
-
-def _directory_as_written(text: str) -> str:
-    """Refuse what is no directory, and keep the key as it stands: so two spellings of one are seen."""
-    directory(text)
-    return text
-
-
-def _exact_version(text: str) -> str:
-    if not _VERSION.fullmatch(text):
-        raise refused(f"{_shown(text)} is not an exact version", "Write a version such as 1.11.4, without operators")
-    return text
-
-
-def _usable_patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    for pattern in patterns:
-        if not _is_pattern(pattern):
-            raise refused(
-                f"{_shown(pattern)} is not a pattern",
-                "Write paths relative to the root's directory, with *, ** and a leading ! for exceptions",
-            )
-    return patterns
-
-
-@lru_cache(maxsize=1024)
-def _is_pattern(pattern: str) -> bool:
-    """Tell whether a pattern means something. Many directories have the same ones."""
-    try:
-        root_patterns(".", (pattern.replace("../", ""),))
-    except ValueError:
-        return False
-    return True
-
-
-def _patterns_alone(value: Any) -> Any:
-    """Take ``{file_patterns: […]}``, the long form, as the list alone."""
-    if isinstance(value, dict):
-        for key in value:
-            if key != "file_patterns":
-                raise refused(f"unknown key {_shown(key)}", "Allowed here: file_patterns")
-        return value.get("file_patterns")
-    return value
-
-
-def _engine_alone(value: Any) -> Any:
-    """Take ``engine: tofu``, the short form, as a name without a version."""
-    return {"name": value} if isinstance(value, str) else value
-
-
-def _review_alone(value: Any) -> Any:
-    """Take ``plan_review: manual``, the short form, as its first key alone."""
-    return {"when": value} if isinstance(value, str) else value
-
-
-def _flag(text: Any) -> Any:
-    """Take the words for yes and no of YAML 1.2 only."""
-    words = {"true": True, "false": False}
-    if not isinstance(text, str) or text.lower() not in words:
-        raise refused(f"{_shown(str(text))} is neither yes nor no", "Write true or false")
-    return words[text.lower()]
-
-
-def _known_version(text: Any) -> Any:
-    """Refuse every version but 1, in words that help."""
-    if str(text) != "1":
-        raise refused(f"the version {_shown(str(text))} is not known", "Write version: 1")
-    return 1
-
-
-def _empty_if_absent(value: Any) -> Any:
-    """Take a key without a value as an empty section."""
-    return {} if value is None else value
-
-
-Patterns = Annotated[
-    tuple[Annotated[str, Field(min_length=1, max_length=1024)], ...],
-    Field(max_length=1000),
-    AfterValidator(_usable_patterns),
-    BeforeValidator(_patterns_alone),
-]
 
 
 class Section(BaseModel):
@@ -132,32 +41,39 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class EngineSection(Section):
-    """Which program, and exactly which version of it."""
+class FilePatterns(Section):
+    """The long form of `when_modified`."""
 
-    name: EngineName = EngineName.TERRAFORM
-    version: Annotated[str, AfterValidator(_exact_version)] | None = None
+    file_patterns: Annotated[Patterns, Field(description="The patterns.")]
+
+
+class EngineSection(Section):
+    """Which program, and exactly which version of it. The name alone will do: `engine: tofu`."""
+
+    name: Annotated[EngineName, Field(description="The program.")] = EngineName.TERRAFORM
+    version: Annotated[
+        Version | None, Field(description="The exact version, such as 1.11.4; else the installation's default.")
+    ] = None
 
     @property
     def engine(self) -> Engine:
         return Engine(self.name, self.version)
 
 
-EngineChoice = Annotated[EngineSection, BeforeValidator(_engine_alone)]
-Flag = Annotated[bool, BeforeValidator(_flag)]
-#: People that one plan can wait for: more than any team has at one time.
-Count = Annotated[int, Field(ge=1, le=20)]
-
-
 class ReviewSection(Section):
-    """Which plans wait for people, for how many, and whether the change's authors count.
+    """Which plans wait for people, and for whom. The word alone will do: `plan_review: manual`.
 
     What is left open is as it is around the section.
     """
 
-    when: PlanReview | None = None
-    approvals: Count | None = None
-    exclude_authors: Flag | None = None
+    when: Annotated[
+        PlanReview | None,
+        Field(description="Which plans with changes wait: all, those of deploys by hand, or none."),
+    ] = None
+    approvals: Annotated[Count | None, Field(description="How many people must confirm, each once.")] = None
+    exclude_authors: Annotated[
+        Flag | None, Field(description="Whether those who made the change, or asked for the deploy, do not count.")
+    ] = None
 
     def rule(self, around: ReviewRule) -> ReviewRule:
         """Return the rule, where ``around`` says what this section leaves open."""
@@ -168,28 +84,44 @@ class ReviewSection(Section):
         )
 
 
-ReviewChoice = Annotated[ReviewSection, BeforeValidator(_review_alone)]
-
-
 class ApprovedSection(Section):
     """How many people must have approved a pull request before it is deployed by hand."""
 
-    enabled: Flag = True
-    any_of_count: Count = 1
+    enabled: Annotated[Flag, Field(description="Whether it is required.")] = True
+    any_of_count: Annotated[
+        Count, Field(description="How many people must approve the current head, its author not counted.")
+    ] = 1
 
 
 class RequirementSection(Section):
     """A requirement that has nothing to set."""
 
-    enabled: Flag = True
+    enabled: Annotated[Flag, Field(description="Whether it is required.")] = True
 
 
-class RequirementsSection(Section):
-    """What a pull request must fulfil before it is deployed by hand; what is not named is not required."""
+Approved = Annotated[
+    ApprovedSection | None,
+    BeforeValidator(empty_if_absent, json_schema_input_type=ApprovedSection | None),
+    Field(description="People must have approved the current head."),
+]
+MergeConflicts = Annotated[
+    RequirementSection | None,
+    BeforeValidator(empty_if_absent, json_schema_input_type=RequirementSection | None),
+    Field(description="The branch can be merged."),
+]
+StatusChecks = Annotated[
+    RequirementSection | None,
+    BeforeValidator(empty_if_absent, json_schema_input_type=RequirementSection | None),
+    Field(description="All checks of others on the head succeeded."),
+]
 
-    approved: Annotated[ApprovedSection | None, BeforeValidator(_empty_if_absent)] = None
-    merge_conflicts: Annotated[RequirementSection | None, BeforeValidator(_empty_if_absent)] = None
-    status_checks: Annotated[RequirementSection | None, BeforeValidator(_empty_if_absent)] = None
+
+class _Required(Section):
+    """What may be required."""
+
+    approved: Approved = None
+    merge_conflicts: MergeConflicts = None
+    status_checks: StatusChecks = None
 
     @property
     def requirements(self) -> Requirements:
@@ -200,83 +132,153 @@ class RequirementsSection(Section):
         )
 
 
-class RootSection(Section):
-    """One root of the list ``roots``. Its name is its directory when none is given."""
+class CheckSection(_Required):
+    """What some roots require. What is not named is not required."""
 
-    name: Annotated[str, _named(root_name)] | None = None
-    dir: Annotated[str, _named(directory)]
-    workspace: Annotated[str, _named(workspace_name)] = "default"
-    when_modified: Patterns | None = None
-    engine: EngineChoice | None = None
-    plan_review: ReviewChoice | None = None
+    tag_query: Annotated[Query, Field(description="The roots: the first check whose query matches counts for a root.")]
+
+
+class RequirementsSection(_Required):
+    """What a pull request must fulfil before it is deployed by hand; what is not named is not required.
+
+    Either the same for every root, or `checks`, one of which must match.
+    """
+
+    checks: Annotated[
+        tuple[CheckSection, ...] | None,
+        Field(
+            max_length=200, description="Requirements by root. A root that no check matches is not deployed by hand."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if self.checks is not None and (self.model_fields_set - {"checks"}):
+            raise refused(
+                "'checks' stands beside requirements for every root",
+                "Move them into a last check with tag_query: ''",
+            )
+        return self
+
+
+EngineChoice = Annotated[
+    EngineSection, BeforeValidator(engine_alone, json_schema_input_type=EngineName | EngineSection)
+]
+ReviewChoice = Annotated[
+    ReviewSection, BeforeValidator(review_alone, json_schema_input_type=PlanReview | ReviewSection)
+]
+PatternsChoice = Annotated[Patterns, BeforeValidator(patterns_alone, json_schema_input_type=list[str] | FilePatterns)]
+_When = Annotated[
+    PatternsChoice | None,
+    Field(description="Patterns of the files that change the root, as in .gitignore, relative to its directory."),
+]
+_Engine = Annotated[EngineChoice | None, Field(description="The engine, if it is not that of the file.")]
+_Review = Annotated[ReviewChoice | None, Field(description="Who reviews its plans, if not as for the whole file.")]
+_Name = Annotated[
+    RootName | None,
+    Field(description="Its name, of letters, digits, '.', '_', '-' and '/'; else its directory, with the workspace."),
+]
+_Tags = Annotated[Tags, Field(description="Tags, which tag queries ask for.")]
+
+
+class RootSection(Section):
+    """One root of the list `roots`."""
+
+    name: _Name = None
+    dir: Annotated[Directory, Field(description="Its directory, from the repository's top.")]
+    workspace: Annotated[Workspace, Field(description="Its workspace.")] = "default"
+    tags: _Tags = ()
+    when_modified: _When = None
+    engine: _Engine = None
+    plan_review: _Review = None
 
 
 class WorkspaceSection(Section):
-    """One workspace of a directory."""
+    """One workspace of a directory. What it leaves open is as for the directory; tags add up."""
 
-    name: Annotated[str, _named(root_name)] | None = None
-    when_modified: Patterns | None = None
-    engine: EngineChoice | None = None
-    plan_review: ReviewChoice | None = None
+    name: _Name = None
+    tags: _Tags = ()
+    when_modified: _When = None
+    engine: _Engine = None
+    plan_review: _Review = None
 
 
 class DirectorySection(Section):
-    """One directory of the mapping ``dirs``; without ``workspaces`` it has the one named ``default``."""
+    """One directory of the mapping `dirs`; without `workspaces` it has the one named `default`."""
 
-    name: Annotated[str, _named(root_name)] | None = None
-    workspaces: dict[
-        Annotated[str, _named(workspace_name)], Annotated[WorkspaceSection, BeforeValidator(_empty_if_absent)]
+    name: _Name = None
+    tags: _Tags = ()
+    workspaces: Annotated[
+        dict[
+            Workspace,
+            Annotated[
+                WorkspaceSection, BeforeValidator(empty_if_absent, json_schema_input_type=WorkspaceSection | None)
+            ],
+        ],
+        Field(description="Its workspaces by name, each of which is a root."),
     ] = {}
-    when_modified: Patterns | None = None
-    engine: EngineChoice | None = None
-    plan_review: ReviewChoice | None = None
+    when_modified: _When = None
+    engine: _Engine = None
+    plan_review: _Review = None
 
 
 class Configuration(Section):
-    """The whole file. Without ``roots`` and ``dirs``, roots are discovered as if there were no file."""
+    """The whole file. Without `roots` and `dirs`, roots are discovered as if there were no file."""
 
-    version: Annotated[int, BeforeValidator(_known_version)]
-    engine: EngineChoice = EngineSection()
-    when_modified: Patterns = WHEN_MODIFIED
-    plan_review: ReviewChoice = ReviewSection()
-    apply_requirements: Annotated[RequirementsSection, BeforeValidator(_empty_if_absent)] = RequirementsSection()
-    roots: tuple[RootSection, ...] | None = None
-    dirs: (
+    version: Annotated[FormatVersion, Field(description="The version of this format.")]
+    engine: Annotated[EngineChoice, Field(description="The engine of roots that name none.")] = EngineSection()
+    when_modified: Annotated[
+        PatternsChoice, Field(description="Patterns of the files that change a root, for roots that name none.")
+    ] = WHEN_MODIFIED
+    plan_review: Annotated[ReviewChoice, Field(description="Who reviews plans.")] = ReviewSection()
+    apply_requirements: Annotated[
+        RequirementsSection,
+        BeforeValidator(empty_if_absent, json_schema_input_type=RequirementsSection | None),
+        Field(description="What a pull request must fulfil before it is deployed by hand."),
+    ] = RequirementsSection()
+    roots: Annotated[tuple[RootSection, ...] | None, Field(description="Root modules, as a list.")] = None
+    dirs: Annotated[
         dict[
-            Annotated[str, _named(_directory_as_written)],
-            Annotated[DirectorySection, BeforeValidator(_empty_if_absent)],
+            DirectoryAsWritten,
+            Annotated[
+                DirectorySection, BeforeValidator(empty_if_absent, json_schema_input_type=DirectorySection | None)
+            ],
         ]
-        | None
-    ) = None
+        | None,
+        Field(description="Root modules by directory, with their workspaces."),
+    ] = None
 
     @property
     def declares_roots(self) -> bool:
         return self.roots is not None or self.dirs is not None
 
 
-_SECTIONS: dict[tuple[str, ...], type[Section]] = {
+_REQUIRED: dict[tuple[str, ...], type[Section]] = {
+    ("approved",): ApprovedSection,
+    ("merge_conflicts",): RequirementSection,
+    ("status_checks",): RequirementSection,
+}
+_OF_ROOTS: dict[tuple[str, ...], type[Section]] = {("engine",): EngineSection, ("plan_review",): ReviewSection}
+#: The sections by their place in the file, where ``*`` stands for any name or number.
+SECTIONS: dict[tuple[str, ...], type[Section]] = {
     (): Configuration,
-    ("engine",): EngineSection,
-    ("plan_review",): ReviewSection,
+    **_OF_ROOTS,
     ("apply_requirements",): RequirementsSection,
-    ("apply_requirements", "approved"): ApprovedSection,
-    ("apply_requirements", "merge_conflicts"): RequirementSection,
-    ("apply_requirements", "status_checks"): RequirementSection,
+    **{("apply_requirements", *path): section for path, section in _REQUIRED.items()},
+    ("apply_requirements", "checks", "*"): CheckSection,
+    **{("apply_requirements", "checks", "*", *path): section for path, section in _REQUIRED.items()},
     ("roots", "*"): RootSection,
-    ("roots", "*", "engine"): EngineSection,
-    ("roots", "*", "plan_review"): ReviewSection,
+    **{("roots", "*", *path): section for path, section in _OF_ROOTS.items()},
     ("dirs", "*"): DirectorySection,
-    ("dirs", "*", "engine"): EngineSection,
-    ("dirs", "*", "plan_review"): ReviewSection,
+    **{("dirs", "*", *path): section for path, section in _OF_ROOTS.items()},
     ("dirs", "*", "workspaces", "*"): WorkspaceSection,
-    ("dirs", "*", "workspaces", "*", "engine"): EngineSection,
-    ("dirs", "*", "workspaces", "*", "plan_review"): ReviewSection,
+    **{("dirs", "*", "workspaces", "*", *path): section for path, section in _OF_ROOTS.items()},
 }
 
 
 def keys_at(path: Sequence[str | int]) -> list[str]:
     """Return the keys that are allowed in the section at a path of the file."""
-    for pattern, section in _SECTIONS.items():
+    for pattern, section in SECTIONS.items():
         if len(pattern) == len(path) and all(want in {"*", have} for want, have in zip(pattern, path, strict=True)):
             return list(section.model_fields)
     return []

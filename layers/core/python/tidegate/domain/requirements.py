@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.domain.markdown import code
@@ -11,6 +11,10 @@ from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewV
 
 #: Failing checks that a reply names; who wants to know all of them looks at the pull request.
 _NAMED = 10
+_UNMATCHED = (
+    "No check of `apply_requirements` matches, so nobody said what is required. "
+    "Add a last check with `tag_query: ''`, which matches every root, on the default branch."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,12 @@ class Requirements:
     approvals: int = 0
     mergeable: bool = False
     checks: bool = False
+
+    def and_also(self, other: Requirements) -> Requirements:
+        """Return what holds up whatever one of two holds up."""
+        return Requirements(
+            max(self.approvals, other.approvals), self.mergeable or other.mergeable, self.checks or other.checks
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,23 @@ def missing_requirements(
         always=tuple(_always(pull_request, permission, user)),
         configured=tuple(_configured(pull_request, reviews, requirements)),
     )
+
+
+def missing_by_root(
+    pull_request: PullRequest,
+    reviews: Sequence[PullRequestReview],
+    wanted: Mapping[str, Requirements | None],
+) -> tuple[str, ...]:
+    """Return what deploys of roots lack: a sentence in Markdown for each lack, after the names of its roots.
+
+    A root without requirements, None, is one that no check matches.
+    """
+    lacking: dict[str, list[str]] = {}
+    for name, requirements in wanted.items():
+        sentences = [_UNMATCHED] if requirements is None else _configured(pull_request, reviews, requirements)
+        for sentence in sentences:
+            lacking.setdefault(sentence, []).append(name)
+    return tuple(f"{_roots(names)}: {sentence}" for sentence, names in lacking.items())
 
 
 def approvers(pull_request: PullRequest, reviews: Sequence[PullRequestReview]) -> list[str]:
@@ -101,6 +128,11 @@ def _not_mergeable(pull_request: PullRequest) -> str:
     if pull_request.mergeable is None:
         return "The forge does not know yet whether the branch can be merged. Comment again in a moment."
     return f"The branch has conflicts with {code(pull_request.base_branch)}. Resolve them and push."
+
+
+def _roots(names: Sequence[str]) -> str:
+    shown = ", ".join(code(name) for name in names[:_NAMED])
+    return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown
 
 
 def _failing(checks: Sequence[str]) -> str:

@@ -1,0 +1,154 @@
+"""What values of ``tidegate.yaml`` may be, and their short forms: each refusal says what is allowed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
+from pydantic_core import PydanticCustomError
+
+from tidegate.config.patterns import root_patterns
+from tidegate.config.tag_query import TagQuery, parse_tag_query
+from tidegate.config.tag_terms import RESERVED
+from tidegate.config.tag_words import InvalidTagQuery
+from tidegate.domain.errors import InvalidName, quoted
+from tidegate.domain.root import directory, root_name, workspace_name
+
+_VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,30})?")
+
+
+def refused(problem: str, allowed: str) -> PydanticCustomError:
+    """Return a refusal that says what is wrong and what is allowed instead."""
+    return PydanticCustomError("refused", "{problem}", {"problem": problem, "allowed": allowed})
+
+
+def _named(check: Callable[[str], str]) -> AfterValidator:
+    """Return the validator that makes of a refused name a refusal of the file."""
+
+    def validate(text: str) -> str:
+        try:
+            return check(text)
+        except InvalidName as error:
+            allowed = error.advice[:1].upper() + error.advice[1:]
+            raise refused(f"{_shown(text)} is not usable as {error.kind}", allowed) from error
+
+    return AfterValidator(validate)
+
+
+def _shown(text: str) -> str:
+    return quoted(text)
+
+
+def _directory_as_written(text: str) -> str:
+    """Refuse what is no directory, and keep the key as it stands: so two spellings of one are seen."""
+    directory(text)
+    return text
+
+
+def _exact_version(text: str) -> str:
+    if not _VERSION.fullmatch(text):
+        raise refused(f"{_shown(text)} is not an exact version", "Write a version such as 1.11.4, without operators")
+    return text
+
+
+def _usable_patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    for pattern in patterns:
+        if not _is_pattern(pattern):
+            raise refused(
+                f"{_shown(pattern)} is not a pattern",
+                "Write paths relative to the root's directory, with *, ** and a leading ! for exceptions",
+            )
+    return patterns
+
+
+@lru_cache(maxsize=1024)
+def _is_pattern(pattern: str) -> bool:
+    """Tell whether a pattern means something. Many directories have the same ones."""
+    try:
+        root_patterns(".", (pattern.replace("../", ""),))
+    except ValueError:
+        return False
+    return True
+
+
+def patterns_alone(value: Any) -> Any:
+    """Take ``{file_patterns: […]}``, the long form, as the list alone."""
+    if isinstance(value, dict):
+        for key in value:
+            if key != "file_patterns":
+                raise refused(f"unknown key {_shown(key)}", "Allowed here: file_patterns")
+        return value.get("file_patterns")
+    return value
+
+
+def engine_alone(value: Any) -> Any:
+    """Take ``engine: tofu``, the short form, as a name without a version."""
+    return {"name": value} if isinstance(value, str) else value
+
+
+def review_alone(value: Any) -> Any:
+    """Take ``plan_review: manual``, the short form, as its first key alone."""
+    return {"when": value} if isinstance(value, str) else value
+
+
+def _flag(text: Any) -> Any:
+    """Take the words for yes and no of YAML 1.2 only."""
+    words = {"true": True, "false": False}
+    if not isinstance(text, str) or text.lower() not in words:
+        raise refused(f"{_shown(str(text))} is neither yes nor no", "Write true or false")
+    return words[text.lower()]
+
+
+def _known_version(text: Any) -> Any:
+    """Refuse every version but 1, in words that help."""
+    if str(text) != "1":
+        raise refused(f"the version {_shown(str(text))} is not known", "Write version: 1")
+    return 1
+
+
+def empty_if_absent(value: Any) -> Any:
+    """Take a key without a value as an empty section."""
+    return {} if value is None else value
+
+
+def _own_tag(text: str) -> str:
+    """Refuse a tag that would look like one of Tidegate's own, or like none."""
+    if text.startswith(RESERVED):
+        raise refused(
+            f"{_shown(text)} looks like a tag that Tidegate gives", f"Begin it with none of {', '.join(RESERVED)}"
+        )
+    if not text.isprintable():
+        raise refused(f"{_shown(text)} has characters that cannot be seen", "Write a tag of letters, digits and signs")
+    return text
+
+
+def _tag_query(value: Any) -> TagQuery:
+    if not isinstance(value, str):
+        raise refused("this is not a tag query", "Write text; '' matches every root")
+    try:
+        return parse_tag_query(value)
+    except InvalidTagQuery as error:
+        raise refused(f"column {error.column} of the tag query: {error.problem}", error.allowed) from None
+
+
+Pattern = Annotated[str, Field(min_length=1, max_length=1024)]
+Patterns = Annotated[
+    tuple[Pattern, ...],
+    Field(max_length=1000),
+    AfterValidator(_usable_patterns),
+]
+TagName = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_own_tag)]
+Tags = Annotated[tuple[TagName, ...], Field(max_length=50)]
+Query = Annotated[TagQuery, PlainValidator(_tag_query, json_schema_input_type=str)]
+RootName = Annotated[str, _named(root_name)]
+Directory = Annotated[str, _named(directory)]
+DirectoryAsWritten = Annotated[str, _named(_directory_as_written)]
+Workspace = Annotated[str, _named(workspace_name)]
+Version = Annotated[str, AfterValidator(_exact_version)]
+Flag = Annotated[bool, BeforeValidator(_flag, json_schema_input_type=bool)]
+#: People that one plan can wait for: more than any team has at one time.
+Count = Annotated[int, Field(ge=1, le=20)]
+FormatVersion = Annotated[int, BeforeValidator(_known_version, json_schema_input_type=Literal[1])]
