@@ -24,11 +24,12 @@ from tests.builders import (
     any_queue,
     deployment_in,
 )
+from tests.functions.wires import Context
 from tidegate.domain.deployment import Approval, Audited, State, Step, Trigger
 from tidegate.domain.job import log_key
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.review_rule import ReviewRule
-from tidegate.ports import LogChunk, PublishedCheckRun
+from tidegate.ports import KnownRepository, LogChunk, PublishedCheckRun
 from tidegate.web.application import POLICY
 
 QUEUE = f"/queue?repository={REPOSITORY}&root=network"
@@ -335,6 +336,49 @@ def test_a_large_raw_log_is_compressed_or_refused_with_what_to_do(wires, browser
     assert len(packed.body) < 6_000_000
     plain = browser.get(f"/jobs/{job}/raw")
     assert (plain.status, "curl --compressed" in plain.text) == (413, True)
+
+
+def test_a_raw_log_that_does_not_fit_even_compressed_is_refused_with_where_to_read_it(wires, browser):
+    chosen = random.Random(1)
+    job = log_of(wires, *(chosen.randbytes(60).hex() for _ in range(80_000)))
+    refused = browser.get(f"/jobs/{job}/raw", accept_encoding="gzip")
+    assert (refused.status, f"tidegate logs {job}" in refused.text) == (413, True)
+
+
+#: Lines that grow when they are escaped: once for the page or its script, once more for the function's answer.
+GROWING = {
+    "letters beyond ASCII": "\u6f22" * 500,
+    "beyond the basic plane": "\U0001f30a" * 500,
+    "quotes": '"\\' * 250,
+    "markup": "<&>" * 170,
+    "colours": "".join(f"\x1b[1;2;3;4;9;3{number % 8}m." for number in range(60)),
+}
+
+
+@pytest.mark.parametrize("line", GROWING.values(), ids=GROWING)
+@pytest.mark.parametrize("path", ["/jobs/{}", "/jobs/{}/lines", "/jobs/{}/raw", "/api/jobs/{}/log"])
+def test_no_log_makes_an_answer_that_is_larger_than_a_function_may_give(wires, browser, reviewer, path, line):
+    job = log_of(wires, *[line] * 20_000)
+    client = reviewer if path.startswith("/api") else browser
+    event = client.event("GET", path.format(job), None, {"accept-encoding": "gzip"})
+    answer = wires.web.answer(event, Context())
+    assert (answer["statusCode"], len(json.dumps(answer)) < 6_291_556) == (200, True)
+
+
+@pytest.mark.parametrize("line", GROWING.values(), ids=GROWING)
+def test_all_lines_of_a_log_are_shown_however_they_grow(wires, browser, line):
+    job, after, shown, ended = log_of(wires, *[line] * 4100), 0, 0, False
+    while not ended:
+        page = browser.get(f"/jobs/{job}/lines?after={after}").json
+        assert page["start"] == after
+        after, shown, ended = page["next"], shown + len(page["lines"]), page["ended"]
+    assert (after, shown) == (4100, 4100)
+
+
+def test_what_is_too_large_to_be_shown_is_refused_with_a_page(wires, browser):
+    wires.catalog.repositories = lambda: [KnownRepository("acme/" + "x" * 7_000_000, 7, "main", "0" * 40, NOW)]
+    refused = browser.get("/")
+    assert (refused.status, "too large to be shown at once" in refused.text) == (413, True)
 
 
 def test_a_ten_megabyte_log_stays_small_on_the_wire(wires, browser):

@@ -13,7 +13,7 @@ from tidegate.domain.errors import NotFound
 from tidegate.domain.job import JobKind, job_id, log_key
 from tidegate.ports import LogChunk
 from tidegate.usecases import read_log
-from tidegate.usecases.read_log import MISSING_LINE, LogReader, LogState
+from tidegate.usecases.read_log import MISSING_LINE, LogReader, LogState, RawLog
 
 
 class World:
@@ -137,14 +137,14 @@ def test_an_apply_runs_until_its_deployment_has_ended():
 
 def test_the_whole_log_is_what_is_stored_or_what_there_is_so_far():
     world = World().taken().wrote(0, "a", "b")
-    assert world.reader.whole(world.deployment, world.job) == b"a\nb\n"
+    assert world.reader.whole(world.deployment, world.job).content == b"a\nb\n"
     world.stored("a", "b", "c")
-    assert world.reader.whole(world.deployment, world.job) == b"a\nb\nc\n"
+    assert world.reader.whole(world.deployment, world.job).content == b"a\nb\nc\n"
 
 
 def test_the_whole_log_of_a_job_that_waits_is_empty():
     world = World().begun()
-    assert world.reader.whole(world.deployment, world.job) == b""
+    assert world.reader.whole(world.deployment, world.job).content == b""
 
 
 def test_a_large_log_comes_in_pages_and_is_fetched_once():
@@ -187,3 +187,23 @@ def test_every_reader_sees_all_lines_in_order_from_wherever_it_begins(chunks, af
     assert page.next == after + len(page.lines)
     whole = world.stored(*every).read(after)
     assert list(whole.lines) == every[after:]
+
+
+def test_of_a_log_that_is_too_long_to_be_read_at_once_the_beginning_is_read(monkeypatch):
+    monkeypatch.setattr(read_log, "LONGEST_LOG", 7)
+    running, ended = World().taken().wrote(0, "abc").wrote(1, "defg"), World(State.APPLIED).stored("abc", "defg")
+    assert running.reader.whole(running.deployment, running.job).is_whole is False
+    assert ended.reader.whole(ended.deployment, ended.job) == RawLog(b"abc\ndef", is_whole=False)
+
+
+def test_a_running_log_of_many_chunks_is_read_to_its_end():
+    world = World().taken()
+    for number in range(300):
+        world.wrote(number, str(number))
+    assert world.reader.whole(world.deployment, world.job).content.split() == [b"%d" % number for number in range(300)]
+
+
+def test_fewer_lines_of_a_page_lead_on_to_the_rest():
+    world = World(State.APPLIED).stored("a", "b", "c")
+    page = world.read(1).first(1)
+    assert (page.start, page.lines, page.next, page.ended) == (1, ("b",), 2, False)

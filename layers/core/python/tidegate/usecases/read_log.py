@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tidegate.domain.deployment import Deployment, State, is_final
@@ -11,7 +11,7 @@ from tidegate.domain.errors import NotFound
 from tidegate.domain.job import JobKind, job_parts, log_key
 from tidegate.ports import Artifacts, JobLogs, Jobs, LogChunk
 
-#: Lines and characters of one answer: it must fit, escaped, into the 6 MB of a function's answer.
+#: Lines and characters that are read for one answer. Whoever answers gives fewer if these, escaped, are too many.
 PAGE_LINES = 2000
 PAGE_SIZE = 1_000_000
 #: Bytes of a stored log that are read: what is longer is shown to here, and says so.
@@ -45,6 +45,18 @@ class LogPage:
     next: int = 0
     ended: bool = False
 
+    def first(self, count: int) -> LogPage:
+        """Return the page with its first lines only, fewer than it has."""
+        return replace(self, lines=self.lines[:count], next=self.start + count, ended=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RawLog:
+    """A log as it was written. ``is_whole`` is False for the beginning of one that is too long to be read at once."""
+
+    content: bytes
+    is_whole: bool = True
+
 
 @dataclass(frozen=True, slots=True)
 class LogReader:
@@ -70,14 +82,24 @@ class LogReader:
             return LogPage(LogState.ENDED, after, lines, end, ended=end >= len(stored))
         return self._without_lines(job, after, over=over)
 
-    def whole(self, deployment: Deployment, job: str) -> bytes:
-        """Return the complete log, or what there is of it so far. Raise NotFound for no job of the deployment."""
+    def whole(self, deployment: Deployment, job: str) -> RawLog:
+        """Return the log, or what there is of it so far. Raise NotFound for no job of the deployment."""
         try:
-            return self.artifacts.get(log_key(job))
+            start = self.artifacts.get_start(log_key(job), LONGEST_LOG)
         except NotFound:
             self._without_lines(job, 0, over=has_passed(deployment, job))
-            chunks = self.logs.read(job, 0)
-            return "".join(f"{line}\n" for line in _joined(chunks, 0)).encode()
+            return self._so_far(job)
+        return RawLog(start.content, start.size <= LONGEST_LOG)
+
+    def _so_far(self, job: str) -> RawLog:
+        lines: list[str] = []
+        size = 0
+        while came := _joined(self.logs.read(job, len(lines), PAGE_CHUNKS), len(lines)):
+            size += sum(len(line.encode()) + 1 for line in came)
+            if size > LONGEST_LOG:
+                return RawLog(_text(lines), is_whole=False)
+            lines += came
+        return RawLog(_text(lines))
 
     def _without_lines(self, job: str, after: int, *, over: bool) -> LogPage:
         """Return what is to be said where no lines are, which is also where the job does not exist."""
@@ -130,6 +152,10 @@ def _joined(chunks: Sequence[LogChunk], after: int) -> list[str]:
         lines += [MISSING_LINE] * missing
         lines += chunk.lines[max(0, -missing) :]
     return lines
+
+
+def _text(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _page(lines: Sequence[str]) -> tuple[str, ...]:

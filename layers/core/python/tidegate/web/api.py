@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
@@ -12,6 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 from tidegate.domain.deployment import Deployment, Unlocking
 from tidegate.domain.root import queue_id
 from tidegate.web import models
+from tidegate.web.answer_size import fitting
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.models import RootName
 from tidegate.web.parts import Parts
@@ -206,7 +208,7 @@ class Api:
         )
         def log(id: _Id, after: Annotated[int, Query(ge=0, le=10**9)] = 0) -> models.LogLines:
             page = parts.log_reader.read(_deployment(app), id, after)
-            return models.LogLines(state=page.state, lines=list(page.lines), next=page.next, ended=page.ended)
+            return fitting(page, shapes.log_lines, lambda lines: json.dumps(lines.model_dump()))
 
 
 def _access(app: APIGatewayHttpResolver) -> Access:

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from tidegate.domain.errors import TidegateError
 from tidegate.telemetry import logger
 from tidegate.web import models
+from tidegate.web.answer_size import fits
 from tidegate.web.api import Api
 from tidegate.web.authorization import RULES, Access, Authorization, Right, Rule
 from tidegate.web.log_pages import LogPages
@@ -31,6 +32,7 @@ from tidegate.web.refusals import (
     MethodNotAllowed,
     NotSignedIn,
     SignInFirst,
+    TooLarge,
 )
 from tidegate.web.rendering import Rendering
 from tidegate.web.session import Session
@@ -105,6 +107,8 @@ class WebApplication:
         try:
             _check_body(event, path)
             answer: dict[str, Any] = self.app.resolve(dict(event), context)
+            if not fits(answer["body"] or ""):
+                return _plain(self._problem(path, answered(TooLarge())))
         except InvalidRequest as error:
             return _plain(self._problem(path, answered(error)))
         except Exception:  # noqa: BLE001  # The edge: nothing above would give an answer that people can read.

@@ -12,16 +12,16 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.domain.deployment import Deployment
 from tidegate.usecases.read_log import LogPage
+from tidegate.web.answer_size import LONGEST_ANSWER, fits, fitting
 from tidegate.web.log_lines import shown
 from tidegate.web.parts import Parts
-from tidegate.web.refusals import Hidden, InvalidRequest, LogTooLarge
+from tidegate.web.refusals import Hidden, InvalidRequest, LogNeedsCompression, LogTooLarge
 from tidegate.web.rendering import Rendering
 from tidegate.web.shapes import Shapes
 
-#: Bytes of an answer: a function may give 6 MB, and what is compressed grows by a third on its way.
-LONGEST_ANSWER = 5_500_000
 _LONGEST_COMPRESSED = LONGEST_ANSWER * 3 // 4
 _LAST_LINE = 10**9
+_TEXT = "text/plain; charset=utf-8"
 _NUMBER = re.compile(r"[0-9]{1,10}")
 
 
@@ -40,41 +40,50 @@ class LogPages:
 
     def _page(self, app: APIGatewayHttpResolver, job: str) -> Response[str]:
         deployment, after, session = _deployment(app), _after(app), app.context["session"]
-        page = self._parts.log_reader.read(deployment, job, after)
-        return self._rendering.page(
-            "log.html",
-            person=session.login,
-            csrf=self._parts.sessions().form_token(session),
-            notice="",
-            one=deployment,
-            job=self._shapes.job_link(job),
-            page=page,
-            lines=[(after + number, shown(line)) for number, line in enumerate(page.lines, 1)],
-        )
+        form = self._parts.sessions().form_token(session)
+
+        def shows(page: LogPage) -> Response[str]:
+            return self._rendering.page(
+                "log.html",
+                person=session.login,
+                csrf=form,
+                notice="",
+                one=deployment,
+                job=self._shapes.job_link(job),
+                page=page,
+                lines=[(after + number, shown(line)) for number, line in enumerate(page.lines, 1)],
+            )
+
+        return fitting(self._parts.log_reader.read(deployment, job, after), shows, lambda response: response.body or "")
 
     def _lines(self, app: APIGatewayHttpResolver, job: str) -> Response[str]:
         page = self._parts.log_reader.read(_deployment(app), job, _after(app))
-        return Response(HTTPStatus.OK, "application/json", json.dumps(_styled(page), separators=(",", ":")))
+        return Response(HTTPStatus.OK, "application/json", fitting(page, _styled, str))
 
     def _raw(self, app: APIGatewayHttpResolver, job: str) -> Response[Any]:
-        content = self._parts.log_reader.whole(_deployment(app), job)
+        log = self._parts.log_reader.whole(_deployment(app), job)
+        if not log.is_whole:
+            raise LogTooLarge(job)
         headers: dict[str, str | list[str]] = {"Content-Disposition": f'attachment; filename="{job}.txt"'}
-        if len(content) > LONGEST_ANSWER:
-            content = gzip.compress(content, 6)
-            accepted = app.current_event.headers.get("accept-encoding", "")
-            if "gzip" not in accepted or len(content) > _LONGEST_COMPRESSED:
-                raise LogTooLarge(job)
-            headers["Content-Encoding"] = "gzip"
-            return Response(HTTPStatus.OK, "text/plain; charset=utf-8", content, headers)
-        return Response(HTTPStatus.OK, "text/plain; charset=utf-8", content.decode("utf-8", "replace"), headers)
+        text = log.content.decode("utf-8", "replace") if len(log.content) <= LONGEST_ANSWER else None
+        if text is not None and fits(text):
+            return Response(HTTPStatus.OK, _TEXT, text, headers)
+        content = gzip.compress(log.content, 6)
+        if len(content) > _LONGEST_COMPRESSED:
+            raise LogTooLarge(job)
+        if "gzip" not in app.current_event.headers.get("accept-encoding", ""):
+            raise LogNeedsCompression(job)
+        headers["Content-Encoding"] = "gzip"
+        return Response(HTTPStatus.OK, _TEXT, content, headers)
 
 
-def _styled(page: LogPage) -> dict[str, Any]:
+def _styled(page: LogPage) -> str:
     """Return a page's lines as the script draws them: pieces of text, each with its style."""
     lines = [
         [[piece.text, piece.style] if piece.style else [piece.text] for piece in shown(line)] for line in page.lines
     ]
-    return {"state": page.state, "start": page.start, "lines": lines, "next": page.next, "ended": page.ended}
+    told = {"state": page.state, "start": page.start, "lines": lines, "next": page.next, "ended": page.ended}
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 
 
 def _after(app: APIGatewayHttpResolver) -> int:

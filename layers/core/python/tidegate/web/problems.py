@@ -29,6 +29,8 @@ _STATUSES: tuple[tuple[type[TidegateError], HTTPStatus, str], ...] = (
     (refusals.Hidden, HTTPStatus.NOT_FOUND, "not_found"),
     (refusals.MethodNotAllowed, HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed"),
     (refusals.InvalidRequest, HTTPStatus.BAD_REQUEST, "invalid_request"),
+    (refusals.LogNeedsCompression, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
+    (refusals.TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     (refusals.LogTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     (refusals.NoSignIn, HTTPStatus.SERVICE_UNAVAILABLE, "no_sign_in"),
     (NotFound, HTTPStatus.NOT_FOUND, "not_found"),

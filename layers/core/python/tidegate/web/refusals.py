@@ -98,6 +98,23 @@ class LogTooLarge(TidegateError):
 
     def __init__(self, job: str) -> None:
         super().__init__(
-            f"The log of {job} is too large to be downloaded at once. Let your program accept gzip "
-            f"(curl --compressed), or use 'tidegate logs {job}'."
+            f"The log of {job} is too large to be downloaded at once. Read it page by page: open the log's page, "
+            f"or run 'tidegate logs {job}'."
         )
+
+
+class LogNeedsCompression(TidegateError):
+    """A raw log that fits into one answer only when it is compressed."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(
+            f"The log of {job} is too large to be sent as it is. Let your program accept gzip (curl --compressed), "
+            f"or run 'tidegate logs {job}'."
+        )
+
+
+class TooLarge(TidegateError):
+    """Something that does not fit into one answer."""
+
+    def __init__(self) -> None:
+        super().__init__("This is too large to be shown at once. Ask for less of it, or look at its parts.")

@@ -10,6 +10,7 @@ from tidegate.domain.deployment_summary import DeploymentSummary
 from tidegate.domain.job import job_parts
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.queue import Lock
+from tidegate.domain.review import needed_approvals
 from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.usecases.look_at_deployment import DeploymentView
 from tidegate.usecases.look_at_queue import Place, QueueView, RootView
@@ -24,6 +25,7 @@ from tidegate.web.models import (
     JobLink,
     JobModel,
     LockModel,
+    LogLines,
     PlaceModel,
     QueueModel,
     RepositoryModel,
@@ -93,7 +95,7 @@ class Shapes:
                 "review": _review(one.review),
                 "review_rule": ReviewRuleModel(
                     when=one.review_rule.when,
-                    approvals=one.review_rule.approvals,
+                    approvals=needed_approvals(one),
                     exclude_authors=one.review_rule.exclude_authors,
                 ),
                 "unlocked": _unlocked(one.unlocked),
@@ -129,6 +131,11 @@ class Shapes:
             state=page.state,
             url=self.job_url(job),
         )
+
+    @staticmethod
+    def log_lines(page: LogPage) -> LogLines:
+        """Return a page of a log."""
+        return LogLines(state=page.state, lines=list(page.lines), next=page.next, ended=page.ended)
 
     def history(self, page: HistoryPage) -> DeploymentsPage:
         return DeploymentsPage(deployments=self.briefs(page.deployments), next=page.next)
