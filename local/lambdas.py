@@ -28,6 +28,7 @@ _INIT_SECONDS = 10.0
 """Lambda gives a function 10 s to initialise."""
 _DIED = b"the process ended without an answer"
 REQUEST_LIMIT = 6 * 1024 * 1024
+ANSWER_LIMIT = 6_291_556
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +222,8 @@ class Lambdas:
             self._release(instance)
         else:
             instance.kill()
+        if len(invocation.payload) > ANSWER_LIMIT:
+            return _too_large(len(invocation.payload))
         return Result(invocation.payload, "Unhandled" if invocation.failed else None)
 
     def _initialised(self, instance: Instance, invocation: Invocation) -> Result | None:
@@ -290,6 +293,12 @@ class Lambdas:
 def _failure(invocation: Invocation, kind: str, text: str) -> Result:
     message = f"RequestId: {invocation.id} Error: {text}"
     return Result(json.dumps({"errorType": kind, "errorMessage": message}).encode(), "Unhandled")
+
+
+def _too_large(size: int) -> Result:
+    text = f"Response payload size ({size} bytes) exceeded maximum allowed payload size ({ANSWER_LIMIT} bytes)."
+    failure = {"errorType": "Function.ResponseSizeTooLarge", "errorMessage": text}
+    return Result(json.dumps(failure).encode(), "Unhandled")
 
 
 def _exit_failure(invocation: Invocation, code: int | None) -> Result:

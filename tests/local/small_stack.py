@@ -30,6 +30,8 @@ def lambda_handler(event, context):
             keep(event["pk"], context.aws_request_id, event)
         case "wait":
             keep("kept#token", event["name"], event["token"])
+        case "say":
+            return "x" * event["size"]
         case "scan":
             return db.scan(TableName=os.environ["TABLE"])["Count"]
     if "Records" in event:
@@ -38,6 +40,8 @@ def lambda_handler(event, context):
         keep("kept#event", event["id"], event)
     if event.get("version") == "2.0":
         keep("kept#request", context.aws_request_id, event)
+        if "longest" in event["rawQueryString"]:
+            return {"statusCode": 200, "body": "x" * 6_291_556}
         return {"statusCode": 202, "headers": {"x-answer": "yes"}, "body": "taken"}
     print("handled", json.dumps(event)[:200])
     return {"n": event.get("n", 0) + 1}
@@ -221,7 +225,10 @@ def resources() -> dict[str, Any]:
             "Type": "AWS::DynamoDB::Table",
             "Properties": {"KeySchema": keys, "AttributeDefinitions": attributes, "BillingMode": "PAY_PER_REQUEST"},
         },
-        "Audit": {"Type": "AWS::SNS::Topic", "Properties": {}},
+        "Audit": {
+            "Type": "AWS::SNS::Topic",
+            "Properties": {"TopicName": "small-audit.fifo", "FifoTopic": True},
+        },
         "WorkerLog": {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "worker"}},
         "TaskLog": {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "task"}},
         "Dead": {"Type": "AWS::SQS::Queue", "Properties": {}},

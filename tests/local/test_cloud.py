@@ -67,6 +67,14 @@ def test_an_exception_is_reported_with_its_type_and_stack(cloud):
     assert "lambda_handler" in "".join(answer["stackTrace"])
 
 
+def test_an_answer_over_six_megabytes_is_no_answer(cloud):
+    answer, error = invoke(cloud, do="say", size=6_291_554)
+    assert (len(answer), error) == (6_291_554, None)
+    answer, error = invoke(cloud, do="say", size=6_291_555)
+    assert (answer["errorType"], error) == ("Function.ResponseSizeTooLarge", "Unhandled")
+    assert post(f"{cloud.webhook_url}?longest", b"")[0] == 500
+
+
 def test_a_function_that_takes_too_long_is_killed(cloud):
     answer, error = invoke(cloud, do="sleep", seconds=30)
     assert error == "Unhandled"
@@ -336,7 +344,12 @@ def test_an_unknown_path_is_not_found(cloud):
 
 def test_published_audit_messages_can_be_read(cloud):
     mark = uuid.uuid4().hex
-    cloud.client("sns").publish(TopicArn=cloud.audit_topic, Message=json.dumps({"mark": mark}))
+    cloud.client("sns").publish(
+        TopicArn=cloud.audit_topic,
+        Message=json.dumps({"mark": mark}),
+        MessageGroupId="group",
+        MessageDeduplicationId=mark,
+    )
     assert {"mark": mark} in cloud.audit()
 
 
