@@ -7,7 +7,8 @@ import pytest
 from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, repo
 from tidegate.adapters.github import AppCredentials
 from tidegate.adapters.github_deliveries import GitHubDeliveries
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.domain.authors import Authors
+from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 from tidegate.ports import Change, FailedDelivery
@@ -49,6 +50,24 @@ def test_the_token_for_a_pull_request_may_read_only(forge, github, pull):
     (asked,) = github.asked("POST", TOKENS)
     assert asked.body["repositories"] == ["infrastructure"]
     assert set(asked.body["permissions"].values()) == {"read"}
+
+
+def test_a_permission_that_the_app_was_not_given_is_named(forge, github):
+    github.on("POST", TOKENS, (422, {"message": "The permissions requested are not granted to this installation."}))
+    given = {"metadata": "read", "pull_requests": "read", "checks": "write"}
+    github.on("GET", TOKENS.rpartition("/")[0], (200, {"permissions": given}))
+    with pytest.raises(AppLacksPermission) as reading:
+        forge.pull_request(*WHERE, 5)
+    assert reading.value.permissions == ("statuses: read",)
+    with pytest.raises(AppLacksPermission, match="pull_requests: write"):
+        forge.comment(*WHERE, 5, "Hello")
+
+
+def test_a_token_that_is_refused_for_another_reason_is_refused_as_ever(forge, github):
+    github.on("POST", TOKENS, (422, {"message": "There is at least one repository that does not exist."}))
+    github.on("GET", TOKENS.rpartition("/")[0], (200, {"permissions": {"metadata": "read", "contents": "read"}}))
+    with pytest.raises(ForgeRefused, match="does not exist"):
+        forge.branch_head(*WHERE, "main")
 
 
 @pytest.mark.parametrize("head", [{"full_name": "stranger/infrastructure"}, None])
@@ -168,15 +187,47 @@ def test_what_a_branch_changes_comes_after_what_it_has_in_common_and_has_authors
     compare = repo(f"compare/main...{HEAD}")
     authors = [{"login": "b"}, None, {"login": "a"}, {"login": "b"}]
     commits = [{"sha": HEAD, "author": author} for author in authors]
-    answer = {"status": "diverged", "merge_base_commit": {"sha": BASE}, "commits": commits}
+    answer = {"merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 4}
     github.on("GET", compare, (200, answer))
-    assert forge.change(*WHERE, "main", HEAD) == Change(BASE, ("b", "a"))
+    assert forge.change(*WHERE, "main", HEAD) == Change(BASE, Authors(("b", "a")))
     github.on("GET", compare, (404, {"message": "No common ancestor"}))
     with pytest.raises(NotFound):
         forge.change(*WHERE, "main", HEAD)
     github.on("GET", compare, (500, {"message": "oops"}))
     with pytest.raises(ForgeUnavailable):
         forge.change(*WHERE, "main", HEAD)
+
+
+def test_authors_are_those_of_all_pages_of_a_change(forge, github):
+    compare = repo(f"compare/main...{HEAD}")
+    pages = [{"author": {"login": "a"}}] * 100, [{"author": {"login": "b"}}] * 50
+    more = [(200, {"merge_base_commit": {"sha": BASE}, "commits": page, "total_commits": 150}) for page in pages]
+    github.on("GET", compare, *more)
+    assert forge.change(*WHERE, "main", HEAD).authors == Authors(("a", "b"))
+    assert [request.path.partition("?")[2] for request in github.asked("GET", compare)] == [
+        "per_page=100",
+        "page=2&per_page=100",
+    ]
+
+
+def test_of_a_change_of_more_commits_than_are_read_not_all_authors_are_known(forge, github):
+    commits = [{"author": {"login": "a"}}] * 100
+    answer = {"merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 1001}
+    github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer))
+    assert forge.change(*WHERE, "main", HEAD).authors == Authors(("a",), known=False)
+
+
+def test_who_opened_a_commits_pull_requests_is_told(forge, github):
+    pulls = repo(f"commits/{HEAD}/pulls")
+    github.on("GET", pulls, (200, [{"number": 5, "user": {"login": "opener"}}, {"number": 6, "user": None}]))
+    assert forge.openers(*WHERE, HEAD) == ["opener"]
+    for status in (404, 422):
+        github.on("GET", pulls, (status, {"message": "No commit found"}))
+        with pytest.raises(NotFound):
+            forge.openers(*WHERE, HEAD)
+    github.on("GET", pulls, (403, {"message": "no"}))
+    with pytest.raises(ForgeRefused):
+        forge.openers(*WHERE, HEAD)
 
 
 def test_check_runs_of_a_commit_are_our_own(forge, github):

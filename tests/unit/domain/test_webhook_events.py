@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.domain.authors import MAXIMUM_AUTHORS
 from tidegate.domain.errors import InvalidWebhook
 from tidegate.domain.webhook_events import Accepted, Ignored, Refused, read_event
 
@@ -255,16 +256,29 @@ def test_a_longest_command_is_taken():
     assert read_event("issue_comment", changed(COMMENT, "comment.body", body)).fields["text"] == body
 
 
-@pytest.mark.parametrize("commits", [..., None, {}, [None], [{"author": None}], [{"author": {"username": "a b"}}]])
-def test_who_made_a_push_may_not_be_known(commits):
+@pytest.mark.parametrize("commits", [[None], [{"author": None}], [{"author": {"username": "a b"}}]])
+def test_who_made_a_commit_may_not_be_known_to_the_forge(commits):
     assert read_event("push", changed(PUSH, "commits", commits)).fields["authors"] == []
 
 
-def test_authors_of_a_push_are_told_once_and_at_most_twenty():
+def pushed_by(names):
+    return changed(PUSH, "commits", [{"author": {"username": name}} for name in names])
+
+
+def test_authors_of_a_push_are_told_once():
     names = ["b", "a", "b", *(f"person-{number}" for number in range(30))]
-    push = changed(PUSH, "commits", [{"author": {"username": name}} for name in names])
-    authors = read_event("push", push).fields["authors"]
-    assert (authors[:3], len(authors)) == (["b", "a", "person-0"], 20)
+    authors = read_event("push", pushed_by(names)).fields["authors"]
+    assert (authors[:3], len(authors)) == (["b", "a", "person-0"], 32)
+
+
+@pytest.mark.parametrize("commits", [..., None, {}, []])
+def test_a_push_that_does_not_list_its_commits_does_not_tell_who_made_them(commits):
+    assert read_event("push", changed(PUSH, "commits", commits)).fields["authors"] is None
+
+
+@pytest.mark.parametrize("names", [["a"] * 2048, [f"person-{number}" for number in range(MAXIMUM_AUTHORS + 1)]])
+def test_a_push_whose_list_may_be_cut_does_not_tell_who_made_it(names):
+    assert read_event("push", pushed_by(names)).fields["authors"] is None
 
 
 json_values = st.recursive(

@@ -18,6 +18,7 @@ from tidegate.adapters.memory import (
     MemoryForge,
     MemoryWorkflows,
 )
+from tidegate.domain.authors import Authors
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_request import PullRequest
 from tidegate.ports import Change, Delivery
@@ -57,7 +58,7 @@ class EventsWorld:
             writers={"writer", "reviewer", "maintainer"},
             branches={"main": MAIN},
             pull_requests={NUMBER: PULL},
-            changes={("main", HEAD): Change(BASE, ("author", "helper"))},
+            changes={("main", HEAD): Change(BASE, Authors(("author", "helper")))},
         )
         workers = WorkerEnsurer(self.queues, self.workflows)
         self.enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)

@@ -12,6 +12,7 @@ from tests.unit.usecases.test_discover_roots import BASE, Trees
 from tidegate.adapters.memory.catalog import MemoryCatalog
 from tidegate.adapters.memory.forge import MemoryForge
 from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
+from tidegate.domain.authors import Authors
 from tidegate.domain.check_run import Conclusion
 from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
@@ -134,7 +135,7 @@ HEAD = {"repository": "acme/infra", "before": sha(1), "after": AFTER, "branch": 
 
 def test_a_head_that_no_push_told_of_is_deployed_as_its_push_would_be(world):
     head = Delivery("head-1", "head", HEAD, "2026-03-02T08:00:00.000000+00:00")
-    world.forge.changes[sha(1), AFTER] = Change(sha(1), ("author", "other"))
+    world.forge.changes[sha(1), AFTER] = Change(sha(1), Authors(("author", "other")))
     world.deliveries.store(head)
     world.receiver().receive(head)
     first = world.enqueued[0]
@@ -147,7 +148,29 @@ def test_a_head_whose_earlier_commit_is_gone_has_no_known_authors(world):
     head = Delivery("head-1", "head", HEAD, "2026-03-02T08:00:00.000000+00:00")
     world.deliveries.store(head)
     world.receiver().receive(head)
-    assert world.enqueued[0].authors == ()
+    assert (world.enqueued[0].authors, world.enqueued[0].authors_known) == ((), False)
+
+
+EXCLUDING = {**CHANGED, "tidegate.yaml": "version: 1\nplan_review: {exclude_authors: true}\n"}
+
+
+def test_who_opened_the_pull_request_is_an_author_where_authors_do_not_count(world):
+    world.new = EXCLUDING
+    world.forge.opened[AFTER] = ("opener",)
+    world.receive()
+    assert {(each.authors, each.authors_known) for each in world.enqueued} == {(("author", "opener"), True)}
+
+
+def test_a_pull_request_that_cannot_be_looked_up_leaves_the_authors_unknown(world):
+    world.new = EXCLUDING
+    world.receive()
+    assert {(each.authors, each.authors_known) for each in world.enqueued} == {(("author",), False)}
+
+
+def test_a_push_that_does_not_tell_its_authors_has_them_looked_up(world):
+    world.forge.changes[sha(1), AFTER] = Change(sha(1), Authors(("author",), known=False))
+    world.receive(authors=None)
+    assert (world.enqueued[0].authors, world.enqueued[0].authors_known) == (("author",), False)
 
 
 LATER = "2026-03-02T08:05:00.000000+00:00"

@@ -112,7 +112,7 @@ def test_a_failed_one_is_run_again_as_a_deployment_of_its_own(world, state):
     (new,) = world.reruns
     assert (new.rerun_of, new.revision.sha, new.root) == (old.id, old.revision.sha, old.root)
     assert (new.requested_by, new.requested_at, new.state) == ("reviewer", NOW, State.QUEUED)
-    assert new.authors == ("author", "maintainer")
+    assert (new.authors, new.authors_known) == (("author", "maintainer"), True)
     assert new.review_rule == old.review_rule
     assert world.announcements.repeats == [(old.id, new.id)]
     assert world.deliveries.outcome("demand-1") == DeliveryOutcome(outcome, (new.id,))

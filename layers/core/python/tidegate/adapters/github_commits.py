@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
 
 from github import GithubException
-from github.Comparison import Comparison as GitHubComparison
 from github.Repository import Repository
 
 from tidegate.adapters.github_access import NOT_FOUND, READ_CONTENTS, READ_METADATA, UNPROCESSABLE, GitHubAccess
+from tidegate.domain.authors import Authors
 from tidegate.domain.errors import NotFound
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import commit_sha
-from tidegate.domain.webhook_events import MAXIMUM_AUTHORS
 from tidegate.ports import Change
 
 #: Seconds that a token for cloning is good for at least: an engine may fetch modules late in its init.
 CLONE_MARGIN = 1800
+#: Commits of a change whose authors are looked up: so many pages of as many as GitHub gives at once.
+_COMMITS_PER_PAGE, _PAGES = 100, 10
+
+_Json = Mapping[str, Any]
 
 
 class GitHubCommits:
@@ -38,12 +43,12 @@ class GitHubCommits:
     def change(self, installation: int, repository: str, base: str, head: str) -> Change:
         def call(repo: Repository) -> Change:
             try:
-                compared = repo.compare(base, head).complete()
+                first, commits = _compared(repo, base, head)
             except GithubException as error:
                 if error.status != NOT_FOUND:
                     raise
                 raise NotFound("common commit of", f"{base} and {head}") from None
-            return Change(commit_sha(compared.merge_base_commit.sha), _authors(compared))
+            return Change(commit_sha(first["merge_base_commit"]["sha"]), _authors(commits, first["total_commits"]))
 
         return self._access.call(installation, repository, READ_CONTENTS, call)
 
@@ -68,10 +73,23 @@ class GitHubCommits:
         return self._access.token(installation, repository, READ_CONTENTS, CLONE_MARGIN)
 
 
-def _authors(compared: GitHubComparison) -> tuple[str, ...]:
-    """Return who made the commits, as far as GitHub knows them: of the first hundred, which one request shows."""
-    logins = [commit["author"]["login"] for commit in compared.raw_data["commits"] if commit.get("author")]
-    return tuple(dict.fromkeys(logins))[:MAXIMUM_AUTHORS]
+def _compared(repo: Repository, base: str, head: str) -> tuple[_Json, Sequence[_Json]]:
+    """Return the first page of a comparison, and the commits of all pages that are read."""
+    path = f"{repo.url}/compare/{quote(base)}...{quote(head)}?per_page={_COMMITS_PER_PAGE}"
+    _, first = repo.requester.requestJsonAndCheck("GET", path)
+    commits = list(first["commits"])
+    for page in range(2, _PAGES + 1):
+        if len(commits) >= first["total_commits"]:
+            break
+        _, more = repo.requester.requestJsonAndCheck("GET", f"{path}&page={page}")
+        commits += more["commits"]
+    return first, commits
+
+
+def _authors(commits: Sequence[_Json], total: int) -> Authors:
+    """Return who made the commits, as far as GitHub knows whose their addresses are."""
+    logins = tuple(commit["author"]["login"] for commit in commits if commit.get("author"))
+    return Authors(known=len(commits) >= total).and_also(Authors(logins))
 
 
 def _has_commit(repo: Repository, sha: str) -> bool:

@@ -11,7 +11,7 @@ from github.PullRequest import PullRequest as GitHubPullRequest
 from github.PullRequestReview import PullRequestReview as GitHubReview
 from github.Repository import Repository
 
-from tidegate.adapters.github_access import NOT_FOUND, GitHubAccess
+from tidegate.adapters.github_access import NOT_FOUND, UNPROCESSABLE, GitHubAccess
 from tidegate.adapters.github_checks import is_of
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
@@ -44,6 +44,18 @@ class GitHubPulls:
             return _read(pull, tuple(sorted(set(_failing(repo.get_commit(pull.head.sha), ours)))))
 
         return self._access.call(installation, repository, _READ_WITH_CHECKS, call)
+
+    def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
+        def call(repo: Repository) -> Sequence[str]:
+            try:
+                pulls = list(repo.get_commit(sha).get_pulls())
+            except GithubException as error:
+                if error.status not in {NOT_FOUND, UNPROCESSABLE}:
+                    raise
+                raise NotFound("commit", sha) from None
+            return [pull.user.login for pull in pulls if pull.user]
+
+        return self._access.call(installation, repository, _READ_PULLS, call)
 
     def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
         def call(repo: Repository) -> Sequence[PullRequestReview]:

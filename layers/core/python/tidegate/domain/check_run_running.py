@@ -6,7 +6,7 @@ from tidegate.domain.check_run import Conclusion
 from tidegate.domain.check_run_face import CONFIRM, REJECT, Face, View, approval, counts_of, people
 from tidegate.domain.deployment import Deployment, Review
 from tidegate.domain.markdown import escaped
-from tidegate.domain.review import REVIEW_DAYS, expires_at
+from tidegate.domain.review import REVIEW_DAYS, expires_at, needed_approvals
 
 
 def planning(deployment: Deployment, _: View) -> Face:
@@ -24,7 +24,7 @@ def planning(deployment: Deployment, _: View) -> Face:
 def awaiting_review(deployment: Deployment, _: View) -> Face:
     """Return how a deployment looks while people review its plan."""
     review, must = deployment.review, deployment.must_review
-    given, wanted = _given(review), deployment.review_rule.approvals
+    given, wanted = _given(review), needed_approvals(deployment)
     so_far = f" ({given} of {wanted} approvals)" if wanted > 1 else ""
     return Face(
         f"Review the plan{so_far}: {counts_of(deployment)}",
@@ -50,8 +50,11 @@ def _who(deployment: Deployment) -> str:
     """Return who may decide, how many are needed, who did so far, who may not, and until when."""
     review, rule = deployment.review, deployment.review_rule
     sentences = ["Whoever may write to this repository may decide, once; one Reject is enough."]
-    if rule.approvals > 1:
-        sentences.append(f"**{_given(review)} of {rule.approvals} approvals** are given.")
+    wanted = needed_approvals(deployment)
+    if wanted > 1:
+        sentences.append(f"**{_given(review)} of {wanted} approvals** are given.")
+    if wanted > rule.approvals:
+        sentences.append("It is not known who made all of this change, so one more person than usual must confirm it.")
     if review and review.approvals:
         sentences.append(f"Confirmed so far by {people(tuple(given.by for given in review.approvals))}.")
     if rule.exclude_authors:

@@ -190,7 +190,7 @@ class Deployment:
     """The record of a deployment. Times are ISO 8601 in UTC with microseconds.
 
     ``plan_job`` is the newest job that makes its plan, ``apply_job`` the one that applies it.
-    ``authors`` are the logins of those who made the change, as far as the forge knows them. ``pull_request``
+    ``authors`` are the logins of those who made the change, ``authors_known`` whether these are all. ``pull_request``
     is the one whose head is deployed by hand, ``forced`` that its apply requirements were passed over,
     ``rerun_of`` the deployment that is run again. ``error`` is the name of what it failed with, such as
     ``States.HeartbeatTimeout``. ``history`` has one step for each state, the first included.
@@ -217,6 +217,7 @@ class Deployment:
     changed_at: str = ""
     version: int = 0
     authors: tuple[str, ...] = ()
+    authors_known: bool = True
     pull_request: int | None = None
     forced: bool = False
     rerun_of: str | None = None

@@ -61,6 +61,7 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         installation=old.installation,
         changed_at=at,
         authors=authors,
+        authors_known=old.authors_known,
         pull_request=old.pull_request,
         rerun_of=old.id,
         review_rule=old.review_rule,

@@ -60,10 +60,19 @@ def expires_at(review: Review) -> datetime:
     return datetime.fromisoformat(review.asked_at) + timedelta(days=REVIEW_DAYS)
 
 
+def needed_approvals(deployment: Deployment) -> int:
+    """Return how many people must confirm the plan.
+
+    One more than the rule says where authors do not count and may not be known: it may be one of them who confirms.
+    """
+    rule = deployment.review_rule
+    return rule.approvals + (rule.exclude_authors and not deployment.authors_known)
+
+
 def missing_approvals(deployment: Deployment) -> int:
     """Return how many more people must confirm the plan."""
     given = len(deployment.review.approvals) if deployment.review else 0
-    return max(0, deployment.review_rule.approvals - given)
+    return max(0, needed_approvals(deployment) - given)
 
 
 class Followup(StrEnum):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.domain.authors import MAXIMUM_AUTHORS
 from tidegate.domain.errors import InvalidName, InvalidWebhook
 from tidegate.domain.root import commit_sha, repository_name
 
@@ -16,8 +17,8 @@ OUR_CHECK_RUNS = "tidegate/"
 COMMENT_PREFIXES = ("tidegate",)
 #: Characters of a comment that may be a command.
 LONGEST_COMMAND = 1000
-#: Authors of a push that are remembered: a merge of more changes is nobody's own.
-MAXIMUM_AUTHORS = 20
+#: GitHub lists at most this many commits in a push.
+_MAXIMUM_COMMITS = 2048
 
 _LOGIN = re.compile(r"[A-Za-z0-9_.-]{1,100}(\[bot\])?")
 _DEPLOYMENT = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -111,16 +112,21 @@ def _read_push(payload: Mapping[str, Any]) -> Accepted | Ignored:
     return Accepted("push", fields)
 
 
-def _authors(payload: Mapping[str, Any]) -> list[str]:
-    """Return the logins of who made the pushed commits, as far as the forge knows them, each once."""
+def _authors(payload: Mapping[str, Any]) -> list[str] | None:
+    """Return the logins of who made the pushed commits, as far as the forge knows them, each once.
+
+    None when the event does not tell of all commits, or there are very many authors.
+    """
     commits = payload.get("commits")
+    if not isinstance(commits, list) or not 0 < len(commits) < _MAXIMUM_COMMITS:
+        return None
     found: dict[str, None] = {}
-    for commit in commits if isinstance(commits, list) else ():
+    for commit in commits:
         author = commit.get("author") if isinstance(commit, dict) else None
         login = author.get("username") if isinstance(author, dict) else None
         if isinstance(login, str) and _LOGIN.fullmatch(login):
             found[login] = None
-    return list(found)[:MAXIMUM_AUTHORS]
+    return list(found) if len(found) <= MAXIMUM_AUTHORS else None
 
 
 def _read_check_run(payload: Mapping[str, Any]) -> Accepted | Ignored:

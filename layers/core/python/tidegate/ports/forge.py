@@ -20,7 +20,7 @@ class Change:
     """Commits of a branch: the commit that they come after, and who made them."""
 
     after: str
-    authors: Authors = Authors()
+    authors: Authors
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Forge(ForgeAddresses, Protocol):
         """Return a pull request as it is now. Raise NotFound."""
 
     def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
-        """Return who opened the pull requests that brought a commit to its branch. Raise NotFound without the commit."""
+        """Return who opened the pull requests that a commit came with. Raise NotFound when there is no such commit."""
 
     def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
         """Return the reviews of a pull request, oldest first."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tidegate.config.loader import LoadedConfiguration
 from tidegate.domain import comment_replies as replies
+from tidegate.domain.authors import Authors
 from tidegate.domain.comment import Command, Misread, Verb, help_text, read_comment
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment, Trigger, Unlocking
@@ -15,7 +16,6 @@ from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview
 from tidegate.domain.requirements import Missing, missing_requirements
 from tidegate.domain.root import Revision, Root, deployment_id, queue_id
-from tidegate.domain.webhook_events import MAXIMUM_AUTHORS
 from tidegate.ports import Catalog, Change, Deliveries, Delivery, DeliveryOutcome, Forge
 from tidegate.usecases.answer_comment import CommentAnswerer
 from tidegate.usecases.conclude import conclude, is_concluded
@@ -109,7 +109,7 @@ class CommentReceiver:
         roots = self._roots(comment, command, pull_request, change)
         if not isinstance(roots, list):
             return self._refuse(comment, roots)
-        authors = tuple(dict.fromkeys((pull_request.author, *change.authors)))[:MAXIMUM_AUTHORS]
+        authors = Authors((pull_request.author,)).and_also(change.authors)
         deployments = [_deployment(comment, command, pull_request, root, configuration, authors) for root in roots]
         enqueue_all(deployments, self.enqueue)
         answer, names = self._answer(comment), [root.name for root in roots]
@@ -184,7 +184,7 @@ def _deployment(  # noqa: PLR0917
     pull_request: PullRequest,
     root: Root,
     configuration: LoadedConfiguration,
-    authors: Iterable[str],
+    authors: Authors,
 ) -> Deployment:
     return Deployment(
         id=deployment_id(comment.repository, root.name, pull_request.head_sha, f"comment {comment.comment}"),
@@ -196,7 +196,8 @@ def _deployment(  # noqa: PLR0917
         requested_at=comment.received_at,
         installation=comment.installation,
         changed_at=comment.received_at,
-        authors=tuple(authors),
+        authors=authors.logins,
+        authors_known=authors.known,
         pull_request=pull_request.number,
         forced=command.force,
         review_rule=configuration.rule_of(root),

@@ -131,19 +131,23 @@ class PushReceiver:
 
     def _authors(self, push: Push, discovery: Discovery) -> Authors:
         """Return who made the change: the commits and, where it matters, the pull request."""
-        where = push.installation, push.repository
-        matters = any(discovery.configuration.rule_of(root).exclude_authors for root in discovery.roots)
+        made = self._made(push)
+        if not any(discovery.configuration.rule_of(root).exclude_authors for root in discovery.roots):
+            return made
         try:
-            made = self._made(push)
-            return made.and_also(Authors(tuple(self.forge.openers(*where, push.after)))) if matters else made
+            openers = self.forge.openers(push.installation, push.repository, push.after)
         except NotFound:
-            return UNKNOWN
+            return made.and_also(UNKNOWN)
+        return made.and_also(Authors(tuple(openers)))
 
     def _made(self, push: Push) -> Authors:
         """Return who made the commits; the forge is asked only if the delivery does not tell."""
         if push.authors is not None:
             return Authors(push.authors)
-        return self.forge.change(push.installation, push.repository, push.before, push.after).authors
+        try:
+            return self.forge.change(push.installation, push.repository, push.before, push.after).authors
+        except NotFound:
+            return UNKNOWN
 
     def _show(self, push: Push, check_run: CheckRun) -> str:
         """Show the check run on the commit, once. Return what to add to the outcome when the forge refuses it."""

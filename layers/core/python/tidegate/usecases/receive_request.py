@@ -85,5 +85,6 @@ def _deployment(request: DeployRequest, head: Revision, root: Root, configuratio
         requested_at=request.received_at,
         installation=request.installation,
         changed_at=request.received_at,
+        authors_known=False,  # They are found when it is its turn: what is deployed then is what it changes.
         review_rule=configuration.rule_of(root),
     )

@@ -10,6 +10,7 @@ from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, jud
 from tidegate.messages import RevisionValidated, ValidateRevision
 from tidegate.ports import Announcements, Clock, DeployQueues, Forge
 from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.find_authors import find_authors
 
 #: A deployment in one of these may have been judged already, but nothing of it has begun.
 _NOT_BEGUN = frozenset({State.QUEUED, State.PLANNING})
@@ -40,6 +41,9 @@ class RevisionValidator:
             return RevisionValidated(allowed=not is_final(deployment.state), reason=deployment.reason)
         known = self._relations(deployment, head.deployed)
         verdict = judge_revision(deployment, head.deployed, head.attempted, known)
+        if verdict.allowed and deployment.review_rule.exclude_authors:
+            authors = find_authors(self.queues, self.forge, head, deployment)
+            deployment = replace(deployment, authors=authors.logins, authors_known=authors.known)
         self._record(head, deployment, verdict)
         return RevisionValidated(allowed=verdict.allowed, reason=verdict.reason)
 

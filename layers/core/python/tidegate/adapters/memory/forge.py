@@ -19,8 +19,9 @@ class MemoryForge:
 
     ``comparisons`` is keyed by (base, head); what is not in it is ``comparison``. ``writers`` may write,
     ``readers`` read. ``branches`` are the commits that branches are at, ``main`` the default branch;
-    ``changes`` is keyed by (base, head). ``comments`` are those that were
-    written (pull request, text), ``reactions`` (comment, reaction), ``teams`` the members by ``org/slug``.
+    ``changes`` is keyed by (base, head), ``opened`` (who opened a commit's pull requests) by commit.
+    ``comments`` are those that were written (pull request, text), ``reactions`` (comment, reaction),
+    ``teams`` the members by ``org/slug``.
     ``failures`` are raised by the next calls to the API, one each; ``silence`` by every comment and reaction.
     """
 
@@ -36,6 +37,7 @@ class MemoryForge:
     branches: dict[str, str] = field(default_factory=dict)
     main: str = "main"
     changes: dict[tuple[str, str], Change] = field(default_factory=dict)
+    opened: dict[str, tuple[str, ...]] = field(default_factory=dict)
     pull_requests: dict[int, PullRequest] = field(default_factory=dict)
     reviewed: dict[int, list[PullRequestReview]] = field(default_factory=dict)
     comments: list[tuple[int, str]] = field(default_factory=list)
@@ -77,6 +79,12 @@ class MemoryForge:
         if number not in self.pull_requests:
             raise NotFound("pull request", str(number))
         return self.pull_requests[number]
+
+    def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
+        self._called(installation, repository)
+        if sha not in self.opened:
+            raise NotFound("commit", sha)
+        return self.opened[sha]
 
     def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
         self._called(installation, repository)
