@@ -56,8 +56,8 @@ class Emptied:
 
 def run(*, quick: bool) -> Iterator[Line]:
     """Measure both loads. On many roots jobs are long enough for the machine's cores to start all their runners."""
-    one = Load(1, 10 if quick else 200, 0.5 if quick else 1.0)
-    many = Load(2, 20, 0.5) if quick else Load(20, 200, 10.0)
+    one = Load(1, 2, 0.2) if quick else Load(1, 200, 1.0)
+    many = Load(2, 2, 0.2) if quick else Load(20, 200, 10.0)
     emptied = empty(one)
     yield Line("queue_one_root", emptied.wall, emptied.runners, target=TARGET, more=_more(one, emptied))
     spread = empty(many)

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from tests.builders import deployment_in
+from tests.builders import NOW, deployment_in
 from tidegate.adapters.announcements import AwsAnnouncements, Channels
 from tidegate.adapters.artifacts import S3Artifacts
 from tidegate.adapters.audit import SnsAuditLog
@@ -18,6 +18,7 @@ from tidegate.adapters.clock import SystemClock
 from tidegate.adapters.patience import QueuePatience
 from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
 from tidegate.bootstrap import Bootstrap
+from tidegate.domain.audit import audit_message
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound, TooLate
 from tidegate.ports import ObjectStart
@@ -202,19 +203,20 @@ def test_what_aws_refuses_for_now_is_called_so(code):
     with pytest.raises(CloudUnavailable, match="S3"):
         S3Artifacts(Refuses(code), "bucket").get("key")
     with pytest.raises(AuditUnavailable):
-        SnsAuditLog(Refuses(code), "topic").record(APPLIED)
+        SnsAuditLog(Refuses(code), "topic").publish(audit_message(APPLIED, "SUCCESS", NOW))
 
 
-def test_an_audit_message_can_be_filtered_by_its_attributes(cloud):
+def test_an_audit_message_can_be_filtered_by_its_attributes_and_comes_once(cloud):
     sns, sqs = client("sns"), client("sqs")
-    topic = sns.create_topic(Name="audit")["TopicArn"]
-    queue = sqs.create_queue(QueueName="audit")["QueueUrl"]
-    arn = f"arn:aws:sqs:{REGION}:123456789012:audit"
+    topic = sns.create_topic(Name="audit.fifo", Attributes={"FifoTopic": "true"})["TopicArn"]
+    queue = sqs.create_queue(QueueName="audit.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
+    arn = f"arn:aws:sqs:{REGION}:123456789012:audit.fifo"
     policy = {"FilterPolicy": json.dumps({"state": ["SUCCESS"], "repository": ["acme/infra"]})}
     sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes=policy)
     log = SnsAuditLog(sns, topic)
-    log.record(deployment_in(State.APPLYING))
-    log.record(APPLIED)
+    log.publish(audit_message(deployment_in(State.APPLYING), "RUNNING", NOW))
+    for _ in "twice":
+        log.publish(audit_message(APPLIED, "SUCCESS", NOW))
     (message,) = received(queue)
     notification = json.loads(message["Body"])
     assert json.loads(notification["Message"])["event_id"] == f"{APPLIED.apply_job}:SUCCESS"
@@ -338,6 +340,8 @@ WIRED = sorted(
 
 
 def test_everything_that_is_wired_can_be_made(cloud):
+    secret = {"app_id": "1", "private_key": "PEM", "client_id": "client", "client_secret": "secret"}
+    client("secretsmanager").create_secret(Name="tidegate/github-app", SecretString=json.dumps(secret))
     wires = Bootstrap(ENVIRONMENT)
     assert all(getattr(wires, name) is not None for name in WIRED)
 
