@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import html
 import json
 import random
 from base64 import b64decode
@@ -100,6 +101,20 @@ def test_a_queue_that_is_none_is_not_found(browser, path):
     assert browser.get(path).status in {400, 404}
 
 
+def test_a_root_that_is_none_is_not_found_and_the_nearest_name_is_told(wires, browser):
+    wires.deployed()
+    client = Client(wires, token="reader")
+    for answer in (
+        browser.get(QUEUE.replace("network", "netwrok")),
+        client.get("/api" + QUEUE.replace("work", "wrok")),
+    ):
+        assert answer.status == 404
+        assert "There is no root 'netwrok' here" in html.unescape(answer.body)
+        assert "Did you mean 'network'?" in html.unescape(answer.body)
+    assert "Did you mean" not in client.get("/api" + QUEUE.replace("network", "xyz")).body
+    assert client.get("/api" + QUEUE).status == 200
+
+
 def test_a_deployment_shows_its_whole_story(wires, browser):
     steps = (Step(State.QUEUED, NOW), Step(State.PLANNING, NOW), Step(State.APPLIED, NOW, "reviewer", "As reviewed."))
     one = deployment_in(State.APPLIED, history=steps, audited=(Audited("event-7", "SUCCESS", NOW),), authors=("dev",))
@@ -172,6 +187,17 @@ def test_a_plan_that_was_altered_is_not_shown(wires, browser):
     page = browser.get(f"/deployments/{one.id}")
     assert "Really" not in page.text
     assert "not the one that was made" in page.text
+    assert (">Confirm<" in page.body, ">Reject<" in page.body) == (False, True)
+
+
+def test_a_plan_that_was_altered_cannot_be_confirmed(wires, browser, reviewer):
+    names = prepare(wires)
+    wires.artifacts.put(wires.deployments.get(names["id"]).plan.text.key, b"No changes. Really.")
+    pressed = browser.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), decision="approve")
+    called = reviewer.post_json(f"/api/deployments/{names['id']}/review", {"decision": "approve"})
+    assert (pressed.status, called.status) == (409, 409)
+    assert "was altered" in called.json["error"]["message"]
+    assert wires.deployments.get(names["id"]).review.approved is None
 
 
 def test_nothing_that_comes_from_outside_is_markup(wires, browser):

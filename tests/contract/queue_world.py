@@ -14,6 +14,7 @@ from tests.builders import any_deployment, any_plan, sha
 from tests.contract.stores import Stores
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
+    MemoryArtifacts,
     MemoryAuditLog,
     MemoryClock,
     MemoryForge,
@@ -198,7 +199,7 @@ class World:
         ender = DeploymentEnder(queues, jobs, finisher, announcements, clock)
         self.enqueuer = Enqueuer(queues, deployments, audit, announcements, workers)
         self.unlocker = QueueUnlocker(queues, deployments, audit, announcements, workers)
-        self.decider = ReviewDecider(deployments, workflows, announcements, finisher)
+        self.decider = ReviewDecider(deployments, workflows, announcements, finisher, MemoryArtifacts())
         self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers)
         self.claimer, self.closer = DeploymentClaimer(queues, announcements), WorkerCloser(queues)
         self.validator = RevisionValidator(queues, forge, announcements, clock)

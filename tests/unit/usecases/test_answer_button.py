@@ -56,7 +56,7 @@ class PressedWorld(World):
             self.forge,
             self.announcements,
             self.painter(),
-            ReviewDecider(records, self.workflows, self.announcements, finisher).decide,
+            ReviewDecider(records, self.workflows, self.announcements, finisher, self.artifacts).decide,
             QueueUnlocker(self.queues, records, self.audit, self.announcements, workers).unlock,
         )
         press = Press(

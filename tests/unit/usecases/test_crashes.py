@@ -48,7 +48,7 @@ class MortalWorld(World):
         workers = WorkerEnsurer(queues, workflows)
         ender = DeploymentEnder(queues, jobs, finisher, announcements, self.clock)
         self.beginner = JobBeginner(deployments, jobs, self.forge, audit, announcements, self.clock)
-        self.decider = ReviewDecider(deployments, workflows, announcements, finisher)
+        self.decider = ReviewDecider(deployments, workflows, announcements, finisher, self.artifacts)
         self.results = ResultRecorder(deployments, jobs, finisher, announcements, self.clock)
         self.outcomes = OutcomeRecorder(queues, ender)
         self.enqueuer = Enqueuer(queues, deployments, audit, announcements, workers)

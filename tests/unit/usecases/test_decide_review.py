@@ -32,7 +32,7 @@ class ReviewedWorld(World):
     def decide(self, approve=True, by="reviewer", at=LATER, deployments=None):  # noqa: FBT002
         stores = deployments or self.deployments
         finisher = Finisher(stores, self.jobs, self.audit)
-        decider = ReviewDecider(stores, self.workflows, self.announcements, finisher)
+        decider = ReviewDecider(stores, self.workflows, self.announcements, finisher, self.artifacts)
         return decider.decide(any_deployment().id, approve, by, at)
 
     @property
@@ -53,6 +53,16 @@ def test_an_answer_decides_settles_and_is_announced(world, approve, state):
     assert world.workflows.settled == {"token": {"approved": approve, "by": "reviewer", "at": LATER}}
     assert world.states() == [state]
     assert world.announcements.lines == [any_deployment().queue]
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_a_plan_whose_text_was_altered_can_only_be_rejected(world, approve):
+    waiting = world.waiting()
+    world.artifacts.put(waiting.plan.text.key, b"No changes.")
+    decision = world.decide(approve)
+    assert decision.done is not approve
+    assert ("was altered after it was made" in decision.reason) is approve
+    assert world.now.state is (State.AWAITING_REVIEW if approve else State.REJECTED)
 
 
 def test_a_rejection_is_audited_and_an_approval_is_part_of_the_applies_message(world):

@@ -51,7 +51,7 @@ class Deploys(Adapters):
     def review_decider(self) -> ReviewDecider:
         from tidegate.usecases.decide_review import ReviewDecider
 
-        return ReviewDecider(self.deployments, self.workflows, self.announcements, self.finisher)
+        return ReviewDecider(self.deployments, self.workflows, self.announcements, self.finisher, self.artifacts)
 
     @cached_property
     def deployment_claimer(self) -> DeploymentClaimer:

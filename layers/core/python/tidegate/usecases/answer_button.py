@@ -14,11 +14,6 @@ from tidegate.domain.review import Followup, judge_press
 from tidegate.ports import Announcements, CheckRuns, Deployments, Forge
 from tidegate.usecases.check_run_view import CheckRunPainter
 
-_ALTERED = (
-    "The stored text of this plan was altered after it was made, so nobody can read here what would be applied. "
-    "Reject it, and merge or run it again for a new plan."
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Press:
@@ -72,8 +67,6 @@ class ButtonAnswerer:
             )
         if press.identifier == Button.UNLOCK:
             return self._unlock(press, deployment)
-        if press.identifier == Button.CONFIRM and self.painter.plan_is_altered(deployment):
-            return self._refuse(press, deployment, _ALTERED)
         return self._decide(press, deployment)
 
     def _deployment(self, press: Press) -> Deployment | None:

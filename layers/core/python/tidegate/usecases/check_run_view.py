@@ -70,10 +70,6 @@ class CheckRunPainter:
             view = self._begun(deployment, notice, repeated_by)
         return render(deployment, view)
 
-    def plan_is_altered(self, deployment: Deployment) -> bool:
-        """Tell whether the stored text of the plan is not what the plan job stored."""
-        return _is_altered(deployment, self._plan_start(deployment))
-
     def _waiting(self, deployment: Deployment, notice: str) -> View:
         """Return the view of a deployment in line: all that it says of others was read for the whole line at once."""
         shown = self.boards.shown(deployment.queue, deployment.id)

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment, is_final
+from tidegate.domain.errors import NotFound
 from tidegate.domain.review import Followup, answer_given, decided, judge_press
-from tidegate.ports import Announcements, Deployments, Workflows
+from tidegate.ports import Announcements, Artifacts, Deployments, Workflows
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.finish import Finisher
 from tidegate.usecases.settle_review import settle_review
+
+_ALTERED = (
+    "The stored text of this plan was altered after it was made, so nobody can read what would be applied. "
+    "Reject it, and merge or run it again for a new plan."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,7 @@ class ReviewDecider:
     workflows: Workflows
     announcements: Announcements
     finisher: Finisher
+    artifacts: Artifacts
 
     def decide(self, deployment: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001
         """Record the answer that ``by`` gave at ``at`` (ISO 8601 in UTC), and go on with it once it decides.
@@ -35,10 +42,23 @@ class ReviewDecider:
         verdict = judge_press(deployment, approve, by, at)
         if verdict.followup is Followup.REFUSE:
             return Decision(False, verdict.reason)
+        if verdict.followup is Followup.DECIDE and approve and self._is_altered(deployment):
+            return Decision(False, _ALTERED)
         if verdict.followup is Followup.DECIDE:
             deployment = self.deployments.save(decided(deployment, approve, by, at))
         self._go_on(self._finished(deployment))
         return Decision(True, answer_given(deployment, by))
+
+    def _is_altered(self, deployment: Deployment) -> bool:
+        """Tell whether the plan's stored text is not what the plan job stored. One that has expired is none."""
+        if deployment.plan is None:
+            return False
+        text = deployment.plan.text
+        try:
+            start = self.artifacts.get_start(text.key, 0)
+        except NotFound:
+            return False
+        return bool(start.sha256) and start.sha256 != text.sha256
 
     def _finished(self, deployment: Deployment) -> Deployment:
         """Return the record after a rejection was audited and saved; any other as it is."""
