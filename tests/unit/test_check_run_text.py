@@ -186,6 +186,13 @@ def test_a_review_names_who_may_not_confirm():
     assert "`maintainer` and `author` made or asked for this change, and may not confirm it." in check_run.summary
 
 
+def test_a_review_says_that_one_person_more_is_needed_while_not_all_authors_are_known():
+    rule = ReviewRule(exclude_authors=True)
+    check_run = shown(State.AWAITING_REVIEW, review_rule=rule, authors_known=False)
+    assert check_run.title.startswith("Review the plan (0 of 2 approvals): ")
+    assert "It is not known who made all of this change, so one more person than usual" in check_run.summary
+
+
 def test_a_change_with_very_many_authors_is_not_a_list_of_names():
     authors = tuple(f"author-{number}" for number in range(500))
     rule = ReviewRule(exclude_authors=True)

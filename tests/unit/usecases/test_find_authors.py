@@ -1,0 +1,109 @@
+"""Whose changes a plan holds: not only those of its own deployment, and who may confirm it then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_deployed, any_deployment, any_revision, deployment_in
+from tests.unit.usecases.test_deploy_queue import World
+from tidegate.domain.authors import MAXIMUM_AUTHORS, Authors
+from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.review import judge_press, missing_approvals
+from tidegate.domain.review_rule import ReviewRule
+from tidegate.ports import Change
+
+DEPLOYED, MERGED = any_revision(1), any_revision(2)
+EXCLUDING = ReviewRule(exclude_authors=True)
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def validated(world, **fields):
+    """Let a deployment of MERGED be validated; return it as it goes on to planning."""
+    given = {"revision": MERGED, "review_rule": EXCLUDING, "authors": ("author",), **fields}
+    deployment = replace(any_deployment(2), **given)
+    world.in_flight(deployment)
+    assert world.validate(deployment).allowed
+    return world.deployments.get(deployment.id)
+
+
+def authors_of(deployment):
+    return Authors(deployment.authors, deployment.authors_known)
+
+
+def after(world, state, revision=DEPLOYED, **fields):
+    """Let a deployment of a revision have ended in a state; return its place in the queue's head."""
+    ended = replace(deployment_in(state), id="before-1", revision=revision, **fields)
+    world.deployments.add(ended)
+    return any_deployed(deployment=ended.id, revision=revision, state=state)
+
+
+def test_everybody_who_made_a_commit_since_the_deployed_revision_is_an_author(world):
+    world.change(deployed=after(world, State.APPLIED))
+    world.forge.changes[DEPLOYED.sha, MERGED.sha] = Change(DEPLOYED.sha, Authors(("earlier", "author")))
+    assert authors_of(validated(world)) == Authors(("author", "earlier"))
+
+
+def test_a_request_of_an_operator_has_the_authors_of_what_it_changes(world):
+    world.change(deployed=after(world, State.APPLIED))
+    world.forge.changes[DEPLOYED.sha, MERGED.sha] = Change(DEPLOYED.sha, Authors(("author",)))
+    asked = validated(world, trigger=Trigger.MANUAL, requested_by="operator", authors=(), authors_known=False)
+    assert authors_of(asked) == Authors(("author",))
+    waiting = replace(asked, state=State.AWAITING_REVIEW, review=deployment_in(State.AWAITING_REVIEW).review)
+    assert "somebody else must confirm" in judge_press(waiting, True, "author", NOW).reason
+
+
+def test_of_a_first_request_nobody_knows_the_authors(world):
+    asked = validated(world, trigger=Trigger.MANUAL, authors=(), authors_known=False)
+    assert authors_of(asked) == Authors(known=False)
+
+
+@pytest.mark.parametrize("state", [State.REJECTED, State.PLAN_FAILED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN])
+def test_who_made_what_was_tried_and_not_applied_is_an_author_of_what_comes_after(world, state):
+    world.change(attempted=after(world, state, authors=("rejected",)))
+    assert authors_of(validated(world)) == Authors(("author", "rejected"))
+
+
+def test_who_made_what_is_deployed_again_is_its_author(world):
+    world.change(deployed=after(world, State.APPLIED, revision=MERGED, authors=("first",)))
+    assert authors_of(validated(world, authors=(), authors_known=False)) == Authors(("first",))
+
+
+def test_who_made_what_was_applied_is_no_author_of_what_comes_after(world):
+    applied = after(world, State.APPLIED, authors=("first",))
+    world.change(deployed=applied, attempted=applied)
+    world.forge.changes[DEPLOYED.sha, MERGED.sha] = Change(DEPLOYED.sha, Authors(("author",)))
+    assert authors_of(validated(world)) == Authors(("author",))
+
+
+def test_authors_that_the_forge_cannot_tell_are_not_known(world):
+    world.change(deployed=after(world, State.APPLIED))
+    assert authors_of(validated(world)) == Authors(("author",), known=False)
+
+
+def test_authors_of_an_attempt_whose_record_is_gone_are_not_known(world):
+    world.change(attempted=any_deployed(deployment="gone-1", revision=DEPLOYED, state=State.REJECTED))
+    assert authors_of(validated(world)) == Authors(("author",), known=False)
+
+
+def test_where_authors_count_nobody_is_asked_about_them(world):
+    world.change(deployed=after(world, State.APPLIED))
+    assert authors_of(validated(world, review_rule=ReviewRule())) == Authors(("author",))
+
+
+def test_while_not_all_authors_are_known_one_person_more_must_confirm():
+    waiting = deployment_in(State.AWAITING_REVIEW, review_rule=EXCLUDING, authors_known=False)
+    assert missing_approvals(waiting) == 2
+    assert missing_approvals(replace(waiting, authors_known=True)) == 1
+    assert missing_approvals(replace(waiting, review_rule=ReviewRule())) == 1
+
+
+def test_of_more_authors_than_are_remembered_not_all_are_known():
+    many = Authors(tuple(f"person-{number}" for number in range(MAXIMUM_AUTHORS)))
+    assert many.and_also(many) == many
+    assert many.and_also(Authors(("more",))) == replace(many, known=False)
