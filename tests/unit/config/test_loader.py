@@ -237,7 +237,7 @@ roots:
     assert reviews(text) == {"a": ReviewRule(PlanReview.MANUAL), "b": ReviewRule(PlanReview.MANUAL, 2, True)}
     loaded = load(text)
     assert loaded.rule_of(Root("b", "b")).approvals == 2
-    assert loaded.rule_of(Root("unknown", "c")) == ReviewRule(PlanReview.MANUAL)
+    assert loaded.rule_of(Root("a", "a")) == ReviewRule(PlanReview.MANUAL)
 
 
 def test_the_installation_says_what_the_file_leaves_open():
@@ -259,9 +259,10 @@ roots:
     strict = ReviewRule(PlanReview.ALWAYS, 2, True)
     assert load(text).rule_of(Root("sandbox", "production")) == strict
     assert load(text).rule_of(Root("production", "sandbox")) == strict
-    assert load(text).rule_of(Root("new", "production")) == ReviewRule(PlanReview.ALWAYS, 2)
-    assert load(text).rule_of(Root("production", "production", "other")) == ReviewRule(PlanReview.ALWAYS, 2)
-    assert load(text).rule_of(Root("new", "new")) == ReviewRule(PlanReview.NEVER)
+    assert load(text).rule_of(Root("new", "production")) == strict
+    assert load(text).rule_of(Root("production", "production", "other")) == strict
+    assert load(text).rule_of(Root("new", "new")) == strict
+    assert load(text).rule_of(Root("sandbox", "sandbox")) == ReviewRule(PlanReview.MANUAL, 1, True)
 
 
 def test_workspaces_inherit_the_plan_review_of_their_directory():

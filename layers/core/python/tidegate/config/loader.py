@@ -97,16 +97,20 @@ class LoadedConfiguration:
     def rule_of(self, root: Root) -> ReviewRule:
         """Return who reviews the plans of a root: as declared for it, or else as for every root.
 
-        A root of another commit may have the name of one declared root and the place of another: what waits
-        under the rule of either waits then, so that a new name is no way around a review.
+        A root of another commit that is not declared here by this name at this place may be any of these, renamed,
+        moved or copied, with the same state: what waits under the rule of one of them waits then.
         """
-        rules = [each.review_rule for each in self.roots or () if _is_same(each.root, root)]
-        return reduce(ReviewRule.and_also, rules) if rules else self.review_rule
+        rules = {_identity(each.root): each.review_rule for each in self.roots or ()}
+        return rules.get(_identity(root)) or reduce(ReviewRule.and_also, rules.values(), self.review_rule)
 
 
 def without_file(review: PlanReview = PlanReview.ALWAYS) -> LoadedConfiguration:
     """Return what holds without a file. ``review`` is the installation's default."""
     return LoadedConfiguration(Engine(), WHEN_MODIFIED, None, ReviewRule(review))
+
+
+def _identity(root: Root) -> tuple[str, str, str]:
+    return root.name, root.dir, root.workspace
 
 
 def _is_same(declared: Root, root: Root) -> bool:
