@@ -10,7 +10,7 @@ from tests.builders import sha
 from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
 from tidegate.domain.audit import FORCED
 from tidegate.domain.deployment import Trigger
-from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable
+from tidegate.domain.errors import AppLacksPermission, CloudUnavailable, ForgeRefused, ForgeUnavailable
 from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.queue import Lock
 from tidegate.domain.review_rule import PlanReview, ReviewRule
@@ -219,6 +219,24 @@ def test_an_answer_that_the_forge_refuses_is_told_in_the_outcome_and_raises_noth
     outcome = world.comment(command, by=by, delivery="deleted")
     assert "The answer could not be shown: The forge refused (404)" in outcome
     assert "received again" not in world.deliveries.outcomes["deleted"]
+
+
+@pytest.mark.parametrize("command", ["tidegate deploy", "tidegate unlock"])
+def test_what_the_app_lacks_is_replied_and_the_comment_is_done_with(world, command):
+    world.forge.failures = [AppLacksPermission(422, ("statuses: read",))]
+    outcome = world.comment(command, delivery="lacking")
+    assert "`statuses: read`" in world.reply
+    assert "Comment again" in world.reply
+    assert world.enqueued == []
+    assert "received again" not in outcome
+
+
+def test_what_the_app_lacks_to_reply_at_all_is_the_outcome(world):
+    world.forge.failures = [AppLacksPermission(422, ("pull_requests: write",))]
+    world.forge.silence = AppLacksPermission(422, ("pull_requests: write",))
+    outcome = world.comment("tidegate deploy", delivery="lacking")
+    assert "App lacks `pull_requests: write`" in outcome
+    assert "received again" not in world.deliveries.outcomes["lacking"]
 
 
 def test_what_was_enqueued_is_not_done_again_because_a_reaction_was_put_off(world):

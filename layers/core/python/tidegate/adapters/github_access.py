@@ -17,7 +17,7 @@ from github import Auth, Github, GithubException, GithubIntegration
 from github.Repository import Repository
 from requests import RequestException
 
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
 
 Result = TypeVar("Result")
 
@@ -35,6 +35,9 @@ READ_CONTENTS = {"contents": "read", "metadata": "read"}
 READ_METADATA = {"metadata": "read"}
 #: The key of tokens that are for a whole organization.
 _ALL_REPOSITORIES = ""
+
+#: What may be given of each permission, from nothing on.
+_LEVELS = ("none", "read", "write", "admin")
 
 _Key = tuple[int, str, tuple[tuple[str, str], ...]]
 
@@ -170,9 +173,23 @@ class GitHubAccess:
         wanted: dict[str, Any] = {"permissions": dict(permissions)}
         if repository != _ALL_REPOSITORIES:
             wanted["repositories"] = [repository.partition("/")[2]]
-        _, answer = self.app.request("POST", f"/app/installations/{installation}/access_tokens", input=wanted)
+        path = f"/app/installations/{installation}"
+        try:
+            _, answer = self.app.request("POST", f"{path}/access_tokens", input=wanted)
+        except GithubException as error:
+            lacks = self._lacking(path, dict(permissions)) if error.status == UNPROCESSABLE else ()
+            if not lacks:
+                raise
+            raise AppLacksPermission(error.status, lacks) from error
         ends = datetime.fromisoformat(answer["expires_at"]).timestamp()
         return Access(answer["token"], ends, self.app.client(answer["token"]))
+
+    def _lacking(self, installation: str, wanted: Mapping[str, str]) -> tuple[str, ...]:
+        """Return which of the wanted permissions the installation's owner did not give."""
+        given = self.app.request("GET", installation)[1]["permissions"]
+        level = _LEVELS.index
+        lacks = {name for name, need in wanted.items() if level(given.get(name, "none")) < level(need)}
+        return tuple(f"{name}: {wanted[name]}" for name in sorted(lacks))
 
 
 def _key(installation: int, repository: str, permissions: Mapping[str, str]) -> _Key:

@@ -79,6 +79,14 @@ def invalid_configuration(error: InvalidConfiguration) -> str:
     )
 
 
+def app_lacks(permissions: Sequence[str]) -> str:
+    """Return which permissions the App was not given. Nothing was done."""
+    return (
+        f"**Nothing was done**: Tidegate's App lacks {_names(permissions)} here. Who owns the App adds it in its "
+        "settings (*Permissions & events*), and who owns the organization accepts it. Comment again after that."
+    )
+
+
 def may_not_unlock(by: str) -> str:
     """Return that somebody may not unlock."""
     return f"**Nothing was unlocked.** {code(by)} may not write to this repository. Ask somebody who may to comment."

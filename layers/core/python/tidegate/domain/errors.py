@@ -13,6 +13,7 @@
     ├── TooLate                a task token that nobody waits for any more
     ├── ForgeUnavailable       the forge refused for now; try again after a while
     ├── ForgeRefused           the forge refused for good
+    │   └── AppLacksPermission … because the App was not given a permission
     ├── CloudUnavailable       an AWS service refused for now; try again after a while
     ├── AuditUnavailable       the audit message could not be published
     ├── ApplyAlreadyStarted    a second apply of one deployment
@@ -99,6 +100,14 @@ class ForgeRefused(TidegateError):
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(f"The forge refused ({status}): {problem}. Check the App's installation and its permissions.")
         self.status = status
+
+
+class AppLacksPermission(ForgeRefused):
+    """The App was not given what a call needs. ``permissions`` are the missing ones, such as ``statuses: read``."""
+
+    def __init__(self, status: int, permissions: tuple[str, ...]) -> None:
+        super().__init__(status, f"the App lacks {', '.join(permissions)}")
+        self.permissions = permissions
 
 
 class CloudUnavailable(TidegateError):

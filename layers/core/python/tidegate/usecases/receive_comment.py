@@ -11,7 +11,7 @@ from tidegate.domain.authors import Authors
 from tidegate.domain.comment import Command, Misread, Verb, help_text, read_comment
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment, Trigger, Unlocking
-from tidegate.domain.errors import InvalidConfiguration, NotFound
+from tidegate.domain.errors import AppLacksPermission, InvalidConfiguration, NotFound
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview
 from tidegate.domain.requirements import Missing, missing_requirements
@@ -85,10 +85,8 @@ class CommentReceiver:
                     return self._unlock(comment, command)
                 case _:
                     return self._deploy(comment, command)
-        except NotFound as error:
-            return self._refuse(comment, replies.not_found(str(error)))
-        except InvalidConfiguration as error:
-            return self._refuse(comment, replies.invalid_configuration(error))
+        except (NotFound, InvalidConfiguration, AppLacksPermission) as error:
+            return self._refuse(comment, _why_not(error))
 
     def _refuse(self, comment: Comment, reply: str) -> DeliveryOutcome:
         return _outcome(f"Refused: {reply}", self._answer(comment).refuse(reply))
@@ -176,6 +174,14 @@ class CommentReceiver:
 
 def _outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> DeliveryOutcome:
     return DeliveryOutcome(" ".join(filter(None, (text, *problems))), deployments)
+
+
+def _why_not(error: NotFound | InvalidConfiguration | AppLacksPermission) -> str:
+    if isinstance(error, InvalidConfiguration):
+        return replies.invalid_configuration(error)
+    if isinstance(error, AppLacksPermission):
+        return replies.app_lacks(error.permissions)
+    return replies.not_found(str(error))
 
 
 def _deployment(  # noqa: PLR0917
