@@ -260,7 +260,7 @@ def test_a_terraform_execution_is_left_to_the_deploy_execution_above_it(wires):
 def test_the_reconciler_says_how_much_it_repaired(wires):
     wires.queues.enqueue(any_deployment())
     repaired = call("reconcile", {})
-    assert repaired.pop("start_workers") == 1
+    assert (repaired.pop("start_workers"), repaired.pop("refresh_lines")) == (1, 1)
     assert set(repaired.values()) == {0}
     assert len(wires.workflows.starts) == 1
 

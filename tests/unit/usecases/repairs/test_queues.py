@@ -1,4 +1,4 @@
-"""Queues whose worker ended unheard, or that have work and no worker."""
+"""Queues whose worker ended unheard, that have work and no worker, or whose line nobody looks at."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tests.builders import any_deployment, any_lock, any_root
 from tidegate.domain.deployment import Trigger
 from tidegate.domain.errors import CloudUnavailable
 from tidegate.usecases.execution_closed import ClosedExecution
+from tidegate.usecases.repairs.refresh_lines import RefreshLines
 from tidegate.usecases.repairs.release_queues import WATCHED, ReleaseQueues
 from tidegate.usecases.repairs.start_workers import StartWorkers
 
@@ -99,6 +100,26 @@ def test_when_it_cannot_be_told_whether_an_execution_runs_its_queue_stays_its_ow
     assert world.take_turn(release) == 0
     assert world.released == []
     assert [type(failure) for failure in world.failures] == [CloudUnavailable]
+
+
+@pytest.fixture
+def refresh(world):
+    return RefreshLines(world.queues, world.announcements)
+
+
+def test_a_line_whose_message_was_lost_is_looked_at_again_once_in_a_run(world, refresh):
+    queue = world.claim(any_deployment())
+    world.enqueue(any_deployment(2))
+    assert world.take_turn(refresh) == 1
+    assert world.announcements.lines == [queue]
+
+
+def test_a_lock_without_a_line_is_looked_at_and_a_deployment_that_runs_alone_is_not(world, refresh):
+    queue = world.claim(any_deployment())
+    assert world.take_turn(refresh) == 0
+    world.lock(queue, any_lock())
+    assert world.take_turn(refresh) == 1
+    assert world.announcements.lines == [queue]
 
 
 def test_with_many_queues_each_has_its_turn(world, release):

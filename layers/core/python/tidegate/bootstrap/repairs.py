@@ -39,12 +39,14 @@ class Repairs(Events):
         return Reconciler(self.clock, {**self._of_records(), **self._of_queues(), **self._of_webhooks()})
 
     def _of_queues(self) -> dict[str, Repair]:
+        from tidegate.usecases.repairs.refresh_lines import RefreshLines
         from tidegate.usecases.repairs.release_queues import ReleaseQueues
         from tidegate.usecases.repairs.start_workers import StartWorkers
 
         return {
             "release_queues": ReleaseQueues(self.queues, self.workflows, self.queue_releaser.release),
             "start_workers": StartWorkers(self.queues, self.worker_ensurer.ensure),
+            "refresh_lines": RefreshLines(self.queues, self.announcements),
         }
 
     def _of_records(self) -> dict[str, Repair]:
