@@ -103,7 +103,7 @@ def test_a_queue_that_is_none_is_not_found(browser, path):
 
 def test_a_root_that_is_none_is_not_found_and_the_nearest_name_is_told(wires, browser):
     wires.deployed()
-    client = Client(wires, token="reader")
+    client = Client(wires, "token-of-reader")
     for answer in (
         browser.get(QUEUE.replace("network", "netwrok")),
         client.get("/api" + QUEUE.replace("work", "wrok")),

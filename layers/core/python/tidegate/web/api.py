@@ -104,7 +104,10 @@ class Api:
         )
         def queue(repository: _Repository, root: _Root) -> models.QueueModel:
             name = _access(app).repository
-            return shapes.queue(name, root, parts.queue_looker.queue(queue_id(name, root)))
+            view = parts.queue_looker.queue(queue_id(name, root))
+            if not view.head.version:
+                raise parts.unknown_root(name, root)
+            return shapes.queue(name, root, view)
 
         @app.post(
             "/api/queue/unlock",

@@ -92,7 +92,7 @@ class Pages:
         view = self._parts.queue_looker.queue(name)
         recent = self._parts.catalog.of_queue(name, 10)
         if view.head.version == 0 and not recent.deployments:
-            raise Hidden
+            raise self._parts.unknown_root(access.repository, root)
         may_write = access.permission >= Permission.WRITE
         return self.show(
             app, "queue.html", repository=access.repository, root=root, view=view, recent=recent, may_write=may_write

@@ -12,6 +12,7 @@ from tidegate.ports import Accounts, Catalog, Clock, Deliveries, Deployments, Fo
 from tidegate.usecases.look_at_deployment import DeploymentLooker
 from tidegate.usecases.look_at_queue import QueueLooker
 from tidegate.usecases.read_log import LogReader
+from tidegate.web.refusals import UnknownRoot
 from tidegate.web.session import Sessions
 
 
@@ -65,3 +66,7 @@ class Parts:
     decide: Decide
     unlock: Unlock
     request: Request
+
+    def unknown_root(self, repository: str, root: str) -> UnknownRoot:
+        """Return the refusal of a root that a repository does not have."""
+        return UnknownRoot(root, [head.root_name for head in self.catalog.roots(repository)])

@@ -26,6 +26,7 @@ _STATUSES: tuple[tuple[type[TidegateError], HTTPStatus, str], ...] = (
     (refusals.SignInFailed, HTTPStatus.BAD_REQUEST, "sign_in_failed"),
     (refusals.SignInFirst, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
     (refusals.NotAllowed, HTTPStatus.FORBIDDEN, "not_allowed"),
+    (refusals.UnknownRoot, HTTPStatus.NOT_FOUND, "unknown_root"),
     (refusals.Hidden, HTTPStatus.NOT_FOUND, "not_found"),
     (refusals.MethodNotAllowed, HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed"),
     (refusals.InvalidRequest, HTTPStatus.BAD_REQUEST, "invalid_request"),
@@ -64,7 +65,7 @@ def answered(error: TidegateError) -> Answered:
     """Return how a refusal is answered. Raise the error itself when it is a fault of ours."""
     for kind, status, code in _STATUSES:
         if isinstance(error, kind):
-            message = str(refusals.Hidden()) if status is HTTPStatus.NOT_FOUND else str(error)
+            message = str(refusals.Hidden()) if code == "not_found" else str(error)
             unavailable = status is HTTPStatus.SERVICE_UNAVAILABLE
             wait = (getattr(error, "retry_after", None) or _PAUSE) if unavailable else None
             return Answered(status, code, message, wait)

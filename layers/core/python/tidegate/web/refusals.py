@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tidegate.domain.errors import TidegateError
+from collections.abc import Sequence
+
+from tidegate.domain.comment import nearest
+from tidegate.domain.errors import TidegateError, quoted
 
 
 class NotSignedIn(TidegateError):
@@ -27,6 +30,15 @@ class Hidden(TidegateError):
 
     def __init__(self) -> None:
         super().__init__("There is no such thing here, or you may not see it. Check the address and your account.")
+
+
+class UnknownRoot(TidegateError):
+    """A root that a repository does not have, asked for by somebody who may read the repository."""
+
+    def __init__(self, root: str, known: Sequence[str]) -> None:
+        near = nearest(root, known)
+        meant = f" Did you mean {quoted(near)}?" if near else ""
+        super().__init__(f"There is no root {quoted(root)} here, or nothing was ever deployed to it.{meant}")
 
 
 class NotAllowed(TidegateError):
