@@ -335,7 +335,7 @@ WIRED = sorted(
     name
     for kind in Bootstrap.__mro__
     for name, value in vars(kind).items()
-    if type(value).__name__ == "cached_property" and name != "_app"
+    if type(value).__name__ == "cached_property"
 )
 
 
@@ -354,6 +354,25 @@ def test_the_apps_credentials_are_read_when_they_are_needed_and_once(cloud):
     assert wires._app_credentials().app_id == "123"
     secrets.delete_secret(SecretId="tidegate/github-app", ForceDeleteWithoutRecovery=True)
     assert wires._app_credentials().private_key == "PEM"
+
+
+def test_a_changed_secret_of_the_app_ends_sessions_within_five_minutes_and_is_used_on_when_it_cannot_be_read(cloud):
+    secrets, seconds = client("secretsmanager"), [0.0]
+    secret = {"app_id": "1", "private_key": "PEM", "client_id": "client", "client_secret": "leaked"}
+    secrets.create_secret(Name="tidegate/github-app", SecretString=json.dumps(secret))
+    wires = Bootstrap(ENVIRONMENT)
+    wires._stored_app_secret._now = lambda: seconds[0]
+    cookie = wires.sessions.begin("developer")
+    changed = json.dumps({**secret, "client_secret": "new", "private_key": "NEW"})
+    secrets.put_secret_value(SecretId="tidegate/github-app", SecretString=changed)
+    seconds[0] = 299.0
+    assert wires.sessions.read(cookie).login == "developer"
+    seconds[0] = 300.0
+    assert wires.sessions.read(cookie) is None
+    assert (wires.oauth_client.client_secret, wires._app_credentials().private_key) == ("new", "NEW")
+    secrets.delete_secret(SecretId="tidegate/github-app", ForceDeleteWithoutRecovery=True)
+    seconds[0] = 900.0
+    assert wires.oauth_client.client_secret == "new"
 
 
 def test_credentials_that_cannot_be_read_are_a_passing_fault(cloud):

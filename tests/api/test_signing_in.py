@@ -93,7 +93,7 @@ def test_signing_out_ends_the_session_in_this_browser(wires, browser):
 
 
 def test_a_changed_client_secret_ends_all_sessions(wires, browser):
-    wires.sessions = Sessions("another secret", lambda: wires.seconds)
+    wires.client_secret = "another secret"
     assert browser.get("/").status == 303
 
 

@@ -31,10 +31,14 @@ class WebBootstrap(MemoryBootstrap):
         )
         self.job_logs = MemoryJobLogs()
         self.seconds = 1_800_000_000.0
-        self.sessions = Sessions("client secret", lambda: self.seconds)
+        self.client_secret = "client secret"
         self.forge.readers |= {"reader"}
         self.forge.teams[TEAM] = {"reviewer"}
         self.catalog.remember(KnownRepository(REPOSITORY, 7, "main", "0" * 40, "2026-03-02T08:00:00.000000+00:00"))
+
+    @property
+    def sessions(self):
+        return Sessions(self.client_secret, lambda: self.seconds)
 
     def deployed(self, deployment=None):
         """Store a deployment as its queue would, and return it."""

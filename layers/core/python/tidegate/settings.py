@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -24,6 +25,17 @@ class InvalidSecretError(Exception):
 
     def __init__(self, name: str) -> None:
         super().__init__(f'The secret {name} must be JSON: {{"app_id": "…", "private_key": "PEM"}}. Store it again.')
+
+
+def app_secret_fields(name: str, text: str) -> Mapping[str, str]:
+    """Return the fields of the App's secret. Raise InvalidSecretError for a text of another form."""
+    try:
+        secret = {field: str(value) for field, value in json.loads(text).items()}
+    except (ValueError, AttributeError):
+        raise InvalidSecretError(name) from None
+    if not secret.get("app_id") or not secret.get("private_key"):
+        raise InvalidSecretError(name)
+    return secret
 
 
 def _variable(name: str, default: Any = MISSING) -> Any:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from functools import cached_property
@@ -17,12 +16,13 @@ from tidegate.settings import (
     AuditSettings,
     EventQueueSettings,
     ForgeSettings,
-    InvalidSecretError,
     TableSettings,
     WorkflowSettings,
+    app_secret_fields,
 )
 
 if TYPE_CHECKING:
+    from tidegate.adapters.app_secret import StoredAppSecret
     from tidegate.adapters.github import AppCredentials
     from tidegate.adapters.patience import QueuePatience
     from tidegate.ports import (
@@ -180,25 +180,18 @@ class Adapters:
         return GitSource(self.environ)
 
     @cached_property
+    def _stored_app_secret(self) -> StoredAppSecret:
+        from tidegate.adapters.app_secret import StoredAppSecret
+
+        name = ForgeSettings.from_env(self.environ).app_secret
+        return StoredAppSecret(self.client("secretsmanager"), name, app_secret_fields)
+
+    @property
     def _app_secret(self) -> Mapping[str, str]:
-        from tidegate.adapters.boto import cloud_errors
-
-        with cloud_errors("Secrets Manager"):
-            name = ForgeSettings.from_env(self.environ).app_secret
-            answer = self.client("secretsmanager").get_secret_value(SecretId=name)
-        try:
-            secret = {field: str(value) for field, value in json.loads(answer["SecretString"]).items()}
-        except (ValueError, AttributeError):
-            raise InvalidSecretError(name) from None
-        if not secret.get("app_id") or not secret.get("private_key"):
-            raise InvalidSecretError(name)
-        return secret
-
-    @cached_property
-    def _app(self) -> AppCredentials:
-        from tidegate.adapters.github import AppCredentials
-
-        return AppCredentials(self._app_secret["app_id"], self._app_secret["private_key"])
+        return self._stored_app_secret.current()
 
     def _app_credentials(self) -> AppCredentials:
-        return self._app
+        from tidegate.adapters.github import AppCredentials
+
+        secret = self._app_secret
+        return AppCredentials(secret["app_id"], secret["private_key"])

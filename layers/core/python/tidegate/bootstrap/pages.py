@@ -32,19 +32,21 @@ class WebPages(Repairs):
         settings = ForgeSettings.from_env(self.environ)
         return GitHubAccounts(lambda: self.oauth_client, url=settings.url, api_url=settings.api_url)
 
-    @cached_property
+    @property
     def oauth_client(self) -> OAuthClient:
         """The App as browsers meet it. Raise NoSignIn when its secret is not stored."""
         from tidegate.adapters.accounts import OAuthClient
         from tidegate.web.refusals import NoSignIn
 
-        client_id, client_secret = (self._app_secret.get(name, "") for name in ("client_id", "client_secret"))
+        secret = self._app_secret
+        client_id, client_secret = secret.get("client_id", ""), secret.get("client_secret", "")
         if not client_id or not client_secret:
             raise NoSignIn
         return OAuthClient(client_id, client_secret)
 
-    @cached_property
+    @property
     def sessions(self) -> Sessions:
+        """What signs sessions: with the client secret as it is now, so that a changed one ends them."""
         from tidegate.web.session import Sessions
 
         return Sessions(self.oauth_client.client_secret, time.time)

@@ -1,7 +1,7 @@
 """Sessions of the web pages: who somebody is, in a signed cookie. Nothing is stored, so nothing can leak from a store.
 
 A session says a login and when it ends, no more: what its owner may do is asked of the forge. The key
-is derived from the App's client secret: whoever changes that secret ends all sessions.
+is derived from the App's client secret: whoever changes that secret ends all sessions, within minutes.
 """
 
 from __future__ import annotations
