@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.config.loader import LoadedConfiguration
 from tidegate.domain import comment_replies as replies
@@ -14,7 +14,7 @@ from tidegate.domain.deployment import Deployment, Trigger, Unlocking
 from tidegate.domain.errors import AppLacksPermission, InvalidConfiguration, NotFound
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview
-from tidegate.domain.requirements import Missing, missing_requirements
+from tidegate.domain.requirements import Missing, missing_by_root, missing_requirements
 from tidegate.domain.root import Revision, Root, deployment_id, queue_id
 from tidegate.ports import Catalog, Change, Deliveries, Delivery, DeliveryOutcome, Forge
 from tidegate.usecases.answer_comment import CommentAnswerer
@@ -107,6 +107,9 @@ class CommentReceiver:
         roots = self._roots(comment, command, pull_request, change)
         if not isinstance(roots, list):
             return self._refuse(comment, roots)
+        missing = self._missing_by_root(comment, pull_request, configuration, roots, missing)
+        if missing.configured and not command.force:
+            return self._refuse(comment, replies.requirements_missing(pull_request, missing, comment.prefix))
         authors = Authors((pull_request.author,)).and_also(change.authors)
         deployments = [_deployment(comment, command, pull_request, root, configuration, authors) for root in roots]
         enqueue_all(deployments, self.enqueue)
@@ -127,6 +130,21 @@ class CommentReceiver:
         reviews = self._reviews(comment) if wanted.approvals else ()
         permission = self.forge.permission(*comment.where, comment.sender)
         return missing_requirements(pull_request, reviews, wanted, permission, comment.sender)
+
+    def _missing_by_root(
+        self,
+        comment: Comment,
+        pull_request: PullRequest,
+        configuration: LoadedConfiguration,
+        roots: Sequence[Root],
+        missing: Missing,
+    ) -> Missing:
+        """Return what is missing, where checks tell what each root requires: known only once the roots are."""
+        if configuration.checks is None:
+            return missing
+        wanted = {root.name: configuration.requirements_of(root) for root in roots}
+        reviews = self._reviews(comment) if any(each and each.approvals for each in wanted.values()) else ()
+        return replace(missing, configured=missing_by_root(pull_request, reviews, wanted))
 
     def _reviews(self, comment: Comment) -> Sequence[PullRequestReview]:
         """Return the reviews of people who may write: on the forge, everybody who may read may approve."""

@@ -1,0 +1,63 @@
+"""Deploys by hand where the configuration tells what each root requires."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.usecases.events_world import HEAD, MAIN, EventsWorld
+
+
+@pytest.fixture
+def world():
+    return EventsWorld()
+
+
+CHECKED = """
+version: 1
+apply_requirements:
+  checks:
+    - {tag_query: prod, approved: {any_of_count: 2}}
+    - {tag_query: dir:live/**, status_checks: {}}
+roots: [{dir: live/app, tags: [prod]}, {dir: live/db}]
+"""
+
+
+def test_each_root_is_judged_by_the_first_check_that_matches_it_and_the_reply_names_both(world):
+    world.file(MAIN, CHECKED)
+    world.pull(failing_checks=("build",))
+    world.comment("tidegate deploy -p live/app -p live/db")
+    assert "`live/app`: 2 approvals of the current head" in world.reply
+    assert "`live/db`: These checks failed or have not ended: `build`" in world.reply
+    assert world.names == []
+    assert world.forge.reactions == [(70, "confused")]
+
+
+def test_what_another_root_lacks_holds_no_root_up(world):
+    world.file(MAIN, CHECKED)
+    world.comment("tidegate deploy -p live/db")
+    assert world.names == ["live/db"]
+
+
+def test_tags_of_the_pull_request_are_no_way_around_a_check(world):
+    world.file(MAIN, CHECKED)
+    world.file(HEAD, "version: 1\nroots: [{dir: live/app, name: free}]\n")
+    world.comment("tidegate deploy -p free")
+    assert "`free`: 2 approvals" in world.reply
+    assert world.names == []
+
+
+def test_a_root_that_no_check_matches_is_deployed_by_force_alone_with_a_hint(world):
+    world.file(MAIN, "version: 1\napply_requirements: {checks: [{tag_query: prod}]}\n")
+    world.comment("tidegate deploy")
+    assert "`live/app`: No check of `apply_requirements` matches" in world.reply
+    assert "`tag_query: ''`" in world.reply
+    assert world.names == []
+    world.comment("tidegate deploy --force")
+    assert world.names == ["live/app"]
+
+
+def test_who_may_not_write_is_told_that_alone_where_checks_tell_the_rest(world):
+    world.file(MAIN, CHECKED)
+    world.comment("tidegate deploy", by="visitor")
+    assert "may not write" in world.reply
+    assert "approvals" not in world.reply
