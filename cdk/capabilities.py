@@ -13,7 +13,7 @@ from aws_cdk import aws_lambda as lambda_
 from cdk.asl_state_machine import execution_arn, machine_arn
 from cdk.messaging import Messaging
 from cdk.settings import Settings
-from cdk.storage import INDEXES, Storage
+from cdk.storage import LISTS, Storage
 
 _COLON = ArnFormat.COLON_RESOURCE_NAME
 _READ = ("dynamodb:GetItem",)
@@ -141,7 +141,7 @@ def _catalog(*more: str) -> Callable[[Surroundings], Grant]:
     def given(around: Surroundings) -> Grant:
         table = around.storage.table
         repositories = _on_repositories(table.table_arn, *_READ, "dynamodb:Query", *more)
-        indexes = [allow("dynamodb:Query", on=f"{table.table_arn}/index/{name}") for name in INDEXES]
+        indexes = [allow("dynamodb:Query", on=f"{table.table_arn}/index/{name}") for name in LISTS]
         return Grant((repositories, *indexes), {"TIDEGATE_TABLE": table.table_name})
 
     return given

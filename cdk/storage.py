@@ -44,12 +44,16 @@ _HEAD = (
     "attempted",
     "unlocked",
 )
-#: The indexes to look things up by: their keys, and what is copied into them.
-INDEXES = {
+#: What the reconciler needs of a delivery to send it again. Of queues and deployments it needs the keys alone.
+_UNSENT = ("event", "fields", "received_at")
+#: The index of what is not done yet, and those that lists are made from: their keys, and what is copied into them.
+OPEN = {"open": (("open", "open_since"), _UNSENT)}
+LISTS = {
     "history": (("queue", "requested_at"), ("repository", *_SUMMARY)),
     "recent": (("repository", "requested_at"), _SUMMARY),
     "roots": (("home", "root_name"), _HEAD),
 }
+INDEXES = {**OPEN, **LISTS}
 
 
 class Storage(Construct):
@@ -74,12 +78,6 @@ class Storage(Construct):
             time_to_live_attribute="expires_at",
             deletion_protection=True,
             removal_policy=RemovalPolicy.RETAIN,
-        )
-        table.add_global_secondary_index(
-            index_name="open",
-            partition_key=_text("open"),
-            sort_key=_text("open_since"),
-            projection_type=dynamodb.ProjectionType.ALL,
         )
         for name, (keys, shown) in INDEXES.items():
             table.add_global_secondary_index(

@@ -9,6 +9,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+from cdk.storage import INDEXES
 from tidegate.adapters.aws_http import Aws, AwsError
 from tidegate.adapters.deliveries import (
     REFRESH_SECONDS,
@@ -63,7 +64,7 @@ def deliveries(environ, aws):
                     {"AttributeName": "open", "KeyType": "HASH"},
                     {"AttributeName": "open_since", "KeyType": "RANGE"},
                 ],
-                "Projection": {"ProjectionType": "ALL"},
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(INDEXES["open"][1])},
             }
         ],
     )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
 import pytest
+
+from tidegate.domain.deployment import Deployment
+from tidegate.domain.queue import QueueHead
 
 
 def _only(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -22,6 +26,18 @@ def test_the_table_survives_mistakes(template: dict[str, Any], resources):
     indexes = {index["IndexName"]: index for index in table["GlobalSecondaryIndexes"]}
     assert set(indexes) == {"open", "history", "recent", "roots"}
     assert "token" not in indexes["roots"]["Projection"]["NonKeyAttributes"]
+
+
+@pytest.mark.parametrize("record", [Deployment, QueueHead])
+def test_a_save_writes_nothing_to_the_index_of_what_is_not_done(resources, record):
+    table = _only(resources("AWS::DynamoDB::Table"))
+    (unfinished,) = [index for index in table["GlobalSecondaryIndexes"] if index["IndexName"] == "open"]
+    assert unfinished["Projection"]["ProjectionType"] == "INCLUDE"
+    saved = {field.name for field in dataclasses.fields(record)}
+    assert saved.isdisjoint(unfinished["Projection"]["NonKeyAttributes"])
+
+
+def test_the_table_outlives_its_stack(template: dict[str, Any]):
     (resource,) = [r for r in template["Resources"].values() if r["Type"] == "AWS::DynamoDB::Table"]
     assert resource["DeletionPolicy"] == "Retain"
 

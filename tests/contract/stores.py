@@ -36,32 +36,22 @@ from tidegate.ports import Catalog, CheckRuns, Deliveries, Deployments, DeployQu
 
 KINDS = ("memory", "dynamodb")
 
-#: The table's keys and index, as the CDK stack defines them.
+#: The table's keys and indexes, as the CDK stack defines them.
 TABLE: dict[str, Any] = {
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
     "AttributeDefinitions": [
         {"AttributeName": name, "AttributeType": "S"}
-        for name in sorted({"pk", "sk", "open", "open_since"} | {key for keys, _ in INDEXES.values() for key in keys})
+        for name in sorted({"pk", "sk"} | {key for keys, _ in INDEXES.values() for key in keys})
     ],
     "GlobalSecondaryIndexes": [
         {
-            "IndexName": "open",
+            "IndexName": name,
             "KeySchema": [
-                {"AttributeName": "open", "KeyType": "HASH"},
-                {"AttributeName": "open_since", "KeyType": "RANGE"},
+                {"AttributeName": key, "KeyType": kind} for key, kind in zip(keys, ("HASH", "RANGE"), strict=True)
             ],
-            "Projection": {"ProjectionType": "ALL"},
-        },
-        *(
-            {
-                "IndexName": name,
-                "KeySchema": [
-                    {"AttributeName": key, "KeyType": kind} for key, kind in zip(keys, ("HASH", "RANGE"), strict=True)
-                ],
-                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(shown)},
-            }
-            for name, (keys, shown) in INDEXES.items()
-        ),
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(shown)},
+        }
+        for name, (keys, shown) in INDEXES.items()
     ],
     "BillingMode": "PAY_PER_REQUEST",
 }
