@@ -376,7 +376,7 @@ TWO, MERGEABLE = Requirements(approvals=2, checks=True), Requirements(mergeable=
         (Root("live/sandbox/x", "live/sandbox/x"), MERGEABLE),
         (Root("elsewhere", "elsewhere"), None),
         (Root("free", "other"), Requirements()),
-        (Root("new", "live/new"), MERGEABLE),
+        (Root("new", "live/new"), TWO.and_also(MERGEABLE)),
         (Root("new", "new"), None),
     ],
 )

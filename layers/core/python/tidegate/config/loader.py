@@ -79,6 +79,7 @@ class LoadedConfiguration:
 
         A root of another commit may have the name of one declared root and the place of another, as for its
         reviews. It is judged as either, and by its own name and place with the tags of both; the strictest counts.
+        One that is not declared here by its name at its place may be any that is: it requires what any of them does.
         """
         if self.checks is None:
             return self.requirements
@@ -87,8 +88,13 @@ class LoadedConfiguration:
         if root not in [each.root for each in same]:
             judged.append(tagged(root, (tag for each in same for tag in each.tags)))
         wanted = [self._checked(each) for each in judged]
+        if _identity(root) not in {_identity(each.root) for each in same}:
+            wanted += [asked for asked in map(self._declared, self.roots or ()) if asked is not None]
         found = [requirements for requirements in wanted if requirements is not None]
         return reduce(Requirements.and_also, found) if len(found) == len(wanted) else None
+
+    def _declared(self, each: DeclaredRoot) -> Requirements | None:
+        return self._checked(tagged(each.root, each.tags))
 
     def _checked(self, judged: Tagged) -> Requirements | None:
         matching = (check.requirements for check in self.checks or () if check.query.matches(judged))
