@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.api.world import URL, Client, WebBootstrap
@@ -281,6 +283,17 @@ def test_a_form_token_is_of_one_session(wires, browser):
     other = Client(wires).sign_in("reviewer")
     answer = other.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), decision="reject")
     assert answer.status == 403
+
+
+def test_a_form_of_very_many_fields_is_not_read(wires, browser):
+    begun = time.process_time()
+    answer = browser.send("POST", "/logout", "a&" * 2_000_000, {"content-type": "application/x-www-form-urlencoded"})
+    assert (answer.status, "more fields" in answer.text, time.process_time() - begun < 0.5) == (400, True, True)
+
+
+def test_the_path_of_a_page_tells_its_repository_whatever_its_query_says(wires, browser):
+    wires.catalog.remember(KnownRepository("acme/other", 7, "main", "0" * 40, "2026"))
+    assert "acme/other" not in browser.get(f"/repositories/{REPOSITORY}?repository=acme/other").text
 
 
 def test_a_session_gives_no_access_to_the_api(wires, browser):

@@ -168,7 +168,7 @@ def test_a_review_shows_who_has_confirmed_so_far(wires, browser):
 
 def test_those_who_made_the_change_are_not_offered_to_confirm_it_where_that_is_excluded(wires, browser):
     rule = ReviewRule(exclude_authors=True)
-    one = wires.deployed(deployment_in(State.AWAITING_REVIEW, review_rule=rule, authors=("reviewer",)))
+    one = wires.deployed(deployment_in(State.AWAITING_REVIEW, review_rule=rule, authors=("Reviewer",)))
     body = browser.get(f"/deployments/{one.id}").body
     assert (">Confirm<" in body, ">Reject<" in body) == (False, True)
 

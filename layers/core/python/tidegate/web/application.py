@@ -41,6 +41,7 @@ from tidegate.web.signing_in import SigningIn
 
 _JSON = "application/json"
 _API = "/api/"
+_MOST_FIELDS = 20
 #: No script, style, picture, form or frame but our own, and none that is written into a page.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -168,7 +169,10 @@ class WebApplication:
         origin = app.current_event.headers.get("origin")
         if origin is not None and origin != self._url:
             raise ForgedRequest
-        fields = parse_qs(app.current_event.decoded_body or "", keep_blank_values=True)
+        try:
+            fields = parse_qs(app.current_event.decoded_body or "", keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        except ValueError as error:
+            raise InvalidRequest("This form has more fields than any of ours.") from error
         form = {name: values[0] for name, values in fields.items()}
         if not self._parts.sessions().is_form_token(session, form.get("csrf", "")):
             raise ForgedRequest

@@ -240,7 +240,7 @@ class Authorization:
     def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, int, Deployment | None]:
         try:
             if about is About.REPOSITORY:
-                return self._repository(given.get("repository") or f"{given.get('owner')}/{given.get('name')}")
+                return self._repository(_repository_of(given))
             if about is About.REQUEST:
                 return self._request(given["id"])
             identifier = job_parts(given["id"])[0] if about is About.JOB else given["id"]
@@ -258,3 +258,10 @@ class Authorization:
         if delivery.event != REQUEST_EVENT:
             raise NotFound("request", identifier)
         return str(delivery.fields["repository"]), int(delivery.fields["installation"]), None
+
+
+def _repository_of(given: Mapping[str, str]) -> str:
+    """Return the repository that a request names: in its path, where that has one, whatever its query says."""
+    if "owner" in given and "name" in given:
+        return f"{given['owner']}/{given['name']}"
+    return given.get("repository", "")

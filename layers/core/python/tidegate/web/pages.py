@@ -117,7 +117,7 @@ class Pages:
             jobs=[self._shapes.job_link(job) for job in view.jobs],
             plan=list(plan_lines(view.plan.text)) if view.plan else [],
             may_write=access.permission >= Permission.WRITE,
-            is_author=access.login in {*deployment.authors, deployment.requested_by},
+            is_author=access.login.casefold() in _makers(deployment),
             asks=deployment.state is State.AWAITING_REVIEW,
             over=is_over(deployment.state),
             commit_url=self._shapes.commit_url(deployment.repository, deployment.revision.sha),
@@ -146,6 +146,11 @@ def plan_lines(text: str) -> Iterator[PlanLine]:
     for line in text.split("\n"):
         word = line.split(maxsplit=1)[0] if line.strip() else ""
         yield PlanLine(line, kinds.get(word, ""))
+
+
+def _makers(deployment: Deployment) -> set[str]:
+    """Return who made the change, for comparison: the forge's logins differ by more than the case of letters."""
+    return {login.casefold() for login in (*deployment.authors, deployment.requested_by)}
 
 
 def _access(app: APIGatewayHttpResolver) -> Access:
