@@ -24,17 +24,19 @@ PULL = {
     "base": {"sha": BASE, "ref": "main", "repo": {"full_name": REPOSITORY}},
 }
 NO_CHECKS = (200, {"total_count": 0, "check_runs": []})
-NO_STATUSES = (200, {"state": "pending", "statuses": []})
+NO_STATUSES = (200, {"state": "pending", "statuses": [], "total_count": 0})
+UNPROTECTED = (200, {"protection": {"enabled": False}})
 
 
 @pytest.fixture
 def pull(github):
     """Return what makes GitHub show a pull request."""
 
-    def show(checks=NO_CHECKS, statuses=NO_STATUSES, **fields):
+    def show(checks=NO_CHECKS, statuses=NO_STATUSES, base=UNPROTECTED, **fields):
         github.on("GET", repo("pulls/5"), (200, {**PULL, **fields}))
         github.on("GET", repo(f"commits/{HEAD}/check-runs"), checks)
-        github.on("GET", repo(f"commits/{HEAD}/status"), statuses)
+        github.on("GET", repo(f"commits/{HEAD}/status"), *([statuses] if isinstance(statuses, tuple) else statuses))
+        github.on("GET", repo("branches/main"), base)
 
     return show
 
@@ -47,9 +49,9 @@ def test_a_pull_request_is_read_as_it_is_now(forge, pull):
 def test_the_token_for_a_pull_request_may_read_only(forge, github, pull):
     pull()
     forge.pull_request(*WHERE, 5)
-    (asked,) = github.asked("POST", TOKENS)
-    assert asked.body["repositories"] == ["infrastructure"]
-    assert set(asked.body["permissions"].values()) == {"read"}
+    for asked in github.asked("POST", TOKENS):
+        assert asked.body["repositories"] == ["infrastructure"]
+        assert set(asked.body["permissions"].values()) == {"read"}
 
 
 def test_a_permission_that_the_app_was_not_given_is_named(forge, github):
@@ -91,8 +93,42 @@ def test_failed_and_running_checks_of_others_hold_up(forge, pull):
         {"id": 5, "name": "tidegate/forged", "status": "completed", "conclusion": "failure", "app": {"id": 9}},
     ]
     statuses = [{"context": "ci/old", "state": "pending"}, {"context": "ci/good", "state": "success"}]
-    pull((200, {"total_count": 5, "check_runs": runs}), (200, {"state": "pending", "statuses": statuses}))
+    pull((200, {"total_count": 5, "check_runs": runs}), (200, {"statuses": statuses, "total_count": 2}))
     assert forge.pull_request(*WHERE, 5).failing_checks == ("build", "ci/old", "test", "tidegate/forged")
+
+
+def test_statuses_of_all_pages_hold_up(forge, pull):
+    good = [{"context": f"ci/{number}", "state": "success"} for number in range(100)]
+    pages = [(200, {"statuses": page, "total_count": 101}) for page in (good, [{"context": "late", "state": "error"}])]
+    pull(statuses=pages)
+    assert forge.pull_request(*WHERE, 5).failing_checks == ("late",)
+
+
+def test_more_statuses_than_are_read_hold_up(forge, pull):
+    pull(statuses=(200, {"statuses": [], "total_count": 1001}))
+    assert forge.pull_request(*WHERE, 5).failing_checks == ("more statuses than are read",)
+
+
+def test_a_check_that_the_branch_requires_holds_up_before_it_has_begun(forge, pull):
+    required = {"contexts": ["build", "ci/unit", "lint", "tidegate/deploy: a"]}
+    build = {"id": 1, "name": "build", "status": "completed", "conclusion": "success", "app": {"id": 9}}
+    pull(
+        checks=(200, {"total_count": 1, "check_runs": [build]}),
+        statuses=(200, {"statuses": [{"context": "lint", "state": "success"}], "total_count": 1}),
+        base=(200, {"protection": {"required_status_checks": required}}),
+    )
+    assert forge.pull_request(*WHERE, 5).failing_checks == ("ci/unit",)
+
+
+def test_a_branch_that_is_gone_requires_no_checks(forge, pull):
+    pull(base=(404, {"message": "Branch not found"}))
+    assert forge.pull_request(*WHERE, 5).failing_checks == ()
+
+
+def test_a_branch_that_may_not_be_read_lets_nothing_pass(forge, pull):
+    pull(base=(403, {"message": "no"}))
+    with pytest.raises(ForgeRefused):
+        forge.pull_request(*WHERE, 5)
 
 
 def test_a_pull_request_that_is_none_is_not_found(forge, github):

@@ -93,11 +93,11 @@ class EventsWorld:
         )
         return receiver.receive(self.stored("issue_comment", fields, delivery))
 
-    def request(self, *roots, by="operator"):
+    def request(self, *roots, by="operator", delivery=None):
         """Let an operator ask for deploys; return what became of it."""
         fields = {"repository": REPOSITORY, "installation": INSTALLATION, "roots": list(roots), "by": by}
         receiver = RequestReceiver(self.deliveries, self.source, self.enqueuer.enqueue)
-        return receiver.receive(self.stored("manual", fields))
+        return receiver.receive(self.stored("manual", fields, delivery))
 
     @property
     def enqueued(self):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.usecases.events_world import AT, INSTALLATION, MAIN, REPOSITORY, EventsWorld
+from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, MAIN, REPOSITORY, EventsWorld
 from tidegate.adapters.memory import MemoryClock, MemoryEventQueue
 from tidegate.domain.deployment import Trigger
 from tidegate.domain.errors import CloudUnavailable, InvalidName, NotFound
@@ -68,6 +68,22 @@ def test_the_default_branchs_head_is_deployed_to_the_named_roots(world):
     assert (deployment.trigger, deployment.requested_by) == (Trigger.MANUAL, "operator")
     assert deployment.review_rule == ReviewRule(PlanReview.MANUAL)
     assert world.deliveries.outcome("delivery-1").deployments == (deployment.id,)
+
+
+def test_a_request_that_is_received_again_deploys_the_head_that_it_found_first(world):
+    world.workflows.refusals = 1
+    with pytest.raises(ExceptionGroup):
+        world.request("live/app", "live/db", delivery="again")
+    world.trees[HEAD] = world.trees[MAIN]
+    world.forge.branches["main"] = HEAD
+    world.request("live/app", "live/db", delivery="again")
+    assert world.names == ["live/app", "live/db"]
+    assert {deployment.revision.sha for deployment in world.enqueued} == {MAIN}
+
+
+def test_the_authors_of_a_request_are_found_when_it_is_its_turn(world):
+    world.request("live/app")
+    assert [deployment.authors_known for deployment in world.enqueued] == [False]
 
 
 def test_roots_are_found_where_no_file_declares_them(world):

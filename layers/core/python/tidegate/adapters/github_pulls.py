@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC
+from urllib.parse import quote
 
 from github import GithubException
 from github.Commit import Commit
@@ -11,18 +12,24 @@ from github.PullRequest import PullRequest as GitHubPullRequest
 from github.PullRequestReview import PullRequestReview as GitHubReview
 from github.Repository import Repository
 
-from tidegate.adapters.github_access import NOT_FOUND, UNPROCESSABLE, GitHubAccess
+from tidegate.adapters.github_access import NOT_FOUND, READ_CONTENTS, UNPROCESSABLE, GitHubAccess
 from tidegate.adapters.github_checks import is_of
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.domain.webhook_events import OUR_CHECK_RUNS
 
 _READ_PULLS = {"pull_requests": "read", "metadata": "read"}
 _READ_WITH_CHECKS = {**_READ_PULLS, "checks": "read", "statuses": "read"}
 _WRITE_PULLS = {"pull_requests": "write", "metadata": "read"}
+#: Statuses of a commit that are read: so many pages of as many as GitHub gives at once.
+_STATUS_PAGES, _PER_PAGE = 10, 100
 #: Conclusions of a check that hold up nothing.
 _HARMLESS = frozenset({"success", "neutral", "skipped"})
 #: Whom GitHub names in place of an account that was deleted.
 _NOBODY = "ghost"
+
+#: The name of a check or status, and whether it holds up nothing.
+_Check = tuple[str, bool]
 
 
 class GitHubPulls:
@@ -33,7 +40,7 @@ class GitHubPulls:
     def pull_request(self, installation: int, repository: str, number: int) -> PullRequest:
         ours = self._access.app.app_id
 
-        def call(repo: Repository) -> PullRequest:
+        def call(repo: Repository) -> tuple[GitHubPullRequest, Sequence[_Check]]:
             pull = repo.get_pull(number)
             try:
                 pull.complete()
@@ -41,9 +48,27 @@ class GitHubPulls:
                 if error.status != NOT_FOUND:
                     raise
                 raise NotFound("pull request", str(number)) from None
-            return _read(pull, tuple(sorted(set(_failing(repo.get_commit(pull.head.sha), ours)))))
+            return pull, list(_checks(repo.get_commit(pull.head.sha), ours))
 
-        return self._access.call(installation, repository, _READ_WITH_CHECKS, call)
+        pull, checks = self._access.call(installation, repository, _READ_WITH_CHECKS, call)
+        seen = {name for name, _ in checks}
+        missing = {name for name in self._required(installation, repository, pull.base.ref) if name not in seen}
+        return _read(pull, tuple(sorted(missing | {name for name, is_good in checks if not is_good})))
+
+    def _required(self, installation: int, repository: str, branch: str) -> Sequence[str]:
+        """Return the checks of others that the branch's protection requires, also those that have not begun."""
+
+        def call(repo: Repository) -> Sequence[str]:
+            try:
+                _, answer = repo.requester.requestJsonAndCheck("GET", f"{repo.url}/branches/{quote(branch)}")
+            except GithubException as error:
+                if error.status != NOT_FOUND:
+                    raise
+                return []  # Nothing protects a branch that is gone.
+            required = answer.get("protection", {}).get("required_status_checks") or {}
+            return [name for name in required.get("contexts", ()) if not name.startswith(OUR_CHECK_RUNS)]
+
+        return self._access.call(installation, repository, READ_CONTENTS, call)
 
     def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
         def call(repo: Repository) -> Sequence[str]:
@@ -92,14 +117,18 @@ def _read(pull: GitHubPullRequest, failing: tuple[str, ...]) -> PullRequest:
     )
 
 
-def _failing(commit: Commit, ours: str) -> Iterator[str]:
-    """Yield the names of what failed or still runs on a commit, our own check runs left out."""
+def _checks(commit: Commit, ours: str) -> Iterator[_Check]:
+    """Yield what there is of checks and statuses on a commit, our own check runs left out."""
     for run in commit.get_check_runs(filter="latest"):
-        if run.conclusion not in _HARMLESS and not is_of(run, ours):
-            yield run.name
-    for status in commit.get_combined_status().statuses:
-        if status.state != "success":
-            yield status.context
+        if not is_of(run, ours):
+            yield run.name, run.conclusion in _HARMLESS
+    for page in range(1, _STATUS_PAGES + 1):
+        path = f"{commit.url}/status?per_page={_PER_PAGE}&page={page}"
+        _, answer = commit.requester.requestJsonAndCheck("GET", path)
+        yield from ((status["context"], status["state"] == "success") for status in answer["statuses"])
+        if page * _PER_PAGE >= answer["total_count"]:
+            return
+    yield "more statuses than are read", False
 
 
 def _review(review: GitHubReview) -> PullRequestReview:

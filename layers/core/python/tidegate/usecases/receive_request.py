@@ -47,7 +47,7 @@ class RequestReceiver:
         where = request.installation, request.repository
         try:
             branch = self.source.forge.default_branch(*where)
-            head = Revision(self.source.forge.branch_head(*where, branch), branch)
+            head = self._head(request, branch)
             with self.source.fetch(*where, head.sha) as trees:
                 known = {root.name: root for root in all_roots(trees, request.repository)}
                 configuration = read_configuration(trees, request.repository, self.source.review)
@@ -62,6 +62,11 @@ class RequestReceiver:
         enqueue_all(deployments, self.enqueue)
         names = ", ".join(request.roots)
         return DeliveryOutcome(f"Enqueued at {head.short}: {names}.", tuple(each.id for each in deployments))
+
+    def _head(self, request: DeployRequest, branch: str) -> Revision:
+        """Return the branch's head as the request found it first: received again, it deploys no later one."""
+        sha = self.source.forge.branch_head(request.installation, request.repository, branch)
+        return Revision(self.deliveries.bind(request.id, sha), branch)
 
 
 def unknown_roots(unknown: Sequence[str], known: Iterable[str] | Mapping[str, Root]) -> str:
