@@ -56,10 +56,11 @@ layers: setup ## Export the locked requirements of the layer and of root discove
 	$(UV) export --frozen --quiet --only-group discovery --no-emit-project --no-header --no-annotate \
 	  --format requirements-txt --output-file functions/discover_roots/requirements.txt
 
-docs: setup ## Generate docs/permissions.md, stepfunctions/README.md and the commands in docs/cli.md
+docs: setup ## Generate docs/permissions.md, stepfunctions/README.md, the commands in docs/cli.md, keys and schema of tidegate.yaml
 	$(PYTHON) -m cdk.permissions
 	$(PYTHON) stepfunctions/describe.py
 	$(PYTHON) -m cli.reference
+	$(PYTHON) -m cli.configuration_reference
 
 doctor: setup ## Check what a deploy to AWS needs
 	$(BIN)/tidegate doctor

@@ -15,6 +15,7 @@ from cli.queue import queue, unlock
 from cli.review import approve, reject
 from cli.status import status
 from cli.tree import Commands
+from cli.validate import validate
 
 app = typer.Typer(
     name="tidegate",
@@ -46,6 +47,7 @@ def tidegate(
 
 for _command in (status, queue, deploy, approve, reject, unlock, logs):
     app.command(rich_help_panel="Deploying")(_command)
+app.command("validate", rich_help_panel="Configuring")(validate)
 app.command("doctor", rich_help_panel="Installing")(doctor)
 app.add_typer(secret.app, name="secret", rich_help_panel="Installing")
 app.add_typer(local.app, name="local", rich_help_panel="Installing")
