@@ -94,14 +94,6 @@ class AnnouncementSettings(Settings):
 
 
 @dataclass(frozen=True)
-class EventQueueSettings(Settings):
-    """The URLs of the queues of pushes and of presses."""
-
-    push_queue: str = _variable("TIDEGATE_PUSH_QUEUE")
-    press_queue: str = _variable("TIDEGATE_PRESS_QUEUE")
-
-
-@dataclass(frozen=True)
 class PushQueueSettings(Settings):
     """The URL of the queue of pushes."""
 
@@ -113,6 +105,11 @@ class PressQueueSettings(Settings):
     """The URL of the queue of presses."""
 
     press_queue: str = _variable("TIDEGATE_PRESS_QUEUE")
+
+
+@dataclass(frozen=True)
+class EventQueueSettings(PushQueueSettings, PressQueueSettings):
+    """The URLs of both queues of events."""
 
 
 @dataclass(frozen=True)
@@ -129,12 +126,11 @@ class AddressSettings(Settings):
     url: str = _variable("TIDEGATE_FORGE_URL", "https://github.com")
 
 
-@dataclass(frozen=True)
-class ForgeSettings(Settings):
+@dataclass(frozen=True, kw_only=True)
+class ForgeSettings(AddressSettings):
     """The forge's addresses and the name of the App's secret."""
 
     app_secret: str = _variable("TIDEGATE_APP_SECRET_NAME")
-    url: str = _variable("TIDEGATE_FORGE_URL", "https://github.com")
     api_url: str = _variable("TIDEGATE_FORGE_API_URL", "https://api.github.com")
 
 
