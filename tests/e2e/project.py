@@ -114,6 +114,16 @@ class Project:
             late.add_note(self.tidegate.story())
             raise
 
+    def wait_for(self, sha: str, number: int, until: Callable[[CheckRun], bool]) -> CheckRun:
+        """Return one check run, by its number, once it is so."""
+        path = f"/repos/{self.name}/check-runs/{number}"
+
+        def look() -> CheckRun | None:
+            run: CheckRun = self.tidegate.maintainer.call("GET", path)
+            return run if until(run) else None
+
+        return eventually(look, what=f"check run {number} of {sha}")
+
     def ended(self, sha: str, root: str) -> CheckRun:
         """Return the root's check run once the deployment has ended."""
         return self.wait(sha, root, has_ended)

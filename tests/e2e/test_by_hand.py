@@ -108,6 +108,9 @@ def test_a_failed_check_is_run_again_and_then_all_of_them(project):
     again = project.wait(first, "app", lambda run: run["id"] != failed["id"] and run["status"] == "completed")
     assert again["external_id"] != failed["external_id"]
     assert title(again) == title(failed)
+    assert _page(project, failed) in words(again)
+    old = project.wait_for(first, failed["id"], lambda run: _page(project, again) in words(run))
+    assert old["conclusion"] == "failure"
 
     db = project.newest(first, "db")
     project.person("maintainer").rerun_all(project.name, first)
@@ -116,6 +119,10 @@ def test_a_failed_check_is_run_again_and_then_all_of_them(project):
     )
     assert title(anew) == "Nothing to change"
     project.wait(first, "app", lambda run: run["external_id"] not in {again["external_id"], failed["external_id"]})
+
+
+def _page(project, run):
+    return f"/{project.name}/runs/{run['id']}"
 
 
 def test_what_did_not_fail_or_is_not_the_latest_is_answered_on_its_check_run(project):
