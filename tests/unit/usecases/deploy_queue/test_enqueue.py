@@ -1,0 +1,106 @@
+"""A deployment that is put in line, and the worker that it gets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, any_deployment, any_lock
+from tests.unit.usecases.deploy_queue.world import QUEUE, manual
+from tidegate.domain.deployment import Trigger
+from tidegate.domain.errors import CloudUnavailable, Conflict
+from tidegate.usecases.decide_again import TRIES, deciding_again
+
+
+def test_an_enqueued_deployment_is_announced_and_gets_a_worker(world):
+    assert world.enqueuer.enqueue(any_deployment())
+    assert world.announcements.announced == [any_deployment().begun()]
+    assert world.announcements.lines == [QUEUE]
+    assert world.workflows.starts == [(world.head.worker.execution, QUEUE)]
+
+
+def test_enqueued_twice_a_deployment_is_in_line_once_and_shown_as_it_is(world):
+    world.enqueuer.enqueue(any_deployment())
+    stored = world.deployments.save(replace(any_deployment().begun(), reason="Something happened."))
+    assert not world.enqueuer.enqueue(any_deployment())
+    assert world.line == [any_deployment().id]
+    assert world.announcements.announced[-1] == stored
+    assert len(world.workflows.starts) == 1
+
+
+def test_a_throttled_start_is_made_up_for_when_the_message_comes_again(world):
+    world.workflows.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        world.enqueuer.enqueue(any_deployment())
+    assert world.workflows.starts == []
+    world.enqueuer.enqueue(any_deployment())
+    assert world.workflows.starts == [(world.head.worker.execution, QUEUE)]
+    assert world.head.generation == 1
+
+
+def test_a_worker_at_work_is_left_alone(world):
+    world.in_flight(any_deployment())
+    world.enqueuer.enqueue(any_deployment(2))
+    assert len(world.workflows.starts) == 1
+    assert world.workflows.settled == {}
+
+
+def test_a_waiting_worker_is_woken(idle):
+    idle.enqueuer.enqueue(any_deployment(2))
+    assert list(idle.workflows.settled) == ["token"]
+
+
+def test_a_throttled_wake_up_is_made_up_for(idle):
+    idle.workflows.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        idle.enqueuer.enqueue(any_deployment(2))
+    idle.workers.ensure(QUEUE)
+    assert list(idle.workflows.settled) == ["token"]
+
+
+def test_a_wake_up_that_comes_too_late_is_no_error(idle):
+    idle.workflows.waiting.clear()
+    idle.enqueuer.enqueue(any_deployment(2))
+    assert idle.line == [any_deployment(2).id]
+
+
+def test_a_locked_queue_does_not_wake_its_worker_for_a_merge(idle):
+    idle.change(lock=any_lock())
+    idle.enqueuer.enqueue(any_deployment(2))
+    assert idle.workflows.settled == {}
+    idle.enqueuer.enqueue(any_deployment(3, trigger=Trigger.MANUAL))
+    assert list(idle.workflows.settled) == ["token"]
+
+
+def test_an_empty_queue_gets_no_worker(world):
+    world.workers.ensure(QUEUE)
+    assert world.workflows.starts == []
+
+
+def test_a_forced_deploy_is_audited_before_it_is_in_line(world):
+    forced = manual(forced=True)
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.enqueuer.enqueue(forced)
+    assert world.line == []
+    world.audit.unavailable = False
+    world.enqueuer.enqueue(forced)
+    assert world.audit.states == ["FORCED"]
+    assert [audited.state for audited in world.deployments.get(forced.id).audited] == ["FORCED"]
+
+
+def test_a_decision_is_made_again_after_conflicts_and_not_forever():
+    tries = []
+
+    def decide(conflicts):
+        tries.append(NOW)
+        if len(tries) <= conflicts:
+            raise Conflict("The queue")
+        return "decided"
+
+    assert deciding_again(lambda: decide(TRIES - 1)) == "decided"
+    tries.clear()
+    with pytest.raises(Conflict):
+        deciding_again(lambda: decide(TRIES))
+    assert len(tries) == TRIES

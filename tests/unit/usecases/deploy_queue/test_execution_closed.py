@@ -1,0 +1,109 @@
+"""Executions that close otherwise than by their own decision."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import any_deployed, any_deployment, deployment_in
+from tests.unit.usecases.deploy_queue.world import QUEUE, applying
+from tidegate.domain.deployment import State
+from tidegate.domain.errors import CloudUnavailable
+from tidegate.usecases.execution_closed import ClosedExecution
+
+
+def release(world, execution, status="ABORTED"):
+    world.releaser.release(ClosedExecution(QUEUE, execution, status))
+
+
+def test_a_deployment_that_has_not_begun_returns_to_the_line_and_gets_a_new_worker(world):
+    execution = world.in_flight(any_deployment(1))
+    world.enqueuer.enqueue(any_deployment(2))
+    release(world, execution)
+    assert world.line == [any_deployment(1).id, any_deployment(2).id]
+    assert world.head.in_flight is None
+    assert world.workflows.starts[-1] == (world.head.worker.execution, QUEUE)
+    assert world.head.worker.execution != execution
+
+
+@pytest.mark.parametrize("state", [State.PLANNING, State.AWAITING_REVIEW, State.APPROVED])
+def test_a_deployment_that_has_begun_ends_as_a_fault(world, state):
+    execution = world.in_flight(deployment_in(state))
+    release(world, execution)
+    ended = world.deployments.get(any_deployment().id)
+    assert ended.state is State.ENGINE_FAULT
+    assert "ABORTED" in ended.reason
+    assert (world.head.worker, world.head.in_flight, world.line) == (None, None, [])
+
+
+def test_a_deployment_that_had_ended_is_recorded(world):
+    execution = world.in_flight(deployment_in(State.APPLIED))
+    release(world, execution, "FAILED")
+    assert world.head.deployed == any_deployed()
+    assert world.head.in_flight is None
+
+
+def test_an_apply_that_was_running_is_unknown(world):
+    release(world, applying(world, taken=True))
+    assert world.deployments.get(any_deployment().id).state is State.OUTCOME_UNKNOWN
+    assert world.head.lock is not None
+
+
+def test_after_a_failure_of_its_own_the_reconciler_starts_the_new_worker(world):
+    execution = world.in_flight(any_deployment())
+    release(world, execution, "FAILED")
+    assert world.line == [any_deployment().id]
+    assert world.head.worker is None
+    world.workers.ensure(QUEUE)
+    assert len(world.workflows.starts) == 2
+
+
+def test_an_idle_worker_that_died_is_taken_off(idle):
+    release(idle, idle.head.worker.execution)
+    assert (idle.head.worker, idle.head.token) == (None, None)
+
+
+def test_an_execution_that_is_not_the_worker_any_more_changes_nothing(world):
+    execution = world.in_flight(any_deployment())
+    release(world, execution)
+    before = world.head
+    release(world, execution)
+    assert world.head == before
+
+
+@pytest.mark.parametrize("status", ["ABORTED", "FAILED"])
+def test_a_release_whose_announcement_failed_announces_it_when_it_comes_again(unheard, status):
+    execution = unheard.in_flight(deployment_in(State.AWAITING_REVIEW))
+    unheard.announcements.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        release(unheard, execution, status)
+    release(unheard, execution, status)
+    assert unheard.announcements.announced[-1].state is State.ENGINE_FAULT
+    assert unheard.announcements.refreshed == [any_deployment().id]
+
+
+def test_a_release_that_put_a_deployment_back_without_announcing_it_does_so_when_it_comes_again(unheard):
+    execution = unheard.in_flight(any_deployment())
+    unheard.announcements.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        release(unheard, execution)
+    release(unheard, execution)
+    assert unheard.announcements.refreshed == [any_deployment().id]
+    assert unheard.line == [any_deployment().id]
+    assert unheard.head.worker.execution != execution
+
+
+def test_a_release_whose_lock_was_not_shown_shows_it_to_who_waits_when_it_comes_again(unheard):
+    execution = applying(unheard, taken=True)
+    unheard.enqueuer.enqueue(any_deployment(2))
+    unheard.announcements.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        release(unheard, execution)
+    release(unheard, execution)
+    assert unheard.announcements.lines[-1] == QUEUE
+    assert any_deployment().id in unheard.announcements.refreshed
+
+
+def test_a_stranger_that_closes_before_anything_ended_announces_nothing(world):
+    world.enqueuer.enqueue(any_deployment())
+    release(world, "stranger", "FAILED")
+    assert world.announcements.refreshed == []

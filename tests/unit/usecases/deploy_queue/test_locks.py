@@ -1,0 +1,216 @@
+"""Who locks a queue, for how long, and who takes the lock away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_revision, deployment_in
+from tests.unit.usecases.deploy_queue.world import LATER, QUEUE, manual
+from tidegate.domain.deployment import State, Unlocking
+from tidegate.domain.errors import CloudUnavailable, ForgeUnavailable
+from tidegate.domain.revision import Comparison
+
+
+def test_a_deploy_by_hand_locks_when_it_is_let_in_and_names_who_when_and_what(world):
+    world.in_flight(manual())
+    assert world.head.lock is None
+    world.validate(manual())
+    lock = world.head.lock
+    assert (lock.by, lock.revision, lock.deployment) == ("maintainer", any_revision().sha, manual().id)
+    assert lock.at == world.deployments.get(manual().id).changed_at
+    assert world.announcements.lines[-1] == QUEUE
+
+
+def test_validated_again_a_deploy_by_hand_does_not_lock_again(world):
+    world.in_flight(manual())
+    world.validate(manual())
+    world.unlock(at=LATER)
+    assert world.validate(manual()).allowed
+    assert world.head.lock is None
+
+
+@pytest.mark.parametrize("state", [State.REJECTED, State.REVIEW_EXPIRED, State.PLAN_FAILED, State.ENGINE_FAULT])
+def test_a_deploy_by_hand_that_changed_nothing_takes_its_lock_with_it(world, state):
+    world.in_flight(manual())
+    world.validate(manual())
+    world.deployments.save(replace(world.deployments.get(manual().id), state=state))
+    world.record(manual())
+    assert world.head.lock is None
+    assert world.head.attempted.deployment == manual().id
+
+
+@pytest.mark.parametrize("state", [State.APPLIED, State.NO_CHANGES, State.APPLY_FAILED])
+def test_the_lock_of_a_deploy_by_hand_stays_when_it_may_have_changed_something(world, state):
+    world.in_flight(manual())
+    world.validate(manual())
+    world.deployments.save(replace(world.deployments.get(manual().id), state=state))
+    world.record(manual())
+    assert world.head.lock.deployment == manual().id
+
+
+def test_a_rejected_deploy_by_hand_gives_back_the_lock_that_it_found(world):
+    found = any_lock(deployment="earlier")
+    world.change(lock=found)
+    world.in_flight(manual())
+    world.validate(manual())
+    assert world.head.lock.deployment == manual().id
+    world.deployments.save(replace(world.deployments.get(manual().id), state=State.REJECTED))
+    world.record(manual())
+    assert world.head.lock == found
+
+
+def test_an_unlock_while_a_deploy_by_hand_runs_holds_after_its_end(world):
+    world.in_flight(manual())
+    world.validate(manual())
+    assert world.unlock(at=LATER).done
+    world.deployments.save(replace(world.deployments.get(manual().id), state=State.APPLIED))
+    world.record(manual())
+    assert world.head.lock is None
+    assert world.deployments.get(manual().id).unlocked == Unlocking("reviewer", LATER)
+
+
+def test_an_outcome_that_is_unknown_locks_although_the_queue_was_unlocked(world):
+    world.in_flight(manual())
+    world.validate(manual())
+    assert world.unlock(at=LATER).done
+    world.deployments.save(replace(world.deployments.get(manual().id), state=State.OUTCOME_UNKNOWN))
+    world.record(manual())
+    assert world.head.lock.by == "tidegate"
+
+
+def test_a_diverged_revision_must_be_reviewed(world):
+    world.change(deployed=any_deployed(2))
+    world.forge.comparison = Comparison.DIVERGED
+    world.in_flight(any_deployment(1))
+    assert world.validate(any_deployment(1)).allowed
+    before = world.deployments.get(any_deployment(1).id)
+    assert before.must_review
+    assert world.validate(any_deployment(1)).allowed
+    assert world.deployments.get(any_deployment(1).id) == before
+
+
+def test_a_deployment_that_has_begun_is_not_judged_again(world):
+    world.change(deployed=any_deployed(2))
+    world.in_flight(deployment_in(State.AWAITING_REVIEW))
+    assert world.validate(any_deployment()).allowed
+    assert world.forge.compared == []
+
+
+def test_a_deployment_that_is_not_in_flight_is_not_judged(world):
+    world.enqueuer.enqueue(any_deployment())
+    assert not world.validate(any_deployment()).allowed
+    assert world.deployments.get(any_deployment().id) == any_deployment().begun()
+
+
+def test_without_the_forge_nothing_is_decided(world):
+    world.change(deployed=any_deployed(2))
+    world.in_flight(any_deployment(1))
+    world.forge.failures = [ForgeUnavailable("status 500")]
+    with pytest.raises(ForgeUnavailable):
+        world.validate(any_deployment(1))
+    assert world.deployments.get(any_deployment(1).id).state is State.QUEUED
+
+
+def test_unlocking_shows_what_waits_and_wakes_the_worker(idle):
+    idle.lock_by(any_deployment(9))
+    idle.enqueuer.enqueue(any_deployment(2))
+    idle.announcements.lines.clear()
+    assert idle.unlock().done
+    assert idle.head.lock is None
+    assert idle.announcements.lines == [QUEUE]
+    assert any_deployment(9).id in idle.announcements.refreshed
+    assert list(idle.workflows.settled) == ["token"]
+
+
+def test_who_unlocked_is_remembered_at_the_queue_and_at_the_deployment_that_locked(world):
+    world.lock_by(any_deployment(9))
+    world.unlock(by="reviewer")
+    refused = world.unlock(by="maintainer")
+    assert not refused.done
+    assert "reviewer unlocked it on 2026-03-02" in refused.reason
+    assert world.deployments.get(any_deployment(9).id).unlocked == Unlocking("reviewer", NOW)
+    assert world.head.unlocked == Unlocking("reviewer", NOW)
+
+
+def test_a_queue_without_a_lock_is_not_unlocked(world):
+    before = world.head
+    assert world.unlock().reason == "This queue is not locked."
+    assert world.head == before
+    assert world.audit.published == []
+
+
+def test_a_lock_whose_deployment_is_not_kept_any_more_is_taken_away(world):
+    world.change(lock=any_lock(deployment="expired"))
+    assert world.unlock().done
+    assert world.head.lock is None
+
+
+def test_the_same_unlocking_again_repairs_and_audits_once(idle):
+    idle.lock_by(any_deployment(9))
+    idle.enqueuer.enqueue(any_deployment(2))
+    idle.workflows.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        idle.unlock()
+    assert idle.unlock().done
+    assert list(idle.workflows.settled) == ["token"]
+    assert idle.audit.states == ["UNLOCKED"]
+
+
+def test_an_unlocking_that_comes_again_leaves_a_newer_lock_alone(idle):
+    idle.change(lock=any_lock())
+    idle.unlock()
+    newer = any_lock(at=LATER)
+    idle.change(lock=newer)
+    again = idle.unlock()
+    assert again.done
+    assert "locked again on 2026-03-02 12:00" in again.reason
+    assert idle.head.lock == newer
+    assert len(idle.audit.published) == 1
+
+
+def test_an_unlock_that_was_asked_for_before_the_lock_was_put_there_takes_nothing_away(idle):
+    newer = any_lock(at=LATER)
+    idle.change(lock=newer)
+    late = idle.unlock()
+    assert not late.done
+    assert "locked anew on 2026-03-02 12:00" in late.reason
+    assert idle.head.lock == newer
+    assert idle.audit.published == []
+
+
+def test_an_unlock_is_audited_before_it_has_an_effect(world):
+    world.lock_by(any_deployment(9))
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.unlock()
+    assert world.head.lock is not None
+    world.audit.unavailable = False
+    assert world.unlock().done
+    (message,) = world.audit.published
+    assert (message.state, message.body["initiating_user"], message.body["root"]) == ("UNLOCKED", "reviewer", "network")
+
+
+def test_of_two_who_unlock_the_first_one_did_it_and_is_the_one_in_the_audit(world):
+    world.lock_by(any_deployment(9))
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.unlock(by="reviewer")
+    world.audit.unavailable = False
+    second = world.unlock(by="maintainer")
+    assert (second.done, second.reason) == (False, "reviewer unlocks this queue already.")
+    assert world.head.lock is None
+    assert [message.body["initiating_user"] for message in world.audit.published] == ["reviewer"]
+
+
+def test_a_lock_that_is_being_taken_away_does_not_come_back_after_a_rejected_deploy_by_hand(world):
+    world.lock_by(any_deployment(9))
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.unlock()
+    world.in_flight(manual())
+    world.validate(manual())
+    world.deployments.save(replace(world.deployments.get(manual().id), state=State.REVIEW_EXPIRED))
+    world.record(manual())
+    assert world.head.lock is None

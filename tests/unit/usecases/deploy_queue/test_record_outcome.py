@@ -1,0 +1,83 @@
+"""How a deployment ends in its queue."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import any_deployed, any_deployment, any_job, any_lock, any_revision, deployment_in
+from tests.unit.usecases.deploy_queue.world import QUEUE, applying
+from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.errors import CloudUnavailable
+from tidegate.domain.job import JobKind
+
+
+def test_an_applied_deployment_becomes_the_baseline_and_frees_the_queue(world):
+    world.in_flight(deployment_in(State.APPLIED))
+    assert world.record(any_deployment()) == "applied"
+    assert world.head.in_flight is None
+    assert world.head.deployed == world.head.attempted == any_deployed()
+    assert world.head.lock is None
+
+
+def test_an_outcome_is_recorded_once_and_announced_again(world):
+    world.in_flight(deployment_in(State.APPLIED))
+    world.record(any_deployment())
+    before, announced = world.head, len(world.announcements.announced)
+    assert world.record(any_deployment(), "States.Timeout") == "applied"
+    assert world.head == before
+    assert len(world.announcements.announced) == announced + 1
+
+
+def test_a_rejected_deployment_leaves_the_baseline(world):
+    world.change(deployed=any_deployed(9))
+    world.in_flight(deployment_in(State.REJECTED))
+    world.record(any_deployment())
+    assert world.head.deployed == any_deployed(9)
+    assert world.head.attempted == any_deployed(state=State.REJECTED)
+
+
+def test_an_apply_without_a_result_is_unknown_audited_and_locks_the_queue(world):
+    applying(world, taken=True)
+    world.enqueuer.enqueue(any_deployment(2))
+    assert world.record(any_deployment(), "States.Timeout") == "outcome_unknown"
+    assert world.head.lock.revision == any_revision().sha
+    assert world.audit.states == ["UNKNOWN"]
+    assert world.announcements.refreshed == [any_deployment().id]
+    assert world.announcements.lines[-1] == QUEUE
+    assert world.claim().step == "wait"
+
+
+def test_an_apply_that_no_runner_took_is_closed_and_ends_as_a_fault(world):
+    applying(world, taken=False)
+    assert world.record(any_deployment(), "States.Timeout") == "engine_fault"
+    assert not world.jobs.hand_over(any_job(JobKind.APPLY).id, "token", "clone")
+    assert world.head.lock is None
+
+
+def test_without_audit_an_apply_does_not_end(world):
+    applying(world, taken=True)
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.record(any_deployment())
+    assert world.head.in_flight == any_deployment().id
+    world.audit.unavailable = False
+    assert world.record(any_deployment()) == "outcome_unknown"
+
+
+def test_a_lock_outlives_a_deployment_that_puts_none(world):
+    world.change(lock=any_lock())
+    manual = deployment_in(State.REJECTED, trigger=Trigger.MANUAL)
+    world.in_flight(manual)
+    world.record(manual)
+    assert world.head.lock == any_lock()
+
+
+def test_an_outcome_whose_announcement_failed_is_announced_with_its_lock_by_the_retry(unheard):
+    applying(unheard, taken=True)
+    unheard.enqueuer.enqueue(any_deployment(2))
+    unheard.announcements.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        unheard.record(any_deployment(), "States.Timeout")
+    assert unheard.record(any_deployment(), "States.Timeout") == "outcome_unknown"
+    assert unheard.announcements.announced[-1].state is State.OUTCOME_UNKNOWN
+    assert unheard.announcements.refreshed == [any_deployment().id]

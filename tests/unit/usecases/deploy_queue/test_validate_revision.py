@@ -1,0 +1,111 @@
+"""Which revision is let in."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import any_deployed, any_deployment, any_revision
+from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.revision import Comparison
+
+
+def related(world, first, second, how):
+    """Say how two commits (their numbers), or a commit and a branch, relate."""
+    names = [any_revision(each).sha if isinstance(each, int) else each for each in (first, second)]
+    world.forge.comparisons[names[0], names[1]] = how
+
+
+def test_the_first_revision_is_compared_with_its_branch_only(world):
+    world.in_flight(any_deployment())
+    assert world.validate(any_deployment()).allowed
+    assert world.forge.compared == [(any_revision().sha, "main")]
+    assert world.deployments.get(any_deployment().id).state is State.PLANNING
+
+
+def test_the_revision_deployed_last_may_be_deployed_again(world):
+    world.change(deployed=any_deployed())
+    world.in_flight(any_deployment())
+    assert world.validate(any_deployment()).allowed
+    assert world.forge.compared == [(any_revision().sha, "main")]
+
+
+def test_a_revision_that_is_behind_another_branch_is_refused(world):
+    world.change(deployed=any_deployed(2))
+    related(world, 2, 1, Comparison.BEHIND)
+    related(world, 2, "main", Comparison.DIVERGED)
+    world.in_flight(any_deployment(1))
+    first, again = world.validate(any_deployment(1)), world.validate(any_deployment(1))
+    assert not first.allowed
+    assert again == first
+    refused = world.deployments.get(any_deployment(1).id)
+    assert (refused.state, refused.reason) == (State.REFUSED, first.reason)
+
+
+def test_a_merge_that_a_newer_one_has_overtaken_is_superseded(world):
+    world.change(deployed=any_deployed(2))
+    related(world, 2, 1, Comparison.BEHIND)
+    world.in_flight(any_deployment(1))
+    assert not world.validate(any_deployment(1)).allowed
+    assert world.record(any_deployment(1)) == "superseded"
+    assert (world.head.deployed, world.head.attempted) == (any_deployed(2), None)
+
+
+def test_a_deploy_by_hand_is_never_superseded(world):
+    manual = any_deployment(1, trigger=Trigger.MANUAL)
+    world.change(deployed=any_deployed(2))
+    related(world, 2, 1, Comparison.BEHIND)
+    world.in_flight(manual)
+    assert not world.validate(manual).allowed
+    assert world.record(manual) == "refused"
+    assert world.head.lock is None
+
+
+def test_a_merge_that_left_its_branch_while_it_waited_must_be_reviewed(world):
+    related(world, 1, "main", Comparison.DIVERGED)
+    world.in_flight(any_deployment())
+    assert world.validate(any_deployment()).allowed
+    assert "rewritten" in world.deployments.get(any_deployment().id).must_review
+
+
+@pytest.mark.parametrize("trigger", [Trigger.MERGE, Trigger.RERUN])
+def test_a_commit_that_does_not_exist_any_more_is_refused_and_blocks_nothing(world, trigger):
+    gone, later = any_deployment(1, trigger=trigger), any_deployment(2)
+    related(world, 1, "main", Comparison.BASE_MISSING)
+    world.in_flight(gone)
+    world.enqueuer.enqueue(later)
+    assert not world.validate(gone).allowed
+    assert world.record(gone) == "refused"
+    assert world.claim().deployment == later.id
+
+
+def test_a_commit_that_vanished_before_a_deploy_by_hand_is_refused(world):
+    manual = any_deployment(1, trigger=Trigger.MANUAL)
+    world.change(deployed=any_deployed(2))
+    related(world, 2, 1, Comparison.HEAD_MISSING)
+    world.in_flight(manual)
+    assert not world.validate(manual).allowed
+
+
+def test_only_the_latest_attempt_is_run_again(world):
+    again = any_deployment(1, trigger=Trigger.RERUN)
+    world.change(attempted=any_deployed(2))
+    world.in_flight(again)
+    refused = world.validate(again)
+    assert not refused.allowed
+    assert any_revision(2).short in refused.reason
+
+
+@pytest.mark.parametrize("attempted", [None, any_deployed(1)])
+def test_the_latest_attempt_may_be_run_again_from_the_default_branch(world, attempted):
+    again = any_deployment(1, trigger=Trigger.RERUN)
+    world.change(attempted=attempted)
+    world.in_flight(again)
+    assert world.validate(again).allowed
+    assert world.head.lock is None
+
+
+def test_what_is_not_on_the_default_branch_is_not_run_again(world):
+    again = any_deployment(1, trigger=Trigger.RERUN)
+    related(world, 1, "main", Comparison.DIVERGED)
+    world.in_flight(again)
+    assert "default branch" in world.validate(again).reason

@@ -1,0 +1,94 @@
+"""A worker claims, waits, closes and hands over. What they do together, the queue machine in tests/contract drives."""
+
+from __future__ import annotations
+
+from tests.builders import any_deployment, any_lock
+from tests.unit.usecases.deploy_queue.world import QUEUE
+from tidegate.domain.queue import Worker
+from tidegate.messages import (
+    CloseWorker,
+    HandOverWorker,
+)
+
+
+def test_a_claim_takes_the_first_in_line_once(world):
+    world.enqueuer.enqueue(any_deployment(1))
+    world.enqueuer.enqueue(any_deployment(2))
+    first, again = world.claim(), world.claim(rounds=1)
+    assert (first.step, first.deployment) == ("deploy", any_deployment(1).id)
+    assert again.deployment == first.deployment
+    assert world.line == [any_deployment(2).id]
+    assert world.head.worker.started
+
+
+def test_a_stranger_claims_nothing(world):
+    world.enqueuer.enqueue(any_deployment())
+    claimed = world.claim(execution="stranger")
+    assert (claimed.step, claimed.deployment) == ("stop", None)
+    assert world.head.in_flight is None
+
+
+def test_a_worker_with_nothing_to_take_waits_at_the_version_that_it_saw(world):
+    world.enqueuer.enqueue(any_deployment())
+    world.change(lock=any_lock())
+    claimed = world.claim()
+    assert (claimed.step, claimed.version) == ("wait", world.head.version)
+    assert world.claim(rounds=1) == claimed
+
+
+def test_a_worker_that_looked_at_an_older_queue_is_woken_at_once(world):
+    world.enqueuer.enqueue(any_deployment())
+    world.lock_by(any_deployment(9))
+    claimed = world.claim()
+    world.unlock()
+    world.workflows.waiting.add("token")
+    world.wait(claimed.version)
+    assert list(world.workflows.settled) == ["token"]
+    assert world.head.token is None
+
+
+def test_an_execution_that_lost_its_queue_is_woken_at_once(idle):
+    idle.workflows.waiting.add("other")
+    idle.wait(idle.head.version, "other", execution="stranger")
+    assert list(idle.workflows.settled) == ["other"]
+    assert idle.head.token == "token"
+
+
+def test_a_token_is_left_once(idle):
+    before = idle.head
+    idle.wait(before.version - 1)
+    assert idle.head == before
+    assert idle.workflows.settled == {}
+
+
+def test_waking_a_worker_that_has_timed_out_is_no_error(idle):
+    idle.wait(0, "gone")
+    assert idle.head.token == "token"
+
+
+def test_an_idle_worker_is_closed_and_the_next_deployment_gets_the_next_one(idle):
+    execution = idle.head.worker.execution
+    message = CloseWorker(queue=QUEUE, execution=execution)
+    assert idle.closer.close(message).closed
+    assert idle.closer.close(message).closed
+    assert (idle.head.worker, idle.head.token) == (None, None)
+    idle.enqueuer.enqueue(any_deployment(2))
+    assert [name for name, _ in idle.workflows.starts] == [execution, idle.head.worker.execution]
+    assert idle.head.generation == 2
+
+
+def test_a_worker_is_not_closed_when_there_is_work(idle):
+    idle.enqueuer.enqueue(any_deployment(2))
+    message = CloseWorker(queue=QUEUE, execution=idle.head.worker.execution)
+    assert not idle.closer.close(message).closed
+    assert idle.head.worker is not None
+
+
+def test_a_queue_is_handed_over_to_the_next_generation_once(world):
+    world.enqueuer.enqueue(any_deployment())
+    old = world.head.worker.execution
+    message = HandOverWorker(queue=QUEUE, execution=old)
+    world.handover.hand_over(message)
+    world.handover.hand_over(message)
+    assert world.head.worker == Worker(world.head.worker.execution, 2)
+    assert [name for name, _ in world.workflows.starts] == [old, world.head.worker.execution]

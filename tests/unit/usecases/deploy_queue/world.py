@@ -1,0 +1,155 @@
+"""A queue's use cases on stores in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tests.builders import NOW, any_deployment, any_job, any_lock, any_queue, deployment_in
+from tidegate.adapters.memory import (
+    MemoryAnnouncements,
+    MemoryAuditLog,
+    MemoryClock,
+    MemoryDeployments,
+    MemoryDeployQueues,
+    MemoryForge,
+    MemoryJobs,
+    MemoryWorkflows,
+)
+from tidegate.domain.deployment import State, Trigger, Unlocking
+from tidegate.domain.errors import CloudUnavailable
+from tidegate.domain.job import JobKind
+from tidegate.domain.queue import QueueHead
+from tidegate.messages import (
+    ClaimDeployment,
+    RecordOutcome,
+    ValidateRevision,
+    WaitForSignal,
+)
+from tidegate.usecases.claim_deployment import DeploymentClaimer
+from tidegate.usecases.close_worker import WorkerCloser
+from tidegate.usecases.end_deployment import DeploymentEnder
+from tidegate.usecases.enqueue import Enqueuer
+from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.execution_closed import QueueReleaser
+from tidegate.usecases.finish import Finisher
+from tidegate.usecases.hand_over_worker import WorkerHandover
+from tidegate.usecases.record_outcome import OutcomeRecorder
+from tidegate.usecases.unlock import QueueUnlocker
+from tidegate.usecases.validate_revision import RevisionValidator
+from tidegate.usecases.wait_for_signal import SignalWaiter
+
+QUEUE = any_queue()
+LATER = "2026-03-02T12:00:00.000000+00:00"
+TOKEN = "token"
+
+
+@dataclass
+class World:
+    deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
+    jobs: MemoryJobs = field(default_factory=MemoryJobs)
+    workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
+    announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
+    audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
+    forge: MemoryForge = field(default_factory=MemoryForge)
+
+    def __post_init__(self):
+        self.queues = MemoryDeployQueues(self.deployments)
+        clock = MemoryClock()
+        workers = self.workers = WorkerEnsurer(self.queues, self.workflows)
+        finisher = Finisher(self.deployments, self.jobs, self.audit)
+        ender = DeploymentEnder(self.queues, self.jobs, finisher, self.announcements, clock)
+        self.enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
+        self.claimer = DeploymentClaimer(self.queues, self.announcements)
+        self.validator = RevisionValidator(self.queues, self.forge, self.announcements, clock)
+        self.recorder = OutcomeRecorder(self.queues, ender)
+        self.waiter = SignalWaiter(self.queues, self.workflows)
+        self.closer = WorkerCloser(self.queues)
+        self.handover = WorkerHandover(self.queues, workers)
+        self.releaser = QueueReleaser(self.queues, self.deployments, self.announcements, ender, workers)
+        self.unlocker = QueueUnlocker(self.queues, self.deployments, self.audit, self.announcements, workers)
+
+    def lock_by(self, deployment) -> None:
+        """Lock the queue, as a deployment does."""
+        self.deployments.add(deployment)
+        self.change(lock=any_lock(revision=deployment.revision.sha, deployment=deployment.id))
+
+    def unlock(self, by="reviewer", at=NOW):
+        return self.unlocker.unlock(QUEUE, Unlocking(by, at))
+
+    @property
+    def head(self) -> QueueHead:
+        return self.queues.read(QUEUE)[0]
+
+    @property
+    def line(self) -> list[str]:
+        return [waiting.deployment for waiting in self.queues.waiting(QUEUE)]
+
+    def change(self, **fields):
+        return self.queues.commit(self.head, replace(self.head, **fields))
+
+    def claim(self, rounds=0, execution=None):
+        worker = self.head.worker.execution if self.head.worker else ""
+        return self.claimer.claim(ClaimDeployment(queue=QUEUE, execution=execution or worker, rounds=rounds))
+
+    def in_flight(self, deployment):
+        """Bring a deployment in flight in any state, and return its worker's execution."""
+        self.enqueuer.enqueue(replace(deployment, state=State.QUEUED))
+        self.claim()
+        self.deployments.save(
+            replace(self.deployments.get(deployment.id), state=deployment.state, plan=deployment.plan)
+        )
+        return self.head.worker.execution
+
+    def waits(self, token=TOKEN):
+        """Let the worker wait for a signal."""
+        claimed = self.claim()
+        assert claimed.step == "wait"
+        self.workflows.waiting.add(token)
+        return self.wait(claimed.version, token)
+
+    def wait(self, version, token=TOKEN, execution=None):
+        execution = execution or self.head.worker.execution
+        message = WaitForSignal(queue=QUEUE, execution=execution, version=version, token=token)
+        self.waiter.wait(message)
+        return message
+
+    def validate(self, deployment):
+        return self.validator.validate(ValidateRevision(queue=QUEUE, deployment=deployment.id))
+
+    def record(self, deployment, error=None):
+        return self.recorder.record(RecordOutcome(queue=QUEUE, deployment=deployment.id, error=error)).state
+
+
+class FailingAnnouncements(MemoryAnnouncements):
+    """Announcements whose next calls fail, as many as ``refusals`` says."""
+
+    refusals = 0
+
+    def changed(self, deployment):
+        self._refuse()
+        super().changed(deployment)
+
+    def refresh(self, deployment):
+        self._refuse()
+        super().refresh(deployment)
+
+    def _refuse(self):
+        if self.refusals:
+            self.refusals -= 1
+            raise CloudUnavailable("SQS", "RequestThrottled")
+
+
+def applying(world, *, taken):
+    """Bring a deployment in flight whose apply has begun."""
+    job = any_job(JobKind.APPLY)
+    execution = world.in_flight(deployment_in(State.APPLYING))
+    world.deployments.save(replace(world.deployments.get(any_deployment().id), apply_job=job.id))
+    world.jobs.create(job)
+    world.jobs.hand_over(job.id, "token", "clone")
+    if taken:
+        world.jobs.take(job.id, "runner")
+    return execution
+
+
+def manual(state=State.QUEUED, number=1, **fields):
+    return deployment_in(state, number, trigger=Trigger.MANUAL, **fields)
