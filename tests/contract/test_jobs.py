@@ -136,6 +136,16 @@ def test_a_log_is_read_a_few_chunks_at_a_time(stores):
     assert [chunk.position for chunk in stores.logs.read("a-job", 2, 2)] == [2, 4]
 
 
+def test_the_last_chunk_before_a_line_is_found(stores):
+    for position in (0, 2, 12):
+        stores.logs.append("job", LogChunk(position, ("a", "b")))
+    stores.logs.append("job-2", LogChunk(0, ("other",)))
+    found = {line: stores.logs.last_before("job", line) for line in (0, 1, 2, 3, 12, 13, 99)}
+    positions = {line: chunk.position if chunk else None for line, chunk in found.items()}
+    assert positions == {0: None, 1: 0, 2: 0, 3: 2, 12: 2, 13: 12, 99: 12}
+    assert stores.logs.last_before("none", 5) is None
+
+
 def test_a_log_of_many_megabytes_is_read_completely(stores):
     for position in range(8):
         stores.logs.append("job", LogChunk(position, ("x" * 200_000,)))

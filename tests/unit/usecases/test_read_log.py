@@ -87,6 +87,12 @@ def test_a_reader_that_stopped_inside_a_chunk_misses_nothing():
     assert world.read(4).lines == ()
 
 
+def test_the_rest_of_a_chunk_is_read_although_nothing_follows_it_yet():
+    world = World().taken().wrote(0, "a", "b", "c")
+    assert world.read(1).lines == ("b", "c")
+    assert world.read(3).lines == ()
+
+
 def test_lines_that_are_missing_keep_their_numbers():
     world = World().taken().wrote(0, "a").wrote(3, "d")
     assert world.read().lines == ("a", MISSING_LINE, MISSING_LINE, "d")

@@ -137,13 +137,22 @@ class DynamoJobLogs:
         self._table.put(f"The log of {job}", item)
 
     def read(self, job: str, position: int, limit: int | None = None) -> Sequence[LogChunk]:
+        return self._between(job, position, 10**10 - 1, limit=limit)
+
+    def last_before(self, job: str, position: int) -> LogChunk | None:
+        if position <= 0:
+            return None
+        return next(iter(self._between(job, 0, position - 1, limit=1, ScanIndexForward=False)), None)
+
+    def _between(self, job: str, first: int, last: int, *, limit: int | None, **query: Any) -> Sequence[LogChunk]:
         items = self._table.query(
             f"The log of {job}",
             limit=limit,
             ConsistentRead=True,
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues=to_item(
-                {":pk": job_key(job), ":first": log_sort_key(position), ":last": log_sort_key(10**10 - 1)}
+                {":pk": job_key(job), ":first": log_sort_key(first), ":last": log_sort_key(last)}
             ),
+            **query,
         )
         return [LogChunk(int(item["sk"].removeprefix("log#")), tuple(item["lines"])) for item in items]

@@ -52,3 +52,6 @@ class JobLogs(Protocol):
 
     def read(self, job: str, position: int, limit: int | None = None) -> Sequence[LogChunk]:
         """Return the stored chunks that begin at ``position`` or later, at most the first ``limit`` of them."""
+
+    def last_before(self, job: str, position: int) -> LogChunk | None:
+        """Return the last stored chunk that begins before ``position``, if there is one."""

@@ -111,9 +111,11 @@ class LogReader:
 
     def _running(self, job: str, after: int) -> tuple[str, ...]:
         chunks = self.logs.read(job, after, PAGE_CHUNKS)
-        if chunks and chunks[0].position > after:
-            # The reader stopped inside a chunk, or lines are missing: only the chunks before can tell.
-            chunks = [chunk for chunk in self.logs.read(job, 0) if chunk.position + len(chunk.lines) > after]
+        if not chunks or chunks[0].position > after:
+            # The reader stopped inside a chunk, has read all, or lines are missing: only the chunk before can tell.
+            before = self.logs.last_before(job, after)
+            if before is not None and before.position + len(before.lines) > after:
+                chunks = [before, *chunks]
         return _page(_joined(chunks, after))
 
     def _stored(self, job: str) -> tuple[str, ...] | None:

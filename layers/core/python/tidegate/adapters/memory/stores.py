@@ -240,6 +240,10 @@ class MemoryJobLogs:
     def read(self, job: str, position: int, limit: int | None = None) -> Sequence[LogChunk]:
         return [chunk for at, chunk in sorted(self._chunks.get(job, {}).items()) if at >= position][:limit]
 
+    def last_before(self, job: str, position: int) -> LogChunk | None:
+        chunks = self._chunks.get(job, {})
+        return chunks[max(before)] if (before := [at for at in chunks if at < position]) else None
+
 
 class MemoryDeliveries:
     """The port ``Deliveries``. ``outcomes`` tells what became of deliveries."""
