@@ -13,6 +13,7 @@ from bench.lines import Line, medians, noise
 
 TOP = Path(__file__).parents[2]
 NAMES = {
+    "configuration_loaded",
     "webhook_cold_start",
     "webhook_warm_cpu",
     "webhook_warm_cpu_ignored",
