@@ -4,31 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.functions.wires import MemoryBootstrap, call, failures, sqs_event
-from tests.repositories import Repository
-from tidegate import bootstrap
+from tests.functions.wires import call, failures, sqs_event
 from tidegate.adapters.deliveries import to_message
-from tidegate.adapters.git import GitSource
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import ForgeUnavailable
 from tidegate.ports import Delivery
 
 QUEUES = ["acme/infra||live/app", "acme/infra||live/db"]
-
-
-@pytest.fixture
-def repository(tmp_path):
-    return Repository(tmp_path / "origin")
-
-
-@pytest.fixture
-def wires(repository, monkeypatch):
-    wires = MemoryBootstrap()
-    wires.history = GitSource(protocols={"file"})
-    monkeypatch.setattr(type(wires.forge), "clone_url", lambda *_: repository.url)
-    bootstrap.use(wires)
-    yield wires
-    bootstrap.use(None)
 
 
 @pytest.fixture

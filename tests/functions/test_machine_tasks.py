@@ -9,22 +9,13 @@ import pytest
 from pydantic import ValidationError
 
 from tests.builders import any_delivery, any_deployment, any_plan, deployment_in
-from tests.functions.wires import DEPLOY_MACHINE, MemoryBootstrap, call, failures, handler_of, sqs_event
-from tidegate import bootstrap
+from tests.functions.wires import DEPLOY_MACHINE, call, failures, handler_of, sqs_event
 from tidegate.adapters.deliveries import to_message
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, ForgeUnavailable, NotFound
 from tidegate.ports import Delivery
 
 TASK = "arn:aws:ecs:eu-central-1:123456789012:task/runners/1"
-
-
-@pytest.fixture
-def wires():
-    wires = MemoryBootstrap()
-    bootstrap.use(wires)
-    yield wires
-    bootstrap.use(None)
 
 
 def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):

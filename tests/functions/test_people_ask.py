@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import deployment_in
-from tests.functions.wires import MemoryBootstrap, call, failures, sqs_event
-from tests.repositories import Repository
-from tidegate import bootstrap
+from tests.functions.wires import call, failures, sqs_event
 from tidegate.adapters.deliveries import queues_of_events, to_message
-from tidegate.adapters.git import GitSource
+from tidegate.domain.authors import Authors
 from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.pull_request import PullRequest
 from tidegate.ports import Change, Delivery
@@ -19,28 +17,13 @@ AT = "2026-03-02T08:00:00.000000+00:00"
 
 
 @pytest.fixture
-def repository(tmp_path):
-    return Repository(tmp_path / "origin")
-
-
-@pytest.fixture
-def wires(repository, monkeypatch):
-    wires = MemoryBootstrap()
-    wires.history = GitSource(protocols={"file"})
-    monkeypatch.setattr(type(wires.forge), "clone_url", lambda *_: repository.url)
-    bootstrap.use(wires)
-    yield wires
-    bootstrap.use(None)
-
-
-@pytest.fixture
 def commits(repository, wires):
     """Return main's head and the head of pull request 5, which changes ``live/app``."""
     main = repository.commit({"live/app/main.tf": "", "live/db/main.tf": ""})
     head = repository.commit({"live/app/main.tf": "# new"})
     wires.forge.branches["main"] = main
     wires.forge.pull_requests[5] = PullRequest(5, head, "feature", "main", "author", True, False, True)
-    wires.forge.changes["main", head] = Change(main, ("author",))
+    wires.forge.changes["main", head] = Change(main, Authors(("author",)))
     return main, head
 
 

@@ -1,0 +1,28 @@
+"""What functions run on here: fakes in memory, and a real git on a real repository."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.functions.wires import MemoryBootstrap
+from tests.repositories import Repository
+from tidegate import bootstrap
+from tidegate.adapters.git import GitSource
+
+
+@pytest.fixture
+def wires():
+    """Return the wiring that all functions take during this test."""
+    wires = MemoryBootstrap()
+    bootstrap.use(wires)
+    yield wires
+    bootstrap.use(None)
+
+
+@pytest.fixture
+def repository(tmp_path, wires, monkeypatch):
+    """Return an empty repository, which is the one that the forge names for cloning."""
+    made = Repository(tmp_path / "origin")
+    wires.history = GitSource(protocols={"file"})
+    monkeypatch.setattr(type(wires.forge), "clone_url", lambda *_: made.url)
+    return made
