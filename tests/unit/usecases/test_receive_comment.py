@@ -9,6 +9,7 @@ import pytest
 from tests.builders import sha
 from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
 from tidegate.domain.audit import FORCED
+from tidegate.domain.authors import MAXIMUM_AUTHORS, Authors
 from tidegate.domain.deployment import Trigger
 from tidegate.domain.errors import AppLacksPermission, CloudUnavailable, ForgeRefused, ForgeUnavailable
 from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
@@ -43,6 +44,14 @@ def test_the_roots_that_the_pull_request_changes_are_deployed_by_hand(world):
     assert world.forge.reactions == [(70, "rocket")]
     assert world.forge.comments == []
     assert world.deliveries.outcome("delivery-1") == DeliveryOutcome(outcome, (deployment.id,))
+
+
+def test_whether_all_authors_of_the_pull_request_are_known_is_remembered(world):
+    many = tuple(f"person-{number}" for number in range(MAXIMUM_AUTHORS))
+    world.forge.changes["main", HEAD] = Change(BASE, Authors(many))
+    world.comment("tidegate deploy")
+    (deployment,) = world.enqueued
+    assert (deployment.authors[:2], deployment.authors_known) == (("author", "person-0"), False)
 
 
 def test_named_roots_are_deployed_also_if_the_pull_request_does_not_change_them(world):
@@ -192,7 +201,7 @@ LATER = sha(4)
 def push_later(world):
     """Push another commit to the pull request's branch."""
     world.trees[LATER] = {**world.trees[HEAD], "live/db/main.tf": "# later"}
-    world.forge.changes["main", LATER] = Change(BASE, ("author",))
+    world.forge.changes["main", LATER] = Change(BASE, Authors(("author",)))
     world.pull(head_sha=LATER)
 
 
