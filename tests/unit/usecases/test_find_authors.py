@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_revision, deployment_in
-from tests.unit.usecases.test_deploy_queue import World
+from tests.unit.usecases.deploy_queue.world import World
 from tidegate.domain.authors import MAXIMUM_AUTHORS, Authors
 from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.review import judge_press, missing_approvals
