@@ -7,24 +7,23 @@ execution may crash between two steps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from tests.builders import any_deployment, any_plan, sha
+from tests.contract.queue_actors import Child, Died, Execution, Fate, Machines, Mortal, Revisions
+from tests.contract.queue_rules import Rules
 from tests.contract.stores import Stores
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryAuditLog,
     MemoryClock,
-    MemoryForge,
 )
-from tidegate.domain.deployment import Review, State, Trigger, Unlocking, is_final, moves_baseline
-from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, JobGone, NotFound, TooLate, WrongState
+from tidegate.domain.deployment import Review, State, Trigger, Unlocking
+from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, JobGone, WrongState
 from tidegate.domain.job import JobKind, job_id
-from tidegate.domain.queue import has_work
 from tidegate.domain.review_rule import ReviewRule
-from tidegate.domain.revision import Comparison
 from tidegate.domain.root import deployment_id
 from tidegate.messages import (
     BeginJob,
@@ -57,119 +56,8 @@ from tidegate.usecases.unlock import QueueUnlocker
 from tidegate.usecases.validate_revision import RevisionValidator
 from tidegate.usecases.wait_for_signal import SignalWaiter
 
-#: Revisions from here on are on other branches: diverged from every other one.
-BRANCHES = 100
-#: Ends that the audit topic hears of, where there was an apply or a review.
-_AUDITED_ENDS = frozenset(
-    {State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT, State.REJECTED}
-)
 
-
-class Died(Exception):
-    """The process died in the middle of its work."""
-
-
-@dataclass
-class Fate:
-    """Which of the next calls to a port is a process's last, and whether it still has its effect."""
-
-    countdown: int | None = None
-    after: bool = False
-
-    def is_due(self) -> bool:
-        if self.countdown is None:
-            return False
-        self.countdown -= 1
-        if self.countdown >= 0:
-            return False
-        self.countdown = None
-        return True
-
-
-class Mortal:
-    """A port whose callers may die at any call."""
-
-    def __init__(self, port: Any, fate: Fate) -> None:
-        self._port, self._fate = port, fate
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self._port, name)
-
-        def call(*arguments: Any, **named: Any) -> Any:
-            due = self._fate.is_due()
-            if due and not self._fate.after:
-                raise Died
-            result = method(*arguments, **named)
-            if due:
-                raise Died
-            return result
-
-        return call
-
-
-class Revisions(MemoryForge):
-    """A forge whose commits are numbers: a larger one is ahead, those of branches are diverged."""
-
-    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
-        if head == "main":
-            return Comparison.DIVERGED if int(base, 16) >= BRANCHES else Comparison.AHEAD
-        return relation(int(base, 16), int(head, 16))
-
-
-def relation(base: int, head: int) -> Comparison:
-    if base == head:
-        return Comparison.IDENTICAL
-    if max(base, head) >= BRANCHES:
-        return Comparison.DIVERGED
-    return Comparison.AHEAD if head > base else Comparison.BEHIND
-
-
-@dataclass
-class Execution:
-    """A deploy execution: the next step, and the variables that the steps pass on."""
-
-    name: str
-    step: str = "claim"
-    rounds: int = 198
-    version: int = 0
-    deployment: str = ""
-    token: str = ""
-    error: str | None = None
-    alive: bool = True
-
-
-@dataclass
-class Child:
-    """A Terraform execution: the next step; ``crash`` ends it at any of them."""
-
-    deployment: str
-    step: str = "plan"
-
-
-@dataclass
-class Machines:
-    """Step Functions: the port ``Workflows``, and the executions that it started."""
-
-    executions: dict[str, Execution] = field(default_factory=dict)
-    children: dict[str, Child] = field(default_factory=dict)
-
-    def start_deploy(self, execution: str, _queue: str) -> None:
-        self.executions.setdefault(execution, Execution(execution))
-
-    def ending(self, execution: str) -> str | None:
-        if execution not in self.executions:
-            raise NotFound("execution", execution)
-        return None if self.executions[execution].alive else "ABORTED"
-
-    def settle(self, token: str, _output: object) -> None:
-        for execution in self.executions.values():
-            if execution.alive and execution.step == "waiting" and execution.token == token:
-                execution.step, execution.token = "claim", ""
-                return
-        raise TooLate
-
-
-class World:
+class World(Rules):
     """One queue and everything that acts on it. ``applies`` counts the applies that runners took."""
 
     def __init__(self, stores: Stores) -> None:
@@ -423,87 +311,6 @@ class World:
     def _child_end(self, child: Child, _outcome: State) -> None:
         """Nothing happens any more."""
 
-    # What must hold (design, section 4).
-
-    def check_apply(self, deployment: str) -> None:
-        """At the moment that a runner takes an apply: it is the one in flight, the first, and not backwards."""
-        head, _ = self.stores.queues.read(self.queue)
-        assert head.in_flight == deployment, "an apply runs while another deployment is in flight"
-        assert deployment not in self.applies, "a second apply of one deployment"
-        if head.deployed is not None:
-            compared = relation(int(head.deployed.revision.sha, 16), self.accepted[deployment])
-            assert compared is not Comparison.BEHIND, "an apply goes backwards"
-            if compared is Comparison.DIVERGED:
-                assert self.stores.deployments.get(deployment).must_review, "a diverged apply that nobody confirmed"
-
-    def check_always(self) -> None:
-        """Whatever was enqueued is in line, in flight, or final; and in one of these places only."""
-        head, first = self.stores.queues.read(self.queue)
-        line = [waiting.deployment for waiting in self.stores.queues.waiting(self.queue)]
-        assert head.length == len(line) == len(set(line))
-        assert (first.deployment if first else None) == (line[0] if line else None)
-        assert head.in_flight not in line
-        for identifier in line:
-            assert self.stores.deployments.get(identifier).state is State.QUEUED
-        for identifier in set(self._stored()) - {*line, head.in_flight}:
-            assert is_final(self.stores.deployments.get(identifier).state), f"{identifier} was lost"
-        self.check_lock()
-        self.check_audit()
-        unfinished = list(self.stores.queues.unfinished())
-        assert unfinished == ([self.queue] if line or head.in_flight else [])
-
-    def check_lock(self) -> None:
-        """A lock names what put it there: by hand and let in, in flight or having changed something; or unknown."""
-        head, _ = self.stores.queues.read(self.queue)
-        if head.lock is None:
-            return
-        deployment = self.stores.deployments.get(head.lock.deployment)
-        assert head.lock.revision == deployment.revision.sha
-        if deployment.state is State.OUTCOME_UNKNOWN:
-            return
-        assert deployment.trigger is Trigger.MANUAL, "a merge has locked the queue"
-        assert deployment.state not in {State.QUEUED, State.REFUSED, State.SUPERSEDED}, "locked before it was let in"
-        if head.in_flight != deployment.id:
-            assert moves_baseline(deployment.state), "a deployment that changed nothing holds back the merges"
-
-    def check_audit(self) -> None:
-        """Of each apply and review the topic hears one end at most; what has ended was audited before."""
-        heard: dict[str, list[str]] = {}
-        for message in self.audit.published:
-            heard.setdefault(str(message.body["id"]), []).append(message.state)
-        ends = {"SUCCESS", "FAILURE", "UNKNOWN", "REJECTED"}
-        for identifier, states in heard.items():
-            assert len([state for state in states if state in ends]) <= 1, f"{identifier}: {states}"
-        for identifier in self._stored():
-            deployment = self.stores.deployments.get(identifier)
-            if deployment.state in _AUDITED_ENDS and (deployment.apply_job or deployment.state is State.REJECTED):
-                audited = deployment.apply_job if deployment.state is not State.REJECTED else deployment.id
-                assert set(heard.get(audited or "", [])) & ends, f"{identifier} ended unheard"
-
-    def check_awake(self) -> None:
-        """Where there is work, the worker is at work, unless an event that will wake it is still under way."""
-        head, first = self.stores.queues.read(self.queue)
-        if self.needs_reconciling or self.unfinished_calls or self.closed or not has_work(head, first):
-            return
-        assert head.worker is not None, "there is work, and no worker"
-        worker = self.machines.executions.get(head.worker.execution)
-        if worker is None:
-            steps = [each.step for each in self.machines.executions.values() if each.alive]
-            assert "hand_over" in steps, "there is work, and nobody starts its worker"
-            return
-        assert worker.alive, "there is work, and its worker has ended"
-        assert worker.step != "waiting", "there is work, and its worker waits: a wake-up was lost"
-
-    def _stored(self) -> list[str]:
-        return [identifier for identifier in self.accepted if not self.unfinished_calls or self._exists(identifier)]
-
-    def _exists(self, identifier: str) -> bool:
-        try:
-            self.stores.deployments.get(identifier)
-        except NotFound:
-            return False
-        return True
-
     def come_to_rest(self) -> None:
         """Let everything that is under way end, without faults and without a time-out of an hour."""
         for _ in range(400):
@@ -533,15 +340,3 @@ class World:
         executions = [(each.name, each.step, each.alive) for each in self.machines.executions.values()]
         children = [(each.deployment, each.step) for each in self.machines.children.values()]
         return executions, children, self.stores.queues.read(self.queue), len(self.unfinished_calls)
-
-    def check_at_rest(self) -> None:
-        """Nothing accepted is lost, and no wake-up: what is not final is merges behind a lock."""
-        head, _ = self.stores.queues.read(self.queue)
-        waiting = self.stores.queues.waiting(self.queue)
-        assert head.in_flight is None
-        if waiting:
-            assert head.lock is not None, "there is work, and nobody does it"
-            assert all(each.trigger is not Trigger.MANUAL for each in waiting)
-        final = set(self.accepted) - {each.deployment for each in waiting}
-        for identifier in final:
-            assert is_final(self.stores.deployments.get(identifier).state), f"{identifier} was lost"

@@ -14,7 +14,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.contract.queue_world import BRANCHES, World
+from tests.contract.queue_actors import BRANCHES
+from tests.contract.queue_world import World
 from tests.contract.stores import dynamodb_stores, memory_stores, new_table
 from tidegate.domain.deployment import State, Trigger
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_job, any_lock, any_queue, deployment_in
-from tests.contract.queue_world import Died, Fate, Mortal
+from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deployment import State, Trigger, Unlocking, is_final
 from tidegate.domain.job import JobKind
