@@ -30,7 +30,8 @@ def pytest_collection_modifyitems(items):
 def whole_run(request, tmp_path_factory):
     """The installation that the tests share. Its schedules run only when a test fires them."""
     log = tmp_path_factory.mktemp("e2e") / "cloud.log"
-    with LocalCloud(limits=_SHORTER, clock=False, warm=True, log=log) as cloud:
+    context = {"operators_team": "acme/platform"}
+    with LocalCloud(limits=_SHORTER, context=context, clock=False, warm=True, log=log) as cloud:
         yield Installation(cloud)
         tell(request.config, "permissions that nothing used", unused_permissions(cloud))
 

@@ -143,6 +143,32 @@ def test_a_check_run_whose_message_is_lost_is_shown_all_the_same(project, reconc
     assert title(project.newest(sha, "app")).startswith("Rejected")
 
 
+def test_a_line_whose_message_is_lost_shows_its_places_all_the_same(project, reconciled):
+    tidegate = project.tidegate
+    asked = project.reviewed(project.push({"app": thing()}), "app")
+    second, third = project.push({"app": thing("two")}), project.push({"app": thing("three")})
+    project.wait(third, "app", "Queued: place 2")
+    lost = tidegate.cloud.add_fault(
+        service="dynamodb", action="*", role="*RefreshLine*", error="ValidationException", times=None
+    )
+    project.press(asked, "Reject")
+    running = project.reviewed(second, "app")
+    eventually(lambda: tidegate.cloud.read("faults")[lost], what="a look at the line")
+    tidegate.cloud.client("sqs").purge_queue(QueueUrl=_line_queue(tidegate))
+    tidegate.cloud.remove_fault(lost)
+    assert title(project.newest(third, "app")).startswith("Queued: place 2")
+    assert reconciled()["refresh_lines"] == 1
+    project.wait(third, "app", "Queued: next to go")
+    project.press(running, "Reject")
+    project.press(project.reviewed(third, "app"), "Reject")
+    project.wait(third, "app", "Rejected")
+
+
+def _line_queue(tidegate):
+    names = [name for name in tidegate.cloud.queues if "Line" in name and "Later" not in name and "Dead" not in name]
+    return tidegate.cloud.queues[names[0]]
+
+
 def test_a_worker_that_ended_while_nobody_heard_of_it_leaves_its_queue_to_another(project, reconciled):
     tidegate = project.tidegate
     unheard = tidegate.cloud.add_fault(
