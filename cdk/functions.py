@@ -149,6 +149,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.START_DEPLOYS,
             _C.WATCH_DEPLOYS,
             _C.ANSWER_WORKERS,
+            _C.ANSWER_JOBS,
             _C.FORGE,
         ),
         timeout=240,

@@ -155,3 +155,14 @@ def test_a_rejection_that_died_on_its_way_stays_one_whatever_ends_the_deployment
     assert world.audit.states == ["REJECTED"]
     assert world.decide(False).done
     assert world.audit.states == ["REJECTED"]
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_an_answer_whose_function_died_is_carried_out_by_the_next_one_that_asks(world, approve):
+    waiting = world.waiting()
+    world.deployments.save(decided(waiting, approve, "reviewer", LATER))
+    again = world.decide(approve, by="maintainer", at="2026-03-02T11:00:00.000000+00:00")
+    assert not again.done
+    assert "That decision stands" in again.reason
+    assert world.workflows.settled == {"token": {"approved": approve, "by": "reviewer", "at": LATER}}
+    assert world.now.state is (State.APPROVED if approve else State.REJECTED)

@@ -320,6 +320,15 @@ def test_the_title_says_which_roots_a_configuration_names(world, content, title)
     assert [check_run.title for check_run in world.forge.check_runs.values()] == [title]
 
 
+def test_a_declared_root_without_a_module_is_told_on_the_commit(world):
+    world.new = {**CHANGED, "tidegate.yaml": f"{VALID}  - dir: live/alias\n"}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert check_run.conclusion is Conclusion.NEUTRAL
+    assert "- `live/app`" in check_run.summary
+    assert "alias" in check_run.summary.partition("Besides:")[2]
+
+
 def test_a_configuration_that_stays_as_it_is_or_goes_is_not_shown(world):
     world.old, world.new = {**BASE, "tidegate.yaml": VALID}, {**CHANGED, "tidegate.yaml": VALID}
     world.receive()

@@ -12,6 +12,7 @@ from tidegate.settings import MachineSettings
 
 if TYPE_CHECKING:
     from tidegate.usecases.begin_job import JobBeginner
+    from tidegate.usecases.carry_out_review import ReviewCarrier
     from tidegate.usecases.claim_deployment import DeploymentClaimer
     from tidegate.usecases.close_worker import WorkerCloser
     from tidegate.usecases.decide_review import ReviewDecider
@@ -46,6 +47,12 @@ class Deploys(Adapters):
         from tidegate.usecases.finish import Finisher
 
         return Finisher(self.deployments, self.jobs, self.audit)
+
+    @cached_property
+    def review_carrier(self) -> ReviewCarrier:
+        from tidegate.usecases.carry_out_review import ReviewCarrier
+
+        return ReviewCarrier(self.deployments, self.workflows, self.announcements, self.finisher)
 
     @cached_property
     def review_decider(self) -> ReviewDecider:

@@ -51,11 +51,13 @@ class Repairs(Events):
 
     def _of_records(self) -> dict[str, Repair]:
         from tidegate.usecases.repairs.close_orphans import CloseOrphans
+        from tidegate.usecases.repairs.settle_reviews import SettleReviews
         from tidegate.usecases.repairs.show_check_runs import ShowCheckRuns
 
         end, ensure_worker = self.deployment_ender.end_orphan, self.worker_ensurer.ensure
         return {
             "close_orphans": CloseOrphans(self.queues, self.deployments, self.announcements, end, ensure_worker),
+            "settle_reviews": SettleReviews(self.deployments, self.review_carrier.carry_out),
             "show_check_runs": ShowCheckRuns(self.deployments, self.check_runs, self.announcements),
         }
 

@@ -75,6 +75,12 @@ def missing_approvals(deployment: Deployment) -> int:
     return max(0, needed_approvals(deployment) - given)
 
 
+def is_decided(deployment: Deployment) -> bool:
+    """Tell whether the review is answered for good, and the answer may still have to reach what waits for it."""
+    waiting = deployment.state in {State.AWAITING_REVIEW, State.APPROVED}
+    return waiting and deployment.review is not None and deployment.review.approved is not None
+
+
 class Followup(StrEnum):
     """What an answer to a review leads to."""
 

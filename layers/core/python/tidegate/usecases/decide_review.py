@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tidegate.domain.decision import Decision
-from tidegate.domain.deployment import Deployment, is_final
-from tidegate.domain.errors import NotFound
+from tidegate.domain.deployment import Deployment
+from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
 from tidegate.domain.review import Followup, answer_given, decided, judge_press
 from tidegate.ports import Announcements, Artifacts, Deployments, Workflows
+from tidegate.usecases.carry_out_review import ReviewCarrier
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.finish import Finisher
-from tidegate.usecases.settle_review import settle_review
 
 _ALTERED = (
     "The stored text of this plan was altered after it was made, so nobody can read what would be applied. "
@@ -41,13 +42,19 @@ class ReviewDecider:
         deployment = self.deployments.get(identifier)
         verdict = judge_press(deployment, approve, by, at)
         if verdict.followup is Followup.REFUSE:
+            with suppress(Conflict, CloudUnavailable):  # Whoever answered, or the reconciler, tries it again.
+                self._carrier.carry_out(deployment)
             return Decision(False, verdict.reason)
         if verdict.followup is Followup.DECIDE and approve and self._is_altered(deployment):
             return Decision(False, _ALTERED)
         if verdict.followup is Followup.DECIDE:
             deployment = self.deployments.save(decided(deployment, approve, by, at))
-        self._go_on(self._finished(deployment))
+        self._carrier.go_on(deployment)
         return Decision(True, answer_given(deployment, by))
+
+    @property
+    def _carrier(self) -> ReviewCarrier:
+        return ReviewCarrier(self.deployments, self.workflows, self.announcements, self.finisher)
 
     def _is_altered(self, deployment: Deployment) -> bool:
         """Tell whether the plan's stored text is not what the plan job stored. One that has expired is none."""
@@ -59,15 +66,3 @@ class ReviewDecider:
         except NotFound:
             return False
         return bool(start.sha256) and start.sha256 != text.sha256
-
-    def _finished(self, deployment: Deployment) -> Deployment:
-        """Return the record after a rejection was audited and saved; any other as it is."""
-        if deployment.ending is None or is_final(deployment.state):
-            return deployment
-        return self.deployments.save(self.finisher.ended(deployment, deployment.ending))
-
-    def _go_on(self, deployment: Deployment) -> None:
-        if deployment.review is not None and deployment.review.approved is not None:
-            settle_review(deployment, self.deployments, self.workflows)
-            self.announcements.line_changed(deployment.queue)
-        self.announcements.changed(deployment)

@@ -181,7 +181,7 @@ def _check_run(push: Push, discovery: Discovery) -> CheckRun | None:
     if discovery.refused:
         return render_refused(push.after, discovery.refused)
     names = [root.name for root in discovery.roots]
-    return render_valid(push.after, discovery.configured, names) if discovery.configures else None
+    return render_valid(push.after, discovery.configured, names, discovery.notes) if discovery.configures else None
 
 
 def _deployment(push: Push, root: Root, discovery: Discovery, authors: Authors) -> Deployment:
