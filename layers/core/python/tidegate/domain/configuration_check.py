@@ -43,19 +43,23 @@ def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
     return _failed(sha, f"Not deployed because of their names: {len(refused)}", summary)
 
 
-def render_valid(sha: str, configured: Sequence[str] | None, deployed: Sequence[str]) -> CheckRun:
+def render_valid(
+    sha: str, configured: Sequence[str] | None, deployed: Sequence[str], notes: Sequence[str] = ()
+) -> CheckRun:
     """Show that the configuration file, which this commit changes, is in order.
 
     ``configured`` are the roots that it names, None when it leaves them to be found; ``deployed`` are those
-    that this commit deploys.
+    that this commit deploys; ``notes`` are sentences on what it does not deploy although the file names it.
     """
     title = "The roots are found by their modules" if configured is None else _counted(configured)
     lines = [f"- {code(name)}" for name in deployed[:_LISTED]]
     if len(deployed) > _LISTED:
         lines.append(f"- … and {len(deployed) - _LISTED} more")
     what = "This commit deploys:" if deployed else "This commit changes none of the roots, so nothing is deployed."
-    summary = "\n".join([f"`tidegate.yaml` is in order. {what}", "", *lines]).rstrip()
-    return _completed(sha, title, summary, Conclusion.SUCCESS)
+    told = [f"- {escaped(note)}" for note in notes[:_LISTED]]
+    besides = ["", "Besides:", "", *told] if told else []
+    summary = "\n".join([f"`tidegate.yaml` is in order. {what}", "", *lines, *besides]).rstrip()
+    return _completed(sha, title, summary, Conclusion.NEUTRAL if notes else Conclusion.SUCCESS)
 
 
 def _counted(roots: Sequence[str]) -> str:

@@ -117,9 +117,10 @@ def _declared(declared: Collection[DeclaredRoot], trees: PushedTrees, earlier: _
     touched = {each.root.name for each in changed_roots(declared, [change.path for change in trees.changes])}
     concerned = [each.root for each in declared if each.root.name in touched or earlier.differs(each.root)]
     present = {directory_of(path) for path in trees.files if is_module_file(path)}
+    told = [each.root for each in declared] if earlier.changed else concerned
     return Discovery(
         roots=_by_name(root for root in concerned if root.dir in present),
-        notes=tuple(_gone(root.dir) for root in concerned if root.dir not in present),
+        notes=tuple(_gone(root.dir) for root in told if root.dir not in present),
     )
 
 
