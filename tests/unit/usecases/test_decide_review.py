@@ -65,6 +65,13 @@ def test_a_plan_whose_text_was_altered_can_only_be_rejected(world, approve):
     assert world.now.state is (State.AWAITING_REVIEW if approve else State.REJECTED)
 
 
+@pytest.mark.parametrize("expired", ["the text", "the plan"])
+def test_a_plan_whose_text_has_expired_can_be_confirmed(world, expired):
+    world.waiting(**({"plan": None} if expired == "the plan" else {}))
+    world.artifacts.objects.clear()
+    assert world.decide().done
+
+
 def test_a_rejection_is_audited_and_an_approval_is_part_of_the_applies_message(world):
     world.waiting()
     world.decide(False)
