@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from local.forge.git import ChangedFile, Commit, Comparison, Signature
 from local.forge.urls import Urls
 
 Json = dict[str, Any]
+#: Gives the account that an e-mail address belongs to as JSON, or None.
+Linked = Callable[[str], Json | None]
 
 
-def commit(urls: Urls, repository: str, one: Commit) -> Json:
-    """Return a commit as lists and comparisons have it."""
+def commit(urls: Urls, repository: str, one: Commit, linked: Linked) -> Json:
+    """Return a commit as lists and comparisons have it, linked to the accounts of who made it."""
     return {
         "url": urls.rest(repository, "commits", one.sha),
         "sha": one.sha,
@@ -19,8 +22,8 @@ def commit(urls: Urls, repository: str, one: Commit) -> Json:
         "html_url": urls.page(repository, "commit", one.sha),
         "comments_url": urls.rest(repository, "commits", one.sha, "comments"),
         "commit": _git_commit(urls, repository, one),
-        "author": None,
-        "committer": None,
+        "author": linked(one.author.email),
+        "committer": linked(one.committer.email),
         "parents": [
             {"sha": sha, "url": urls.rest(repository, "commits", sha), "html_url": urls.page(repository, "commit", sha)}
             for sha in one.parents
@@ -79,8 +82,8 @@ def simple_commit(one: Commit) -> Json:
     }
 
 
-def pushed_commit(urls: Urls, repository: str, one: Commit, files: list[ChangedFile]) -> Json:
-    """Return a commit as push webhooks carry it."""
+def pushed_commit(urls: Urls, repository: str, one: Commit, files: list[ChangedFile], linked: Linked) -> Json:
+    """Return a commit as push webhooks carry it, with the logins of who made it where they are known."""
     by_status = {"added": "added", "copied": "added", "removed": "removed"}
     names: dict[str, list[str]] = {"added": [], "removed": [], "modified": []}
     for file in files:
@@ -89,19 +92,23 @@ def pushed_commit(urls: Urls, repository: str, one: Commit, files: list[ChangedF
             names["added"].append(file.name)
         else:
             names[by_status.get(file.status, "modified")].append(file.name)
+    simple = simple_commit(one)
+    for role, who in (("author", one.author), ("committer", one.committer)):
+        if account := linked(who.email):
+            simple[role] = {**simple[role], "username": account["login"]}
     return {
-        **simple_commit(one),
+        **simple,
         "distinct": True,
         "url": urls.page(repository, "commit", one.sha),
         **names,
     }
 
 
-def detailed_commit(urls: Urls, repository: str, one: Commit, files: list[Json]) -> Json:
+def detailed_commit(urls: Urls, repository: str, one: Commit, files: list[Json], linked: Linked) -> Json:
     """Return a commit with its files, as its own address answers."""
     additions, deletions = (sum(file[what] for file in files) for what in ("additions", "deletions"))
     stats = {"additions": additions, "deletions": deletions, "total": additions + deletions}
-    return {**commit(urls, repository, one), "stats": stats, "files": files}
+    return {**commit(urls, repository, one, linked), "stats": stats, "files": files}
 
 
 def comparison(
@@ -112,6 +119,7 @@ def comparison(
     ends: tuple[Commit, Commit],
     commits: list[Commit],
     files: list[Json],
+    linked: Linked,
 ) -> Json:
     """Return a comparison; ``ends`` are base and merge base."""
     page = urls.page(repository, "compare", f"{which.base}...{which.head}")
@@ -121,12 +129,12 @@ def comparison(
         "permalink_url": page,
         "diff_url": f"{page}.diff",
         "patch_url": f"{page}.patch",
-        "base_commit": commit(urls, repository, ends[0]),
-        "merge_base_commit": commit(urls, repository, ends[1]),
+        "base_commit": commit(urls, repository, ends[0], linked),
+        "merge_base_commit": commit(urls, repository, ends[1], linked),
         "status": which.status,
         "ahead_by": which.ahead_by,
         "behind_by": which.behind_by,
         "total_commits": which.ahead_by,
-        "commits": [commit(urls, repository, one) for one in commits],
+        "commits": [commit(urls, repository, one, linked) for one in commits],
         "files": files,
     }

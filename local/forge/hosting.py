@@ -22,6 +22,8 @@ from local.forge.urls import Urls
 
 _OWNER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,37}[A-Za-z0-9])?")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+#: The domain of the addresses that people of this forge commit with.
+NO_REPLY = "users.noreply.forge.invalid"
 #: First parts of the forge's own pages: no account may be called so.
 RESERVED = frozenset({"api", "login", "settings", "apps", "static", "orgs", "users"})
 
@@ -93,6 +95,12 @@ class Hosting:
     def account_json(self, login: str) -> Json:
         """Return an account as JSON."""
         return shapes.account(self.urls, self.identities.account(login))
+
+    def linked_account(self, email: str) -> Json | None:
+        """Return the account that a commit's e-mail address belongs to; None for addresses of nobody here."""
+        login, at, domain = email.partition("@")
+        known = bool(at) and domain == NO_REPLY and self.identities.person(login) is not None
+        return self.account_json(login) if known else None
 
     def app_json(self) -> Json:
         """Return the App as JSON."""

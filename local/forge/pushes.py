@@ -143,7 +143,8 @@ def push_payload(hosting: Hosting, repository: Repository, move: Move) -> Json:
     commits = _new_commits(git, repository, move)
     head = None if move.deleted else git.commit(git.resolve(move.after))
     changes = git.changes_of([*commits, *([head] if head else [])])
-    shown = {sha: commit_shapes.pushed_commit(urls, name, one, files) for sha, (one, files) in changes.items()}
+    linked = hosting.linked_account
+    shown = {sha: commit_shapes.pushed_commit(urls, name, one, files, linked) for sha, (one, files) in changes.items()}
     end = move.after[:12] if move.created else f"{move.before[:12]}...{move.after[:12]}"
     return {
         "ref": move.ref,

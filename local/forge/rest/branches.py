@@ -27,7 +27,7 @@ def branch(call: Call) -> Response:
     return answer(
         {
             "name": name,
-            "commit": commit_shapes.commit(urls, where, git.commit(sha)),
+            "commit": commit_shapes.commit(urls, where, git.commit(sha), call.hosting.linked_account),
             "_links": {"self": address, "html": urls.page(where, "tree", name)},
             "protected": one is not None,
             "protection": protections.shape(call.hosting, one) if one else {"enabled": False},

@@ -74,9 +74,8 @@ def fork(call: Call) -> Response:
 def commits(call: Call) -> Response:
     sha = _sha(call, call.request.args.get("sha", call.repository.default_branch))
     everything = _git(call).log(sha, 1000)
-    return page_of(
-        call, everything, lambda one: commit_shapes.commit(call.hosting.urls, call.repository.repository, one)
-    )
+    where = call.hosting.urls, call.repository.repository
+    return page_of(call, everything, lambda one: commit_shapes.commit(*where, one, call.hosting.linked_account))
 
 
 @ROUTES.add("GET", f"{_IN}/commits/<path:ref>", "contents:read")
@@ -84,7 +83,8 @@ def commit(call: Call) -> Response:
     one = _git(call).commit(_sha(call, call.path["ref"]))
     before = one.parents[0] if one.parents else _git(call).empty_tree()
     files = files_between(call, before, one.sha)
-    return answer(commit_shapes.detailed_commit(call.hosting.urls, call.repository.repository, one, files))
+    where = call.hosting.urls, call.repository.repository
+    return answer(commit_shapes.detailed_commit(*where, one, files, call.hosting.linked_account))
 
 
 @ROUTES.add("GET", f"{_IN}/compare/<path:basehead>", "contents:read")
@@ -101,10 +101,9 @@ def compare(call: Call) -> Response:
     shown = git.log(f"{which.merge_base}..{which.head}", MAXIMUM_COMMITS)[::-1]
     two = git.commit(which.base), git.commit(which.merge_base)
     files = files_between(call, which.merge_base, which.head)
+    where, linked = (call.hosting.urls, call.repository.repository), call.hosting.linked_account
     return answer(
-        commit_shapes.comparison(
-            call.hosting.urls, call.repository.repository, which, ends=two, commits=shown, files=files
-        )
+        commit_shapes.comparison(*where, which, ends=two, commits=shown, files=files, linked=linked),
     )
 
 
