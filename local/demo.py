@@ -91,7 +91,7 @@ def run(cloud: LocalCloud, console: Console) -> None:
             if all(one.done for one in followed):
                 break
     console.print()
-    console.rule("[bold]What is left to look at")
+    console.rule("[bold]What it left, until now: this cloud ends with the demo")
     check(cloud, followed)
     for line in where_to_look(cloud, forge, followed):
         console.print(line, soft_wrap=True)

@@ -41,6 +41,7 @@ class Forge:
         identities = Identities(self.settings, _public(self.app_private_key), self._store)
         self.hosting = Hosting(self.settings, self._store, identities, Urls(self.url), directory / "repositories")
         self._application = Application(self.hosting, self.faults)
+        self._stopping = False
 
     @property
     def api_url(self) -> str:
@@ -48,6 +49,9 @@ class Forge:
         return self.hosting.urls.api
 
     def _respond(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if self._stopping:  # A page that is open asks on over the connection that it has.
+            start_response("503 Service Unavailable", [("Connection", "close"), ("Content-Length", "0")])
+            return []
         return self._application(environ, start_response)
 
     def start(self) -> None:
@@ -57,6 +61,7 @@ class Forge:
 
     def stop(self) -> None:
         """Stop to answer; what was stored stays."""
+        self._stopping = True
         self.faults.close()
         self._server.stop()
         self.hosting.webhooks.stop()
