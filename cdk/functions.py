@@ -156,7 +156,11 @@ SPECS: tuple[FunctionSpec, ...] = (
         invoked_by_events=True,
     ),
     FunctionSpec("claim_deployment", "Claims the next deployment of a queue", (_C.QUEUES, _C.ANNOUNCE, _C.ROUNDS)),
-    FunctionSpec("validate_revision", "Compares a revision with the deployed one", (_C.QUEUES, _C.ANNOUNCE, _C.FORGE)),
+    FunctionSpec(
+        "validate_revision",
+        "Compares a revision with the deployed one",
+        (_C.QUEUES, _C.MANY_DEPLOYMENTS, _C.READ_CATALOG, _C.ANNOUNCE, _C.FORGE),
+    ),
     FunctionSpec("record_outcome", "Ends a deployment in its queue", (_C.QUEUES, _C.JOBS, _C.AUDIT, _C.ANNOUNCE)),
     FunctionSpec("wait_for_signal", "Leaves a worker's token at its queue", (_C.HEADS, _C.ANSWER_WORKERS)),
     FunctionSpec("close_worker", "Closes the worker of a quiet queue", (_C.HEADS,)),

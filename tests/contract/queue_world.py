@@ -44,6 +44,7 @@ from tidegate.usecases.end_deployment import DeploymentEnder
 from tidegate.usecases.enqueue import Enqueuer
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.execution_closed import ClosedExecution, QueueReleaser
+from tidegate.usecases.find_former_root import FormerRoots
 from tidegate.usecases.finish import Finisher
 from tidegate.usecases.hand_over_job import JobHandover
 from tidegate.usecases.hand_over_worker import WorkerHandover
@@ -90,7 +91,8 @@ class World(Rules):
         self.decider = ReviewDecider(deployments, workflows, announcements, finisher, MemoryArtifacts())
         self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers)
         self.claimer, self.closer = DeploymentClaimer(queues, announcements), WorkerCloser(queues)
-        self.validator = RevisionValidator(queues, forge, announcements, clock)
+        formers = FormerRoots(self.stores.catalog, self.stores.deployments)
+        self.validator = RevisionValidator(queues, forge, announcements, clock, formers)
         self.recorder = OutcomeRecorder(queues, ender)
         self.waiter, self.handover = SignalWaiter(queues, workflows), WorkerHandover(queues, workers)
         repairs = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.builders import any_deployed, any_deployment, any_revision
+from tests.builders import any_deployed, any_deployment, any_lock, any_revision, any_root, deployment_in
 from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.revision import Comparison
 
@@ -109,3 +111,48 @@ def test_what_is_not_on_the_default_branch_is_not_run_again(world):
     related(world, 1, "main", Comparison.DIVERGED)
     world.in_flight(again)
     assert "default branch" in world.validate(again).reason
+
+
+def called_otherwise(world, **fields):
+    """Let the root have been deployed under another name, which has a queue of its own; return that deployment."""
+    former = deployment_in(State.APPLIED, 2, root=any_root(name="net"), id="net-2")
+    world.enqueuer.enqueue(replace(former, state=State.QUEUED))
+    head = world.queues.read(former.queue)[0]
+    waiting = world.queues.waiting(former.queue)[0]
+    head = world.queues.commit(head, head, take=waiting)
+    deployed = any_deployed(2, deployment=former.id)
+    world.queues.commit(head, replace(head, worker=None, deployed=deployed, **fields))
+    return former
+
+
+def test_a_root_under_a_new_name_is_compared_with_what_its_old_name_deployed_and_looked_at(world):
+    called_otherwise(world, lock=any_lock(by="maintainer", reason="Somebody looks."), in_flight="net-3")
+    related(world, 2, 1, Comparison.DIVERGED)
+    world.in_flight(any_deployment(1))
+    assert world.validate(any_deployment(1)).allowed
+    must = world.deployments.get(any_deployment(1).id).must_review
+    for words in ("called net", "locked by maintainer: Somebody looks.", "still run or wait", "diverged"):
+        assert words in must
+
+
+def test_a_new_name_is_no_way_backwards(world):
+    called_otherwise(world)
+    related(world, 2, 1, Comparison.BEHIND)
+    world.in_flight(any_deployment(1))
+    assert not world.validate(any_deployment(1)).allowed
+
+
+def test_an_old_name_without_lock_and_work_is_told_and_nothing_else(world):
+    called_otherwise(world)
+    related(world, 2, 1, Comparison.AHEAD)
+    world.in_flight(any_deployment(1))
+    assert world.validate(any_deployment(1)).allowed
+    must = world.deployments.get(any_deployment(1).id).must_review
+    assert must == "This root was called net when it was deployed last, and has a new queue now."
+
+
+def test_another_directory_is_another_root(world):
+    called_otherwise(world)
+    world.in_flight(any_deployment(1, root=any_root(dir="roots/else")))
+    assert world.validate(any_deployment(1)).allowed
+    assert world.deployments.get(any_deployment(1).id).must_review is None

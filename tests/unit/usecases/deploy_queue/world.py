@@ -8,6 +8,7 @@ from tests.builders import NOW, any_deployment, any_job, any_lock, any_queue, de
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryAuditLog,
+    MemoryCatalog,
     MemoryClock,
     MemoryDeployments,
     MemoryDeployQueues,
@@ -31,6 +32,7 @@ from tidegate.usecases.end_deployment import DeploymentEnder
 from tidegate.usecases.enqueue import Enqueuer
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.execution_closed import QueueReleaser
+from tidegate.usecases.find_former_root import FormerRoots
 from tidegate.usecases.finish import Finisher
 from tidegate.usecases.hand_over_worker import WorkerHandover
 from tidegate.usecases.record_outcome import OutcomeRecorder
@@ -60,7 +62,8 @@ class World:
         ender = DeploymentEnder(self.queues, self.jobs, finisher, self.announcements, clock)
         self.enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
         self.claimer = DeploymentClaimer(self.queues, self.announcements)
-        self.validator = RevisionValidator(self.queues, self.forge, self.announcements, clock)
+        formers = FormerRoots(MemoryCatalog(self.deployments, self.queues), self.deployments)
+        self.validator = RevisionValidator(self.queues, self.forge, self.announcements, clock, formers)
         self.recorder = OutcomeRecorder(self.queues, ender)
         self.waiter = SignalWaiter(self.queues, self.workflows)
         self.closer = WorkerCloser(self.queues)

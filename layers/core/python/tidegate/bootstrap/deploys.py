@@ -69,9 +69,11 @@ class Deploys(Adapters):
 
     @cached_property
     def revision_validator(self) -> RevisionValidator:
+        from tidegate.usecases.find_former_root import FormerRoots
         from tidegate.usecases.validate_revision import RevisionValidator
 
-        return RevisionValidator(self.queues, self.forge, self.announcements, self.clock)
+        formers = FormerRoots(self.catalog, self.deployments)
+        return RevisionValidator(self.queues, self.forge, self.announcements, self.clock, formers)
 
     @cached_property
     def deployment_ender(self) -> DeploymentEnder:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidegate.domain.deployment import Deployment, State, Trigger
-from tidegate.domain.queue import Deployed
+from tidegate.domain.queue import Deployed, QueueHead
 from tidegate.domain.root import Revision
 
 
@@ -133,3 +133,21 @@ def _behind(last: str, branch: Comparison | None) -> RevisionVerdict:
         f"It is behind {last}, which is deployed already, and deployments never go backwards. "
         "To go back, revert on the default branch and merge that."
     )
+
+
+def renamed(verdict: RevisionVerdict, former: QueueHead) -> RevisionVerdict:
+    """Return the verdict about a root that had another name, and so another queue, when it was deployed last.
+
+    Its lock and what waits there hold nothing up under the new name, so people look at the plan first.
+    """
+    if not verdict.allowed:
+        return verdict
+    name = former.root_name
+    parts = [f"This root was called {name} when it was deployed last, and has a new queue now."]
+    if former.lock is not None:
+        parts.append(f"The queue of {name} is locked by {former.lock.by}: {former.lock.reason}")
+    if former.in_flight is not None or former.length:
+        parts.append(f"Deployments of {name} still run or wait: let them end first.")
+    if verdict.must_review:
+        parts.append(verdict.must_review)
+    return replace(verdict, must_review=" ".join(parts))

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Deployment, State, Trigger, is_final
 from tidegate.domain.queue import Deployed, QueueHead, lock_when_let_in
-from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, judge_revision
+from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, judge_revision, renamed
 from tidegate.messages import RevisionValidated, ValidateRevision
 from tidegate.ports import Announcements, Clock, DeployQueues, Forge
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.find_authors import find_authors
+from tidegate.usecases.find_former_root import FormerRoots
 
 #: A deployment in one of these may have been judged already, but nothing of it has begun.
 _NOT_BEGUN = frozenset({State.QUEUED, State.PLANNING})
@@ -24,6 +25,7 @@ class RevisionValidator:
     forge: Forge
     announcements: Announcements
     clock: Clock
+    formers: FormerRoots
 
     def validate(self, message: ValidateRevision) -> RevisionValidated:
         """Judge the revision and record the verdict: a deployment that is allowed goes on to planning.
@@ -39,8 +41,11 @@ class RevisionValidator:
             return RevisionValidated(allowed=False, reason="This deployment is not in flight.")
         if deployment.state not in _NOT_BEGUN:
             return RevisionValidated(allowed=not is_final(deployment.state), reason=deployment.reason)
-        known = self._relations(deployment, head.deployed)
-        verdict = judge_revision(deployment, head.deployed, head.attempted, known)
+        former = self.formers.of(deployment) if head.deployed is None and head.attempted is None else None
+        deployed = former.deployed if former else head.deployed
+        verdict = judge_revision(deployment, deployed, head.attempted, self._relations(deployment, deployed))
+        if former:
+            verdict = renamed(verdict, former)
         if verdict.allowed and deployment.review_rule.exclude_authors:
             authors = find_authors(self.queues, self.forge, head, deployment)
             deployment = replace(deployment, authors=authors.logins, authors_known=authors.known)
