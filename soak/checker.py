@@ -241,9 +241,15 @@ def lock_is_respected(history: History) -> Iterator[Violation]:
             if audit.state == "UNKNOWN":
                 since = audit.ended
             elif audit.state == RUNNING and audit.trigger == "manual":
-                since = audit.started
+                since = _let_in(history, audit)
             elif audit.state == "FAILURE" and audit.trigger == "manual" and not _touched(history, audit):
                 since = None
+
+
+def _let_in(history: History, audit: Audit) -> float | None:
+    """Return when a deployment by hand was let in and locked, before its plan: an unlock during its review counts."""
+    begun = [run.begun for run in history.checks if run.deployment == audit.deployment and run.begun]
+    return min([*begun, audit.started or 0.0])
 
 
 def _touched(history: History, audit: Audit) -> bool:

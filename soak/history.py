@@ -29,7 +29,10 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check run of a root as the forge shows it in the end. ``deployment`` is its external id."""
+    """A check run of a root as the forge shows it in the end. ``deployment`` is its external id.
+
+    ``begun`` is when it says that the deployment began.
+    """
 
     id: int
     sha: str
@@ -39,6 +42,7 @@ class Check:
     conclusion: str | None
     title: str
     url: str = ""
+    begun: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

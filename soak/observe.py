@@ -48,6 +48,7 @@ def checks_of(world: World) -> tuple[Check, ...]:
             conclusion=run["conclusion"],
             title=str(run["output"]["title"]),
             url=str(run["html_url"]),
+            begun=datetime.fromisoformat(run["started_at"]).timestamp() if run.get("started_at") else None,
         )
         for _, run in sorted(world.board.items())
     )

@@ -51,7 +51,7 @@ def test_a_plan_of_twenty_megabytes_is_shown_within_the_forges_limits_without_se
     assert SECRET.encode() not in whole
     log = eventually(lambda: tidegate.object("artifact_bucket", f"logs/{job}.txt"), what="the log")
     assert SECRET.encode() not in log
-    page = project.person("reviewer")._page(f"/{project.name}/runs/{asked['id']}")
+    page = project.person("reviewer").page(f"/{project.name}/runs/{asked['id']}")
     assert "<script>alert" not in page
     assert 'href="http://evil.example' not in page
     project.press(asked, "Reject")

@@ -150,6 +150,17 @@ def test_each_rule_has_a_history_that_breaks_it():
     assert broken == {rule.__name__ for rule in RULES}
 
 
+def test_an_unlock_while_a_manual_deploy_waits_for_its_review_counts():
+    by_hand = tuple(replace(one, trigger="manual") for one in FIRST[0])
+    let_in, started = by_hand[0].started - 3.0, by_hand[0].started
+    checks = tuple(replace(run, begun=let_in) if run.deployment == "d1" else run for run in GOOD.checks)
+    unlocked = Act(started - 1.0, "reviewer", "Unlock", ROOT, "d1")
+    told = history(audits=(*by_hand, *SECOND[0]), checks=checks, acts=(*GOOD.acts, unlocked))
+    assert check(told) == []
+    too_early = replace(unlocked, at=let_in - 1.0)
+    assert [one.rule for one in check(replace(told, acts=(*GOOD.acts, too_early)))] == ["5 the lock holds"]
+
+
 def test_an_unlock_by_somebody_who_may_lets_merges_go_on():
     unlocked = history(
         audits=(FIRST[0][0], UNKNOWN, *SECOND[0]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from tidegate.domain.deployment import Deployment, Plan, Review, State, Trigger
-from tidegate.domain.root import Revision, Root, queue_id
+from tidegate.domain.root import Revision, Root
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,6 @@ class DeploymentSummary:
     pull_request: int | None = None
     forced: bool = False
     rerun_of: str | None = None
-
-    @property
-    def queue(self) -> str:
-        return queue_id(self.repository, self.root.name)
 
 
 def summary_of(deployment: Deployment) -> DeploymentSummary:
