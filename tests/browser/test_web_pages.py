@@ -237,7 +237,7 @@ def test_a_huge_log_is_loaded_as_far_as_somebody_reads(site, visit):
     before = page.locator(".l").count()
     assert before < 30_000
     more.click()
-    page.wait_for_function(f"document.querySelectorAll('.l').length > {before}")
+    page.locator(".l").nth(before).wait_for(state="attached")
 
 
 def test_without_scripts_a_plan_is_reviewed_a_queue_unlocked_and_a_log_read(site, visit):

@@ -28,7 +28,8 @@ def test_six_deployments_pass_through_three_executions_in_order_and_one_at_a_tim
     asked = project.reviewed(first, "app")
     no_review = {"tidegate.yaml": "version: 1\nplan_review: never\n"}
     others = [project.push({"app": thing(value)}, **no_review) for value in VALUES[1:]]
-    project.wait(others[-1], "app", "Queued: place 5")
+    for sha in others:  # The place of those far behind is brought up to date rarely.
+        project.wait(sha, "app", "Queued")
     project.press(asked, "Confirm")
 
     ended = [project.ended(sha, "app") for sha in (first, *others)]
