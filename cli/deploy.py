@@ -44,7 +44,7 @@ def deploy(
     json: Json = False,
 ) -> None:
     """Deploy the head of the default branch to roots. It locks their queues for merges."""
-    from cli import finding, screen  # noqa: PLC0415
+    from cli import finding, screen
 
     deadline, console = Deadline(timeout), screen.console(stderr=json)
     with open_client(url, person) as client:
@@ -77,7 +77,7 @@ def _answer(client: ApiClient, request: str, console: Console) -> Request:
 
 
 def _show_made(client: ApiClient, made: Sequence[Brief], console: Console) -> None:
-    from cli import views  # noqa: PLC0415
+    from cli import views
 
     for item in made:
         check_run = client.deployment(item.id).check_run_url
@@ -89,7 +89,7 @@ def _show_made(client: ApiClient, made: Sequence[Brief], console: Console) -> No
 
 def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadline) -> list[Brief]:
     """Return deployments once they have ended, and print each state that they come to."""
-    from cli import screen, views  # noqa: PLC0415
+    from cli import screen, views
 
     def changed(now: Brief) -> None:
         console.print(screen.state(now.state), screen.text(now.root, "bold"), screen.text(now.reason), sep="  ")

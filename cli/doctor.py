@@ -30,8 +30,8 @@ def doctor(
 
     Exits 1 when something that it cannot do without is missing.
     """
-    from cli import screen  # noqa: PLC0415
-    from cli.examination import examine  # noqa: PLC0415  # boto3 is slow to import.
+    from cli import screen
+    from cli.examination import examine
 
     findings, console = [], screen.console(stderr=json)
     for finding in examine(configuration):
@@ -47,10 +47,10 @@ def doctor(
 
 
 def _show(console: Console, finding: Finding) -> None:
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.padding import Padding
+    from rich.text import Text
 
-    from cli import screen  # noqa: PLC0415
+    from cli import screen
 
     shape, style = _LOOKS[finding.verdict]
     console.print(Text.assemble((f"{shape} {finding.verdict:<4}", style), "  ", screen.text(finding.check, "bold")))

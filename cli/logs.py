@@ -50,7 +50,7 @@ def logs(
     json: Json = False,
 ) -> None:
     """Print the log of a job. With --follow the exit code says how the job ended: 0 or 1."""
-    from cli import finding  # noqa: PLC0415
+    from cli import finding
 
     with open_client(url, person) as client:
         wanted = finding.id_in(what)
@@ -64,7 +64,7 @@ def logs(
 
 def _job_of(client: ApiClient, wanted: str, kind: Kind | None, *, follow: bool) -> str:
     """Return the newest job (of a kind) of a deployment; with ``follow``, wait until it has one. Raise Refused."""
-    from cli import finding, screen  # noqa: PLC0415
+    from cli import finding, screen
 
     found = finding.find_deployment(client, wanted)
     told = False
@@ -82,7 +82,7 @@ def _job_of(client: ApiClient, wanted: str, kind: Kind | None, *, follow: bool) 
 
 def _lines(client: ApiClient, job: str, *, follow: bool) -> Iterator[str]:
     """Yield the lines that are there, and with ``follow`` those that come, until there will be no more."""
-    from cli.screen import note  # noqa: PLC0415
+    from cli.screen import note
 
     position, told = 0, False
     while True:
@@ -102,7 +102,7 @@ def _lines(client: ApiClient, job: str, *, follow: bool) -> Iterator[str]:
 
 def _lines_of_text() -> Show:
     """Return what prints a line: with its colours on a terminal that wants some, else as text."""
-    from cli import harmless, screen  # noqa: PLC0415
+    from cli import harmless, screen
 
     console = screen.console()
     clean = harmless.coloured if console.is_terminal and not console.no_color else harmless.plain
@@ -110,15 +110,15 @@ def _lines_of_text() -> Show:
 
 
 def _objects(job: str) -> Show:
-    from cli.harmless import dumps  # noqa: PLC0415
+    from cli.harmless import dumps
 
     return lambda number, line: typer.echo(dumps({"job": job, "number": number, "line": line}, indent=None))
 
 
 def _conclude(client: ApiClient, job: str, *, json: bool) -> None:
     """Say how the job ended, and end so."""
-    from cli import finding, screen  # noqa: PLC0415
-    from cli.harmless import dumps  # noqa: PLC0415
+    from cli import finding, screen
+    from cli.harmless import dumps
 
     found = _past(client, finding.deployment_of(job), job)
     good = succeeded(found, job)
@@ -132,7 +132,7 @@ def _conclude(client: ApiClient, job: str, *, json: bool) -> None:
 
 def _past(client: ApiClient, deployment: str, job: str) -> Deployment:
     """Return the deployment once it is past the job, whose log ends a moment before its result is recorded."""
-    from cli.problems import NotYet  # noqa: PLC0415
+    from cli.problems import NotYet
 
     during = {"queued", "planning"} if _kind(job) == Kind.PLAN else {"approved", "applying"}
     end = time.monotonic() + RESULT_SECONDS

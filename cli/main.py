@@ -30,7 +30,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version  # noqa: PLC0415  # Slow, and rarely asked for.
+        from importlib.metadata import version
 
         typer.echo(f"tidegate {version('tidegate')}")
         raise typer.Exit

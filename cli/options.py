@@ -21,14 +21,14 @@ def _remember_json(ctx: typer.Context, value: bool) -> bool:
 
 def complete_repository(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete a repository's name for the shell."""
-    from cli import completion  # noqa: PLC0415
+    from cli import completion
 
     return completion.repositories(ctx, incomplete)
 
 
 def complete_root(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete a root's name for the shell."""
-    from cli import completion  # noqa: PLC0415
+    from cli import completion
 
     return completion.roots(ctx, incomplete)
 
@@ -60,9 +60,9 @@ DeploymentId = Annotated[
 
 def open_client(url: str | None, person: str | None) -> ApiClient:
     """Return a client of the API at the chosen address. Raise WrongUsage, NotSignedIn."""
-    from cli.api_client import ApiClient  # noqa: PLC0415  # httpx and pydantic are slow to import.
-    from cli.connection import connect  # noqa: PLC0415
-    from cli.screen import note  # noqa: PLC0415
+    from cli.api_client import ApiClient
+    from cli.connection import connect
+    from cli.screen import note
 
     connection = connect(url, person)
     note(connection.note)
@@ -71,9 +71,9 @@ def open_client(url: str | None, person: str | None) -> ApiClient:
 
 def wait(why: str, seconds: float) -> None:
     """Wait until the API is asked again, and say why when it takes long."""
-    import time  # noqa: PLC0415
+    import time
 
-    from cli.screen import note  # noqa: PLC0415
+    from cli.screen import note
 
     if seconds >= 1:
         note(f"{why} Asking again in {seconds:.0f} s.")

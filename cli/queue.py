@@ -20,7 +20,7 @@ def queue(
     json: Json = False,
 ) -> None:
     """Show what runs in a root's queue, what waits, and whether it is locked."""
-    from cli import finding, queue_view, screen  # noqa: PLC0415
+    from cli import finding, queue_view, screen
 
     with open_client(url, person) as client:
         try:
@@ -39,7 +39,7 @@ def unlock(
     repository: Repository, root: RootName, *, url: Url = None, person: Person = None, json: Json = False
 ) -> None:
     """Take away the lock of a root's queue, so that merges go on."""
-    from cli import finding, screen  # noqa: PLC0415
+    from cli import finding, screen
 
     with open_client(url, person) as client:
         try:

@@ -40,7 +40,7 @@ def _review(
     wait: bool = False,
     timeout: float | None = None,
 ) -> None:
-    from cli import finding, screen, views  # noqa: PLC0415
+    from cli import finding, screen, views
 
     console = screen.console(stderr=json)
     with open_client(url, person) as client:

@@ -50,7 +50,7 @@ def succeeded(state: str) -> bool:
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console that prints text as it is: nothing in it is markup, a link, an emoji or highlighted."""
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
@@ -68,7 +68,7 @@ def note(text: str) -> None:
 
 def text(value: str, style: str = "") -> Text:
     """Return text from outside, harmless, in a style."""
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text
 
     return Text(plain(value), style=style)
 
@@ -89,7 +89,7 @@ def table(*columns: str, right: Iterable[str] = (), whole: Iterable[str] = ()) -
 
     The columns ``right`` are numbers, the columns ``whole`` keep their width.
     """
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table
 
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
     for column in columns:
@@ -103,8 +103,8 @@ def facts(rows: Sequence[tuple[str, str | Text]]) -> RenderableType:
 
     A line is not folded here but by the terminal, so that addresses and ids can be copied whole.
     """
-    from rich.console import Group  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Group
+    from rich.text import Text
 
     shown = [(label, text(value) if isinstance(value, str) else value) for label, value in rows if value]
     width = max((len(label) for label, _ in shown), default=0) + 2

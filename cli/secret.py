@@ -105,7 +105,7 @@ def _key_of(app_id: str | None, key: Path | None) -> Mapping[str, str]:
         return {}
     if not app_id.isdigit():
         raise Refused(f"{app_id!r} is not an App's id: it is a number, shown as App ID on the App's settings page.")
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415  # Slow to import.
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     try:
         pem = key.read_bytes()
@@ -133,7 +133,7 @@ def _oauth_of(client_id: str | None, file: Path | None) -> Mapping[str, str]:
 @contextmanager
 def _aws(advice: str = "") -> Iterator[None]:
     """Turn what AWS refuses into a problem; its messages name keys and rights, never a secret's content."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # Slow to import.
+    from botocore.exceptions import BotoCoreError, ClientError
 
     try:
         yield
@@ -142,7 +142,7 @@ def _aws(advice: str = "") -> Iterator[None]:
 
 
 def _client() -> Any:
-    import boto3  # noqa: PLC0415  # Slow to import.
+    import boto3
 
     with _aws("Choose an account and region, for example with AWS_PROFILE and AWS_REGION."):
         return boto3.client("secretsmanager")
@@ -184,7 +184,7 @@ def _store(client: Any, name: str, value: object) -> None:
 
 
 def _say(text: str, document: Mapping[str, Any], *, json: bool) -> None:
-    from cli.screen import print_json  # noqa: PLC0415
+    from cli.screen import print_json
 
     if json:
         print_json(document)

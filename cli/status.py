@@ -41,7 +41,7 @@ def status(
     json: Json = False,
 ) -> None:
     """Show repositories, the roots of one, or one deployment."""
-    from cli import screen  # noqa: PLC0415
+    from cli import screen
 
     if watch and json:
         raise WrongUsage(
@@ -64,7 +64,7 @@ def _look(client: ApiClient, what: str | None) -> Shown:
 
 
 def _all(client: ApiClient) -> Shown:
-    from cli import screen, views  # noqa: PLC0415
+    from cli import screen, views
 
     known = client.repositories()
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -80,7 +80,7 @@ def _all(client: ApiClient) -> Shown:
 
 
 def _repository(client: ApiClient, name: str) -> Shown:
-    from cli import finding, views  # noqa: PLC0415
+    from cli import finding, views
 
     try:
         roots = client.roots(finding.repository(name))
@@ -90,7 +90,7 @@ def _repository(client: ApiClient, name: str) -> Shown:
 
 
 def _deployment(client: ApiClient, text: str) -> Shown:
-    from cli import finding, views  # noqa: PLC0415
+    from cli import finding, views
 
     found = finding.find_deployment(client, text)
     return as_json(found), lambda: views.deployment(found)
@@ -98,9 +98,9 @@ def _deployment(client: ApiClient, text: str) -> Shown:
 
 def _watch(client: ApiClient, what: str | None) -> NoReturn:
     """Show it until Ctrl-C: in place on a terminal, one after the other elsewhere."""
-    from rich.live import Live  # noqa: PLC0415
+    from rich.live import Live
 
-    from cli import screen  # noqa: PLC0415
+    from cli import screen
 
     console = screen.console()
     while not console.is_terminal:

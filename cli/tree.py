@@ -53,7 +53,7 @@ def _tell(problem: Problem, *, as_json: bool) -> None:
         error = {"code": problem.code, "message": message, "hint": problem.hint, "exit": int(problem.exit)}
         typer.echo(dumps({"error": error}))
         return
-    from cli import screen  # noqa: PLC0415
+    from cli import screen
 
     screen.console(stderr=True).print(screen.text(message, "red"), soft_wrap=True)
     for line in filter(None, problem.hint.split("\n")):

@@ -29,14 +29,14 @@ def validate(
 
     Exits 1 when the file cannot be used, 0 also with warnings.
     """
-    from cli import screen  # noqa: PLC0415
+    from cli import screen
 
     if schema:
-        from tidegate.config.schema import json_schema  # noqa: PLC0415
+        from tidegate.config.schema import json_schema
 
         screen.print_json(json_schema())
         return
-    from tidegate.config.loader import LoadedConfiguration, examine_configuration  # noqa: PLC0415
+    from tidegate.config.loader import LoadedConfiguration, examine_configuration
 
     found = examine_configuration(_read(file), _REPOSITORY, file=str(file))
     valid = isinstance(found, LoadedConfiguration)
@@ -72,7 +72,7 @@ def _document(file: Path, found: LoadedConfiguration | list[InvalidConfiguration
 
 
 def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration]) -> None:
-    from cli import screen  # noqa: PLC0415
+    from cli import screen
 
     # Lines are not wrapped, so that editors and scripts find the place at their beginning.
     if isinstance(found, list):

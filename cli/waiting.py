@@ -37,7 +37,7 @@ def until_ended(
     client: ApiClient, ids: Sequence[str], changed: Callable[[Brief], None], deadline: Deadline
 ) -> list[Brief]:
     """Return the deployments once all have ended; ``changed`` is told each new state. Raise NotYet, Unavailable."""
-    from cli.screen import is_final  # noqa: PLC0415
+    from cli.screen import is_final
 
     known: dict[str, Brief] = {}
     failures = 0
