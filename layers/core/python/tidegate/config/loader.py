@@ -22,13 +22,13 @@ from tidegate.config.model import (
     keys_at,
 )
 from tidegate.config.patterns import check_patterns
-from tidegate.config.tag_query import TagQuery
-from tidegate.config.tag_terms import Tagged, tagged
 from tidegate.domain.errors import InvalidConfiguration, InvalidName, quoted
 from tidegate.domain.requirements import Requirements
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Engine, Root, directory, root_name
 from tidegate.domain.root_discovery import default_root_name
+from tidegate.domain.tag_query import TagQuery
+from tidegate.domain.tag_terms import Tagged, tagged
 
 
 @dataclass(frozen=True, slots=True)

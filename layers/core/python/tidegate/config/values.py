@@ -11,11 +11,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 from pydantic_core import PydanticCustomError
 
 from tidegate.config.patterns import root_patterns
-from tidegate.config.tag_query import TagQuery, parse_tag_query
-from tidegate.config.tag_terms import RESERVED
-from tidegate.config.tag_words import InvalidTagQuery
 from tidegate.domain.errors import InvalidName, quoted
 from tidegate.domain.root import directory, root_name, workspace_name
+from tidegate.domain.tag_query import TagQuery, parse_tag_query
+from tidegate.domain.tag_terms import RESERVED
+from tidegate.domain.tag_words import InvalidTagQuery
 
 _VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,30})?")
 

@@ -3,11 +3,17 @@
 ::
 
     queued ─▶ planning ─▶ awaiting_review ─▶ approved ─▶ applying ─▶ applied
-      │          │  │            │                          │  └──▶ apply_failed
-      │          │  └─▶ no_changes                          └─────▶ outcome_unknown
-      │          └────▶ plan_failed
+      │        ▲ │  │            │                          │  └──▶ apply_failed
+      │        │ │  └─▶ no_changes                          └─────▶ outcome_unknown
+      │        │ └────▶ plan_failed
       ├─▶ refused        awaiting_review ─▶ rejected | review_expired
       └─▶ superseded
+               ▼
+             gated ◀─▶ blocked     gated | blocked ─▶ rejected | superseded | gate_expired
+
+A deployment is ``gated`` while it waits for others of its change, before its plan or after it, and ``blocked``
+once one of these came to a bad end. From both it goes on (to planning, awaiting_review or approved) when the gate
+opens.
 
 Any state may also end in ``engine_fault``: Tidegate itself failed and nothing was applied. Once a
 runner has taken the apply job, a fault of Tidegate is ``outcome_unknown`` instead.
@@ -18,9 +24,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from tidegate.domain.access import Access
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.root import Revision, Root, queue_id
+from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.waits import Waits
+from tidegate.domain.workflow import RunSettings
 
 
 class Trigger(StrEnum):
@@ -36,6 +46,8 @@ class State(StrEnum):
 
     QUEUED = "queued"
     PLANNING = "planning"
+    GATED = "gated"
+    BLOCKED = "blocked"
     AWAITING_REVIEW = "awaiting_review"
     APPROVED = "approved"
     APPLYING = "applying"
@@ -45,16 +57,31 @@ class State(StrEnum):
     APPLY_FAILED = "apply_failed"
     REJECTED = "rejected"
     REVIEW_EXPIRED = "review_expired"
+    GATE_EXPIRED = "gate_expired"
     REFUSED = "refused"
     SUPERSEDED = "superseded"
     OUTCOME_UNKNOWN = "outcome_unknown"
     ENGINE_FAULT = "engine_fault"
 
 
+#: Where a deployment goes when its gate opens, and how it ends when it does not.
+_AFTER_A_GATE = frozenset(
+    {
+        State.PLANNING,
+        State.AWAITING_REVIEW,
+        State.APPROVED,
+        State.REJECTED,
+        State.SUPERSEDED,
+        State.GATE_EXPIRED,
+        State.ENGINE_FAULT,
+    }
+)
+
 _FOLLOWERS: dict[State, frozenset[State]] = {
     State.QUEUED: frozenset({State.PLANNING, State.REFUSED, State.SUPERSEDED, State.ENGINE_FAULT}),
     State.PLANNING: frozenset(
         {
+            State.GATED,
             State.AWAITING_REVIEW,
             State.APPROVED,
             State.NO_CHANGES,
@@ -64,6 +91,8 @@ _FOLLOWERS: dict[State, frozenset[State]] = {
             State.ENGINE_FAULT,
         }
     ),
+    State.GATED: _AFTER_A_GATE | {State.BLOCKED},
+    State.BLOCKED: _AFTER_A_GATE | {State.GATED},
     State.AWAITING_REVIEW: frozenset(
         {State.APPROVED, State.REJECTED, State.REVIEW_EXPIRED, State.PLANNING, State.ENGINE_FAULT}
     ),
@@ -194,6 +223,10 @@ class Deployment:
     is the one whose head is deployed by hand, ``forced`` that its apply requirements were passed over,
     ``rerun_of`` the deployment that is run again. ``error`` is the name of what it failed with, such as
     ``States.HeartbeatTimeout``. ``history`` has one step for each state, the first included.
+    ``stack`` is the stack that the root is deployed in; ``shared`` tells that the root is in several, so that the
+    stack belongs to the deployment's identity. ``change_set`` is the id of the change that it is part of, ``waits``
+    what of it goes first, ``layer`` its layer there, and ``run`` how its jobs run. ``access`` says who may do what
+    with it, by the default branch's configuration when it was asked for; without, whoever may write.
     """
 
     id: str
@@ -222,6 +255,13 @@ class Deployment:
     forced: bool = False
     rerun_of: str | None = None
     review_rule: ReviewRule = field(default_factory=ReviewRule)
+    stack: str = DEFAULT_STACK
+    shared: bool = False
+    change_set: str = ""
+    layer: int = 1
+    waits: Waits = field(default_factory=Waits)
+    run: RunSettings = field(default_factory=RunSettings)
+    access: Access | None = None
     error: str = ""
     ending: Ending | None = None
     history: tuple[Step, ...] = ()

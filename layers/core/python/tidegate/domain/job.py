@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 from tidegate.domain.deployment import Artifact
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import Root
+from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.workflow import RunSettings
 
 _LONGEST_ID = 100
 _JOB_ID = re.compile(r"([A-Za-z0-9-]{1,80})-(plan|apply)-([1-9][0-9]?)")
@@ -46,6 +48,8 @@ class Job:
     engine_version: str | None = None
     plan_json: Artifact | None = None
     installation: int = 0
+    stack: str = DEFAULT_STACK
+    run: RunSettings = field(default_factory=RunSettings)
 
 
 @dataclass(frozen=True, slots=True)

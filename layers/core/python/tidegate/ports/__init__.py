@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     # ruff: noqa: F403
     from tidegate.ports.announcements import *
     from tidegate.ports.catalog import *
+    from tidegate.ports.change_sets import *
     from tidegate.ports.check_runs import *
     from tidegate.ports.clock import *
     from tidegate.ports.cloud import *
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "announcements": "Announcements AuditLog",
     "catalog": "Catalog HistoryPage KnownRepository",
+    "change_sets": "ChangeSets Enrolled",
     "check_runs": "CheckRuns LineBoard LineBoards PublishedCheckRun",
     "clock": "Clock",
     "cloud": "Artifacts ObjectStart Workflows",

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.config.tag_query import parse_tag_query
-from tidegate.config.tag_terms import Tagged, tagged
-from tidegate.config.tag_words import InvalidTagQuery
 from tidegate.domain.root import Root
+from tidegate.domain.tag_query import parse_tag_query
+from tidegate.domain.tag_terms import Tagged, tagged
+from tidegate.domain.tag_words import InvalidTagQuery
 
 NETWORK = Tagged(
     "envs/prod/network",

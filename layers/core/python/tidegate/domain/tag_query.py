@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidegate.config.tag_terms import All, Any, InDirectory, Not, Tagged, Term, tag_term
-from tidegate.config.tag_words import InvalidTagQuery, Kind, Token, words
+from tidegate.domain.tag_terms import All, Any, InDirectory, Not, Tagged, Term, tag_term
+from tidegate.domain.tag_words import InvalidTagQuery, Kind, Token, words
 
 #: Levels of parentheses, and of mixed operators: more than anybody can read.
 MAXIMUM_DEPTH = 50

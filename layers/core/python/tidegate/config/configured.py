@@ -1,0 +1,60 @@
+"""What a file says of roots, once they are known: each in its stacks, with all that holds for it there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidegate.domain.access import Access
+from tidegate.domain.change_set import Candidate, Key
+from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.root import Root
+from tidegate.domain.stack import DEFAULT_STACK, Stack
+from tidegate.domain.tag_query import TagQuery
+from tidegate.domain.tag_terms import Tagged
+from tidegate.domain.workflow import RunSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredRoot:
+    """One root in one of its stacks. ``tagged`` has the tags of the root, of its stack and of the nests around it.
+
+    The engine of ``root`` is the one that runs here. ``shared`` tells that the root is in several stacks. ``access``
+    is None where the file has no access control. ``sources`` name for each thing that was decided (such as
+    ``engine`` or ``stack``) the line of the file that did, 0 for what holds without one.
+    """
+
+    root: Root
+    tagged: Tagged
+    when_modified: tuple[str, ...]
+    stack: str = DEFAULT_STACK
+    shared: bool = False
+    depends_on: TagQuery | None = None
+    autoplan: bool = True
+    review_rule: ReviewRule = field(default_factory=ReviewRule)
+    access: Access | None = None
+    run: RunSettings = field(default_factory=RunSettings)
+    workflow: str = ""
+    sources: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    @property
+    def key(self) -> Key:
+        return self.root.name, self.stack
+
+    @property
+    def candidate(self) -> Candidate:
+        return Candidate(self.root, self.tagged, self.stack, self.depends_on)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredRoots:
+    """All roots in their stacks.
+
+    ``refused`` says by the root's name what is wrong with it, such as that it matches several stacks: only changes
+    that touch it, or the file, fail with that. ``left_out`` says why a root is in no stack, so that it never runs.
+    """
+
+    roots: tuple[ConfiguredRoot, ...]
+    stacks: Mapping[str, Stack]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)

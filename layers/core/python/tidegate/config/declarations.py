@@ -1,0 +1,73 @@
+"""What a file declares, before it is known which roots there are: texts may still hold ``${STACK_VAR_NAME}``.
+
+``loader`` makes these of the file, ``resolution`` makes configured roots of these. ``line`` is where something stands
+in the file, from 1; 0 is for what holds without a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.stack import StackDefinition
+from tidegate.domain.tag_query import TagQuery
+from tidegate.domain.workflow import WorkflowStep
+
+
+@dataclass(frozen=True, slots=True)
+class EngineText:
+    """An engine as it is written: each part may be absent, or hold stack variables."""
+
+    name: str | None = None
+    version: str | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredStack:
+    """A stack as it is written. ``query`` is None for a nest. ``engine`` stands in place of the definition's."""
+
+    definition: StackDefinition
+    query: TagQuery | None
+    line: int
+    engine: EngineText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredWorkflow:
+    """A workflow: the first whose query matches a root counts. ``plan`` or ``apply`` is None for the usual steps."""
+
+    query: TagQuery
+    line: int
+    environment: str = ""
+    engine: EngineText | None = None
+    plan: tuple[WorkflowStep, ...] | None = None
+    apply: tuple[WorkflowStep, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Steps around the workflow's own: ``all`` before those of the kind of job."""
+
+    plan_before: tuple[WorkflowStep, ...] = ()
+    plan_after: tuple[WorkflowStep, ...] = ()
+    apply_before: tuple[WorkflowStep, ...] = ()
+    apply_after: tuple[WorkflowStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RootDeclaration:
+    """What the file says of a root of its own, or of all roots whose directory fits a glob. None: left open.
+
+    ``review_rule`` is complete, ``reviewed`` tells whether the root's own section says when plans wait, so that its
+    stack does not decide it.
+    """
+
+    line: int = 0
+    tags: tuple[str, ...] = ()
+    engine: EngineText | None = None
+    when_modified: tuple[str, ...] = ()
+    depends_on: TagQuery | None = None
+    autoplan: bool = True
+    review_rule: ReviewRule = field(default_factory=ReviewRule)
+    reviewed: bool = False

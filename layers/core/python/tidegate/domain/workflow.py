@@ -1,0 +1,65 @@
+"""What a runner does for a job: the steps around the engine's work, as the configuration decided them.
+
+No pydantic here: the runner imports this module, and its start is part of every deploy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class StepKind(StrEnum):
+    """What a step does: the engine's own work, a program, or an environment variable for the steps after it."""
+
+    INIT = "init"
+    PLAN = "plan"
+    APPLY = "apply"
+    RUN = "run"
+    ENV = "env"
+
+
+class RunOn(StrEnum):
+    """When a program runs: after success, after a failure of an earlier step, or in either case."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowStep:
+    """One step. Stack variables in it are filled in already; ``${NAME}`` of the run time is not.
+
+    ``command`` is the argv of ``run`` and ``env`` steps, ``name`` the variable that an ``env`` step sets to what
+    its program prints (``sensitive``: masked in logs; ``source``: the program prints ``NAME=VALUE`` lines).
+    ``extra_args`` are for the engine's own commands, ``env`` for this step alone.
+    """
+
+    kind: StepKind
+    command: tuple[str, ...] = ()
+    name: str = ""
+    source: bool = False
+    sensitive: bool = False
+    extra_args: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    run_on: RunOn = RunOn.SUCCESS
+    ignore_errors: bool = False
+
+
+PLAN_STEPS = (WorkflowStep(StepKind.INIT), WorkflowStep(StepKind.PLAN))
+APPLY_STEPS = (WorkflowStep(StepKind.INIT), WorkflowStep(StepKind.APPLY))
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How one root runs in one stack: the name of its environment, its variables, and all steps, hooks included.
+
+    ``variables`` are pairs of a whole name, such as ``STACK_VAR_REGION``, and a text. Programs see them, and
+    ``TIDEGATE_ENVIRONMENT`` and ``TIDEGATE_STACK``.
+    """
+
+    environment: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
+    plan: tuple[WorkflowStep, ...] = PLAN_STEPS
+    apply: tuple[WorkflowStep, ...] = APPLY_STEPS

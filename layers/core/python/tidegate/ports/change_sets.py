@@ -1,0 +1,30 @@
+"""Which deployments belong to one change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolled:
+    """The newest deployment of one root in one stack of a change set. ``requested_at`` is that deployment's."""
+
+    root: str
+    stack: str
+    deployment: str
+    requested_at: str
+
+
+class ChangeSets(Protocol):
+    """The change sets: one record for each root in a stack, as a change may have thousands."""
+
+    def enroll(self, change_set: str, deployments: Sequence[Enrolled]) -> None:
+        """Add deployments, all before the first of them is enqueued. One that is newer takes an older one's place.
+
+        The same again, or an older one, changes nothing.
+        """
+
+    def deployments(self, change_set: str) -> Sequence[Enrolled]:
+        """Return all, by stack and root, as they are now (no stale read)."""
