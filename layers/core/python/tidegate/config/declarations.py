@@ -6,8 +6,10 @@ in the file, from 1; 0 is for what holds without a file.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tidegate.domain.access import Access
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.stack import StackDefinition
 from tidegate.domain.tag_query import TagQuery
@@ -35,7 +37,10 @@ class DeclaredStack:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredWorkflow:
-    """A workflow: the first whose query matches a root counts. ``plan`` or ``apply`` is None for the usual steps."""
+    """A workflow: the first whose query matches a root counts. ``plan`` or ``apply`` is None for the usual steps.
+
+    ``lines`` has the line of each text of it that names stack variables.
+    """
 
     query: TagQuery
     line: int
@@ -43,16 +48,28 @@ class DeclaredWorkflow:
     engine: EngineText | None = None
     plan: tuple[WorkflowStep, ...] | None = None
     apply: tuple[WorkflowStep, ...] | None = None
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Steps around the workflow's own: ``all`` before those of the kind of job."""
+    """Steps around the workflow's own: ``all`` before those of the kind of job. ``lines`` is as in a workflow."""
 
     plan_before: tuple[WorkflowStep, ...] = ()
     plan_after: tuple[WorkflowStep, ...] = ()
     apply_before: tuple[WorkflowStep, ...] = ()
     apply_after: tuple[WorkflowStep, ...] = ()
+    line: int = 0
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredPolicy:
+    """Who may do what with the roots that a query matches: the first that does counts."""
+
+    query: TagQuery
+    access: Access
+    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +88,12 @@ class RootDeclaration:
     autoplan: bool = True
     review_rule: ReviewRule = field(default_factory=ReviewRule)
     reviewed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredGlob:
+    """What the file says of all roots whose directory fits a pattern, in one workspace, or in each where it is None."""
+
+    pattern: str
+    workspace: str | None
+    declaration: RootDeclaration
