@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from tidegate.domain.access import Access
 from tidegate.domain.review_rule import ReviewRule
@@ -92,8 +93,59 @@ class RootDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredGlob:
-    """What the file says of all roots whose directory fits a pattern, in one workspace, or in each where it is None."""
+    """What the file says of roots that are found in directories which fit ``pattern``, as in ``dir:`` of tag queries.
+
+    ``workspace`` is one of the workspaces that each of these directories has, None for the one named ``default``
+    of a section that names no workspaces.
+    """
 
     pattern: str
     workspace: str | None
     declaration: RootDeclaration
+
+
+class Interval(StrEnum):
+    """How often roots are looked at for drift."""
+
+    HOURLY = "hourly"
+    DAILY = "daily"
+    WEEKLY = "weekly"
+    MONTHLY = "monthly"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Hours of a day in which a schedule runs: ``HH:MM``, and a time zone by its name."""
+
+    start: str
+    end: str
+    zone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class DriftSchedule:
+    """When roots that match a query are planned to see what changed outside, and whether that is applied away."""
+
+    name: str
+    query: TagQuery
+    interval: Interval
+    reconcile: bool
+    window: Window | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Whether roots are looked at for drift, and when."""
+
+    enabled: bool = False
+    schedules: tuple[DriftSchedule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DestinationBranch:
+    """A branch, by a glob, whose pull requests and pushes count; ``sources`` are globs, ``!`` excludes."""
+
+    branch: str
+    sources: tuple[str, ...] = ("*",)
+    line: int = 0

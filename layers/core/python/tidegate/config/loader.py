@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tidegate.config.document import KEY, Document, Path, read_document
+from tidegate.config.loaded import DeclaredRoot, LoadedConfiguration, Misleading, RequirementCheck, without_file
 from tidegate.config.model import (
     FILE,
-    WHEN_MODIFIED,
     Configuration,
     DirectorySection,
     EngineSection,
@@ -23,104 +23,19 @@ from tidegate.config.model import (
 )
 from tidegate.config.patterns import check_patterns
 from tidegate.domain.errors import InvalidConfiguration, InvalidName, quoted
-from tidegate.domain.requirements import Requirements
 from tidegate.domain.review_rule import PlanReview, ReviewRule
-from tidegate.domain.root import Engine, Root, directory, root_name
+from tidegate.domain.root import Root, directory, root_name
 from tidegate.domain.root_discovery import default_root_name
-from tidegate.domain.tag_query import TagQuery
-from tidegate.domain.tag_terms import Tagged, tagged
 
-
-@dataclass(frozen=True, slots=True)
-class DeclaredRoot:
-    """A root that the file declares, the patterns of the files that change it, who reviews its plans, and its tags."""
-
-    root: Root
-    when_modified: tuple[str, ...]
-    review_rule: ReviewRule = field(default_factory=ReviewRule)
-    tags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RequirementCheck:
-    """What roots that match a query require of deploys by hand."""
-
-    query: TagQuery
-    requirements: Requirements
-
-
-@dataclass(frozen=True, slots=True)
-class Misleading:
-    """What of a file can be used, and is easily misunderstood. ``text`` is sentences."""
-
-    line: int
-    column: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedConfiguration:
-    """What a file says. ``roots`` is None when it declares none, so that they are to be discovered.
-
-    ``review_rule`` is that of roots without one of their own, ``requirements`` those of deploys by hand of every
-    root, unless there are ``checks``: then the first that matches a root has its own.
-    """
-
-    engine: Engine
-    when_modified: tuple[str, ...]
-    roots: tuple[DeclaredRoot, ...] | None
-    review_rule: ReviewRule = field(default_factory=ReviewRule)
-    requirements: Requirements = field(default_factory=Requirements)
-    checks: tuple[RequirementCheck, ...] | None = None
-    warnings: tuple[Misleading, ...] = field(default=(), compare=False)
-
-    def requirements_of(self, root: Root) -> Requirements | None:
-        """Return what a deploy of a root by hand requires, None when no check matches it: then it is refused.
-
-        A root of another commit may have the name of one declared root and the place of another, as for its
-        reviews. It is judged as either, and by its own name and place with the tags of both; the strictest counts.
-        One that is not declared here by its name at its place may be any that is: it requires what any of them does.
-        """
-        if self.checks is None:
-            return self.requirements
-        same = [each for each in self.roots or () if _is_same(each.root, root)]
-        judged = [tagged(each.root, each.tags) for each in same]
-        if root not in [each.root for each in same]:
-            judged.append(tagged(root, (tag for each in same for tag in each.tags)))
-        wanted = [self._checked(each) for each in judged]
-        if _identity(root) not in {_identity(each.root) for each in same}:
-            wanted += [asked for asked in map(self._declared, self.roots or ()) if asked is not None]
-        found = [requirements for requirements in wanted if requirements is not None]
-        return reduce(Requirements.and_also, found) if len(found) == len(wanted) else None
-
-    def _declared(self, each: DeclaredRoot) -> Requirements | None:
-        return self._checked(tagged(each.root, each.tags))
-
-    def _checked(self, judged: Tagged) -> Requirements | None:
-        matching = (check.requirements for check in self.checks or () if check.query.matches(judged))
-        return next(matching, None)
-
-    def rule_of(self, root: Root) -> ReviewRule:
-        """Return who reviews the plans of a root: as declared for it, or else as for every root.
-
-        A root of another commit that is not declared here by this name at this place may be any of these, renamed,
-        moved or copied, with the same state: what waits under the rule of one of them waits then.
-        """
-        rules = {_identity(each.root): each.review_rule for each in self.roots or ()}
-        return rules.get(_identity(root)) or reduce(ReviewRule.and_also, rules.values(), self.review_rule)
-
-
-def without_file(review: PlanReview = PlanReview.ALWAYS) -> LoadedConfiguration:
-    """Return what holds without a file. ``review`` is the installation's default."""
-    return LoadedConfiguration(Engine(), WHEN_MODIFIED, None, ReviewRule(review))
-
-
-def _identity(root: Root) -> tuple[str, str, str]:
-    return root.name, root.dir, root.workspace
-
-
-def _is_same(declared: Root, root: Root) -> bool:
-    return declared.name == root.name or (declared.dir, declared.workspace) == (root.dir, root.workspace)
+__all__ = [
+    "DeclaredRoot",
+    "LoadedConfiguration",
+    "Misleading",
+    "RequirementCheck",
+    "examine_configuration",
+    "load_configuration",
+    "without_file",
+]
 
 
 def load_configuration(

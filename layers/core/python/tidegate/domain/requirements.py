@@ -19,11 +19,19 @@ _UNMATCHED = (
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What is configured: how many approvals (0: none), and whether conflicts and failing checks hold up."""
+    """What is configured: how many approvals (0: none), and whether conflicts and failing checks hold up.
+
+    ``approvals`` count those by people whom one of ``any_of`` means, by anybody where it is empty; each of ``all_of``
+    must mean one of those who approved. They are written as in access control: ``user:``, ``team:``, ``role:``.
+    Checks whose name fits one of ``ignore_matching``, globs, do not hold up.
+    """
 
     approvals: int = 0
     mergeable: bool = False
     checks: bool = False
+    any_of: tuple[str, ...] = ()
+    all_of: tuple[str, ...] = ()
+    ignore_matching: tuple[str, ...] = ()
 
     def and_also(self, other: Requirements) -> Requirements:
         """Return what holds up whatever one of two holds up."""
