@@ -224,9 +224,11 @@ class Deployment:
     ``rerun_of`` the deployment that is run again. ``error`` is the name of what it failed with, such as
     ``States.HeartbeatTimeout``. ``history`` has one step for each state, the first included.
     ``stack`` is the stack that the root is deployed in; ``shared`` tells that the root is in several, so that the
-    stack belongs to the deployment's identity. ``change_set`` is the id of the change that it is part of, ``waits``
-    what of it goes first, ``layer`` its layer there, and ``run`` how its jobs run. ``access`` says who may do what
-    with it, by the default branch's configuration when it was asked for; without, whoever may write.
+    stack belongs to the deployment's identity. ``change_set`` is the id of the change that it is part of, ``why`` a
+    sentence that says why it is, ``waits`` what of it goes first, ``layer`` its layer there, of ``layers`` in all, and
+    ``run`` how its jobs run. ``access`` says who may do what with it, by the default branch's configuration when it
+    was asked for; without, whoever may write. ``superseded_by`` is the newer deployment of the root for which it
+    gave up waiting at a gate, and ``supersedes`` the one that gave up for this one.
     """
 
     id: str
@@ -258,10 +260,14 @@ class Deployment:
     stack: str = DEFAULT_STACK
     shared: bool = False
     change_set: str = ""
+    why: str = ""
     layer: int = 1
+    layers: int = 1
     waits: Waits = field(default_factory=Waits)
     run: RunSettings = field(default_factory=RunSettings)
     access: Access | None = None
+    supersedes: str | None = None
+    superseded_by: str | None = None
     error: str = ""
     ending: Ending | None = None
     history: tuple[Step, ...] = ()
