@@ -9,6 +9,7 @@ from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, re
 from tidegate.adapters.github import AppCredentials, GitHubForge
 from tidegate.domain.check_run import Action, Button, CheckRun, Conclusion
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.domain.permission import Permission
 from tidegate.domain.revision import Comparison
 
 BASE, HEAD = "a" * 40, "b" * 40
@@ -94,7 +95,7 @@ def test_permissions_and_repositories_do_not_share_a_token(forge, github):
     github.on("GET", COMPARE, (200, {"status": "ahead"}))
     compare(forge)
     github.on("GET", repo("collaborators/octocat/permission"), (200, {"permission": "write"}))
-    forge.may_write(INSTALLATION, REPOSITORY, "octocat")
+    forge.permission(INSTALLATION, REPOSITORY, "octocat")
     forge.clone_token(INSTALLATION, "acme/other")
     assert [request.body["repositories"] for request in github.asked("POST", TOKENS)] == [
         ["infrastructure"],
@@ -103,15 +104,28 @@ def test_permissions_and_repositories_do_not_share_a_token(forge, github):
     ]
 
 
-@pytest.mark.parametrize(("permission", "may"), [("admin", True), ("write", True), ("read", False), ("none", False)])
-def test_writers_and_administrators_may_write(forge, github, permission, may):
-    github.on("GET", repo("collaborators/octocat/permission"), (200, {"permission": permission}))
-    assert forge.may_write(INSTALLATION, REPOSITORY, "octocat") is may
+@pytest.mark.parametrize(
+    ("permission", "role", "meant"),
+    [
+        ("admin", "admin", Permission.ADMIN),
+        ("write", "maintain", Permission.MAINTAIN),
+        ("write", "write", Permission.WRITE),
+        ("write", "release-captain", Permission.WRITE),
+        ("read", "triage", Permission.TRIAGE),
+        ("read", "read", Permission.READ),
+        ("none", "none", Permission.NONE),
+        ("none", "", Permission.NONE),
+    ],
+)
+def test_a_persons_role_is_the_forges_or_the_one_that_it_is_made_from(forge, github, permission, role, meant):
+    answer = {"permission": permission, "role_name": role}
+    github.on("GET", repo("collaborators/octocat/permission"), (200, answer))
+    assert forge.permission(INSTALLATION, REPOSITORY, "octocat") is meant
 
 
-def test_a_stranger_may_not_write(forge, github):
+def test_a_stranger_may_nothing(forge, github):
     github.on("GET", repo("collaborators/octo%5Bbot%5D/permission"), (404, {"message": "Not Found"}))
-    assert forge.may_write(INSTALLATION, REPOSITORY, "octo[bot]") is False
+    assert forge.permission(INSTALLATION, REPOSITORY, "octo[bot]") is Permission.NONE
 
 
 def test_a_check_run_is_created_with_its_buttons_in_one_request(forge, github):
@@ -217,7 +231,7 @@ def test_a_forge_that_does_not_answer_is_unavailable(private_key):
     app = AppCredentials("123", private_key[0])
     forge = GitHubForge(lambda: app, url="https://forge.example", api_url="http://127.0.0.1:1")
     with pytest.raises(ForgeUnavailable, match="no answer"):
-        forge.may_write(INSTALLATION, REPOSITORY, "octocat")
+        forge.permission(INSTALLATION, REPOSITORY, "octocat")
     with pytest.raises(ForgeUnavailable, match="no answer"):
         forge.clone_token(INSTALLATION, REPOSITORY)
 

@@ -77,9 +77,10 @@ def test_commits_are_compared_and_missing_ones_told_apart(adapter, installation,
     assert adapter.compare(installation, REPOSITORY, head, missing) is Comparison.HEAD_MISSING
 
 
-def test_only_who_may_write_may_decide(adapter, installation, sha):
-    may = {user: adapter.may_write(installation, REPOSITORY, user) for user in ("maintainer", "visitor", "stranger")}
-    assert may == {"maintainer": True, "visitor": False, "stranger": False}
+def test_people_have_the_permission_that_the_forge_gives_them(adapter, installation, sha):
+    people = ("maintainer", "reviewer", "visitor", "stranger")
+    given = [adapter.permission(installation, REPOSITORY, user) for user in people]
+    assert given == [Permission.ADMIN, Permission.WRITE, Permission.READ, Permission.NONE]
 
 
 def test_a_clone_token_reads_the_repository_and_writes_nothing(adapter, api, installation, sha):

@@ -8,11 +8,9 @@ from github import Github, GithubException
 from github.Repository import Repository
 
 from tidegate.adapters.github_access import NOT_FOUND, READ_METADATA, GitHubAccess
-from tidegate.domain.permission import Permission
+from tidegate.domain.permission import ROLES, Permission
 
 _READ_MEMBERS = {"members": "read"}
-#: GitHub answers with one of these; its finer roles count as the one that they include.
-_PERMISSIONS = {"admin": Permission.ADMIN, "write": Permission.WRITE, "read": Permission.READ}
 
 
 class GitHubPeople:
@@ -22,13 +20,16 @@ class GitHubPeople:
 
     def permission(self, installation: int, repository: str, user: str) -> Permission:
         def call(repo: Repository) -> Permission:
+            path = f"{repo.url}/collaborators/{quote(user, safe='')}/permission"
             try:
-                word = repo.get_collaborator_permission(user)
+                _, answer = repo.requester.requestJsonAndCheck("GET", path)
             except GithubException as error:
                 if error.status != NOT_FOUND:
                     raise
                 return Permission.NONE
-            return _PERMISSIONS.get(word, Permission.NONE)
+            # An organization's own roles have names of their own: they count as the role that they are made from.
+            word = answer.get("role_name") if answer.get("role_name") in ROLES else answer.get("permission")
+            return ROLES.get(word, Permission.NONE)
 
         return self._access.call(installation, repository, READ_METADATA, call)
 

@@ -11,6 +11,7 @@ from tidegate.bootstrap.adapters import Adapters
 from tidegate.settings import MachineSettings
 
 if TYPE_CHECKING:
+    from tidegate.usecases.authorize import Authorizer
     from tidegate.usecases.begin_job import JobBeginner
     from tidegate.usecases.carry_out_review import ReviewCarrier
     from tidegate.usecases.claim_deployment import DeploymentClaimer
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
 
 class Deploys(Adapters):
     """The use cases of queues and of the state machines' tasks."""
+
+    @cached_property
+    def authorizer(self) -> Authorizer:
+        from tidegate.usecases.authorize import Authorizer
+
+        return Authorizer(self.forge, self.queues, self.deployments)
 
     @cached_property
     def queue_unlocker(self) -> QueueUnlocker:

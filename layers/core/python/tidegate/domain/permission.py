@@ -6,9 +6,15 @@ from enum import IntEnum
 
 
 class Permission(IntEnum):
-    """Rights in a repository; each includes the ones before it."""
+    """Roles in a repository; each includes the ones before it."""
 
     NONE = 0
     READ = 1
-    WRITE = 2
-    ADMIN = 3
+    TRIAGE = 2
+    WRITE = 3
+    MAINTAIN = 4
+    ADMIN = 5
+
+
+#: The roles by the words that configuration and GitHub have for them.
+ROLES = {each.name.lower(): each for each in Permission if each}

@@ -21,7 +21,8 @@ class MemoryForge:
     ``readers`` read. ``branches`` are the commits that branches are at, ``main`` the default branch;
     ``changes`` is keyed by (base, head), ``opened`` (who opened a commit's pull requests) by commit.
     ``comments`` are those that were written (pull request, text), ``reactions`` (comment, reaction),
-    ``teams`` the members by ``org/slug``.
+    ``teams`` the members by ``org/slug``, ``roles`` what people may do who are neither writers nor readers.
+    ``people_asked`` are those whose permission was asked for, ``teams_asked`` whose membership in which team.
     ``failures`` are raised by the next calls to the API, one each; ``silence`` by every comment and reaction.
     """
 
@@ -43,6 +44,9 @@ class MemoryForge:
     comments: list[tuple[int, str]] = field(default_factory=list)
     reactions: list[tuple[int, str]] = field(default_factory=list)
     teams: dict[str, set[str]] = field(default_factory=dict)
+    roles: dict[str, Permission] = field(default_factory=dict)
+    people_asked: list[str] = field(default_factory=list)
+    teams_asked: list[tuple[str, str]] = field(default_factory=list)
 
     def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
         self._called(installation, repository)
@@ -55,11 +59,11 @@ class MemoryForge:
             raise NotFound("common commit of", f"{base} and {head}")
         return self.changes[base, head]
 
-    def may_write(self, installation: int, repository: str, user: str) -> bool:
-        return self.permission(installation, repository, user) >= Permission.WRITE
-
     def permission(self, installation: int, repository: str, user: str) -> Permission:
         self._called(installation, repository)
+        self.people_asked.append(user)
+        if user in self.roles:
+            return self.roles[user]
         if user in self.writers:
             return Permission.WRITE
         return Permission.READ if user in self.readers else Permission.NONE
@@ -100,8 +104,12 @@ class MemoryForge:
         self._spoken()
         self.reactions.append((comment, reaction))
 
+    def may_write(self, installation: int, repository: str, user: str) -> bool:
+        return self.permission(installation, repository, user) >= Permission.WRITE
+
     def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
         self._called(installation, organization)
+        self.teams_asked.append((f"{organization}/{team}", user))
         return user in self.teams.get(f"{organization}/{team}", ())
 
     def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:

@@ -1,0 +1,124 @@
+"""Who may do what with a deployment or a queue: what the forge is asked, and what follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import REPOSITORY, any_deployed, any_deployment, any_lock, any_queue
+from tests.unit.usecases.terraform_world import World
+from tidegate.domain.access import Access, Action
+from tidegate.domain.errors import AppLacksPermission, ForgeUnavailable
+from tidegate.domain.permission import Permission
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.usecases.authorize import Authorizer
+
+SRE_ONLY = Access(apply=("team:sre",), review=("team:sre",), unlock=("team:sre",))
+MANUAL = ReviewRule(PlanReview.MANUAL, approvals=2)
+
+
+class People(World):
+    """A world whose forge knows a team and people of several roles."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.forge.teams["acme/sre"] = {"reviewer", "visitor", "stranger"}
+        self.forge.readers.add("visitor")
+        self.authorizer = Authorizer(self.forge, self.queues, self.deployments)
+
+    def may(self, login, action=Action.REVIEW, access=SRE_ONLY, **fields):
+        return self.authorizer.may(any_deployment(access=access, **fields), action, login)
+
+    def locked_by(self, deployment):
+        head, _ = self.queues.read(deployment.queue)
+        self.queues.commit(head, replace(head, lock=any_lock(deployment=deployment.id)))
+
+
+@pytest.fixture
+def world():
+    return People()
+
+
+@pytest.mark.parametrize(
+    ("login", "may"), [("reviewer", True), ("visitor", True), ("maintainer", False), ("stranger", False)]
+)
+def test_a_team_that_is_granted_may_if_its_members_can_read_the_repository(world, login, may):
+    assert world.may(login).done is may
+
+
+def test_a_refusal_names_the_stack_and_who_may(world):
+    told = "Only team:sre may decide about plans of stack prod here, and maintainer is not among them."
+    assert world.may("maintainer", stack="prod").reason == told
+
+
+def test_the_forge_is_asked_about_teams_only_when_nothing_else_grants(world):
+    assert world.may("reviewer", access=Access(review=("team:sre", "user:reviewer"))).done
+    assert world.forge.teams_asked == []
+    assert world.may("reviewer", access=Access(review=("team:dba", "team:sre", "team:qa"))).done
+    assert world.forge.teams_asked == [("acme/dba", "reviewer"), ("acme/sre", "reviewer")]
+
+
+def test_a_permission_that_is_known_is_not_asked_for(world):
+    deployment = any_deployment(access=Access(review=("role:admin",)))
+    assert world.authorizer.may(deployment, Action.REVIEW, "boss", Permission.ADMIN).done
+    assert world.forge.people_asked == []
+
+
+def test_a_team_that_cannot_be_looked_at_grants_nothing(world):
+    class Blind(type(world.forge)):
+        def is_team_member(self, *_):
+            raise AppLacksPermission(422, ("members: read",))
+
+    authorizer = Authorizer(Blind(writers={"reviewer"}), world.queues, world.deployments)
+    decision = authorizer.may(any_deployment(access=SRE_ONLY), Action.REVIEW, "reviewer")
+    assert not decision.done
+    assert "team:sre is not known, as the App lacks members: read" in decision.reason
+
+
+def test_a_forge_that_does_not_answer_grants_and_refuses_nothing(world):
+    world.forge.failures.append(ForgeUnavailable("busy"))
+    with pytest.raises(ForgeUnavailable):
+        world.may("reviewer")
+
+
+class TestUnlock:
+    def test_a_queue_is_unlocked_by_the_rule_of_what_locked_it(self, world):
+        locking = world.put(any_deployment(access=SRE_ONLY))
+        world.locked_by(locking)
+        later = any_deployment(2, access=Access(unlock=("*",)))
+        assert not world.authorizer.may(later, Action.UNLOCK, "maintainer").done
+        assert world.authorizer.may(later, Action.UNLOCK, "reviewer").done
+
+    def test_without_a_lock_the_rule_of_what_was_let_in_last_holds(self, world):
+        last = world.put(any_deployment(access=SRE_ONLY))
+        head, _ = world.queues.read(last.queue)
+        world.queues.commit(head, replace(head, attempted=replace(any_deployed(), deployment=last.id)))
+        assert not world.authorizer.may_unlock(last.queue, 7, "maintainer").done
+
+    @pytest.mark.parametrize("is_known", [True, False])
+    def test_what_was_locked_by_nothing_that_is_known_is_unlocked_by_who_may_write(self, world, is_known):
+        if not is_known:
+            world.locked_by(any_deployment(access=SRE_ONLY))
+        assert world.authorizer.may_unlock(any_queue(), 7, "maintainer").done
+        decision = world.authorizer.may_unlock(any_queue(), 7, "visitor")
+        told = f"visitor may not write to {REPOSITORY}, and only who may can unlock the queue of root network."
+        assert (decision.done, decision.reason) == (False, told)
+
+
+class TestMerges:
+    def test_who_merges_without_being_granted_a_deploy_gets_a_review_by_others(self, world):
+        merged = any_deployment(access=SRE_ONLY, review_rule=MANUAL)
+        assert world.authorizer.reviewed_unless_granted(merged, "reviewer") == merged
+        reviewed = world.authorizer.reviewed_unless_granted(merged, "maintainer")
+        assert reviewed.review_rule == replace(MANUAL, when=PlanReview.ALWAYS)
+
+    @pytest.mark.parametrize(
+        "fields",
+        [{"access": None, "review_rule": MANUAL}, {"access": SRE_ONLY}],
+        ids=["without access control", "with a review of every plan"],
+    )
+    def test_the_forge_is_not_asked_where_nothing_can_follow(self, world, fields):
+        merged = any_deployment(**fields)
+        assert world.authorizer.reviewed_unless_granted(merged, "stranger") == merged
+        assert world.forge.people_asked == []
