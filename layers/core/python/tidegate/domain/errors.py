@@ -5,6 +5,12 @@
     TidegateError
     ├── InvalidName            a name or path from outside that Tidegate does not accept
     ├── InvalidConfiguration   a configuration file that cannot be used
+    ├── CyclicChange           roots or stacks of one change that wait for each other
+    ├── InvalidStacks          declared stacks that cannot be used together
+    │   ├── UnknownStack       … since one names a stack that is not declared
+    │   ├── StackInItself      … since one is nested in itself
+    │   ├── StackCycle         … since they would wait for each other for ever
+    │   └── NestsDisagree      … since two nests say different things of one stack
     ├── InvalidWebhook         a request that is no webhook that we understand
     │   ├── UnverifiedWebhook  … whose signature does not hold
     │   └── OversizedWebhook   … that is too large
@@ -50,6 +56,46 @@ class InvalidConfiguration(TidegateError):
         place = f"{file}:{line}" if column is None else f"{file}:{line}:{column}"
         super().__init__(f"{place}: {problem}. {allowed}.")
         self.file, self.line, self.column, self.problem, self.allowed = file, line, column, problem, allowed
+
+
+class CyclicChange(TidegateError):
+    """Roots or stacks of one change that wait for each other. ``cycle`` names them, each waits for the next."""
+
+    def __init__(self, what: str, cycle: tuple[str, ...], advice: str) -> None:
+        super().__init__(f"{what} wait for each other: {' → '.join((*cycle, cycle[0]))}. {advice}.")
+        self.cycle = cycle
+
+
+class InvalidStacks(TidegateError):
+    """Declared stacks that cannot be used together.
+
+    ``stack`` declares what is wrong, at ``path`` in it, such as ``("apply_after",)``, ``("nests",)`` or
+    ``("variables", "REGION")``.
+    """
+
+    def __init__(self, stack: str, path: tuple[str, ...], problem: str, allowed: str) -> None:
+        super().__init__(f"Stack {quoted(stack)}: {problem}. {allowed}.")
+        self.stack, self.path, self.problem, self.allowed = stack, path, problem, allowed
+
+
+class UnknownStack(InvalidStacks):
+    """A stack names another, ``named``, that is not declared."""
+
+    def __init__(self, stack: str, path: tuple[str, ...], named: str, allowed: str) -> None:
+        super().__init__(stack, path, f"there is no stack {quoted(named)}", allowed)
+        self.named = named
+
+
+class StackInItself(InvalidStacks):
+    """A stack is nested in itself, directly or through others."""
+
+
+class StackCycle(InvalidStacks):
+    """Stacks would wait for each other for ever."""
+
+
+class NestsDisagree(InvalidStacks):
+    """Two nests at the same distance from a stack say different things of it, and none nearer decides."""
 
 
 class InvalidWebhook(TidegateError):

@@ -6,13 +6,24 @@ with all that their nests say pushed down to them, and their rules expanded to l
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
+from functools import partial
+from itertools import pairwise
+from typing import TypeVar
 
+from tidegate.domain.closure import Circle, closed, in_order
+from tidegate.domain.errors import InvalidStacks, NestsDisagree, StackCycle, StackInItself, UnknownStack, quoted
+from tidegate.domain.nests import Nests, nests_of
 from tidegate.domain.root import Engine
 
 #: The stack of roots that no stack claims, unless a stack of this name is declared.
 DEFAULT_STACK = "default"
+
+_Value = TypeVar("_Value")
+_RULES = ("apply_after", "plan_after", "modified_by")
 
 
 class RunStrategy(StrEnum):
@@ -64,3 +75,156 @@ class Stack:
     modified_by: frozenset[str] = frozenset()
     auto_apply: bool | None = None
     run_strategy: RunStrategy = RunStrategy.ONE_FOR_ONE
+
+
+def resolve_stacks(definitions: Sequence[StackDefinition]) -> Mapping[str, Stack]:
+    """Return the leaves by name, in the order of their definitions, with all that holds for them.
+
+    ``default`` is the last of them, unless a stack of this name is declared. Raise InvalidStacks: of several mistakes
+    the first.
+    """
+    mistakes, stacks = examine_stacks(definitions)
+    if mistakes:
+        raise mistakes[0]
+    return stacks
+
+
+def examine_stacks(definitions: Sequence[StackDefinition]) -> tuple[Sequence[InvalidStacks], Mapping[str, Stack]]:
+    """Return all that is wrong with stacks, of the first kind that occurs, and without any the leaves by name."""
+    declared = {each.name: each for each in definitions}
+    declared.setdefault(DEFAULT_STACK, StackDefinition(DEFAULT_STACK))
+    mistakes: list[InvalidStacks] = [mistake for each in definitions for mistake in _unknown(each, [*declared])]
+    if mistakes:
+        return mistakes, {}
+    try:
+        nests = nests_of({name: each.nests for name, each in declared.items()})
+    except Circle as circle:
+        problem = f"it is nested in itself: {circle}"
+        return [StackInItself(circle.names[0], ("nests",), problem, "Remove one of these from the nest it is in")], {}
+    resolution = _Resolution(declared, nests)
+    mistakes = [*resolution.disagreements(), *resolution.cycles()]
+    return mistakes, {} if mistakes else resolution.stacks()
+
+
+def _unknown(definition: StackDefinition, known: Sequence[str]) -> Iterator[UnknownStack]:
+    for kind, names in _names(definition).items():
+        for name in names:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f"Did you mean {quoted(near[0])}? " if near else ""
+                allowed = f"{hint}Stacks are declared under stacks.names"
+                yield UnknownStack(definition.name, (kind,), name, allowed)
+
+
+def _names(definition: StackDefinition) -> dict[str, tuple[str, ...]]:
+    """Return the stacks that a stack names, by where it does."""
+    rules = definition.rules
+    return {
+        "nests": definition.nests,
+        "apply_after": rules.apply_after,
+        "plan_after": rules.plan_after or (),
+        "modified_by": rules.modified_by,
+    }
+
+
+class _Resolution:
+    """What follows for leaves from definitions that name no unknown stacks, and from the nests around them."""
+
+    def __init__(self, declared: Mapping[str, StackDefinition], nests: Nests) -> None:
+        self._declared, self._nests = declared, nests
+        self._leaves = tuple(nests.around)
+        self._names_in = {name: _names(each) for name, each in declared.items()}
+        self._rules = {kind: self._rule(kind) for kind in _RULES}
+        self._rules["plan_after"] = {leaf: self._rules[self._kind_of_plans(leaf)][leaf] for leaf in self._leaves}
+
+    def stacks(self) -> Mapping[str, Stack]:
+        apply_after, plan_after, modified_by = (closed(self._rules[kind]) for kind in _RULES)
+        return {
+            leaf: Stack(
+                leaf,
+                self._nests.within(leaf),
+                tuple((name, self._nearest(leaf, said)) for name, said in self._variables(leaf).items()),
+                self._nearest(leaf, lambda each: each.engine),
+                apply_after[leaf],
+                plan_after[leaf],
+                modified_by[leaf] - {leaf},
+                self._nearest(leaf, lambda each: each.rules.auto_apply),
+                self._nearest(leaf, lambda each: each.run_strategy) or RunStrategy.ONE_FOR_ONE,
+            )
+            for leaf in self._leaves
+        }
+
+    def disagreements(self) -> Iterator[NestsDisagree]:
+        """Return each value that nests at one distance from a leaf say differently, where none nearer says it."""
+        for leaf in self._leaves:
+            yield from self._disagreement(leaf, ("auto_apply",), lambda each: each.rules.auto_apply)
+            yield from self._disagreement(leaf, ("engine",), lambda each: each.engine)
+            yield from self._disagreement(leaf, ("run_strategy",), lambda each: each.run_strategy)
+            for name, said in self._variables(leaf).items():
+                yield from self._disagreement(leaf, ("variables", name), said)
+
+    def cycles(self) -> Iterator[StackCycle]:
+        """Return the first circle of leaves that wait for each other, before their plans or applies."""
+        apply_after, plan_after = self._rules["apply_after"], self._rules["plan_after"]
+        try:
+            in_order({leaf: (*apply_after[leaf], *plan_after[leaf]) for leaf in self._leaves})
+        except Circle as circle:
+            yield self._cycle(circle)
+
+    def _cycle(self, circle: Circle) -> StackCycle:
+        """Return the refusal, at the first rule of the circle: of its leaf, or of a nest around it."""
+        waiting, awaited = circle.names[:2]
+        kind, owner = next(
+            (kind, name)
+            for name in self._said_of(waiting)
+            for kind in ("apply_after", self._kind_of_plans(waiting))
+            if awaited in self._nests.expand(self._names_in[name][kind])
+        )
+        inherited = [
+            f"{name} has the rules of {' and '.join(map(repr, self._nests.within(name)))}"
+            for name, _ in pairwise(circle.names)
+            if self._nests.around[name]
+        ]
+        problem = f"stacks wait for each other: {circle}" + "".join(f"; {each}" for each in inherited)
+        advice = "Remove one of these rules"
+        if kind == "modified_by":
+            advice = "Remove one of these rules, or write plan_after: [] beside modified_by, which else counts as both"
+        return StackCycle(owner, (kind,), problem, advice)
+
+    def _disagreement(
+        self, leaf: str, path: tuple[str, ...], said: Callable[[StackDefinition], object]
+    ) -> Iterator[NestsDisagree]:
+        values = self._nests.nearest(leaf, lambda name: said(self._declared[name]))
+        (first, value), *others = values.items() or [("", None)]
+        for other, different in others:
+            if different != value:
+                problem = f"it says {'.'.join(path)} otherwise than {quoted(first)}, and {quoted(leaf)} is in both"
+                yield NestsDisagree(other, path, problem, f"Say it in {quoted(leaf)}, or the same in both")
+                return
+
+    def _nearest(self, leaf: str, said: Callable[[StackDefinition], _Value | None]) -> _Value | None:
+        return next(iter(self._nests.nearest(leaf, lambda name: said(self._declared[name])).values()), None)
+
+    def _rule(self, kind: str) -> dict[str, tuple[str, ...]]:
+        """Return for each leaf what it and the nests around it name in a rule, as leaves."""
+        return {
+            leaf: self._nests.expand([named for name in self._said_of(leaf) for named in self._names_in[name][kind]])
+            for leaf in self._leaves
+        }
+
+    def _kind_of_plans(self, leaf: str) -> str:
+        """Return the rule that says after which leaves this one is planned."""
+        written = any(self._declared[name].rules.plan_after is not None for name in self._said_of(leaf))
+        return "plan_after" if written else "modified_by"
+
+    def _said_of(self, leaf: str) -> tuple[str, ...]:
+        return (leaf, *self._nests.within(leaf))
+
+    def _variables(self, leaf: str) -> dict[str, Callable[[StackDefinition], str | None]]:
+        """Return how to ask a definition for each variable that the leaf has, by the variables' names in order."""
+        names = {name for stack in self._said_of(leaf) for name, _ in self._declared[stack].variables}
+        return {name: partial(_variable, name) for name in sorted(names)}
+
+
+def _variable(name: str, definition: StackDefinition) -> str | None:
+    return dict(definition.variables).get(name)
