@@ -11,6 +11,7 @@ from tidegate.domain.job import Job, JobKind, job_id
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.queue import Deployed, Lock
 from tidegate.domain.root import Revision, Root, deployment_id, queue_id
+from tidegate.domain.waits import Waits
 from tidegate.ports import Delivery
 
 REPOSITORY = "acme/infra"
@@ -75,7 +76,10 @@ def any_deployment(number: int = 1, **fields: Any) -> Deployment:
 
 
 def deployment_in(state: State, number: int = 1, **fields: Any) -> Deployment:
-    """Return a deployment in ``state``, with the plan, review and apply job that it has there."""
+    """Return a deployment in ``state``, with the plan, review and apply job that it has there.
+
+    At a gate it is one of stack ``prod``, and waits with its plan for stack ``dev``.
+    """
     deployment = any_deployment(number, state=state, changed_at=NOW)
     if state not in _WITHOUT_PLAN:
         deployment = replace(deployment, plan=any_plan())
@@ -83,6 +87,8 @@ def deployment_in(state: State, number: int = 1, **fields: Any) -> Deployment:
         approved = None if state is State.AWAITING_REVIEW else state is not State.REJECTED
         answered = {} if approved is None else {"by": "reviewer", "at": NOW}
         deployment = replace(deployment, review=any_review(approved=approved, **answered))
+    if state in _AT_A_GATE:
+        deployment = replace(deployment, stack="prod", change_set="change-1", waits=Waits(apply_after=("dev",)))
     if state in _APPLIED:
         job = job_id(deployment.id, JobKind.APPLY, 1)
         deployment = replace(deployment, apply_job=job, apply_started_at=NOW)
@@ -91,6 +97,7 @@ def deployment_in(state: State, number: int = 1, **fields: Any) -> Deployment:
 
 _WITHOUT_PLAN = {State.QUEUED, State.PLANNING, State.PLAN_FAILED, State.REFUSED, State.ENGINE_FAULT}
 _APPLIED = {State.APPLYING, State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN}
+_AT_A_GATE = {State.GATED, State.BLOCKED, State.GATE_EXPIRED}
 _REVIEWED = {State.AWAITING_REVIEW, State.APPROVED, State.REJECTED} | _APPLIED
 
 

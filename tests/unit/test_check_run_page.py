@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.builders import NOW, any_lock, any_review, deployment_in
-from tidegate.domain.check_run_face import Mark, PlaceInLine, View
+from tidegate.domain.check_run_face import Awaited, Gate, Mark, PlaceInLine, View
 from tidegate.domain.check_run_text import render
 from tidegate.domain.deployment import Approval, State
 from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.waits import Waits
 
 PAGE = (Path(__file__).parents[2] / "docs/check-runs.md").read_text(encoding="utf-8")
 LOCKS = View(locks=True, lock=any_lock())
@@ -26,7 +27,16 @@ EXAMPLES = [
     (deployment_in(State.QUEUED), in_line(1)),
     (deployment_in(State.QUEUED), in_line(3)),
     (deployment_in(State.QUEUED), View(lock=any_lock())),
-    *((deployment_in(state), View()) for state in State if state not in {State.QUEUED, State.OUTCOME_UNKNOWN}),
+    (
+        deployment_in(State.GATED, plan=None, layer=2, layers=3, waits=Waits(roots=("network",))),
+        View(gate=Gate((Awaited("network", "prod", State.PLANNING),))),
+    ),
+    (deployment_in(State.BLOCKED), View(gate=Gate((Awaited("network", "dev", State.PLAN_FAILED),)))),
+    *(
+        (deployment_in(state), View())
+        for state in State
+        if state not in {State.QUEUED, State.OUTCOME_UNKNOWN, State.BLOCKED}
+    ),
     (
         deployment_in(
             State.AWAITING_REVIEW,

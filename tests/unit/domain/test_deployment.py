@@ -6,7 +6,15 @@ from tests.builders import NOW, any_deployment, any_job, deployment_in
 from tidegate.domain.deployment import State, Step, ends_without_result, is_final, may_follow, moves_baseline
 from tidegate.domain.job import JobKind, job_id, log_key, plan_prefix
 
-OPEN = {State.QUEUED, State.PLANNING, State.AWAITING_REVIEW, State.APPROVED, State.APPLYING}
+OPEN = {
+    State.QUEUED,
+    State.PLANNING,
+    State.GATED,
+    State.BLOCKED,
+    State.AWAITING_REVIEW,
+    State.APPROVED,
+    State.APPLYING,
+}
 
 
 @pytest.mark.parametrize("state", State)

@@ -16,6 +16,7 @@ class Button(StrEnum):
 
     CONFIRM = "Confirm"
     REJECT = "Reject"
+    RETRY = "Retry"
     UNLOCK = "Unlock"
 
 

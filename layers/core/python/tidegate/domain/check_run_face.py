@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.domain.check_run import Action, Button, Conclusion
-from tidegate.domain.deployment import Deployment
+from tidegate.domain.deployment import Deployment, State
 from tidegate.domain.markdown import code
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.queue import Lock
@@ -13,6 +13,7 @@ from tidegate.domain.review import moment
 
 CONFIRM = Action(Button.CONFIRM, "Apply exactly this plan")
 REJECT = Action(Button.REJECT, "Apply nothing and end this deployment")
+RETRY = Action(Button.RETRY, "Run what failed again")
 UNLOCK = Action(Button.UNLOCK, "I looked: let merges deploy again")
 
 #: Names that one sentence holds, and characters of each: nobody reads more, and the summary has room for them.
@@ -50,6 +51,33 @@ class PlaceInLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Awaited:
+    """One that a deployment waits for at a gate: a root in a stack, its state, since when, and its check run or page.
+
+    ``state`` is None while it is not in line yet.
+    """
+
+    root: str
+    stack: str
+    state: State | None
+    since: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What a deployment waits for: those to be named, how many ``more`` there are, and how many are ``done``.
+
+    ``at_most`` tells that not all were looked at, so that some of ``more`` may be done as well.
+    """
+
+    awaited: tuple[Awaited, ...] = ()
+    more: int = 0
+    done: int = 0
+    at_most: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What a check run shows besides its deployment.
 
@@ -58,8 +86,9 @@ class View:
     that its end is about to. ``plan_text`` begins the engine's output of the plan, which has ``plan_size``
     bytes in all; ``plan_altered`` tells that it is not what the plan job stored, so it is not shown.
     ``log_url`` is the log of its newest job, ``plan_url`` that of its plan. ``repeats`` is the deployment
-    that this one runs again, ``repeated_by`` the one that runs this again. ``notice`` answers a press that
-    had no effect.
+    that this one runs again, ``repeated_by`` the one that runs this again; ``supersedes`` the one that gave up
+    waiting for this one, ``superseded_by`` the one that this gave up for. ``gate`` is what it waits for.
+    ``notice`` answers a press that had no effect.
     """
 
     place: PlaceInLine | None = None
@@ -78,6 +107,9 @@ class View:
     queue_url: str | None = None
     repeats: Mark | None = None
     repeated_by: Mark | None = None
+    supersedes: Mark | None = None
+    superseded_by: Mark | None = None
+    gate: Gate | None = None
     notice: str = ""
 
 

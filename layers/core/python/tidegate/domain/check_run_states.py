@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tidegate.domain import check_run_ended, check_run_running, check_run_waiting
+from tidegate.domain import check_run_ended, check_run_gate, check_run_running, check_run_waiting
 from tidegate.domain.check_run_face import CONFIRM, UNLOCK, Face, View
 from tidegate.domain.deployment import Deployment, State, is_final
 from tidegate.domain.markdown import code, escaped
@@ -14,6 +14,8 @@ from tidegate.domain.review import moment
 _FACES: dict[State, Callable[[Deployment, View], Face]] = {
     State.QUEUED: check_run_waiting.queued,
     State.PLANNING: check_run_running.planning,
+    State.GATED: check_run_gate.gated,
+    State.BLOCKED: check_run_gate.blocked,
     State.AWAITING_REVIEW: check_run_running.awaiting_review,
     State.APPROVED: check_run_running.approved,
     State.APPLYING: check_run_running.applying,
@@ -23,6 +25,7 @@ _FACES: dict[State, Callable[[Deployment, View], Face]] = {
     State.APPLY_FAILED: check_run_ended.apply_failed,
     State.REJECTED: check_run_ended.rejected,
     State.REVIEW_EXPIRED: check_run_ended.review_expired,
+    State.GATE_EXPIRED: check_run_gate.gate_expired,
     State.REFUSED: check_run_ended.refused,
     State.SUPERSEDED: check_run_ended.superseded,
     State.OUTCOME_UNKNOWN: check_run_ended.outcome_unknown,
