@@ -30,6 +30,10 @@ _SUMMARY = (
     "pull_request",
     "forced",
     "rerun_of",
+    "stack",
+    "shared",
+    "change_set",
+    "layer",
 )
 #: What lists show of a queue: everything of its head but the worker's task token.
 _HEAD = (

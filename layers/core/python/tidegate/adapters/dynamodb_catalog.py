@@ -69,6 +69,9 @@ class DynamoCatalog:
     def of_repository(self, repository: str, limit: int, after: str | None = None) -> HistoryPage:
         return self._page("recent", "repository", repository, limit, after)
 
+    def after(self, history: str, deployment: DeploymentSummary) -> str:
+        return cursor(history, deployment.requested_at, deployment.id)
+
     def _page(self, index: str, attribute: str, value: str, limit: int, after: str | None) -> HistoryPage:
         """Ask for one more than the page holds: so a page tells truly whether there is another."""
         begin = {"ExclusiveStartKey": to_item(_start(attribute, value, after))} if after is not None else {}
@@ -85,7 +88,7 @@ class DynamoCatalog:
             )
         shown = [unpack(DeploymentSummary, from_item(item)) for item in answer["Items"][:limit]]
         has_more = len(answer["Items"]) > limit or "LastEvaluatedKey" in answer
-        following = cursor(value, shown[-1].requested_at, shown[-1].id) if shown and has_more else None
+        following = self.after(value, shown[-1]) if shown and has_more else None
         return HistoryPage(tuple(shown), following)
 
 

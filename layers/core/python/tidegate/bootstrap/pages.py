@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.look_at_queue import QueueLooker
     from tidegate.usecases.read_log import LogReader
     from tidegate.usecases.request_deployments import DeploymentRequester
+    from tidegate.usecases.search_deployments import DeploymentSearcher
     from tidegate.web.application import WebApplication
     from tidegate.web.session import Sessions
 
@@ -76,6 +77,12 @@ class WebPages(Repairs):
         return LogReader(self.jobs, self.job_logs, self.artifacts)
 
     @cached_property
+    def deployment_searcher(self) -> DeploymentSearcher:
+        from tidegate.usecases.search_deployments import DeploymentSearcher
+
+        return DeploymentSearcher(self.catalog)
+
+    @cached_property
     def deployment_requester(self) -> DeploymentRequester:
         from tidegate.usecases.request_deployments import DeploymentRequester
 
@@ -104,6 +111,7 @@ class WebPages(Repairs):
                 queue_looker=self.queue_looker,
                 deployment_looker=self.deployment_looker,
                 log_reader=self.log_reader,
+                searcher=self.deployment_searcher,
                 decide=self.review_decider.decide,
                 unlock=self.queue_unlocker.unlock,
                 request=self.deployment_requester.request,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 
 from tidegate.domain.deployment import Deployment, Plan, Review, State, Trigger
 from tidegate.domain.root import Revision, Root
+from tidegate.domain.stack import DEFAULT_STACK
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,10 @@ class DeploymentSummary:
     pull_request: int | None = None
     forced: bool = False
     rerun_of: str | None = None
+    stack: str = DEFAULT_STACK
+    shared: bool = False
+    change_set: str = ""
+    layer: int = 1
 
 
 def summary_of(deployment: Deployment) -> DeploymentSummary:

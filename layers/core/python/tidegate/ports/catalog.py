@@ -53,3 +53,6 @@ class Catalog(Protocol):
 
     def of_repository(self, repository: str, limit: int, after: str | None = None) -> HistoryPage:
         """Return deployments of all roots of a repository. ``after`` is a page's ``next``."""
+
+    def after(self, history: str, deployment: DeploymentSummary) -> str:
+        """Return what asks for the deployments before this one. ``history`` is a queue's or a repository's name."""

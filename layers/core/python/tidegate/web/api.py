@@ -11,7 +11,9 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
 from tidegate.domain.deployment import Deployment, Unlocking
+from tidegate.domain.deployment_query import parse_deployment_query
 from tidegate.domain.root import queue_id
+from tidegate.usecases.search_deployments import SEARCHED
 from tidegate.web import models
 from tidegate.web.answer_size import fitting
 from tidegate.web.authorization import Access, Authorization
@@ -24,6 +26,10 @@ from tidegate.web.shapes import Shapes
 #: Deployments of one page, if nobody says how many, and at most: a page stays one read.
 PAGE, LONGEST_PAGE = 25, 100
 
+_QUERY = (
+    "A tag query (docs/web.md): `stack_name:prod and state:waiting`. One request looks at the newest "
+    f"{SEARCHED} before `after`; `next` goes on"
+)
 _Id = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,100}$")]
 _Repository = Annotated[str, Query(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$", description="owner/name")]
 _Root = Annotated[str, Query(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$", max_length=100)]
@@ -126,7 +132,7 @@ class Api:
 
         @app.get(
             "/api/deployments",
-            summary="Deployments of a repository, or of one root, newest first",
+            summary="Deployments of a repository, or of one root, newest first; `query` searches them",
             tags=["deployments"],
             responses=_described(200, "Deployments", models.DeploymentsPage, 404),
         )
@@ -135,8 +141,12 @@ class Api:
             root: Annotated[RootName | None, Query()] = None,
             limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = PAGE,
             after: Annotated[str | None, Query(max_length=400)] = None,
+            query: Annotated[str | None, Query(description=_QUERY)] = None,
         ) -> models.DeploymentsPage:
             name = _access(app).repository
+            if query:
+                asked = parse_deployment_query(query)
+                return shapes.found(parts.searcher.search(name, asked, limit, root=root, after=after))
             if root is None:
                 return shapes.history(parts.catalog.of_repository(name, limit, after))
             return shapes.history(parts.catalog.of_queue(queue_id(name, root), limit, after))

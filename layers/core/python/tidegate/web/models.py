@@ -114,6 +114,9 @@ class DeploymentBrief(_Shown):
     pull_request: int | None
     forced: bool
     rerun_of: str | None
+    stack: str = Field(description="The stack that it belongs to")
+    change_set: str | None = Field(description="The change that it belongs to, with other roots and stacks")
+    layer: int = Field(description="Its layer in the change, from 1")
     url: str = Field(description="Its page")
 
 
@@ -193,6 +196,11 @@ class DeploymentsPage(_Shown):
 
     deployments: list[DeploymentBrief]
     next: str | None = Field(description="What to ask with as `after` for those before; null at the end")
+    searched: int | None = Field(
+        default=None,
+        description="How many a search looked at, the newest before `after`; where `next` is not null, older ones are "
+        "left to be searched",
+    )
 
 
 class RootModel(_Shown):

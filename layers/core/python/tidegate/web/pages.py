@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -11,8 +11,11 @@ from urllib.parse import quote
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.domain.deployment import Deployment, State, Unlocking
+from tidegate.domain.deployment_query import parse_deployment_query
 from tidegate.domain.permission import Permission
 from tidegate.domain.root import queue_id, root_name
+from tidegate.domain.tag_words import InvalidTagQuery
+from tidegate.ports import HistoryPage
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
@@ -78,12 +81,29 @@ class Pages:
 
     def _deployments(self, app: APIGatewayHttpResolver) -> Response[str]:
         repository, fields = _access(app).repository, app.context["fields"]
-        root, after = fields.get("root") or None, fields.get("after") or None
-        if root is None:
+        root, after, query = fields.get("root") or None, fields.get("after") or None, fields.get("query", "").strip()
+        name = root_name(root) if root else None
+        shown: dict[str, Any] = {"repository": repository, "root": name, "after": after, "query": query}
+        if query:
+            return self._search(app, query, shown)
+        if name is None:
             page = self._parts.catalog.of_repository(repository, LISTED, after)
         else:
-            page = self._parts.catalog.of_queue(queue_id(repository, root_name(root)), LISTED, after)
-        return self.show(app, "deployments.html", repository=repository, root=root, page=page, after=after)
+            page = self._parts.catalog.of_queue(queue_id(repository, name), LISTED, after)
+        return self.show(app, "deployments.html", page=page, **shown)
+
+    def _search(self, app: APIGatewayHttpResolver, query: str, shown: Mapping[str, Any]) -> Response[str]:
+        """Return what matches; a query that means nothing is told below its box."""
+        try:
+            asked = parse_deployment_query(query)
+        except InvalidTagQuery as error:
+            response = self.show(app, "deployments.html", page=HistoryPage(()), problem=str(error), **shown)
+            response.status_code = HTTPStatus.BAD_REQUEST
+            return response
+        found = self._parts.searcher.search(
+            shown["repository"], asked, LISTED, root=shown["root"], after=shown["after"]
+        )
+        return self.show(app, "deployments.html", page=found, **shown)
 
     def _queue(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = _access(app)

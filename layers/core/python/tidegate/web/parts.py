@@ -12,6 +12,7 @@ from tidegate.ports import Accounts, Catalog, Clock, Deliveries, Deployments, Fo
 from tidegate.usecases.look_at_deployment import DeploymentLooker
 from tidegate.usecases.look_at_queue import QueueLooker
 from tidegate.usecases.read_log import LogReader
+from tidegate.usecases.search_deployments import DeploymentSearcher
 from tidegate.web.refusals import UnknownRoot
 from tidegate.web.session import Sessions
 
@@ -63,6 +64,7 @@ class Parts:
     queue_looker: QueueLooker
     deployment_looker: DeploymentLooker
     log_reader: LogReader
+    searcher: DeploymentSearcher
     decide: Decide
     unlock: Unlock
     request: Request

@@ -18,6 +18,7 @@ from tidegate.domain.errors import (
     TooLate,
     WrongState,
 )
+from tidegate.domain.tag_words import InvalidTagQuery
 from tidegate.web import refusals
 
 #: What a refusal answers. What is in no line of it is a fault of ours.
@@ -34,6 +35,7 @@ _STATUSES: tuple[tuple[type[TidegateError], HTTPStatus, str], ...] = (
     (refusals.TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     (refusals.LogTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     (refusals.NoSignIn, HTTPStatus.SERVICE_UNAVAILABLE, "no_sign_in"),
+    (InvalidTagQuery, HTTPStatus.BAD_REQUEST, "invalid_query"),
     (NotFound, HTTPStatus.NOT_FOUND, "not_found"),
     (InvalidName, HTTPStatus.BAD_REQUEST, "invalid_name"),
     (refusals.NotPossible, HTTPStatus.CONFLICT, "not_possible"),

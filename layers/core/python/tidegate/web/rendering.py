@@ -16,6 +16,7 @@ from markupsafe import Markup
 from tidegate.domain.deployment import State, is_final
 from tidegate.domain.markdown import plain
 from tidegate.domain.review import moment
+from tidegate.web.grouping import grouped
 from tidegate.web.problems import Answered
 
 HERE = Path(__file__).parent
@@ -26,6 +27,8 @@ HTML = "text/html; charset=utf-8"
 STATES: dict[State, tuple[str, str]] = {
     State.QUEUED: ("Queued", "quiet"),
     State.PLANNING: ("Planning", "busy"),
+    State.GATED: ("Waiting for others", "quiet"),
+    State.BLOCKED: ("Blocked", "bad"),
     State.AWAITING_REVIEW: ("Waiting for review", "attention"),
     State.APPROVED: ("Approved", "busy"),
     State.APPLYING: ("Applying", "busy"),
@@ -35,6 +38,7 @@ STATES: dict[State, tuple[str, str]] = {
     State.APPLY_FAILED: ("Apply failed", "bad"),
     State.REJECTED: ("Rejected", "quiet"),
     State.REVIEW_EXPIRED: ("Review timed out", "quiet"),
+    State.GATE_EXPIRED: ("Waited too long", "quiet"),
     State.REFUSED: ("Refused", "bad"),
     State.SUPERSEDED: ("Superseded", "quiet"),
     State.OUTCOME_UNKNOWN: ("Outcome unknown", "bad"),
@@ -55,7 +59,9 @@ class Rendering:
             lstrip_blocks=True,
         )
         self._environment.globals.update(url=url, static=static_address, address=address)
-        self._environment.filters.update(moment=_moment, instant=_instant, state=_state, tone=_tone, short=_short)
+        self._environment.filters.update(
+            moment=_moment, instant=_instant, state=_state, tone=_tone, short=_short, grouped=grouped
+        )
 
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:
         """Return the page of a template."""

@@ -15,6 +15,7 @@ from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.usecases.look_at_deployment import DeploymentView
 from tidegate.usecases.look_at_queue import Place, QueueView, RootView
 from tidegate.usecases.read_log import LogPage
+from tidegate.usecases.search_deployments import Found
 from tidegate.web.models import (
     ApprovalModel,
     AuditedModel,
@@ -78,6 +79,9 @@ class Shapes:
             "pull_request": one.pull_request,
             "forced": one.forced,
             "rerun_of": one.rerun_of,
+            "stack": one.stack,
+            "change_set": one.change_set or None,
+            "layer": one.layer,
             "url": self.deployment_url(one.id),
         }
 
@@ -139,6 +143,9 @@ class Shapes:
 
     def history(self, page: HistoryPage) -> DeploymentsPage:
         return DeploymentsPage(deployments=self.briefs(page.deployments), next=page.next)
+
+    def found(self, found: Found) -> DeploymentsPage:
+        return DeploymentsPage(deployments=self.briefs(found.deployments), next=found.next, searched=found.searched)
 
     def briefs(self, deployments: Iterable[Deployment | DeploymentSummary]) -> list[DeploymentBrief]:
         return [self.brief(one) for one in deployments]

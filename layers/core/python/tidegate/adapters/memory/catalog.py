@@ -8,7 +8,7 @@ from dataclasses import replace
 from tidegate.adapters.cursor import cursor, place
 from tidegate.adapters.memory.stores import MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.deployment import Deployment
-from tidegate.domain.deployment_summary import summary_of
+from tidegate.domain.deployment_summary import DeploymentSummary, summary_of
 from tidegate.domain.errors import NotFound
 from tidegate.domain.queue import QueueHead
 from tidegate.ports import HistoryPage, KnownRepository
@@ -46,6 +46,9 @@ class MemoryCatalog:
     def of_repository(self, repository: str, limit: int, after: str | None = None) -> HistoryPage:
         found = [deployment for deployment in self._deployments.all() if deployment.repository == repository]
         return _page(repository, found, limit, after)
+
+    def after(self, history: str, deployment: DeploymentSummary) -> str:
+        return cursor(history, deployment.requested_at, deployment.id)
 
 
 def _page(history: str, found: list[Deployment], limit: int, after: str | None) -> HistoryPage:

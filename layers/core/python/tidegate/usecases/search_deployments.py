@@ -1,0 +1,65 @@
+"""Search the deployments of a repository, or of one root, by a tag query. Nothing is changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.domain.deployment_query import deployment_tags
+from tidegate.domain.deployment_summary import DeploymentSummary
+from tidegate.domain.root import queue_id
+from tidegate.domain.tag_query import TagQuery
+from tidegate.ports import Catalog, HistoryPage
+
+#: Deployments that one request looks at: some ten reads of DynamoDB, a fraction of a second.
+SEARCHED = 1000
+#: Deployments of one read.
+_READ = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Deployments that match, newest first, how many were looked at, and what goes on with those before."""
+
+    deployments: tuple[DeploymentSummary, ...]
+    searched: int
+    next: str | None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the search ended for the number of those that were looked at: older ones may match."""
+        return self.next is not None and self.searched >= SEARCHED
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentSearcher:
+    """Searches deployments, with a bounded number of reads."""
+
+    catalog: Catalog
+
+    def search(
+        self, repository: str, query: TagQuery, limit: int, *, root: str | None = None, after: str | None = None
+    ) -> Found:
+        """Return at most ``limit`` that match, of the newest ones before ``after``. Raise NotFound for no place."""
+        found: list[DeploymentSummary] = []
+        searched = 0
+        while True:
+            page = self._page(repository, root, after)
+            for one in page.deployments:
+                searched += 1
+                if query.matches(deployment_tags(one)):
+                    found.append(one)
+                if len(found) == limit:
+                    return Found(tuple(found), searched, self._following(repository, root, page, one))
+            after = page.next
+            if after is None or searched >= SEARCHED:
+                return Found(tuple(found), searched, after)
+
+    def _page(self, repository: str, root: str | None, after: str | None) -> HistoryPage:
+        if root is None:
+            return self.catalog.of_repository(repository, _READ, after)
+        return self.catalog.of_queue(queue_id(repository, root), _READ, after)
+
+    def _following(self, repository: str, root: str | None, page: HistoryPage, last: DeploymentSummary) -> str | None:
+        if page.next is None and page.deployments[-1].id == last.id:
+            return None
+        return self.catalog.after(repository if root is None else queue_id(repository, root), last)

@@ -1,0 +1,41 @@
+"""Lists of deployments with those of one change together, stack by stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from tidegate.domain.deployment_summary import DeploymentSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Deployments that stand together. ``change`` is empty for those that are alone in the list with theirs."""
+
+    change: str
+    stack: str
+    deployments: tuple[DeploymentSummary, ...]
+
+
+def grouped(deployments: Sequence[DeploymentSummary]) -> list[Group]:
+    """Return a list, newest first, in groups: one for each stack where several of one change follow each other.
+
+    The stacks of a change stand in the order in which they are deployed, as do the deployments in them.
+    """
+    found: list[Group] = []
+    for change, run in groupby(deployments, key=lambda one: one.change_set):
+        together = list(run)
+        found.extend(_by_stack(change, together) if change and len(together) > 1 else [_alone(together)])
+    return found
+
+
+def _alone(deployments: Sequence[DeploymentSummary]) -> Group:
+    return Group("", "", tuple(deployments))
+
+
+def _by_stack(change: str, newest_first: Sequence[DeploymentSummary]) -> Iterable[Group]:
+    stacks: dict[str, list[DeploymentSummary]] = {}
+    for one in reversed(newest_first):
+        stacks.setdefault(one.stack, []).append(one)
+    return (Group(change, stack, tuple(its)) for stack, its in stacks.items())
