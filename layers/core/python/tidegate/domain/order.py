@@ -1,0 +1,112 @@
+"""Puts what waits for each other in an order, and in layers."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+
+class CycleError(Exception):
+    """Nodes that wait for each other: each for the next, and the last for the first."""
+
+    def __init__(self, nodes: list[int]) -> None:
+        super().__init__(f"{len(nodes)} nodes wait for each other")
+        self.nodes = nodes
+
+
+class WaitGraph:
+    """Who waits for whom. The first ``members`` nodes are things in order, those after them only stand between.
+
+    Where many wait for many, one node between them takes the place of a pair for each two.
+    """
+
+    def __init__(self, members: int) -> None:
+        self.members = members
+        self._followers: list[list[int]] = [[] for _ in range(members)]
+        self._layered: list[list[int]] = [[] for _ in range(members)]
+
+    def between(self) -> int:
+        """Return a new node that only stands between others."""
+        self._followers.append([])
+        self._layered.append([])
+        return len(self._followers) - 1
+
+    def wait(self, node: int, before: int, *, layered: bool = True) -> None:
+        """Let a node come after another one; ``layered`` tells whether it is in a later layer, too."""
+        (self._layered if layered else self._followers)[before].append(node)
+
+    def ordered(self) -> tuple[list[int], list[int]]:
+        """Return the members in an order that keeps all of it, and the layer of each member, from 1.
+
+        Where there is a choice, the smallest comes first. A layer is the longest way to a member, counted in members.
+        Raise CycleError.
+        """
+        walk = _Walk(self)
+        walk.go()
+        if len(walk.order) < self.members:
+            raise CycleError(self._cycle(walk.pending))
+        return walk.order, walk.layers[: self.members]
+
+    def after(self, node: int) -> Iterator[int]:
+        """Return what waits for a node."""
+        yield from self._followers[node]
+        yield from self._layered[node]
+
+    def layered_after(self, node: int) -> list[int]:
+        """Return what waits for a node, in a later layer."""
+        return self._layered[node]
+
+    def __len__(self) -> int:
+        return len(self._followers)
+
+    def _cycle(self, pending: list[int]) -> list[int]:
+        """Return nodes that wait for each other: from the first that is left, always to one that it waits for."""
+        left = [node for node, count in enumerate(pending) if count]
+        awaited: dict[int, int] = {}
+        for node in left:
+            for follower in self.after(node):
+                awaited.setdefault(follower, node)
+        seen: dict[int, int] = {}
+        node = left[0]
+        while node not in seen:
+            seen[node] = len(seen)
+            node = awaited[node]
+        return list(seen)[seen[node] :]
+
+
+class _Walk:
+    """One way through a graph: how many each node still waits for, and the layer of each so far."""
+
+    def __init__(self, graph: WaitGraph) -> None:
+        self._graph = graph
+        self.order: list[int] = []
+        self.layers = [0] * len(graph)
+        self.pending = [0] * len(graph)
+        self._ready: list[int] = []
+        for node in range(len(graph)):
+            for follower in graph.after(node):
+                self.pending[follower] += 1
+
+    def go(self) -> None:
+        for node in [node for node, count in enumerate(self.pending) if not count]:
+            self._free(node)
+        while self._ready:
+            node = heapq.heappop(self._ready)
+            self.order.append(node)
+            self.layers[node] += 1
+            self._pass(node)
+
+    def _free(self, node: int) -> None:
+        """Take what waits for nothing any more: a member in its turn, a node between at once."""
+        if node < self._graph.members:
+            heapq.heappush(self._ready, node)
+        else:
+            self._pass(node)
+
+    def _pass(self, node: int) -> None:
+        for follower in self._graph.layered_after(node):
+            self.layers[follower] = max(self.layers[follower], self.layers[node])
+        for follower in self._graph.after(node):
+            self.pending[follower] -= 1
+            if not self.pending[follower]:
+                self._free(follower)

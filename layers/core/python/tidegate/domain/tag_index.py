@@ -1,0 +1,42 @@
+"""Finds what matches tag queries among many things, without asking each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tidegate.domain.tag_query import TagQuery
+from tidegate.domain.tag_terms import All, Any, Tag, Tagged, Term
+
+
+class TagIndex:
+    """Many things with tags. Only those are asked that have the tags which a query cannot be true without."""
+
+    def __init__(self, items: Sequence[Tagged]) -> None:
+        self._items = items
+        self._by_tag: dict[str, list[int]] = {}
+        self._found: dict[str, tuple[int, ...]] = {}
+        for position, item in enumerate(items):
+            for tag in item.tags:
+                self._by_tag.setdefault(tag, []).append(position)
+
+    def matching(self, query: TagQuery) -> tuple[int, ...]:
+        """Return the positions of the things that the query is true for, in order."""
+        if query.text not in self._found:
+            possible = self._possible(query.term)
+            asked = range(len(self._items)) if possible is None else sorted(possible)
+            self._found[query.text] = tuple(each for each in asked if query.matches(self._items[each]))
+        return self._found[query.text]
+
+    def _possible(self, term: Term) -> Collection[int] | None:
+        """Return what a term may be true for; None is for everything."""
+        match term:
+            case Tag(name):
+                return self._by_tag.get(name, ())
+            case All(terms):
+                known = [found for found in map(self._possible, terms) if found is not None]
+                return min(known, key=len, default=None)
+            case Any(terms):
+                choices = [found for found in map(self._possible, terms) if found is not None]
+                return set().union(*choices) if len(choices) == len(terms) else None
+            case _:
+                return None
