@@ -6,6 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.builders import NOW, any_lock, any_plan, any_review, deployment_in
+from tidegate.domain.access import Access
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.check_run_face import Mark, PlaceInLine, View, counts
 from tidegate.domain.check_run_text import render, render_continued, render_foreign
@@ -174,6 +175,19 @@ def test_one_output_is_one_output():
     assert counts(PlannedChanges(outputs=1)) == "+0 ~0 -0 ±0, 1 output"
     plan = any_plan(changes=PlannedChanges(outputs=1, actions=1))
     assert "1 output to change, 1 action of providers to invoke" in shown(State.AWAITING_REVIEW, plan=plan).summary
+
+
+@pytest.mark.parametrize(
+    ("granted", "words"),
+    [
+        (("*",), "Whoever may write to this repository may decide, once"),
+        (("*", "role:triage"), "Whoever may write to this repository, and `role:triage`, may decide, once"),
+        (("team:sre", "user:ann"), "Only `team:sre` and `user:ann` may decide, once"),
+        ((), "By `access_control` nobody may decide, once"),
+    ],
+)
+def test_a_review_says_who_may_decide(granted, words):
+    assert words in shown(State.AWAITING_REVIEW, access=Access(review=granted)).summary
 
 
 def test_a_review_by_several_says_how_many_confirmed_and_who():

@@ -9,6 +9,7 @@ import pytest
 from tests.builders import NOW, any_deployment, any_lock, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tests.unit.usecases.test_publish_check_run import publisher_of
+from tidegate.domain.access import Access
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.deployment import Approval, State
 from tidegate.domain.errors import CloudUnavailable, Conflict
@@ -16,6 +17,7 @@ from tidegate.domain.line import Shown, Standing
 from tidegate.domain.review import decided
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.usecases.answer_button import ButtonAnswerer, Press
+from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.decide_review import ReviewDecider
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.finish import Finisher
@@ -56,6 +58,7 @@ class PressedWorld(World):
             self.forge,
             self.announcements,
             self.painter(),
+            Authorizer(self.forge, self.queues, records).may,
             ReviewDecider(records, self.workflows, self.announcements, finisher, self.artifacts).decide,
             QueueUnlocker(self.queues, records, self.audit, self.announcements, workers).unlock,
         )
@@ -234,6 +237,12 @@ def test_somebody_without_write_permission_decides_nothing_hears_why_and_the_but
     assert "mallory may not write to" in world.shown.summary
     assert len(world.shown.actions) == 2
     assert world.workflows.settled == {}
+
+
+@pytest.mark.parametrize(("by", "answer"), [("maintainer", "decided"), ("reviewer", "refused: Only user:maintainer")])
+def test_who_decides_is_whom_access_control_lets_decide(by, answer):
+    world = PressedWorld(access=Access(review=("user:maintainer",)))
+    assert world.press(by=by).startswith(answer)
 
 
 def test_a_plan_whose_text_was_altered_since_it_was_shown_cannot_be_confirmed():

@@ -123,6 +123,7 @@ class Events(Deploys):
             self.forge,
             self.announcements,
             self.check_run_painter,
+            self.authorizer.may,
             self.review_decider.decide,
             self.queue_unlocker.unlock,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.domain import access
 from tidegate.domain.check_run import Action, Button, Conclusion
 from tidegate.domain.deployment import Deployment, State
 from tidegate.domain.markdown import code
@@ -135,6 +136,16 @@ def people(names: tuple[str, ...]) -> str:
     if len(names) > _NAMES:
         shown.append(f"{len(names) - _NAMES} more")
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+
+
+def who_may(deployment: Deployment, action: access.Action) -> str:
+    """Return who may do something with the deployment, as the beginning of a sentence that goes on with a verb."""
+    grantees = deployment.access.who_may(action) if deployment.access else (access.EVERYBODY,)
+    named = tuple(each for each in grantees if each != access.EVERYBODY)
+    if len(named) < len(grantees):
+        also = f", and {people(named)}, may" if named else " may"
+        return f"Whoever may write to this repository{also}"
+    return f"Only {people(named)} may" if named else "By `access_control` nobody may"
 
 
 def approval(deployment: Deployment) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tidegate.domain.access import Action
 from tidegate.domain.check_run import Conclusion
-from tidegate.domain.check_run_face import CONFIRM, REJECT, Face, View, approval, counts_of, people
+from tidegate.domain.check_run_face import CONFIRM, REJECT, Face, View, approval, counts_of, people, who_may
 from tidegate.domain.deployment import Deployment, Review
 from tidegate.domain.markdown import escaped
 from tidegate.domain.review import REVIEW_DAYS, expires_at, needed_approvals
@@ -49,7 +50,7 @@ def _given(review: Review | None) -> int:
 def _who(deployment: Deployment) -> str:
     """Return who may decide, how many are needed, who did so far, who may not, and until when."""
     review, rule = deployment.review, deployment.review_rule
-    sentences = ["Whoever may write to this repository may decide, once; one Reject is enough."]
+    sentences = [f"{who_may(deployment, Action.REVIEW)} decide, once; one Reject is enough."]
     wanted = needed_approvals(deployment)
     if wanted > 1:
         sentences.append(f"**{_given(review)} of {wanted} approvals** are given.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tidegate.domain.access import Action
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
 from tidegate.domain.decision import Decision
@@ -13,6 +14,9 @@ from tidegate.domain.errors import NotFound
 from tidegate.domain.review import Followup, judge_press
 from tidegate.ports import Announcements, CheckRuns, Deployments, Forge
 from tidegate.usecases.check_run_view import CheckRunPainter
+
+#: What people do who press a button.
+_ACTIONS = {Button.CONFIRM: Action.REVIEW, Button.REJECT: Action.REVIEW, Button.UNLOCK: Action.UNLOCK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,8 @@ class Press:
 class ButtonAnswerer:
     """Answers presses. Every refusal shows on the pressed check run.
 
-    ``decide`` decides a deployment's review, ``unlock`` unlocks a queue; both say what came of it.
+    ``may`` judges whether a person may do something with a deployment. ``decide`` decides a deployment's review,
+    ``unlock`` unlocks a queue; both say what came of it.
     """
 
     deployments: Deployments
@@ -42,6 +47,7 @@ class ButtonAnswerer:
     forge: Forge
     announcements: Announcements
     painter: CheckRunPainter
+    may: Callable[[Deployment, Action, str], Decision]
     decide: Callable[[str, bool, str, str], Decision]
     unlock: Callable[[str, Unlocking], Decision]
 
@@ -59,12 +65,11 @@ class ButtonAnswerer:
 
     def _answer(self, press: Press, deployment: Deployment) -> str:
         """Do what a button on the deployment's newest check run says, if it exists and the person may."""
-        if press.identifier not in list(Button):
+        if press.identifier not in _ACTIONS:
             return self._refuse(press, deployment, f"There is no button {press.identifier!r}.")
-        if not self.forge.may_write(press.installation, press.repository, press.by):
-            return self._refuse(
-                press, deployment, f"{press.by} may not write to {press.repository}, and only who may can decide here."
-            )
+        judged = self.may(deployment, _ACTIONS[Button(press.identifier)], press.by)
+        if not judged.done:
+            return self._refuse(press, deployment, judged.reason)
         if press.identifier == Button.UNLOCK:
             return self._unlock(press, deployment)
         return self._decide(press, deployment)
