@@ -9,6 +9,7 @@ from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, Conflict, WrongState
 from tidegate.domain.job import JobKind
+from tidegate.domain.workflow import RunSettings
 from tidegate.messages import BeginJob
 from tidegate.usecases.begin_job import JobBeginner
 
@@ -35,6 +36,14 @@ def test_a_plan_creates_its_job_and_shows_that_planning_begins(world, beginner):
     assert (job.plan_file, job.lock_file, job.engine_version) == (None, None, None)
     assert world.states() == [State.PLANNING]
     assert world.audit.published == []
+
+
+@pytest.mark.parametrize(("kind", "state"), [("plan", State.QUEUED), ("apply", State.APPROVED)])
+def test_a_job_runs_as_its_deployments_stack_and_workflow_say(world, beginner, kind, state):
+    run = RunSettings("prod", (("STACK_VAR_REGION", "eu-west-1"),))
+    deployment = world.put(replace(deployment_in(state), stack="prod", run=run))
+    job = world.jobs.get(begin(beginner, deployment, kind))
+    assert (job.stack, job.run) == ("prod", run)
 
 
 def test_a_further_attempt_to_plan_has_a_job_of_its_own_and_says_so(world, beginner):

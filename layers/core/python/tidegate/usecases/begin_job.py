@@ -89,4 +89,6 @@ class JobBeginner:
             lock_file=plan.lock_file if plan else None,
             engine_version=plan.engine_version if plan else None,
             plan_json=plan.json if plan else None,
+            stack=deployment.stack,
+            run=deployment.run,
         )
