@@ -13,8 +13,8 @@ from typing import Any
 from runner.faults import RunnerFault
 from runner.interruption import Interruption
 from tidegate.adapters.aws_http import Aws, AwsError
-from tidegate.adapters.job_items import RECORD, from_specification, job_key
-from tidegate.domain.job import Job, TakenJob, job_digest
+from tidegate.adapters.job_items import RECORD, from_specification, job_key, specification_digest
+from tidegate.domain.job import Job, TakenJob
 
 #: The hand-over takes tens of milliseconds as a rule: the first looks are frequent, the later ones cheap.
 _FIRST_PAUSE = 0.01
@@ -41,10 +41,10 @@ class JobRecord:
         return self._verified(self._read())
 
     def _verified(self, item: Mapping[str, Any]) -> Job:
-        job = from_specification(item["specification"]["S"])
-        if job_digest(job) != self._digest:
+        text = item["specification"]["S"]
+        if specification_digest(text) != self._digest:
             raise JobNotForUs(f"The record of job {self._job} was altered after it was made; nothing is done.")
-        return job
+        return from_specification(text)
 
     def take(self, runner: str, seconds: float, interruption: Interruption) -> TakenJob:
         """Take the job for ``runner`` when it is handed over. Raise JobNotForUs, or Interrupted."""

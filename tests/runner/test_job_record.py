@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,12 @@ from runner.masking import Masker
 from tests.unit.test_aws_http import server
 from tidegate.adapters.aws_http import Aws
 from tidegate.adapters.dynamodb_jobs import DynamoJobLogs, DynamoJobs
+from tidegate.adapters.job_items import RECORD, job_key
 from tidegate.domain.deployment import Artifact
 from tidegate.domain.errors import ApplyAlreadyStarted
 from tidegate.domain.job import Job, JobKind, TakenJob, job_digest
 from tidegate.domain.root import Engine, EngineName, Root
+from tidegate.domain.workflow import APPLY_STEPS, PLAN_STEPS, RunOn, RunSettings, StepKind, WorkflowStep
 
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "eu-west-1"}
 JOB = Job(
@@ -109,6 +113,28 @@ def test_a_job_whose_record_was_altered_is_neither_prepared_nor_taken(jobs: Dyna
     with pytest.raises(JobNotForUs, match="altered"):
         record.take("task-1", 5, Interruption())
     assert jobs.runner(JOB.id) is None
+
+
+def test_a_job_with_steps_is_read_as_it_was_stored(jobs: DynamoJobs, aws: Aws, table: tuple[Any, str]) -> None:
+    steps = (
+        WorkflowStep(StepKind.ENV, ("print", "-n"), "TOKEN", sensitive=True),
+        WorkflowStep(StepKind.RUN, ("make", "ü\n"), env=(("A", "1"), ("B", "$A")), run_on=RunOn.ALWAYS),
+        *PLAN_STEPS,
+    )
+    job = replace(JOB, stack="prod", run=RunSettings("prod", (("STACK_VAR_A", "b"),), steps, APPLY_STEPS))
+    jobs.create(job)
+    assert JobRecord(aws, table[1], job.id, job_digest(job)).specification() == job
+    with pytest.raises(JobNotForUs, match="altered"):
+        JobRecord(aws, table[1], job.id, job_digest(replace(job, run=RunSettings()))).specification()
+
+
+def test_a_job_that_a_version_without_steps_began_is_taken(table: tuple[Any, str], aws: Aws) -> None:
+    client, name = table
+    fields = {key: value for key, value in asdict(JOB).items() if key not in {"run", "stack"}}
+    digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+    key = {"pk": {"S": job_key(JOB.id)}, "sk": {"S": RECORD}}
+    client.put_item(TableName=name, Item={**key, "specification": {"S": json.dumps(fields)}})
+    assert JobRecord(aws, name, JOB.id, digest).specification() == JOB
 
 
 def test_the_runner_waits_until_the_job_is_handed_over(jobs: DynamoJobs, aws: Aws, table: tuple[Any, str]) -> None:

@@ -7,13 +7,13 @@ are items ``log#<position>`` beside it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict
 from typing import Any
 
-from tidegate.domain.deployment import Artifact
-from tidegate.domain.job import Job, JobKind
-from tidegate.domain.root import Engine, EngineName, Root
+from tidegate.adapters.records import unpack
+from tidegate.domain.job import Job
 
 RECORD = "record"
 #: Lines of running jobs are kept for a day; the complete log is in S3 by then.
@@ -38,21 +38,14 @@ def to_specification(job: Job) -> str:
 
 
 def from_specification(text: str) -> Job:
-    """Return the job that ``to_specification`` wrote."""
-    fields: dict[str, Any] = json.loads(text)
-    root = fields.pop("root")
-    engine = root.pop("engine")
-    return Job(
-        **{
-            **fields,
-            "kind": JobKind(fields["kind"]),
-            "root": Root(**root, engine=Engine(EngineName(engine["name"]), engine["version"])),
-            "plan_file": _artifact(fields["plan_file"]),
-            "lock_file": _artifact(fields["lock_file"]),
-            "plan_json": _artifact(fields["plan_json"]),
-        }
-    )
+    """Return the job that ``to_specification`` wrote, here or in an older version: missing fields get their default."""
+    return unpack(Job, json.loads(text, object_hook=_without_none))
 
 
-def _artifact(fields: dict[str, str] | None) -> Artifact | None:
-    return None if fields is None else Artifact(**fields)
+def specification_digest(text: str) -> str:
+    """Return ``job_digest`` of the job whose specification this is, also when another version wrote it."""
+    return hashlib.sha256(json.dumps(json.loads(text), sort_keys=True).encode()).hexdigest()
+
+
+def _without_none(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
