@@ -18,12 +18,14 @@ from cdk.storage import INDEXES
 from tidegate.adapters.aws_http import AwsError
 from tidegate.adapters.deliveries import DynamoDeliveries
 from tidegate.adapters.dynamodb_catalog import DynamoCatalog
+from tidegate.adapters.dynamodb_change_sets import DynamoChangeSets
 from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns, DynamoDeployments
 from tidegate.adapters.dynamodb_jobs import DynamoJobLogs, DynamoJobs
 from tidegate.adapters.dynamodb_lines import DynamoLineBoards
 from tidegate.adapters.dynamodb_queues import DynamoDeployQueues
 from tidegate.adapters.memory import (
     MemoryCatalog,
+    MemoryChangeSets,
     MemoryCheckRuns,
     MemoryDeliveries,
     MemoryDeployments,
@@ -32,7 +34,17 @@ from tidegate.adapters.memory import (
     MemoryJobs,
     MemoryLineBoards,
 )
-from tidegate.ports import Catalog, CheckRuns, Deliveries, Deployments, DeployQueues, JobLogs, Jobs, LineBoards
+from tidegate.ports import (
+    Catalog,
+    ChangeSets,
+    CheckRuns,
+    Deliveries,
+    Deployments,
+    DeployQueues,
+    JobLogs,
+    Jobs,
+    LineBoards,
+)
 
 KINDS = ("memory", "dynamodb")
 
@@ -69,6 +81,7 @@ class Stores:
     deliveries: Deliveries
     catalog: Catalog
     boards: LineBoards
+    change_sets: ChangeSets
 
 
 class BotoAws:
@@ -97,6 +110,7 @@ def memory_stores() -> Stores:
         MemoryDeliveries(),
         MemoryCatalog(deployments, queues),
         MemoryLineBoards(),
+        MemoryChangeSets(),
     )
 
 
@@ -126,4 +140,5 @@ def dynamodb_stores(client: Any, table: str) -> Stores:
         DynamoDeliveries(BotoAws(client), table, now=lambda: 1_000_000.0),  # type: ignore[arg-type]
         DynamoCatalog(client, table),
         DynamoLineBoards(client, table, now=lambda: 1_000_000.0),
+        DynamoChangeSets(client, table, now=lambda: 1_000_000.0),
     )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Artifacts,
         AuditLog,
         Catalog,
+        ChangeSets,
         CheckRuns,
         Clock,
         Deliveries,
@@ -104,6 +105,12 @@ class Adapters:
         from tidegate.adapters.dynamodb_lines import DynamoLineBoards
 
         return DynamoLineBoards(self._dynamodb, self._table)
+
+    @cached_property
+    def change_sets(self) -> ChangeSets:
+        from tidegate.adapters.dynamodb_change_sets import DynamoChangeSets
+
+        return DynamoChangeSets(self._dynamodb, self._table)
 
     @cached_property
     def jobs(self) -> Jobs:

@@ -219,9 +219,9 @@ class _Waiting:
         for node, (_, stack) in enumerate(self._keys):
             self._graph.wait(node, begin[stack])
             self._graph.wait(done[stack], node)
-        for name, stack in present.items():
-            plan_after = sorted(stack.plan_after & present.keys())
-            apply_after = sorted((stack.apply_after - stack.plan_after) & present.keys())
+        for name, rules in present.items():
+            plan_after = sorted(rules.plan_after & present.keys())
+            apply_after = sorted((rules.apply_after - rules.plan_after) & present.keys())
             self._gates[name] = Waits((), tuple(plan_after), tuple(apply_after))
             for other in plan_after:
                 self._graph.wait(begin[name], done[other])

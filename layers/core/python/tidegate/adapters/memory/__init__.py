@@ -1,6 +1,7 @@
 """Adapters that keep everything in memory: for tests, and to read what a port means."""
 
 from tidegate.adapters.memory.catalog import MemoryCatalog
+from tidegate.adapters.memory.change_sets import MemoryChangeSets
 from tidegate.adapters.memory.forge import MemoryForge, MemoryForgeDeliveries
 from tidegate.adapters.memory.lines import MemoryLineBoards
 from tidegate.adapters.memory.stores import (
@@ -25,6 +26,7 @@ __all__ = [
     "MemoryArtifacts",
     "MemoryAuditLog",
     "MemoryCatalog",
+    "MemoryChangeSets",
     "MemoryCheckRuns",
     "MemoryClock",
     "MemoryDeliveries",
