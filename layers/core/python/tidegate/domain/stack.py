@@ -6,12 +6,12 @@ with all that their nests say pushed down to them, and their rules expanded to l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TypeVar
 
 from tidegate.domain.closure import Circle, closed, in_order
@@ -21,6 +21,9 @@ from tidegate.domain.root import Engine
 
 #: The stack of roots that no stack claims, unless a stack of this name is declared.
 DEFAULT_STACK = "default"
+
+#: Mistakes of one kind that are told at once: nobody reads more, and to look for names that are near takes time.
+MAXIMUM_MISTAKES = 20
 
 _Value = TypeVar("_Value")
 _RULES = ("apply_after", "plan_after", "modified_by")
@@ -93,7 +96,8 @@ def examine_stacks(definitions: Sequence[StackDefinition]) -> tuple[Sequence[Inv
     """Return all that is wrong with stacks, of the first kind that occurs, and without any the leaves by name."""
     declared = {each.name: each for each in definitions}
     declared.setdefault(DEFAULT_STACK, StackDefinition(DEFAULT_STACK))
-    mistakes: list[InvalidStacks] = [mistake for each in definitions for mistake in _unknown(each, [*declared])]
+    unknown = (mistake for each in definitions for mistake in _unknown(each, declared))
+    mistakes: list[InvalidStacks] = list(islice(unknown, MAXIMUM_MISTAKES))
     if mistakes:
         return mistakes, {}
     try:
@@ -102,11 +106,11 @@ def examine_stacks(definitions: Sequence[StackDefinition]) -> tuple[Sequence[Inv
         problem = f"it is nested in itself: {circle}"
         return [StackInItself(circle.names[0], ("nests",), problem, "Remove one of these from the nest it is in")], {}
     resolution = _Resolution(declared, nests)
-    mistakes = [*resolution.disagreements(), *resolution.cycles()]
+    mistakes = [*islice(resolution.disagreements(), MAXIMUM_MISTAKES), *resolution.cycles()]
     return mistakes, {} if mistakes else resolution.stacks()
 
 
-def _unknown(definition: StackDefinition, known: Sequence[str]) -> Iterator[UnknownStack]:
+def _unknown(definition: StackDefinition, known: Collection[str]) -> Iterator[UnknownStack]:
     for kind, names in _names(definition).items():
         for name in names:
             if name not in known:
@@ -143,7 +147,7 @@ class _Resolution:
             leaf: Stack(
                 leaf,
                 self._nests.within(leaf),
-                tuple((name, self._nearest(leaf, said)) for name, said in self._variables(leaf).items()),
+                tuple((name, self._nearest(leaf, partial(variable, name)) or "") for name in self._variables(leaf)),
                 self._nearest(leaf, lambda each: each.engine),
                 apply_after[leaf],
                 plan_after[leaf],
@@ -160,8 +164,8 @@ class _Resolution:
             yield from self._disagreement(leaf, ("auto_apply",), lambda each: each.rules.auto_apply)
             yield from self._disagreement(leaf, ("engine",), lambda each: each.engine)
             yield from self._disagreement(leaf, ("run_strategy",), lambda each: each.run_strategy)
-            for name, said in self._variables(leaf).items():
-                yield from self._disagreement(leaf, ("variables", name), said)
+            for name in self._variables(leaf):
+                yield from self._disagreement(leaf, ("variables", name), partial(variable, name))
 
     def cycles(self) -> Iterator[StackCycle]:
         """Return the first circle of leaves that wait for each other, before their plans or applies."""
@@ -220,11 +224,11 @@ class _Resolution:
     def _said_of(self, leaf: str) -> tuple[str, ...]:
         return (leaf, *self._nests.within(leaf))
 
-    def _variables(self, leaf: str) -> dict[str, Callable[[StackDefinition], str | None]]:
-        """Return how to ask a definition for each variable that the leaf has, by the variables' names in order."""
-        names = {name for stack in self._said_of(leaf) for name, _ in self._declared[stack].variables}
-        return {name: partial(_variable, name) for name in sorted(names)}
+    def _variables(self, leaf: str) -> list[str]:
+        """Return the names of the variables that a leaf has, in order."""
+        return sorted({name for stack in self._said_of(leaf) for name, _ in self._declared[stack].variables})
 
 
-def _variable(name: str, definition: StackDefinition) -> str | None:
+def variable(name: str, definition: StackDefinition) -> str | None:
+    """Return what a definition itself says of a variable."""
     return dict(definition.variables).get(name)

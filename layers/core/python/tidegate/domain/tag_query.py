@@ -14,7 +14,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidegate.domain.tag_terms import All, Any, InDirectory, Not, Tagged, Term, tag_term
+from tidegate.domain.tag_terms import (
+    RELATIVE,
+    All,
+    Any,
+    InDirectory,
+    Not,
+    Tagged,
+    Term,
+    placed,
+    spelled,
+    tag_term,
+    tags_of,
+)
 from tidegate.domain.tag_words import InvalidTagQuery, Kind, Token, words
 
 #: Levels of parentheses, and of mixed operators: more than anybody can read.
@@ -38,6 +50,18 @@ class TagQuery:
     def matches(self, tagged: Tagged) -> bool:
         """Tell whether the query is true for what has these tags."""
         return self.term.matches(tagged)
+
+    def relative_to(self, directory: str) -> TagQuery:
+        """Return the query where ``relative_dir:`` is meant from a directory: ``../network`` is next to it."""
+        if not any(tag.startswith(RELATIVE) for tag in self.tags):
+            return self
+        term = placed(self.term, directory)
+        return TagQuery(spelled(term), term, self.warnings)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that it asks for by their names, each once."""
+        return tuple(dict.fromkeys(tags_of(self.term)))
 
 
 def parse_tag_query(text: str) -> TagQuery:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from posixpath import normpath
+from typing import TypeAlias, TypeVar
 
 from tidegate.domain.root import Root
 
 _Item = TypeVar("_Item")
 
+#: What a pattern of directories begins with, if that is as directories are written, up to the wildcards.
+_LITERAL = re.compile(r"[^*?./][^*?.]*/(?=[^*?])")
 _DIRECTORY, _LEGACY_IN = "dir:", "dir~"
+#: What the tag of a directory begins with that is told from another one.
+RELATIVE = "relative_dir:"
 #: What tags of Tidegate's own begin with: nobody else's may.
 RESERVED = ("dir:", "dir~", "workspace:", "name:", "stack_name:", "stack:", "branch:", "dest_branch:", "relative_dir:")
 
@@ -28,14 +33,6 @@ def tagged(root: Root, tags: Iterable[str] = ()) -> Tagged:
     """Return a root with its own tags and those that every root has: directory, workspace and name."""
     own = (f"dir:{root.dir}", f"workspace:{root.workspace}", f"name:{root.name}")
     return Tagged(root.dir, frozenset((*tags, *own)))
-
-
-class Term(Protocol):
-    """A part of a query."""
-
-    def matches(self, tagged: Tagged) -> bool:
-        """Tell whether it is true for something."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ class Directories:
     pattern: str
 
     def matches(self, tagged: Tagged) -> bool:
-        return _fits(_segments(self.pattern), _segments(tagged.directory), "**", _segment_fits)
+        return directory_fits(self.pattern, tagged.directory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +96,59 @@ class Any:
         return any(term.matches(tagged) for term in self.terms)
 
 
+#: A part of a query, which tells whether it is true for something.
+Term: TypeAlias = Tag | Directories | InDirectory | Not | All | Any
+
+
+def tags_of(term: Term) -> Iterator[str]:
+    """Return the tags that a term asks for by their names."""
+    match term:
+        case Tag(name):
+            yield name
+        case Not(inner):
+            yield from tags_of(inner)
+        case All(terms) | Any(terms):
+            for each in terms:
+                yield from tags_of(each)
+
+
+def placed(term: Term, directory: str) -> Term:
+    """Return a term in which directories that are told from ``directory`` are told from the repository's top."""
+    match term:
+        case Tag(name) if name.startswith(RELATIVE):
+            path = normpath(f"{directory}/{name.removeprefix(RELATIVE)}")
+            return term if f"{path}/".startswith("../") else Tag(f"{_DIRECTORY}{path}")
+        case Not(inner):
+            return Not(placed(inner, directory))
+        case All(terms):
+            return All(tuple(placed(each, directory) for each in terms))
+        case Any(terms):
+            return Any(tuple(placed(each, directory) for each in terms))
+        case _:
+            return term
+
+
+def spelled(term: Term) -> str:
+    """Return a query that says what a term does."""
+    match term:
+        case Tag(name):
+            return _in_quotes(name)
+        case Directories(pattern):
+            return f"{_DIRECTORY}{pattern}"
+        case InDirectory(path):
+            return f"{_in_quotes(path)} in dir"
+        case Not(inner):
+            return f"not ({spelled(inner)})"
+        case All(terms):
+            return " and ".join(f"({spelled(each)})" for each in terms)
+        case Any(terms):
+            return " or ".join(f"({spelled(each)})" for each in terms)
+
+
+def _in_quotes(tag: str) -> str:
+    return "'" + re.sub(r"([\\'])", r"\\\1", tag) + "'"
+
+
 def tag_term(text: str, *, quoted: bool) -> Term:
     """Return what a tag of a query stands for: without quotes, ``dir:`` may have wildcards."""
     if not quoted and text.startswith(_LEGACY_IN):
@@ -106,6 +156,14 @@ def tag_term(text: str, *, quoted: bool) -> Term:
     if not quoted and text.startswith(_DIRECTORY) and re.search(r"[*?]", text):
         return Directories(text.removeprefix(_DIRECTORY))
     return Tag(text)
+
+
+def directory_fits(pattern: str, directory: str) -> bool:
+    """Tell whether a directory fits a pattern: ``*`` and ``?`` stand within a segment, ``**`` for any segments."""
+    literal = _LITERAL.match(pattern)
+    if literal and not directory.startswith(literal[0]):
+        return False
+    return _fits(_segments(pattern), _segments(directory), "**", _segment_fits)
 
 
 def _segments(path: str) -> list[str]:

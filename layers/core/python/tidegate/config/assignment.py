@@ -1,0 +1,117 @@
+"""What a file says of each root by itself, and which stacks it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from tidegate.config.declarations import DeclaredGlob, DeclaredStack, RootDeclaration
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.model import FILE
+from tidegate.domain.errors import quoted
+from tidegate.domain.root import Root
+from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.tag_index import TagIndex
+from tidegate.domain.tag_query import TagQuery
+from tidegate.domain.tag_terms import Tagged, directory_fits, tagged
+
+#: Tags that roots get with their stacks and from the branch, so that queries of stacks never see them.
+_LATE = ("stack_name:", "branch:", "dest_branch:")
+
+
+class Declarations:
+    """Finds what a file says of a root: a section of its own beats globs, of which the longest counts."""
+
+    def __init__(self, loaded: LoadedConfiguration) -> None:
+        self._loaded = loaded
+        self._globs = sorted(loaded.globs, key=lambda each: -len(each.pattern))
+        self._of_directory = cache(self._fitting)
+
+    def of(self, root: Root) -> RootDeclaration:
+        """Return what the file says of a root, or else what holds for all of which it says nothing."""
+        own = self._loaded.declarations.get(root.name)
+        return own or self._of_directory(root.dir, root.workspace) or self._loaded.defaults
+
+    def _fitting(self, directory: str, workspace: str) -> RootDeclaration | None:
+        return next((each.declaration for each in self._globs if _concerns(each, directory, workspace)), None)
+
+
+def _concerns(glob: DeclaredGlob, directory: str, workspace: str) -> bool:
+    return (glob.workspace or "default") == workspace and directory_fits(glob.pattern, directory)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The stacks of each root, by the roots' places; and by their names, why some are in none.
+
+    ``refused`` are those that the file must be corrected for, ``left_out`` those that the file leaves out.
+    """
+
+    stacks: Sequence[Sequence[str]]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def assign(loaded: LoadedConfiguration, roots: Sequence[Root], declarations: Sequence[RootDeclaration]) -> Assignment:
+    """Return which stacks roots are in, by their own tags: none has a tag of its stack or of a branch yet."""
+    if not loaded.stacks:
+        return Assignment([(DEFAULT_STACK,)] * len(roots))
+    matching = _matching(loaded.stacks, [tagged(root, own.tags) for root, own in zip(roots, declarations, strict=True)])
+    refused, left_out = {}, {}
+    declared_default = next((each for each in loaded.stacks if each.definition.name == DEFAULT_STACK), None)
+    found: list[Sequence[str]] = []
+    for root, stacks in zip(roots, matching, strict=True):
+        names = [each.definition.name for each in stacks]
+        if len(stacks) > 1 and not loaded.several:
+            refused[root.name] = _in_several(root, stacks)
+            names = []
+        elif not stacks and declared_default:
+            left_out[root.name] = _in_none(declared_default)
+        elif not stacks:
+            names = [DEFAULT_STACK]
+        found.append(names)
+    return Assignment(found, refused, left_out)
+
+
+def _matching(stacks: Sequence[DeclaredStack], items: Sequence[Tagged]) -> list[list[DeclaredStack]]:
+    """Return the leaves that match each item."""
+    found: list[list[DeclaredStack]] = [[] for _ in items]
+    index = TagIndex(items)
+    for stack in stacks:
+        if stack.query is not None:
+            for position in index.matching(stack.query):
+                found[position].append(stack)
+    return found
+
+
+def _in_several(root: Root, stacks: Sequence[DeclaredStack]) -> str:
+    names = " and ".join(f"{quoted(each.definition.name)} ({FILE}:{each.line})" for each in stacks)
+    advice = "Change their tag queries so that one is left, or set stacks.allow_workspace_in_multiple_stacks: true"
+    if any(each.definition.name == DEFAULT_STACK and each.query and not each.query.text.strip() for each in stacks):
+        advice = (
+            f"The stack {DEFAULT_STACK!r} takes every root with its empty tag query: leave it out, "
+            "and it has the roots of no other stack"
+        )
+    return (
+        f"Root {quoted(root.name)} (directory {quoted(root.dir)}, workspace {quoted(root.workspace)}) matches "
+        f"several stacks, {names}. {advice}."
+    )
+
+
+def _in_none(default: DeclaredStack) -> str:
+    return (
+        f"It is in no stack: no tag query of a stack matches it, and as the stack {DEFAULT_STACK!r} is declared "
+        f"({FILE}:{default.line}), that does not take what no other does."
+    )
+
+
+def late_tags(query: TagQuery) -> str | None:
+    """Return the sentence that is told of a stack's query for tags which roots get with their stack; None if well."""
+    late = next((tag for tag in query.tags if tag.startswith(_LATE)), None)
+    if late is None:
+        return None
+    return (
+        f"The tag {quoted(late)} matches no root here, as roots get it after their stacks are found. "
+        "Ask for tags of the roots' own, or for dir:, workspace: or name:."
+    )

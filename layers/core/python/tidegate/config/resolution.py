@@ -1,0 +1,137 @@
+"""What holds for each root: its stacks, and in each of them engine, workflow, variables, reviews and access.
+
+A part that is said in several places is taken from the nearest: the root's own section, its stack, its workflow, the
+file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from tidegate.config.assignment import Assignment, Declarations, assign
+from tidegate.config.branches import BranchPattern
+from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+from tidegate.config.declarations import RootDeclaration
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.settings import Settings, Unusable
+from tidegate.domain.root import Root
+from tidegate.domain.stack import Stack, resolve_stacks
+from tidegate.domain.tag_index import TagIndex
+from tidegate.domain.tag_query import TagQuery
+from tidegate.domain.tag_terms import Tagged, tagged
+
+
+def configure(
+    loaded: LoadedConfiguration, roots: Iterable[Root], branch: str = "", dest_branch: str = ""
+) -> ConfiguredRoots:
+    """Return all roots in their stacks, with what holds for them there, in the order in which they were given.
+
+    ``branch`` is the one that a change comes from, ``dest_branch`` the one that it goes to: tags of branches follow
+    from them. The engines of ``roots`` are replaced. Raise InvalidStacks for stacks that cannot be used together, which
+    the loader refuses.
+    """
+    stacks = resolve_stacks([each.definition for each in loaded.stacks])
+    given = tuple(roots)
+    declarations = Declarations(loaded)
+    owns = [declarations.of(root) for root in given]
+    assignment = assign(loaded, given, owns)
+    of_branches = (
+        *_branch_tag("branch", loaded.branch_tags, branch),
+        *_branch_tag("dest_branch", loaded.dest_branch_tags, dest_branch),
+    )
+    members = list(_members(given, owns, assignment, stacks, of_branches))
+    refused = dict(assignment.refused)
+    configured = list(_configured(loaded, stacks, members, refused))
+    usable = tuple(each for each in configured if each.root.name not in refused)
+    return ConfiguredRoots(usable, stacks, refused, assignment.left_out)
+
+
+def _branch_tag(kind: str, patterns: Sequence[tuple[str, BranchPattern]], branch: str) -> Iterator[str]:
+    """Return the tag of a branch: that of the first pattern it fits. No branch has none."""
+    fitting = (f"{kind}:{name}" for name, pattern in patterns if branch and pattern.search(branch))
+    yield from [*fitting][:1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A root in one of its stacks, and what the file says of it by itself."""
+
+    root: Root
+    own: RootDeclaration
+    stack: str
+    shared: bool
+    tagged: Tagged
+
+
+def _members(
+    roots: Sequence[Root],
+    owns: Sequence[RootDeclaration],
+    assignment: Assignment,
+    stacks: Mapping[str, Stack],
+    of_branches: Sequence[str],
+) -> Iterator[_Member]:
+    with_stack = {
+        name: (*(f"stack_name:{each}" for each in (name, *stack.within)), *of_branches)
+        for name, stack in stacks.items()
+    }
+    for root, own, names in zip(roots, owns, assignment.stacks, strict=True):
+        for name in names:
+            yield _Member(root, own, name, len(names) > 1, tagged(root, (*own.tags, *with_stack[name])))
+
+
+class _Rule(Protocol):
+    """A part of the file that counts for what its query matches."""
+
+    @property
+    def query(self) -> TagQuery: ...
+
+
+def _first(rules: Sequence[_Rule], index: TagIndex, items: int) -> list[int | None]:
+    """Return for each thing in an index which rule is the first that matches it, None where none does."""
+    found: list[int | None] = [None] * items
+    left = items
+    for number, rule in enumerate(rules):
+        for position in index.matching(rule.query) if left else ():
+            if found[position] is None:
+                found[position] = number
+                left -= 1
+    return found
+
+
+def _configured(
+    loaded: LoadedConfiguration, stacks: Mapping[str, Stack], members: Sequence[_Member], refused: dict[str, str]
+) -> Iterator[ConfiguredRoot]:
+    """Return the members with what holds for them, and add the refusals of roots that cannot be used."""
+    index = TagIndex([member.tagged for member in members])
+    workflows = _first(loaded.workflows, index, len(members))
+    policies = _first(loaded.policies or (), index, len(members))
+    settings = Settings(loaded, stacks)
+    for member, workflow, policy in zip(members, workflows, policies, strict=True):
+        try:
+            yield _one(settings, member, workflow, policy)
+        except Unusable as problem:
+            refused[member.root.name] = str(problem)
+
+
+def _one(settings: Settings, member: _Member, workflow: int | None, policy: int | None) -> ConfiguredRoot:
+    own = member.own
+    engine, engine_line = settings.engine(own.engine, member.stack, workflow)
+    access, access_line = settings.access(policy)
+    run, sources = settings.run(member.stack, workflow)
+    review_rule, review_line = settings.review_rule(own, member.stack)
+    return ConfiguredRoot(
+        replace(member.root, engine=engine),
+        member.tagged,
+        own.when_modified,
+        member.stack,
+        member.shared,
+        own.depends_on and own.depends_on.relative_to(member.root.dir),
+        own.autoplan,
+        review_rule,
+        access,
+        run,
+        settings.workflow_name(workflow),
+        {**sources, "root": own.line, "engine": engine_line, "plan_review": review_line, "access": access_line},
+    )

@@ -1,0 +1,172 @@
+"""How roots run in their stacks: what stacks, workflows, hooks and the file say, with stack variables filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+from tidegate.config.declarations import DeclaredWorkflow, EngineText, Hooks, RootDeclaration
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.model import FILE
+from tidegate.config.substitution import PREFIX, UnsetVariable, filled, filled_step
+from tidegate.domain.access import UNMATCHED, Access
+from tidegate.domain.errors import TidegateError, quoted
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.root import Engine, EngineName
+from tidegate.domain.stack import Stack, StackDefinition, variable
+from tidegate.domain.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, WorkflowStep
+
+_VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,30})?")
+_VERSIONS = "A version is such as 1.11.4, without operators"
+_ENGINES = f"Engines are {' and '.join(EngineName)}"
+_NOBODY = Access((), (), (), (), UNMATCHED)
+
+
+class Unusable(TidegateError):
+    """What a file says cannot be used for some roots: where, why, and what to do."""
+
+    def __init__(self, line: int, problem: str, allowed: str) -> None:
+        super().__init__(f"{FILE}:{line}: {problem}. {allowed}.")
+
+
+class Settings:
+    """What a file says of roots in their stacks: asked many times, decided once for the same parts of it."""
+
+    def __init__(self, loaded: LoadedConfiguration, stacks: Mapping[str, Stack]) -> None:
+        self._loaded, self._stacks = loaded, stacks
+        self._declared = {each.definition.name: each for each in loaded.stacks}
+        self._variables = {
+            name: {f"{PREFIX}{variable}": value for variable, value in stack.variables}
+            for name, stack in stacks.items()
+        }
+        self.engine = cache(self._engine)
+        self.run = cache(self._run)
+
+    def workflow_name(self, number: int | None) -> str:
+        """Return what a workflow is called: its query in quotes, or nothing without one."""
+        return "" if number is None else repr(self._loaded.workflows[number].query.text)
+
+    def access(self, policy: int | None) -> tuple[Access | None, int]:
+        """Return who may do what by a policy, and its line. None: everybody without access control, else nobody."""
+        if self._loaded.policies is None:
+            return None, 0
+        if policy is None:
+            return _NOBODY, 0
+        return self._loaded.policies[policy].access, self._loaded.policies[policy].line
+
+    def review_rule(self, own: RootDeclaration, stack: str) -> tuple[ReviewRule, int]:
+        """Return who reviews plans, and the line that says it: of the root's own section, of its stack, or none."""
+        auto_apply = self._stacks[stack].auto_apply
+        if own.reviewed:
+            return own.review_rule, own.line
+        if auto_apply is None:
+            return own.review_rule, 0
+        when = PlanReview.NEVER if auto_apply else PlanReview.ALWAYS
+        return replace(own.review_rule, when=when), self._line_of(stack, lambda each: each.rules.auto_apply)
+
+    def _line_of(self, stack: str, said: Callable[[StackDefinition], object]) -> int:
+        """Return the line of the stack, or of the nearest nest around it, that says something; 0 if none does."""
+        declared = [self._declared[name] for name in self._around(stack)]
+        return next((each.line for each in declared if said(each.definition) is not None), 0)
+
+    def _around(self, stack: str) -> list[str]:
+        """Return the stack and the nests around it, those that are declared."""
+        return [name for name in (stack, *self._stacks[stack].within) if name in self._declared]
+
+    def _workflow(self, number: int | None) -> DeclaredWorkflow | None:
+        return None if number is None else self._loaded.workflows[number]
+
+    def _run(self, stack: str, number: int | None) -> tuple[RunSettings, dict[str, int]]:
+        """Return how roots of a stack run with a workflow, and the lines that say so. Raise Unusable."""
+        workflow, hooks = self._workflow(number), self._loaded.hooks
+        environment = ""
+        plan: tuple[WorkflowStep, ...] = PLAN_STEPS
+        apply: tuple[WorkflowStep, ...] = APPLY_STEPS
+        if workflow:
+            environment = self._filled(
+                workflow.environment, stack, workflow.lines.get(workflow.environment, workflow.line)
+            )
+            plan = self._steps(workflow.plan or PLAN_STEPS, stack, workflow)
+            apply = self._steps(workflow.apply or APPLY_STEPS, stack, workflow)
+        settings = RunSettings(
+            environment,
+            tuple(self._variables[stack].items()),
+            (*self._steps(hooks.plan_before, stack, hooks), *plan, *self._steps(hooks.plan_after, stack, hooks)),
+            (*self._steps(hooks.apply_before, stack, hooks), *apply, *self._steps(hooks.apply_after, stack, hooks)),
+        )
+        return settings, self._sources(stack, workflow)
+
+    def _sources(self, stack: str, workflow: DeclaredWorkflow | None) -> dict[str, int]:
+        lines = {
+            f"variables.{name}": self._line_of(stack, partial(variable, name))
+            for name, _ in self._stacks[stack].variables
+        }
+        return {
+            **lines,
+            "stack": self._declared[stack].line if stack in self._declared else 0,
+            "workflow": workflow.line if workflow else 0,
+            "hooks": self._loaded.hooks.line,
+        }
+
+    def _steps(
+        self, steps: Sequence[WorkflowStep], stack: str, place: DeclaredWorkflow | Hooks
+    ) -> tuple[WorkflowStep, ...]:
+        try:
+            return tuple(filled_step(step, self._variables[stack]) for step in steps)
+        except UnsetVariable as unset:
+            raise self._unset(unset, stack, place.lines.get(unset.text, place.line)) from None
+
+    def _filled(self, text: str, stack: str, line: int) -> str:
+        try:
+            return filled(text, self._variables[stack])
+        except UnsetVariable as unset:
+            raise self._unset(unset, stack, line) from None
+
+    def _unset(self, unset: UnsetVariable, stack: str, line: int) -> Unusable:
+        return Unusable(line, f"{unset.problem} in the stack {quoted(stack)}", unset.allowed)
+
+    def _engine(self, own: EngineText | None, stack: str, number: int | None) -> tuple[Engine, int]:
+        """Return the engine of roots with an engine of their own in a stack, and the line that says it first."""
+        workflow = self._workflow(number)
+        said = [own, *self._engines_around(stack), workflow and workflow.engine, self._loaded.engine_text]
+        texts = [each for each in said if each and (each.name or each.version)]
+        return self._nearest_engine(texts, stack), texts[0].line if texts else 0
+
+    def _engines_around(self, stack: str) -> list[EngineText | None]:
+        return [self._declared[name].engine for name in self._around(stack)]
+
+    def _nearest_engine(self, texts: Sequence[EngineText], stack: str) -> Engine:
+        """Return the engine that the first text says. A part that it leaves out is as the others say.
+
+        A version is of one program: that of another one does not count.
+        """
+        if not texts:
+            return self._loaded.engine
+        nearest, *others = texts
+        name = self._engine_name(texts, stack)
+        if nearest.version is not None:
+            return Engine(name, self._version(nearest.version, stack, nearest.line))
+        same = name == self._engine_name(others, stack)
+        return Engine(name, self._nearest_engine(others, stack).version if same else None)
+
+    def _engine_name(self, texts: Sequence[EngineText], stack: str) -> EngineName:
+        for each in texts:
+            if each.name is not None:
+                name = self._filled(each.name, stack, each.line)
+                if name in set(EngineName):
+                    return EngineName(name)
+                raise Unusable(each.line, _in_stack(name, "engine", each.name, stack), _ENGINES)
+        return self._loaded.engine.name
+
+    def _version(self, text: str, stack: str, line: int) -> str:
+        version = self._filled(text, stack, line)
+        if not _VERSION.fullmatch(version):
+            raise Unusable(line, _in_stack(version, "exact version", text, stack), _VERSIONS)
+        return version
+
+
+def _in_stack(value: str, kind: str, text: str, stack: str) -> str:
+    """Return that a value is not of a kind, and what it was made of where."""
+    return f"{quoted(value)} is no {kind}, which {quoted(text)} stands for in the stack {quoted(stack)}"

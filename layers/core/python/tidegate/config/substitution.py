@@ -1,0 +1,76 @@
+"""Stack variables in texts of the configuration file: ``${STACK_VAR_NAME}``.
+
+Texts that nobody reads again, such as an engine's version, are complete afterwards; ``$${`` stands for ``${`` in them.
+Texts of steps are read once more when they run, with the run time's variables: what is filled in is escaped for that,
+and what is escaped already stays so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+
+from tidegate.domain.errors import TidegateError, quoted
+from tidegate.domain.workflow import WorkflowStep
+from tidegate.domain.workflow_rules import escaped
+
+PREFIX = "STACK_VAR_"
+
+_BARE = rf"\$(?P<bare>{PREFIX}\w*)"
+_IN_TEXTS = re.compile(rf"\$(?P<escape>\$\{{)|\$\{{(?P<braced>[^}}]*)\}}|{_BARE}")
+_IN_STEPS = re.compile(rf"\$(?P<escape>\$)|\$\{{(?P<braced>{PREFIX}[^}}]*)\}}|{_BARE}")
+
+
+class UnsetVariable(TidegateError):
+    """A text names a variable that nothing sets: ``text`` is the whole of it, ``problem`` and ``allowed`` say what."""
+
+    def __init__(self, name: str, text: str, variables: Collection[str]) -> None:
+        self.name, self.text = name, text
+        self.problem = f"the variable {quoted(name)} is not set"
+        near = get_close_matches(name.upper(), variables, n=1)
+        self.allowed = f"Did you mean {near[0]}? " if near else ""
+        if name.startswith(PREFIX):
+            self.allowed += f"Set {name.removeprefix(PREFIX)} among the stack's variables"
+        else:
+            self.allowed += f"Only variables of stacks, ${{{PREFIX}NAME}}, are filled in here; $${{ stands for ${{"
+        super().__init__(f"{self.problem[:1].upper()}{self.problem[1:]}. {self.allowed}.")
+
+
+def has_variables(text: str) -> bool:
+    """Tell whether a text names stack variables."""
+    return f"${{{PREFIX}" in text or f"${PREFIX}" in text
+
+
+def filled(text: str, variables: Mapping[str, str]) -> str:
+    """Return a text with its variables filled in, which are given by their whole names. Raise UnsetVariable."""
+
+    def fill(match: re.Match[str]) -> str:
+        return match["escape"] or _value(match, text, variables)
+
+    return _IN_TEXTS.sub(fill, text)
+
+
+def filled_step(step: WorkflowStep, variables: Mapping[str, str]) -> WorkflowStep:
+    """Return a step with the stack variables in it filled in, ready to be read once more. Raise UnsetVariable."""
+
+    def fill(text: str) -> str:
+        def value(match: re.Match[str]) -> str:
+            return "$$" if match["escape"] else escaped(_value(match, text, variables))
+
+        return _IN_STEPS.sub(value, text)
+
+    return replace(
+        step,
+        command=tuple(map(fill, step.command)),
+        extra_args=tuple(map(fill, step.extra_args)),
+        env=tuple((name, fill(text)) for name, text in step.env),
+    )
+
+
+def _value(match: re.Match[str], text: str, variables: Mapping[str, str]) -> str:
+    name = match["bare"] if match["braced"] is None else match["braced"]
+    if name not in variables:
+        raise UnsetVariable(name, text, variables)
+    return variables[name]
