@@ -372,16 +372,17 @@ TWO, MERGEABLE = Requirements(approvals=2, checks=True), Requirements(mergeable=
 @pytest.mark.parametrize(
     ("root", "wanted"),
     [
-        (Root("live/network", "live/network"), TWO),
-        (Root("live/sandbox/x", "live/sandbox/x"), MERGEABLE),
+        (Root("live/network", "live/network"), {TWO}),
+        (Root("live/sandbox/x", "live/sandbox/x"), {MERGEABLE}),
         (Root("elsewhere", "elsewhere"), None),
-        (Root("free", "other"), Requirements()),
-        (Root("new", "live/new"), TWO.and_also(MERGEABLE)),
+        (Root("free", "other"), {Requirements()}),
+        (Root("new", "live/new"), {TWO, MERGEABLE, Requirements()}),
         (Root("new", "new"), None),
     ],
 )
 def test_the_first_check_whose_query_matches_tells_what_a_root_requires(root, wanted):
-    assert load(CHECKS).requirements_of(root) == wanted
+    required = load(CHECKS).requirements_of(root)
+    assert (None if required is None else set(required)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -393,14 +394,12 @@ def test_the_first_check_whose_query_matches_tells_what_a_root_requires(root, wa
     ],
 )
 def test_another_name_or_place_is_no_way_around_a_check(root):
-    wanted = load(CHECKS).requirements_of(root)
-    assert wanted is not None
-    assert (wanted.approvals, wanted.checks) == (2, True)
+    assert TWO in (load(CHECKS).requirements_of(root) or ())
 
 
 def test_without_checks_every_root_requires_the_same():
     loaded = load("version: 1\napply_requirements: {approved: {}}\n")
-    assert loaded.requirements_of(Root("a", "a")) == Requirements(approvals=1)
+    assert loaded.requirements_of(Root("a", "a")) == (Requirements(approvals=1),)
 
 
 @pytest.mark.parametrize(

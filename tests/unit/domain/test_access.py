@@ -154,3 +154,41 @@ def test_who_may_not_is_told_why_and_who_may_is_told_nothing(grantees, person):
 def test_who_cannot_read_the_repository_may_nothing(grantees, person):
     blind = Person(person.login, Permission.NONE, person.teams)
     assert not judge_access(Access(review=tuple(grantees)), Action.REVIEW, blind, "acme/infra", "root a").done
+
+
+class TestBoth:
+    """The access of what may be one thing or another."""
+
+    @pytest.mark.parametrize(
+        ("ours", "theirs", "both"),
+        [
+            (["*"], ["*"], ["*"]),
+            (["*"], ["team:sre", "user:anna"], ["team:sre", "user:anna"]),
+            (["team:sre", "user:anna"], ["user:bob", "team:sre"], ["team:sre"]),
+            (["role:write"], ["role:admin"], ["role:admin"]),
+            (["role:read"], ["*"], ["*"]),
+            (["team:sre"], ["role:admin"], []),
+            (["team:sre"], [], []),
+        ],
+    )
+    def test_only_who_is_named_for_both_may(self, ours, theirs, both):
+        one, other = Access(review=tuple(ours)), Access(review=tuple(theirs))
+        assert one.and_also(other).review == other.and_also(one).review == tuple(both)
+
+    def test_where_nobody_is_left_it_is_told_why(self):
+        nobody = Access(apply=("team:sre",)).and_also(Access(apply=("team:dba",)))
+        decision = judge_access(nobody, Action.APPLY, Person("anna", Permission.ADMIN), "acme/infra", "root x")
+        assert "the default branch has no such root in this place" in decision.reason
+        assert Access().and_also(Access()).denied == ""
+        assert nobody.and_also(Access(denied="why")).denied
+
+    @given(st.lists(GRANTEES), st.lists(GRANTEES), PEOPLE)
+    def test_a_writer_who_may_by_both_rules_together_may_by_each(self, ours, theirs, person):
+        one, other = Access(review=tuple(ours)), Access(review=tuple(theirs))
+
+        def may(access):
+            return judge_access(access, Action.REVIEW, person, "acme/infra", "root a").done
+
+        if person.permission >= Permission.WRITE and may(one.and_also(other)):
+            assert may(one)
+            assert may(other)

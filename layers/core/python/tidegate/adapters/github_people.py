@@ -33,9 +33,6 @@ class GitHubPeople:
 
         return self._access.call(installation, repository, READ_METADATA, call)
 
-    def may_write(self, installation: int, repository: str, user: str) -> bool:
-        return self.permission(installation, repository, user) >= Permission.WRITE
-
     def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
         names = [quote(name, safe="") for name in (organization, team, user)]
         path = "/orgs/{}/teams/{}/memberships/{}".format(*names)

@@ -90,15 +90,15 @@ class LoadedConfiguration:
     drift: Drift = field(default_factory=Drift)
     destination_branches: tuple[DestinationBranch, ...] = ()
 
-    def requirements_of(self, root: Root) -> Requirements | None:
+    def requirements_of(self, root: Root) -> tuple[Requirements, ...] | None:
         """Return what a deploy of a root by hand requires, None when no check matches it: then it is refused.
 
         A root of another commit may have the name of one declared root and the place of another, as for its
-        reviews. It is judged as either, and by its own name and place with the tags of both; the strictest counts.
-        One that is not declared here by its name at its place may be any that is: it requires what any of them does.
+        reviews. It is judged as either, and by its own name and place with the tags of both; each counts.
+        One that is not declared here by its name at its place may be any that is: it requires what all of them do.
         """
         if self.checks is None:
-            return self.requirements
+            return (self.requirements,)
         same = [each for each in self.roots or () if _is_same(each.root, root)]
         judged = [tagged(each.root, each.tags) for each in same]
         if root not in [each.root for each in same]:
@@ -107,7 +107,7 @@ class LoadedConfiguration:
         if _identity(root) not in {_identity(each.root) for each in same}:
             wanted += [asked for asked in map(self._declared, self.roots or ()) if asked is not None]
         found = [requirements for requirements in wanted if requirements is not None]
-        return reduce(Requirements.and_also, found) if len(found) == len(wanted) else None
+        return tuple(dict.fromkeys(found)) if len(found) == len(wanted) else None
 
     def _declared(self, each: DeclaredRoot) -> Requirements | None:
         return self._checked(tagged(each.root, each.tags))

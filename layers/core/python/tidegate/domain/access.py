@@ -22,6 +22,12 @@ UNMATCHED = (
     "Add a last policy with tag_query: '', which matches every root, on the default branch"
 )
 
+#: Why nobody may something with a root of a pull request that the default branch does not have.
+AMBIGUOUS = (
+    "the default branch has no such root in this place, and nobody is granted this with all roots that it may be. "
+    "Merge the change of the root's name or place first"
+)
+
 
 class Action(StrEnum):
     """What people do: ask for a plan, ask for a deploy (or to run one again), unlock, decide a plan review."""
@@ -56,15 +62,19 @@ class Access:
 
     def who_may(self, action: Action) -> tuple[str, ...]:
         """Return who may do it."""
-        match action:
-            case Action.PLAN:
-                return self.plan
-            case Action.APPLY:
-                return self.apply
-            case Action.UNLOCK:
-                return self.unlock
-            case Action.REVIEW:
-                return self.review
+        lists = {
+            Action.PLAN: self.plan,
+            Action.APPLY: self.apply,
+            Action.UNLOCK: self.unlock,
+            Action.REVIEW: self.review,
+        }
+        return lists[action]
+
+    def and_also(self, other: Access) -> Access:
+        """Return the access of what may be one thing or another: only who is named for both may."""
+        one = {action: _both(self.who_may(action), other.who_may(action)) for action in Action}
+        denied = self.denied or other.denied or ("" if all(one.values()) else AMBIGUOUS)
+        return Access(one[Action.PLAN], one[Action.APPLY], one[Action.UNLOCK], one[Action.REVIEW], denied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +143,34 @@ def judge_access(access: Access | None, action: Action, person: Person, reposito
         )
     who = " and ".join(spelled(each) for each in grantees)
     return Decision(False, f"Only {who} may {_WORDS[action]} {what} here, and {person.login} is not among them.")
+
+
+def _both(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
+    met = (_meet(one, other) for one in ours for other in theirs)
+    return tuple(dict.fromkeys(each for each in met if each is not None))
+
+
+def _meet(one: str, other: str) -> str | None:
+    """Return who is meant by both of two grantees; None where that cannot be said in one."""
+    if one == other:
+        return one
+    role, others = _role(one), _role(other)
+    if role and others:
+        return max((role, one), (others, other))[1]
+    if EVERYBODY in {one, other}:
+        return other if one == EVERYBODY else one
+    return None
+
+
+def _role(each: str) -> Permission | None:
+    """Return the least role that a grantee stands for, if it stands for one: to write, for everybody."""
+    return (
+        Permission.WRITE
+        if each == EVERYBODY
+        else ROLES.get(each.removeprefix(_ROLE))
+        if each.startswith(_ROLE)
+        else None
+    )
 
 
 def spelled(each: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
+from tidegate.domain.access import EVERYBODY, Person, matches, spelled
+from tidegate.domain.change_set import Key
 from tidegate.domain.markdown import code
-from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.domain.stack import DEFAULT_STACK
 
-#: Failing checks that a reply names; who wants to know all of them looks at the pull request.
+#: Failing checks, and people, that a reply names; who wants to know all of them looks at the pull request.
 _NAMED = 10
 _UNMATCHED = (
     "No check of `apply_requirements` matches, so nobody said what is required. "
@@ -21,9 +24,9 @@ _UNMATCHED = (
 class Requirements:
     """What is configured: how many approvals (0: none), and whether conflicts and failing checks hold up.
 
-    ``approvals`` count those by people whom one of ``any_of`` means, by anybody where it is empty; each of ``all_of``
-    must mean one of those who approved. They are written as in access control: ``user:``, ``team:``, ``role:``.
-    Checks whose name fits one of ``ignore_matching``, globs, do not hold up.
+    ``approvals`` count those by people whom one of ``any_of`` means, by whoever may write where it is empty; each of
+    ``all_of`` must mean one of those who approved. They are written as in access control: ``user:``, ``team:``,
+    ``role:``. Checks whose name fits one of ``ignore_matching``, globs, do not hold up.
     """
 
     approvals: int = 0
@@ -33,11 +36,18 @@ class Requirements:
     all_of: tuple[str, ...] = ()
     ignore_matching: tuple[str, ...] = ()
 
-    def and_also(self, other: Requirements) -> Requirements:
-        """Return what holds up whatever one of two holds up."""
-        return Requirements(
-            max(self.approvals, other.approvals), self.mergeable or other.mergeable, self.checks or other.checks
-        )
+    @property
+    def asks_people(self) -> bool:
+        return bool(self.approvals or self.all_of)
+
+    @property
+    def grantees(self) -> tuple[str, ...]:
+        """Whom approvals may be asked of."""
+        return (*self.any_of, *self.all_of)
+
+
+#: What several checks of which each must be fulfilled require, by root and stack; None where no check matches.
+Required = Mapping[Key, Sequence[Requirements] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,57 +61,9 @@ class Missing:
     configured: tuple[str, ...] = ()
 
 
-def missing_requirements(
-    pull_request: PullRequest,
-    reviews: Sequence[PullRequestReview],
-    requirements: Requirements,
-    permission: Permission,
-    user: str,
-) -> Missing:
-    """Return what a deploy of the pull request's head by ``user`` lacks. ``reviews`` are the oldest first."""
-    return Missing(
-        always=tuple(_always(pull_request, permission, user)),
-        configured=tuple(_configured(pull_request, reviews, requirements)),
-    )
-
-
-def missing_by_root(
-    pull_request: PullRequest,
-    reviews: Sequence[PullRequestReview],
-    wanted: Mapping[str, Requirements | None],
-) -> tuple[str, ...]:
-    """Return what deploys of roots lack: a sentence in Markdown for each lack, after the names of its roots.
-
-    A root without requirements, None, is one that no check matches.
-    """
-    lacking: dict[str, list[str]] = {}
-    for name, requirements in wanted.items():
-        sentences = [_UNMATCHED] if requirements is None else _configured(pull_request, reviews, requirements)
-        for sentence in sentences:
-            lacking.setdefault(sentence, []).append(name)
-    return tuple(f"{_roots(names)}: {sentence}" for sentence, names in lacking.items())
-
-
-def approvers(pull_request: PullRequest, reviews: Sequence[PullRequestReview]) -> list[str]:
-    """Return who approves the pull request's head: by each person's latest verdict, the author left out."""
-    latest: dict[str, PullRequestReview] = {}
-    for review in reviews:
-        # A mere comment leaves an earlier verdict as it is, as it does on the forge.
-        if review.verdict is not ReviewVerdict.COMMENTED:
-            latest[review.by] = review
-    return [
-        by
-        for by, review in latest.items()
-        if review.verdict is ReviewVerdict.APPROVED
-        and review.sha == pull_request.head_sha
-        and by.lower() != pull_request.author.lower()
-    ]
-
-
-def _always(pull_request: PullRequest, permission: Permission, user: str) -> list[str]:
+def always_missing(pull_request: PullRequest) -> tuple[str, ...]:
+    """Return what a deploy of the pull request's head lacks whatever is configured."""
     missing = []
-    if permission < Permission.WRITE:
-        missing.append(f"{code(user)} may not write to this repository. Ask somebody who may to comment.")
     if not pull_request.is_open:
         missing.append("The pull request is closed. Reopen it, or deploy by merging.")
     if pull_request.from_fork:
@@ -109,27 +71,95 @@ def _always(pull_request: PullRequest, permission: Permission, user: str) -> lis
             "The pull request comes from a fork, and code of forks never runs with this repository's credentials. "
             "Push the branch to this repository and open a pull request from there."
         )
-    return missing
+    return tuple(missing)
 
 
-def _configured(
-    pull_request: PullRequest, reviews: Sequence[PullRequestReview], requirements: Requirements
-) -> list[str]:
-    missing = []
-    given = len(approvers(pull_request, reviews))
-    if given < requirements.approvals:
-        asked = requirements.approvals
-        missing.append(
-            f"{asked} approval{'s' if asked > 1 else ''} of the current head {code(pull_request.head_sha[:7])} "
-            f"{'are' if asked > 1 else 'is'} required, and there {'is' if given == 1 else 'are'} {given or 'none'}. "
-            "Ask for a review by somebody who may write here. "
-            "The author's own and those of earlier commits do not count."
-        )
-    if requirements.mergeable and pull_request.mergeable is not True:
-        missing.append(_not_mergeable(pull_request))
-    if requirements.checks and pull_request.failing_checks:
-        missing.append(_failing(pull_request.failing_checks))
-    return missing
+def may_not_write(user: str) -> str:
+    """Return what is told to somebody who may not write."""
+    return f"{code(user)} may not write to this repository. Ask somebody who may to comment."
+
+
+def missing_for_all(pull_request: PullRequest, approving: Sequence[Person], wanted: Requirements) -> tuple[str, ...]:
+    """Return what deploys of any root lack where the same is required of all. The rest is as for each root."""
+    return tuple(_lacking(pull_request, approving, (wanted,)))
+
+
+def missing_by_root(pull_request: PullRequest, approving: Sequence[Person], required: Required) -> tuple[str, ...]:
+    """Return what deploys of roots lack: a sentence in Markdown for each lack, after the names of its roots.
+
+    ``approving`` are those who approve the head, each once.
+    """
+    lacking: dict[str, list[str]] = {}
+    for key, wanted in required.items():
+        sentences = [_UNMATCHED] if wanted is None else _lacking(pull_request, approving, wanted)
+        for sentence in dict.fromkeys(sentences):
+            lacking.setdefault(sentence, []).append(_labelled(key))
+    return tuple(f"{_roots(names)}: {sentence}" for sentence, names in lacking.items())
+
+
+def approvers(pull_request: PullRequest, reviews: Sequence[PullRequestReview]) -> list[str]:
+    """Return who approves the pull request's head: by each person's latest verdict, the author left out.
+
+    ``reviews`` are the oldest first.
+    """
+    latest: dict[str, PullRequestReview] = {}
+    for review in reviews:
+        # A mere comment leaves an earlier verdict as it is, as it does on the forge.
+        if review.verdict is not ReviewVerdict.COMMENTED:
+            latest[review.by.casefold()] = review
+    return [
+        review.by
+        for review in latest.values()
+        if review.verdict is ReviewVerdict.APPROVED
+        and review.sha == pull_request.head_sha
+        and review.by.casefold() != pull_request.author.casefold()
+    ]
+
+
+def _lacking(pull_request: PullRequest, approving: Sequence[Person], required: Iterable[Requirements]) -> Iterable[str]:
+    for wanted in required:
+        yield from _unapproved(pull_request, approving, wanted)
+        if wanted.mergeable and pull_request.mergeable is not True:
+            yield _not_mergeable(pull_request)
+        failing = [name for name in pull_request.failing_checks if not _is_ignored(name, wanted.ignore_matching)]
+        if wanted.checks and failing:
+            yield _failing(failing)
+
+
+def _unapproved(pull_request: PullRequest, approving: Sequence[Person], wanted: Requirements) -> Iterable[str]:
+    """Yield which approvals are missing. A person counts once, however many of the grantees stand for them."""
+    meant = wanted.any_of or (EVERYBODY,)
+    given = [person for person in approving if any(matches(each, person) for each in meant)]
+    if len(given) < wanted.approvals:
+        yield _too_few(pull_request, wanted, [person.login for person in given])
+    unmet = [each for each in wanted.all_of if not any(matches(each, person) for person in approving)]
+    if unmet:
+        head = code(pull_request.head_sha[:7])
+        yield f"An approval of the current head {head} by {_people(unmet, 'and by')} is required, and there is none."
+
+
+def _too_few(pull_request: PullRequest, wanted: Requirements, given: Sequence[str]) -> str:
+    asked = wanted.approvals
+    different = "different people" if asked > 1 else "one"
+    by = f" by {different} among {_people(wanted.any_of, 'or')}" if wanted.any_of else ""
+    named = f" (by {', '.join(code(login) for login in given[:_NAMED])})" if given else ""
+    whom = "somebody among them" if wanted.any_of else "somebody who may write here"
+    return (
+        f"{asked} approval{'s' if asked > 1 else ''}{by} of the current head {code(pull_request.head_sha[:7])} "
+        f"{'are' if asked > 1 else 'is'} required, and there {'is' if len(given) == 1 else 'are'} "
+        f"{len(given) or 'none'}{named}. Ask for a review by {whom}. "
+        "The author's own and those of earlier commits do not count."
+    )
+
+
+def _people(grantees: Sequence[str], conjunction: str) -> str:
+    words = [code(each) if spelled(each) == each else f"{code(each)} or higher" for each in grantees]
+    return f" {conjunction} ".join(words)
+
+
+def _is_ignored(name: str, globs: Sequence[str]) -> bool:
+    """Tell whether a name fits a glob: ``*`` is any text, also with slashes, ``?`` one character, all else itself."""
+    return any(fnmatchcase(name, glob.replace("[", "[[]")) for glob in globs)
 
 
 def _not_mergeable(pull_request: PullRequest) -> str:
@@ -138,8 +168,13 @@ def _not_mergeable(pull_request: PullRequest) -> str:
     return f"The branch has conflicts with {code(pull_request.base_branch)}. Resolve them and push."
 
 
+def _labelled(key: Key) -> str:
+    root, stack = key
+    return code(root) if stack == DEFAULT_STACK else f"{code(root)} of stack {code(stack)}"
+
+
 def _roots(names: Sequence[str]) -> str:
-    shown = ", ".join(code(name) for name in names[:_NAMED])
+    shown = ", ".join(names[:_NAMED])
     return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown
 
 

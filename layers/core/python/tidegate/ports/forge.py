@@ -55,9 +55,6 @@ class Forge(ForgeAddresses, Protocol):
         Raise NotFound when they have no commit in common.
         """
 
-    def may_write(self, installation: int, repository: str, user: str) -> bool:
-        """Tell whether ``user`` has write permission on the repository."""
-
     def permission(self, installation: int, repository: str, user: str) -> Permission:
         """Return what ``user`` may do in the repository; NONE also when there is no such user."""
 

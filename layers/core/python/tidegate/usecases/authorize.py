@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from tidegate.domain.access import Access, Action, Person, judge_access, teams_among
 from tidegate.domain.decision import Decision
@@ -58,21 +60,22 @@ class Authorizer:
         permission: Permission | None = None,
     ) -> Decision:
         """Decide by a rule that is not on any deployment yet; ``what`` is named in the reason, such as "stack prod"."""
-        if permission is None:
-            permission = self.forge.permission(*where, login)
-        person = Person(login, permission)
-        decision = judge_access(access, action, person, where[1], what)
-        if decision.done or permission < Permission.READ:
-            return decision
-        for team in teams_among(access.who_may(action) if access else ()):
-            try:
-                is_member = self.forge.is_team_member(where[0], where[1].partition("/")[0], team, login)
-            except AppLacksPermission as error:
-                lacks = " and ".join(error.permissions)
-                return Decision(False, f"Who is in team:{team} is not known, as the App lacks {lacks}: grant it that.")
-            if is_member:
-                return judge_access(access, action, replace(person, teams=frozenset({team})), where[1], what)
-        return decision
+        refusals = self.refusals({what: access}, where, action, login, permission)
+        return Decision(not refusals, "".join(refusals))
+
+    def refusals(
+        self,
+        accesses: Mapping[str, Access | None],
+        where: Where,
+        action: Action,
+        login: str,
+        permission: Permission | None = None,
+    ) -> tuple[str, ...]:
+        """Return why somebody may not do something with several things, by their names: a sentence for each."""
+        person = Person(login, self.forge.permission(*where, login) if permission is None else permission)
+        is_member = cache(lambda team: self.forge.is_team_member(where[0], where[1].partition("/")[0], team, login))
+        judged = (_judged(access, action, person, where[1], what, is_member) for what, access in accesses.items())
+        return tuple(decision.reason for decision in judged if not decision.done)
 
     def reviewed_unless_granted(self, deployment: Deployment, login: str) -> Deployment:
         """Return a deployment that a merge asked for: its plan waits for people if who merged may not deploy it.
@@ -96,6 +99,28 @@ class Authorizer:
             return self.deployments.get(last) if last else None
         except NotFound:
             return None
+
+
+def _judged(  # noqa: PLR0917
+    access: Access | None,
+    action: Action,
+    person: Person,
+    repository: str,
+    what: str,
+    is_member: Callable[[str], bool],
+) -> Decision:
+    """Judge a person without any team first, and then with one team after the other, until one is granted it."""
+    decision = judge_access(access, action, person, repository, what)
+    if decision.done or access is None or person.permission < Permission.READ:
+        return decision
+    for team in teams_among(access.who_may(action)):
+        try:
+            if is_member(team):
+                return judge_access(access, action, replace(person, teams=frozenset({team})), repository, what)
+        except AppLacksPermission as error:
+            lacks = " and ".join(error.permissions)
+            return Decision(False, f"Who is in team:{team} is not known, as the App lacks {lacks}: grant it that.")
+    return decision
 
 
 def subject(deployment: Deployment) -> str:

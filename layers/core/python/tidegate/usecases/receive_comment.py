@@ -13,11 +13,13 @@ from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment, Trigger, Unlocking
 from tidegate.domain.errors import AppLacksPermission, InvalidConfiguration, NotFound
 from tidegate.domain.permission import Permission
-from tidegate.domain.pull_request import PullRequest, PullRequestReview
-from tidegate.domain.requirements import Missing, missing_by_root, missing_requirements
+from tidegate.domain.pull_request import PullRequest
+from tidegate.domain.requirements import Missing, always_missing, may_not_write
 from tidegate.domain.root import Revision, Root, deployment_id, queue_id
+from tidegate.domain.stack import DEFAULT_STACK
 from tidegate.ports import Catalog, Change, Deliveries, Delivery, DeliveryOutcome, Forge
 from tidegate.usecases.answer_comment import CommentAnswerer
+from tidegate.usecases.check_requirements import RequirementsChecker
 from tidegate.usecases.conclude import conclude, is_concluded
 from tidegate.usecases.discover_roots import all_roots, discover_roots
 from tidegate.usecases.enqueue_all import enqueue_all
@@ -126,10 +128,13 @@ class CommentReceiver:
         return self.source.configuration(*comment.where, self.forge.branch_head(*comment.where, branch))
 
     def _missing(self, comment: Comment, pull_request: PullRequest, configuration: LoadedConfiguration) -> Missing:
-        wanted = configuration.requirements
-        reviews = self._reviews(comment) if wanted.approvals else ()
-        permission = self.forge.permission(*comment.where, comment.sender)
-        return missing_requirements(pull_request, reviews, wanted, permission, comment.sender)
+        """Return what is missing before it is known which roots are deployed."""
+        always = always_missing(pull_request)
+        least = Permission.WRITE if configuration.policies is None else Permission.READ
+        if self.forge.permission(*comment.where, comment.sender) < least:
+            always = (may_not_write(comment.sender), *always)
+        checker, wanted = RequirementsChecker(self.forge), configuration.requirements
+        return Missing(always, checker.for_all(comment.where, pull_request, wanted))
 
     def _missing_by_root(
         self,
@@ -142,18 +147,9 @@ class CommentReceiver:
         """Return what is missing, where checks tell what each root requires: known only once the roots are."""
         if configuration.checks is None:
             return missing
-        wanted = {root.name: configuration.requirements_of(root) for root in roots}
-        reviews = self._reviews(comment) if any(each and each.approvals for each in wanted.values()) else ()
-        return replace(missing, configured=missing_by_root(pull_request, reviews, wanted))
-
-    def _reviews(self, comment: Comment) -> Sequence[PullRequestReview]:
-        """Return the reviews of people who may write: on the forge, everybody who may read may approve."""
-        reviews = self.forge.reviews(*comment.where, comment.pull_request)
-        binding = {
-            person: self.forge.permission(*comment.where, person) >= Permission.WRITE
-            for person in dict.fromkeys(review.by for review in reviews)
-        }
-        return [review for review in reviews if binding[review.by]]
+        required = {(root.name, DEFAULT_STACK): configuration.requirements_of(root) for root in roots}
+        checker = RequirementsChecker(self.forge)
+        return replace(missing, configured=checker.by_root(comment.where, pull_request, required))
 
     def _roots(self, comment: Comment, command: Command, pull_request: PullRequest, change: Change) -> list[Root] | str:
         """Return the roots as the pull request's head has them, or why there are none, in Markdown."""

@@ -104,9 +104,6 @@ class MemoryForge:
         self._spoken()
         self.reactions.append((comment, reaction))
 
-    def may_write(self, installation: int, repository: str, user: str) -> bool:
-        return self.permission(installation, repository, user) >= Permission.WRITE
-
     def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
         self._called(installation, organization)
         self.teams_asked.append((f"{organization}/{team}", user))

@@ -1,0 +1,68 @@
+"""What the forge is asked to know whether a pull request fulfils its requirements, and what follows."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, NUMBER, PULL, REPOSITORY
+from tidegate.adapters.memory import MemoryForge
+from tidegate.domain.permission import Permission
+from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.requirements import Requirements
+from tidegate.usecases.check_requirements import RequirementsChecker
+
+WHERE = INSTALLATION, REPOSITORY
+ROLES = {"writer": Permission.WRITE, "reader": Permission.READ, "admin": Permission.ADMIN}
+
+
+@pytest.fixture
+def forge():
+    return MemoryForge(roles=ROLES, teams={"acme/sre": {"reader", "writer", "stranger"}, "acme/dba": {"writer"}})
+
+
+def approve(forge, *logins, verdict=ReviewVerdict.APPROVED):
+    forge.reviewed.setdefault(NUMBER, []).extend(PullRequestReview(login, verdict, HEAD, AT) for login in logins)
+
+
+def missing(forge, *wanted):
+    required = {("net", "prod"): wanted}
+    return RequirementsChecker(forge).by_root(WHERE, PULL, required)
+
+
+@pytest.mark.parametrize(
+    ("approving", "is_enough"),
+    [
+        (["writer", "reader"], True),
+        (["writer", "admin"], False),
+        (["writer", "stranger"], False),
+        (["writer"], False),
+    ],
+)
+def test_members_of_the_team_count_if_they_can_read_the_repository(forge, approving, is_enough):
+    approve(forge, *approving)
+    told = missing(forge, Requirements(approvals=2, any_of=("team:sre", "team:dba")))
+    assert (not told) is is_enough
+
+
+def test_where_nothing_depends_on_people_the_forge_is_asked_for_none(forge):
+    approve(forge, "writer")
+    assert missing(forge, Requirements(mergeable=True)) == ()
+    assert forge.people_asked == forge.teams_asked == []
+
+
+def test_only_teams_that_count_and_people_who_approve_are_asked_about_each_once(forge):
+    approve(forge, "writer")
+    approve(forge, "reader", verdict=ReviewVerdict.CHANGES_REQUESTED)
+    one, other = Requirements(approvals=1, any_of=("team:sre",)), Requirements(all_of=("team:sre",))
+    assert missing(forge, one, other, Requirements(any_of=("team:dba",))) == ()
+    assert (forge.people_asked, forge.teams_asked) == (["writer"], [("acme/sre", "writer")])
+
+
+def test_what_is_required_of_every_root_is_told_without_their_names(forge):
+    (told,) = RequirementsChecker(forge).for_all(WHERE, PULL, Requirements(approvals=1))
+    assert told.startswith("1 approval of the current head")
+
+
+def test_a_root_without_a_matching_check_lacks_one(forge):
+    (told,) = RequirementsChecker(forge).by_root(WHERE, PULL, {("net", "default"): None})
+    assert "`net`: No check of `apply_requirements` matches" in told
