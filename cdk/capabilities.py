@@ -30,6 +30,8 @@ class Capability(Enum):
     MANY_DEPLOYMENTS = "read many deployments at once"
     DEPLOYMENTS = "read and write deployments"
     READ_DEPLOYMENTS = "read deployments"
+    CHANGE_SETS = "read and write which deployments belong to a change"
+    READ_CHANGE_SETS = "read which deployments belong to a change"
     READ_CATALOG = "list repositories, their roots and their deployments"
     REPOSITORIES = "list repositories"
     CATALOG = "remember repositories, and list them, their roots and their deployments"
@@ -39,6 +41,7 @@ class Capability(Enum):
     OPEN_INDEX = "list what is not done yet"
     SEND_EVENTS = "put events on the push and press queues"
     ANNOUNCE = "tell the bus and the check-run queue"
+    ASK_GATES = "have the gates of a change looked at"
     AUDIT = "publish audit messages"
     START_DEPLOYS = "start deploy executions"
     WATCH_DEPLOYS = "look whether deploy executions run"
@@ -102,8 +105,9 @@ def on_records(table: str, kinds: tuple[str, ...], *actions: str) -> iam.PolicyS
 
 
 def on_jobs(table: str, kind: str, *actions: str) -> iam.PolicyStatement:
-    """Return a statement on the items of plan jobs, or of apply jobs: their ids end in the kind and the attempt."""
-    return allow(*actions, on=table, under={"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"job#*-{kind}-?"]}})
+    """Return a statement on the items of plan jobs, or of apply jobs: their ids end in the kind and a number to 99."""
+    keys = {"dynamodb:LeadingKeys": [f"job#*-{kind}-?", f"job#*-{kind}-??"]}
+    return allow(*actions, on=table, under={"ForAllValues:StringLike": keys})
 
 
 def _records(*kinds: str, actions: tuple[str, ...]) -> Callable[[Surroundings], Grant]:
@@ -168,6 +172,11 @@ def _announce(around: Surroundings) -> Grant:
         "TIDEGATE_EVENT_BUS": bus.event_bus_name,
     }
     return Grant(statements, environment)
+
+
+def _ask_gates(around: Surroundings) -> Grant:
+    queue = around.messaging.change.queue
+    return Grant((allow("sqs:SendMessage", on=queue.queue_arn),), {"TIDEGATE_CHANGE_QUEUE": queue.queue_url})
 
 
 def _audit(around: Surroundings) -> Grant:
@@ -299,6 +308,8 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.MANY_DEPLOYMENTS: _records("deployment", actions=("dynamodb:BatchGetItem",)),
     Capability.DEPLOYMENTS: _records("deployment", actions=(*_READ, *_WRITE)),
     Capability.READ_DEPLOYMENTS: _records("deployment", actions=_READ_MANY),
+    Capability.CHANGE_SETS: _records("change", actions=("dynamodb:Query", *_WRITE)),
+    Capability.READ_CHANGE_SETS: _records("change", actions=("dynamodb:Query",)),
     Capability.READ_CATALOG: _catalog(),
     Capability.REPOSITORIES: _repositories,
     Capability.CATALOG: _catalog("dynamodb:PutItem"),
@@ -308,6 +319,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.OPEN_INDEX: _open_index,
     Capability.SEND_EVENTS: _send_events,
     Capability.ANNOUNCE: _announce,
+    Capability.ASK_GATES: _ask_gates,
     Capability.AUDIT: _audit,
     Capability.START_DEPLOYS: _start_deploys,
     Capability.WATCH_DEPLOYS: _watch_deploys,

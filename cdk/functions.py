@@ -55,6 +55,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         (
             _C.QUEUES,
             _C.MANY_DEPLOYMENTS,
+            _C.CHANGE_SETS,
             _C.CATALOG,
             _C.DELIVERIES,
             _C.PUSH_QUEUE,
@@ -75,6 +76,8 @@ SPECS: tuple[FunctionSpec, ...] = (
         (
             _C.QUEUES,
             _C.MANY_DEPLOYMENTS,
+            _C.CHANGE_SETS,
+            _C.ASK_GATES,
             _C.DELIVERIES,
             _C.READ_LINES,
             _C.PRESS_QUEUE,
@@ -94,6 +97,8 @@ SPECS: tuple[FunctionSpec, ...] = (
         (
             _C.QUEUES,
             _C.MANY_DEPLOYMENTS,
+            _C.CHANGE_SETS,
+            _C.ASK_GATES,
             _C.READ_CATALOG,
             _C.READ_JOBS,
             _C.READ_ARTIFACTS,
@@ -114,18 +119,27 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "publish_check_run",
         "Brings check runs up to date",
-        (_C.READ_QUEUES, _C.READ_LINES, _C.DEPLOYMENTS, _C.CHECK_RUN_QUEUE, _C.READ_ARTIFACTS, _C.FORGE),
+        (
+            _C.READ_QUEUES,
+            _C.READ_LINES,
+            _C.DEPLOYMENTS,
+            _C.MANY_DEPLOYMENTS,
+            _C.READ_CHANGE_SETS,
+            _C.CHECK_RUN_QUEUE,
+            _C.READ_ARTIFACTS,
+            _C.FORGE,
+        ),
     ),
     FunctionSpec(
         "refresh_line",
         "Brings the check runs of a queue's line up to date",
-        (_C.READ_QUEUES, _C.READ_DEPLOYMENTS, _C.LINES, _C.CHECK_RUN_QUEUE, _C.LINE_QUEUES),
+        (_C.READ_QUEUES, _C.READ_DEPLOYMENTS, _C.LINES, _C.CHECK_RUN_QUEUE, _C.LINE_QUEUES, _C.ASK_GATES),
         timeout=30,
     ),
     FunctionSpec(
         "execution_closed",
         "Releases the queue of an execution that died",
-        (_C.QUEUES, _C.JOBS, _C.ANNOUNCE, _C.AUDIT, _C.START_DEPLOYS, _C.ANSWER_WORKERS),
+        (_C.QUEUES, _C.JOBS, _C.ANNOUNCE, _C.ASK_GATES, _C.AUDIT, _C.START_DEPLOYS, _C.ANSWER_WORKERS),
         invoked_by_events=True,
     ),
     FunctionSpec(
@@ -140,6 +154,9 @@ SPECS: tuple[FunctionSpec, ...] = (
         (
             _C.OPEN_INDEX,
             _C.QUEUES,
+            _C.MANY_DEPLOYMENTS,
+            _C.READ_CHANGE_SETS,
+            _C.ASK_GATES,
             _C.JOBS,
             _C.DELIVERIES,
             _C.REPOSITORIES,
@@ -161,7 +178,9 @@ SPECS: tuple[FunctionSpec, ...] = (
         "Compares a revision with the deployed one",
         (_C.QUEUES, _C.MANY_DEPLOYMENTS, _C.READ_CATALOG, _C.ANNOUNCE, _C.FORGE),
     ),
-    FunctionSpec("record_outcome", "Ends a deployment in its queue", (_C.QUEUES, _C.JOBS, _C.AUDIT, _C.ANNOUNCE)),
+    FunctionSpec(
+        "record_outcome", "Ends a deployment in its queue", (_C.QUEUES, _C.JOBS, _C.AUDIT, _C.ANNOUNCE, _C.ASK_GATES)
+    ),
     FunctionSpec("wait_for_signal", "Leaves a worker's token at its queue", (_C.HEADS, _C.ANSWER_WORKERS)),
     FunctionSpec("close_worker", "Closes the worker of a quiet queue", (_C.HEADS,)),
     FunctionSpec(
@@ -174,6 +193,24 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec("hand_over_job", "Leaves a job's tokens to its runner", (_C.READ_DEPLOYMENTS, _C.JOBS, _C.FORGE)),
     FunctionSpec("record_plan", "Stores a plan and decides what it needs", (_C.DEPLOYMENTS, _C.ANNOUNCE)),
+    FunctionSpec(
+        "wait_at_gate",
+        "Lets a deployment wait for others of its change",
+        (_C.DEPLOYMENTS, _C.MANY_DEPLOYMENTS, _C.READ_CHANGE_SETS, _C.ANNOUNCE, _C.ASK_GATES, _C.ANSWER_JOBS),
+    ),
+    FunctionSpec(
+        "open_gates",
+        "Opens the gates of a change at which nothing is waited for any more",
+        (
+            _C.READ_QUEUES,
+            _C.DEPLOYMENTS,
+            _C.MANY_DEPLOYMENTS,
+            _C.READ_CHANGE_SETS,
+            _C.ANNOUNCE,
+            _C.ASK_GATES,
+            _C.ANSWER_JOBS,
+        ),
+    ),
     FunctionSpec("request_review", "Asks people to review a plan", (_C.DEPLOYMENTS, _C.ANNOUNCE, _C.ANSWER_JOBS)),
     FunctionSpec("record_result", "Records how a deployment ended", (_C.DEPLOYMENTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE)),
 )

@@ -40,6 +40,7 @@ class Messaging(Construct):
         # The forge may refuse for a long time (limits by the hour): many attempts before a check run is given up.
         self.check_run = self._fifo("CheckRun", f"{prefix}-check-run", attempts=30)
         self.line = self._fifo("Line", f"{prefix}-line", attempts=8, visibility=_LINE_VISIBILITY, delay=_LINE_DELAY)
+        self.change = self._fifo("Change", f"{prefix}-change", attempts=8)
         self.line_later = self._standard("LineLater", _LINE_VISIBILITY, attempts=8)
         self.undelivered = self._dead("Undelivered", None)
         self.audit = sns.Topic(
@@ -65,6 +66,7 @@ class Messaging(Construct):
             "Press": self.press.dead,
             "CheckRun": self.check_run.dead,
             "Line": self.line.dead,
+            "Change": self.change.dead,
             "LineLater": self.line_later.dead,
             "Undelivered": self.undelivered,
         }

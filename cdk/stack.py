@@ -29,7 +29,7 @@ _DEPLOY_TASKS = (
     "close_worker",
     "hand_over_worker",
 )
-_TERRAFORM_TASKS = ("begin_job", "hand_over_job", "record_plan", "request_review", "record_result")
+_TERRAFORM_TASKS = ("begin_job", "hand_over_job", "record_plan", "wait_at_gate", "request_review", "record_result")
 
 
 class TidegateStack(Stack):

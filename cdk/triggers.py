@@ -75,6 +75,9 @@ class Triggers(Construct):
         functions["publish_check_run"].add_event_source(
             SqsEventSource(messaging.check_run.queue, batch_size=5, report_batch_item_failures=True, max_concurrency=5)
         )
+        functions["open_gates"].add_event_source(
+            SqsEventSource(messaging.change.queue, batch_size=10, report_batch_item_failures=True, max_concurrency=5)
+        )
         for queue in (messaging.line.queue, messaging.line_later.queue):
             functions["refresh_line"].add_event_source(
                 SqsEventSource(queue, batch_size=1, report_batch_item_failures=True, max_concurrency=5)

@@ -135,7 +135,8 @@ def test_a_runner_has_its_jobs_its_prefixes_its_tokens_and_its_engine(
     allowed: list[Permission], kind: str, reads: set[str], writes: set[str]
 ):
     runner = _of(allowed, f"Runners{kind}TaskRole")
-    jobs = {("<StorageTable>", f"dynamodb:LeadingKeys ForAllValues:StringLike job#*-{kind.lower()}-?")}
+    keys = f"job#*-{kind.lower()}-?, job#*-{kind.lower()}-??"
+    jobs = {("<StorageTable>", f"dynamodb:LeadingKeys ForAllValues:StringLike {keys}")}
     for action in ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"):
         assert runner.pop(action) == jobs
     assert {on for on, _ in runner.pop("s3:GetObject", set())} == {f"<StorageArtifacts>/{name}/*" for name in reads}

@@ -8,6 +8,8 @@ import jsonata
 import pytest
 
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
+from tidegate.domain.gate import GATE_DAYS
+from tidegate.domain.review import REVIEW_DAYS
 
 pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 
@@ -69,7 +71,16 @@ def test_every_choice_is_a_question_with_a_default(machine: Machine):
 def test_every_task_has_a_time_limit(machine: Machine):
     for name, task in machine.tasks():
         assert isinstance(task.get("TimeoutSeconds"), int), name
-        assert 0 < task["TimeoutSeconds"] <= 8 * 24 * 3600, name
+        assert 0 < task["TimeoutSeconds"] <= (2 * GATE_DAYS + REVIEW_DAYS + 1) * 24 * 3600, name
+
+
+def test_people_are_told_how_long_it_really_waits_for_them_and_for_others(machine: Machine):
+    limits = {name: task["TimeoutSeconds"] for name, task in machine.tasks()}
+    days = {"WaitAtGateFunction": GATE_DAYS, "RequestReviewFunction": REVIEW_DAYS}
+    for name, state in machine.lambdas():
+        function = state["Arguments"]["FunctionName"].strip("${}")
+        if function in days:
+            assert limits[name] == days[function] * 24 * 3600, name
 
 
 def test_a_wait_for_a_runner_has_a_heartbeat_shorter_than_its_time_limit(machine: Machine):

@@ -24,8 +24,8 @@ def beginner(world):
     return JobBeginner(world.deployments, world.jobs, world.forge, world.audit, world.announcements, world.clock)
 
 
-def begin(beginner, deployment, kind="plan", attempt=1):
-    return beginner.begin(BeginJob(deployment=deployment.id, kind=kind, attempt=attempt)).job
+def begin(beginner, deployment, kind="plan", attempt=1, tries=1):
+    return beginner.begin(BeginJob(deployment=deployment.id, kind=kind, attempt=attempt, tries=tries)).job
 
 
 def test_a_plan_creates_its_job_and_shows_that_planning_begins(world, beginner):
@@ -49,7 +49,7 @@ def test_a_job_runs_as_its_deployments_stack_and_workflow_say(world, beginner, k
 def test_a_further_attempt_to_plan_has_a_job_of_its_own_and_says_so(world, beginner):
     deployment = world.put(any_deployment())
     begin(beginner, deployment)
-    assert begin(beginner, deployment, attempt=2) == f"{deployment.id}-plan-2"
+    assert begin(beginner, deployment, attempt=2, tries=2) == f"{deployment.id}-plan-2"
     assert "attempt 2 of 3" in world.deployments.get(deployment.id).reason
 
 

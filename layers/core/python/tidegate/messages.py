@@ -50,10 +50,11 @@ class ValidateRevision(Message):
 
 
 class RevisionValidated(Message):
-    """Whether the revision may be deployed, and why."""
+    """Whether the revision may be deployed, and why; ``waits`` tells that its plan waits for others of its change."""
 
     allowed: bool
     reason: str
+    waits: bool = False
 
 
 class RecordOutcome(Message):
@@ -100,11 +101,15 @@ class HandOverWorker(Message):
 
 
 class BeginJob(Message):
-    """Begins a plan or an apply: the job is created and the new state is announced."""
+    """Begins a plan or an apply: the job is created and the new state is announced.
+
+    ``attempt`` numbers the jobs of this kind, ``tries`` counts those of them that make the same plan.
+    """
 
     deployment: str
     kind: Literal["plan", "apply"]
     attempt: int = Field(ge=1)
+    tries: int = Field(default=1, ge=1)
 
 
 class JobBegun(Message):
@@ -152,8 +157,25 @@ class RecordPlan(Message):
 class PlanRecorded(Message):
     """What the plan needs next."""
 
-    next: Literal["nothing", "review", "apply"]
+    next: Literal["nothing", "gate", "review", "apply"]
     reason: str
+
+
+class WaitAtGate(Message):
+    """Lets a deployment wait for others of its change; the token is answered with what follows.
+
+    ``job`` is the one that made the plan, None before there is a plan.
+    """
+
+    deployment: str
+    token: str
+    job: str | None = None
+
+
+class GateDecided(Message):
+    """What follows from a gate."""
+
+    next: Literal["plan", "plan again", "review", "apply", "rejected", "superseded"]
 
 
 class RequestReview(Message):
@@ -175,7 +197,9 @@ class RecordResult(Message):
     """Records how a deployment ended. ``error`` and ``cause`` are those of the failed state."""
 
     deployment: str
-    state: Literal["applied", "plan_failed", "apply_failed", "review_expired", "outcome_unknown", "engine_fault"]
+    state: Literal[
+        "applied", "plan_failed", "apply_failed", "review_expired", "gate_expired", "outcome_unknown", "engine_fault"
+    ]
     error: str | None = None
     cause: str | None = None
     last_lines: str = ""

@@ -85,12 +85,13 @@ class AuditSettings(Settings):
 
 @dataclass(frozen=True)
 class AnnouncementSettings(Settings):
-    """The event bus's name, and the URLs of the check-run queue and of the queues of lines that changed."""
+    """The event bus's name, and the URLs of the queues of check runs, of lines and of changes that moved."""
 
     bus: str = _variable("TIDEGATE_EVENT_BUS")
     check_run_queue: str = _variable("TIDEGATE_CHECK_RUN_QUEUE")
     line_queue: str = _variable("TIDEGATE_LINE_QUEUE", "")
     later_queue: str = _variable("TIDEGATE_LINE_LATER_QUEUE", "")
+    change_queue: str = _variable("TIDEGATE_CHANGE_QUEUE", "")
 
 
 @dataclass(frozen=True)

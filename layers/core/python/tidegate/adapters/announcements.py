@@ -15,6 +15,9 @@ A message of the two line queues is ``{"queue": …}``. The first is FIFO with a
 what is sent about one queue within a second is one message there: whoever takes it up reads the line
 after that second is over, so it sees each change that asked for it. The other holds back what is not due yet.
 
+A message of the change queue is ``{"change_set": …}``. It is FIFO, and its group is the change set, so that one at a
+time looks at the gates of a change.
+
 A check run must be brought up to date: what cannot be sent is raised. The bus is for others, so a bus
 that takes no events after several tries holds up no deploy: the loss is logged.
 """
@@ -55,6 +58,7 @@ class Channels:
     bus: str
     line_queue: str = ""
     later_queue: str = ""
+    change_queue: str = ""
 
 
 class AwsAnnouncements:
@@ -103,6 +107,15 @@ class AwsAnnouncements:
         with cloud_errors("SQS"):
             self._sqs.send_message(
                 QueueUrl=self._channels.later_queue, MessageBody=json.dumps({"queue": queue}), DelaySeconds=seconds
+            )
+
+    def change_moved(self, change_set: str) -> None:
+        with cloud_errors("SQS"):
+            self._sqs.send_message(
+                QueueUrl=self._channels.change_queue,
+                MessageBody=json.dumps({"change_set": change_set}),
+                MessageGroupId=hashlib.sha256(change_set.encode()).hexdigest(),
+                MessageDeduplicationId=uuid.uuid4().hex,
             )
 
     def _ask(self, message: dict[str, Any], deduplication: str) -> None:

@@ -102,6 +102,16 @@ class DynamoDeployments:
             raise NotFound("review", review)
         return str(item["token"])
 
+    def keep_gate_token(self, deployment: str, gate: str, token: str) -> None:
+        item = {"pk": deployment_key(deployment), "sk": "gate", "gate": gate, "token": token}
+        self._table.put(f"The gate of {deployment}", item)
+
+    def gate_token(self, deployment: str, gate: str) -> str:
+        item = self._table.get(f"The gate of {deployment}", deployment_key(deployment), "gate")
+        if item is None or item["gate"] != gate:
+            raise NotFound("gate", gate)
+        return str(item["token"])
+
 
 class DynamoCheckRuns:
     """The port ``CheckRuns``."""

@@ -138,7 +138,9 @@ class Adapters:
         from tidegate.adapters.announcements import AwsAnnouncements, Channels
 
         settings = AnnouncementSettings.from_env(self.environ)
-        channels = Channels(settings.check_run_queue, settings.bus, settings.line_queue, settings.later_queue)
+        channels = Channels(
+            settings.check_run_queue, settings.bus, settings.line_queue, settings.later_queue, settings.change_queue
+        )
         return AwsAnnouncements(self._sqs, self.client("events"), channels)
 
     @cached_property

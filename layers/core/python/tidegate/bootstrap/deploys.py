@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.carry_out_review import ReviewCarrier
     from tidegate.usecases.claim_deployment import DeploymentClaimer
     from tidegate.usecases.close_worker import WorkerCloser
+    from tidegate.usecases.decide_gate import GateDecider
     from tidegate.usecases.decide_review import ReviewDecider
     from tidegate.usecases.end_deployment import DeploymentEnder
     from tidegate.usecases.enqueue import Enqueuer
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.finish import Finisher
     from tidegate.usecases.hand_over_job import JobHandover
     from tidegate.usecases.hand_over_worker import WorkerHandover
+    from tidegate.usecases.open_gates import GateOpener
     from tidegate.usecases.record_outcome import OutcomeRecorder
     from tidegate.usecases.record_plan import PlanRecorder
     from tidegate.usecases.record_result import ResultRecorder
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.runner_stopped import StoppedRunnerReporter
     from tidegate.usecases.unlock import QueueUnlocker
     from tidegate.usecases.validate_revision import RevisionValidator
+    from tidegate.usecases.wait_at_gate import GateWaiter
     from tidegate.usecases.wait_for_signal import SignalWaiter
 
 
@@ -143,6 +146,27 @@ class Deploys(Adapters):
         from tidegate.usecases.request_review import ReviewRequester
 
         return ReviewRequester(self.deployments, self.workflows, self.announcements, self.clock)
+
+    @cached_property
+    def gate_waiter(self) -> GateWaiter:
+        from tidegate.usecases.wait_at_gate import GateWaiter
+
+        return GateWaiter(self.deployments, self.change_sets, self.workflows, self.announcements, self.clock)
+
+    @cached_property
+    def gate_opener(self) -> GateOpener:
+        from tidegate.usecases.open_gates import GateOpener
+
+        return GateOpener(
+            self.queues, self.deployments, self.change_sets, self.workflows, self.announcements, self.clock
+        )
+
+    @cached_property
+    def gate_decider(self) -> GateDecider:
+        from tidegate.usecases.decide_gate import GateDecider
+
+        enqueue = self.enqueuer.enqueue
+        return GateDecider(self.deployments, self.change_sets, self.workflows, self.announcements, enqueue)
 
     @cached_property
     def result_recorder(self) -> ResultRecorder:

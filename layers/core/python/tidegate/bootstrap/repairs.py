@@ -51,6 +51,7 @@ class Repairs(Events):
 
     def _of_records(self) -> dict[str, Repair]:
         from tidegate.usecases.repairs.close_orphans import CloseOrphans
+        from tidegate.usecases.repairs.settle_gates import SettleGates
         from tidegate.usecases.repairs.settle_reviews import SettleReviews
         from tidegate.usecases.repairs.show_check_runs import ShowCheckRuns
 
@@ -58,6 +59,7 @@ class Repairs(Events):
         return {
             "close_orphans": CloseOrphans(self.queues, self.deployments, self.announcements, end, ensure_worker),
             "settle_reviews": SettleReviews(self.deployments, self.review_carrier.carry_out),
+            "settle_gates": SettleGates(self.deployments, self.gate_opener.open),
             "show_check_runs": ShowCheckRuns(self.deployments, self.check_runs, self.announcements),
         }
 

@@ -83,7 +83,7 @@ def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
         "approved_by": review.by if review and review.approved else None,
         "approved_at": review.at if review and review.approved else None,
         "approvals": [{"by": approval.by, "at": approval.at} for approval in review.approvals] if review else [],
-        "rejected_by": review.by if review and review.approved is False else None,
+        "rejected_by": deployment.rejected_by,
         "plan_sha256": plan.file.sha256 if plan else None,
         "engine": deployment.root.engine.name.value,
         "engine_version": plan.engine_version if plan else None,

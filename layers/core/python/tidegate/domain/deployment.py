@@ -176,6 +176,31 @@ class Review:
     approvals: tuple[Approval, ...] = ()
 
 
+class AfterGate(StrEnum):
+    """What follows from a gate. The values are the Terraform machine's words."""
+
+    PLAN = "plan"
+    PLAN_AGAIN = "plan again"
+    REVIEW = "review"
+    APPLY = "apply"
+    REJECTED = "rejected"
+    SUPERSEDED = "superseded"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The gate that a deployment waits at: its id, and since when (ISO 8601 in UTC).
+
+    ``next`` is what follows, once that is decided; ``at`` is when that was, and ``by`` who, if a person decided.
+    """
+
+    id: str
+    since: str
+    next: AfterGate | None = None
+    by: str = ""
+    at: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One line of a deployment's timeline: the state it went to, when (ISO 8601 in UTC), by whom, and why."""
@@ -244,6 +269,7 @@ class Deployment:
     must_review: str | None = None
     plan: Plan | None = None
     review: Review | None = None
+    gate: Gate | None = None
     plan_job: str | None = None
     apply_job: str | None = None
     apply_started_at: str | None = None
@@ -277,6 +303,13 @@ class Deployment:
     def queue(self) -> str:
         return queue_id(self.repository, self.root.name)
 
+    @property
+    def rejected_by(self) -> str | None:
+        """Return who rejected the deployment, at its gate or in its review."""
+        if self.gate is not None and self.gate.next is AfterGate.REJECTED:
+            return self.gate.by
+        return self.review.by if self.review is not None and self.review.approved is False else None
+
     def moved(self, state: State, at: str, reason: str = "", by: str = "") -> Deployment:
         """Return the record after the step to ``state``. Raise ValueError for a step that may not be."""
         if not may_follow(self.state, state):
@@ -291,7 +324,7 @@ class Deployment:
 
     def ended(self, ending: Ending) -> Deployment:
         """Return the record after its end. Raise ValueError when it cannot end like that."""
-        by = self.review.by if self.review and ending.state is State.REJECTED else None
+        by = self.rejected_by if ending.state is State.REJECTED else None
         ended = self.moved(ending.state, ending.at, ending.reason, by or "")
         return replace(ended, error=ending.error, last_lines=ending.last_lines, ending=ending)
 

@@ -13,6 +13,7 @@ _FAILED = frozenset(
         State.APPLY_FAILED,
         State.REJECTED,
         State.REVIEW_EXPIRED,
+        State.GATE_EXPIRED,
         State.OUTCOME_UNKNOWN,
         State.ENGINE_FAULT,
     }
@@ -65,4 +66,13 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         pull_request=old.pull_request,
         rerun_of=old.id,
         review_rule=old.review_rule,
+        stack=old.stack,
+        shared=old.shared,
+        change_set=old.change_set,
+        why=old.why,
+        layer=old.layer,
+        layers=old.layers,
+        waits=old.waits,
+        run=old.run,
+        access=old.access,
     )

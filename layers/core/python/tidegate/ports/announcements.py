@@ -30,6 +30,9 @@ class Announcements(Protocol):
     def line_later(self, queue: str, seconds: int) -> None:
         """Ask for that once ``seconds`` have passed; at most a quarter of an hour."""
 
+    def change_moved(self, change_set: str) -> None:
+        """Ask for the gates of a change to be looked at, as one of its deployments ended, or is blocked."""
+
 
 class AuditLog(Protocol):
     def publish(self, message: AuditMessage) -> None:

@@ -74,3 +74,9 @@ class Deployments(Protocol):
 
     def review_token(self, deployment: str, review: str) -> str:
         """Return the token that waits for ``review``. Raise NotFound."""
+
+    def keep_gate_token(self, deployment: str, gate: str, token: str) -> None:
+        """Keep the task token that waits at ``gate``; replaces the token of an earlier attempt, or gate."""
+
+    def gate_token(self, deployment: str, gate: str) -> str:
+        """Return the token that waits at ``gate``. Raise NotFound."""

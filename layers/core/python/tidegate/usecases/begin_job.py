@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.domain.audit import RUNNING, audit_message, with_audited
-from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.deployment import AfterGate, Deployment, State
 from tidegate.domain.errors import ApplyAlreadyStarted, WrongState
 from tidegate.domain.job import Job, JobKind, job_digest, job_id
 from tidegate.messages import BeginJob, JobBegun
@@ -36,20 +36,20 @@ class JobBeginner:
         kind = JobKind(message.kind)
         job = self._job(deployment, kind, job_id(deployment.id, kind, message.attempt))
         if kind is JobKind.PLAN:
-            self._begin_plan(deployment, job, message.attempt)
+            self._begin_plan(deployment, job, message.tries)
         else:
             self._begin_apply(deployment, job)
         return JobBegun(job=job.id, digest=job_digest(job))
 
-    def _begin_plan(self, deployment: Deployment, job: Job, attempt: int) -> None:
+    def _begin_plan(self, deployment: Deployment, job: Job, tries: int) -> None:
         at = self.clock.now()
-        reason = (
-            "" if attempt == 1 else f"This is attempt {attempt} of {PLAN_ATTEMPTS}: the one before was interrupted."
-        )
+        reason = "" if tries == 1 else f"This is attempt {tries} of {PLAN_ATTEMPTS}: the one before was interrupted."
         if deployment.state is State.PLANNING:
             planning = replace(deployment, reason=reason, changed_at=at)
-        elif deployment.state is State.QUEUED:
-            planning = deployment.moved(State.PLANNING, at, reason)
+        elif deployment.state is State.QUEUED or _goes_on(deployment, AfterGate.PLAN, AfterGate.PLAN_AGAIN):
+            # What was planned before the gate is not what will be applied.
+            why = deployment.reason if _goes_on(deployment, AfterGate.PLAN_AGAIN) else reason
+            planning = replace(deployment.moved(State.PLANNING, at, why), gate=None, plan=None)
         else:
             raise WrongState(deployment.id, deployment.state, "a plan")
         self.jobs.create(job)
@@ -65,9 +65,11 @@ class JobBeginner:
                 raise ApplyAlreadyStarted(deployment.id)
             self.announcements.changed(deployment)
             return
+        at = self.clock.now()
+        if _goes_on(deployment, AfterGate.APPLY):
+            deployment = replace(deployment.moved(State.APPROVED, at, deployment.reason), gate=None)
         if deployment.state is not State.APPROVED:
             raise WrongState(deployment.id, deployment.state, "an apply")
-        at = self.clock.now()
         applying = replace(deployment.moved(State.APPLYING, at), apply_job=job.id, apply_started_at=at)
         self.jobs.create(job)
         running = audit_message(applying, RUNNING, at)
@@ -92,3 +94,8 @@ class JobBeginner:
             stack=deployment.stack,
             run=deployment.run,
         )
+
+
+def _goes_on(deployment: Deployment, *ways: AfterGate) -> bool:
+    """Tell whether the deployment's gate is open, and this is what follows."""
+    return deployment.state is State.GATED and deployment.gate is not None and deployment.gate.next in ways

@@ -64,7 +64,7 @@ class DeploymentEnder:
         self.announce(replace(ended, version=ended.version + 1), after)
 
     def announce(self, ended: Deployment, head: QueueHead) -> None:
-        """Announce the deployment's end, and that the line moved on. More than once is harmless.
+        """Announce the deployment's end, and that the line and the change moved on. More than once is harmless.
 
         The deployment that locks may be shown already, without the button that its lock brings: it is drawn again.
         """
@@ -72,6 +72,8 @@ class DeploymentEnder:
         if locks_queue(ended, head):
             self.announcements.refresh(ended.id)
         self.announcements.line_changed(head.queue)
+        if ended.change_set:
+            self.announcements.change_moved(ended.change_set)
 
     def _without_result(self, deployment: Deployment, error: str | None, at: str) -> Ending:
         taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)

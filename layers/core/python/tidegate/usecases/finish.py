@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.domain.audit import audit_message, end_word, with_audited
-from tidegate.domain.deployment import Deployment, Ending, State
+from tidegate.domain.deployment import AfterGate, Deployment, Ending, State
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound
 from tidegate.domain.job import JobKind, job_id
 from tidegate.ports import AuditLog, Deployments, Jobs
@@ -36,7 +36,9 @@ class Finisher:
 
     def _may_have_begun(self, deployment: Deployment) -> bool:
         """Tell whether the topic may have heard that the apply runs: its job is made before that."""
-        if deployment.state is not State.APPROVED:
+        gate = deployment.gate
+        begins = deployment.state is State.APPROVED or (gate is not None and gate.next is AfterGate.APPLY)
+        if not begins:
             return deployment.apply_job is not None
         try:
             self.jobs.get(job_id(deployment.id, JobKind.APPLY, 1))

@@ -1,4 +1,4 @@
-"""Record a plan, and decide what it needs: nothing, a review, or the apply."""
+"""Record a plan, and decide what it needs: nothing, to wait for other stacks, a review, or the apply."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from tidegate.domain.review import Need, PlanVerdict, judge_plan
 from tidegate.messages import PlanRecorded, RecordPlan
 from tidegate.ports import Announcements, Clock, Deployments
 
+#: The Terraform machine's word for a plan that waits for other stacks before anything else. An empty one need not.
+GATE = "gate"
 _STATES = {Need.NOTHING: State.NO_CHANGES, Need.APPLY: State.APPROVED}
 
 
@@ -25,16 +27,25 @@ class PlanRecorder:
         """Store the plan and the decision. Raise WrongState when the deployment is not being planned."""
         deployment = self.deployments.get(message.deployment)
         verdict = judge_plan(deployment, message.plan)
+        is_gated = bool(deployment.waits.apply_after) and verdict.next is not Need.NOTHING
         if deployment.state is State.PLANNING:
-            deployment = self.deployments.save(self._planned(deployment, message, verdict))
+            deployment = self.deployments.save(self._planned(deployment, message, verdict, is_gated))
         elif deployment.plan != message.plan:
             raise WrongState(deployment.id, deployment.state, "recording a plan")
-        if verdict.next is not Need.REVIEW:  # The request for review, which follows at once, is shown by itself.
+        if is_gated:  # The wait at the gate, which follows at once, is shown by itself; so is the request for review.
+            return PlanRecorded(next=GATE, reason="Other stacks are applied first.")
+        if verdict.next is not Need.REVIEW:
             self.announcements.changed(deployment)
         return PlanRecorded(next=verdict.next.value, reason=verdict.reason)
 
-    def _planned(self, deployment: Deployment, message: RecordPlan, verdict: PlanVerdict) -> Deployment:
+    def _planned(
+        self,
+        deployment: Deployment,
+        message: RecordPlan,
+        verdict: PlanVerdict,
+        is_gated: bool,  # noqa: FBT001
+    ) -> Deployment:
         at = self.clock.now()
-        if verdict.next is Need.REVIEW:
+        if is_gated or verdict.next is Need.REVIEW:
             return replace(deployment, plan=message.plan, changed_at=at)
         return replace(deployment.moved(_STATES[verdict.next], at, verdict.reason), plan=message.plan)

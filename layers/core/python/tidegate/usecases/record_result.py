@@ -82,6 +82,8 @@ def read_cause(cause: str | None) -> Failure:
 def _reason(deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> str:
     if state is State.REVIEW_EXPIRED:
         return _expired(deployment)
+    if state is State.GATE_EXPIRED:
+        return deployment.reason
     if message.error is None or state is State.APPLIED:
         return ""
     words = _WORDS.get(message.error, f"{message.error}: ")

@@ -37,6 +37,8 @@ class LineRefresher:
         head, line = self.queues.line(queue)
         board = self.boards.read(queue)
         running = self._running(head)
+        if running is not None and running.state is State.BLOCKED and line:  # A newer one may take its place.
+            self.announcements.change_moved(running.change_set)
         reviewing = running is not None and running.state is State.AWAITING_REVIEW
         now = datetime.fromisoformat(self.clock.now())
         seen = look(now, standings(head, line, reviewing=reviewing), board.shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.domain.deployment import Deployment, Plan, Review, State
+from tidegate.domain.deployment import AfterGate, Deployment, Plan, Review, State
 from tidegate.domain.errors import WrongState
 from tidegate.domain.review import review_id
 from tidegate.messages import RequestReview
@@ -30,9 +30,9 @@ class ReviewRequester:
         deployment = self.deployments.get(message.deployment)
         review = review_id(deployment, _plan(deployment))
         self.deployments.keep_review_token(deployment.id, review, message.token)
-        if deployment.state is State.PLANNING:
+        if deployment.state in {State.PLANNING, State.GATED}:
             asked = Review(id=review, asked_at=self.clock.now())
-            waiting = replace(deployment.moved(State.AWAITING_REVIEW, asked.asked_at), review=asked)
+            waiting = replace(deployment.moved(State.AWAITING_REVIEW, asked.asked_at), review=asked, gate=None)
             deployment = self.deployments.save(waiting)
         else:
             deployment = self.deployments.get(message.deployment)
@@ -44,6 +44,7 @@ class ReviewRequester:
 
 def _plan(deployment: Deployment) -> Plan:
     reviewable = {State.PLANNING, State.AWAITING_REVIEW, State.APPROVED, State.REJECTED}
-    if deployment.plan is None or deployment.state not in reviewable:
+    is_open = deployment.gate is not None and deployment.gate.next is AfterGate.REVIEW
+    if deployment.plan is None or not (deployment.state in reviewable or (deployment.state is State.GATED and is_open)):
         raise WrongState(deployment.id, deployment.state, "a plan review")
     return deployment.plan

@@ -40,7 +40,7 @@ class RevisionValidator:
         if head.in_flight != deployment.id:
             return RevisionValidated(allowed=False, reason="This deployment is not in flight.")
         if deployment.state not in _NOT_BEGUN:
-            return RevisionValidated(allowed=not is_final(deployment.state), reason=deployment.reason)
+            return _answer(deployment, allowed=not is_final(deployment.state), reason=deployment.reason)
         former = self.formers.of(deployment) if head.deployed is None and head.attempted is None else None
         deployed = former.deployed if former else head.deployed
         verdict = judge_revision(deployment, deployed, head.attempted, self._relations(deployment, deployed))
@@ -50,7 +50,7 @@ class RevisionValidator:
             authors = find_authors(self.queues, self.forge, head, deployment)
             deployment = replace(deployment, authors=authors.logins, authors_known=authors.known)
         self._record(head, deployment, verdict)
-        return RevisionValidated(allowed=verdict.allowed, reason=verdict.reason)
+        return _answer(deployment, allowed=verdict.allowed, reason=verdict.reason)
 
     def _relations(self, deployment: Deployment, deployed: Deployed | None) -> Relations:
         """Ask the forge what the verdict depends on, and no more."""
@@ -93,3 +93,7 @@ class RevisionValidator:
             self.queues.commit(head, after, deployment=judged)
         if after.lock != head.lock:
             self.announcements.line_changed(head.queue)
+
+
+def _answer(deployment: Deployment, *, allowed: bool, reason: str) -> RevisionValidated:
+    return RevisionValidated(allowed=allowed, reason=reason, waits=deployment.waits.before_plan)

@@ -20,6 +20,7 @@ class MemoryDeployments:
         self.lock = threading.RLock()
         self._records: dict[str, Deployment] = {}
         self._tokens: dict[str, tuple[str, str]] = {}
+        self._gate_tokens: dict[str, tuple[str, str]] = {}
         self._unshown: set[str] = set()
 
     def add(self, deployment: Deployment) -> bool:
@@ -76,6 +77,17 @@ class MemoryDeployments:
             kept, token = self._tokens.get(deployment, ("", ""))
             if kept != review:
                 raise NotFound("review", review)
+            return token
+
+    def keep_gate_token(self, deployment: str, gate: str, token: str) -> None:
+        with self.lock:
+            self._gate_tokens[deployment] = (gate, token)
+
+    def gate_token(self, deployment: str, gate: str) -> str:
+        with self.lock:
+            kept, token = self._gate_tokens.get(deployment, ("", ""))
+            if kept != gate:
+                raise NotFound("gate", gate)
             return token
 
 

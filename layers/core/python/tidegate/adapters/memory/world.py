@@ -90,6 +90,7 @@ class MemoryAnnouncements:
     later: list[tuple[str, int]] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     repeats: list[tuple[str, str]] = field(default_factory=list)
+    moved: list[str] = field(default_factory=list)
 
     def changed(self, deployment: Deployment) -> None:
         self.announced.append(deployment)
@@ -108,6 +109,9 @@ class MemoryAnnouncements:
 
     def line_later(self, queue: str, seconds: int) -> None:
         self.later.append((queue, seconds))
+
+    def change_moved(self, change_set: str) -> None:
+        self.moved.append(change_set)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,202 @@
+"""Gates: may a deployment go on that waits for others of its change, and what follows then?
+
+A deployment waits at two points: before its plan for what it depends on, and before its apply for the stacks that
+are applied before its own. What of that is not in the change is not waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from tidegate.domain.deployment import AfterGate, Deployment, Ending, Gate, State, Trigger
+from tidegate.domain.review import Need, judge_plan
+
+#: How long the Terraform machine waits at a gate (its TimeoutSeconds): twice as long as at a review, as what is
+#: waited for may itself wait for its review and then be run again.
+GATE_DAYS = 14
+#: The id of the gate before the plan. The one before the apply has the id of the plan's job.
+BEFORE_PLAN = "plan"
+#: What is waited for is named so often in a reason: further ones change no record.
+_NAMED = 5
+
+#: States in which a deployment waits at a gate, and those that open the gates of others.
+WAITING = frozenset({State.GATED, State.BLOCKED})
+DONE = frozenset({State.APPLIED, State.NO_CHANGES})
+_BAD_ENDS: dict[State, str] = {
+    State.BLOCKED: "is blocked itself",
+    State.PLAN_FAILED: "failed to plan",
+    State.APPLY_FAILED: "failed to apply",
+    State.REJECTED: "was rejected",
+    State.REVIEW_EXPIRED: "waited too long for its review",
+    State.GATE_EXPIRED: "waited too long for others",
+    State.REFUSED: "was refused",
+    State.SUPERSEDED: "was superseded",
+    State.OUTCOME_UNKNOWN: "ended with an unknown outcome",
+    State.ENGINE_FAULT: "was ended by a fault of Tidegate",
+}
+
+
+class Point(StrEnum):
+    """What a gate stands before."""
+
+    PLAN = "plan"
+    APPLY = "apply"
+
+
+class Opening(StrEnum):
+    """Whether a gate lets its deployment go on."""
+
+    OPEN = "open"
+    PLAN_AGAIN = "plan again"
+    WAIT = "wait"
+    BLOCKED = "blocked"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """What is waited for: the newest deployment of a root in a stack of the change.
+
+    One that is not in its queue yet is ``queued``. ``at`` is when it came to its state (ISO 8601 in UTC).
+    """
+
+    root: str
+    stack: str
+    state: State
+    at: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.root} ({self.stack})"
+
+
+@dataclass(frozen=True, slots=True)
+class GateVerdict:
+    """Whether a gate opens, why, and whom it is about: who is waited for, is to blame, or was applied since."""
+
+    opening: Opening
+    reason: str
+    names: tuple[str, ...] = ()
+
+
+def dependency(root: str, stack: str, deployment: Deployment | None) -> Dependency:
+    """Return a root in a stack as something that is waited for; ``deployment`` is None while there is no record."""
+    if deployment is None:
+        return Dependency(root, stack, State.QUEUED)
+    last = deployment.history[-1].at if deployment.history else deployment.changed_at
+    return Dependency(root, stack, deployment.state, last)
+
+
+def point_of(deployment: Deployment) -> Point:
+    """Return which gate a deployment is at."""
+    return Point.PLAN if deployment.plan is None else Point.APPLY
+
+
+def waits_for(deployment: Deployment, root: str, stack: str) -> bool:
+    """Tell whether a deployment waits for a root in a stack of its change, at the gate that it is at."""
+    waits = deployment.waits
+    if (root, stack) == (deployment.root.name, deployment.stack):
+        return False
+    if point_of(deployment) is Point.APPLY:
+        return stack in waits.apply_after
+    return stack in waits.plan_after or (stack == deployment.stack and root in waits.roots)
+
+
+def judge_gate(deployment: Deployment, dependencies: Collection[Dependency], point: Point) -> GateVerdict:
+    """Decide whether a gate opens, given all that is waited for there.
+
+    One that came to a bad end blocks at once, whatever the others do. What was applied after the plan began may
+    have changed what the plan is about, so that is planned again.
+    """
+    bad = [each for each in dependencies if each.state in _BAD_ENDS]
+    if bad:
+        reason = f"{bad[0].name} {_BAD_ENDS[bad[0].state]}{_besides(bad)}."
+        return _verdict(Opening.BLOCKED, reason, bad)
+    missing = [each for each in dependencies if each.state not in DONE]
+    if missing:
+        return _verdict(Opening.WAIT, f"It waits for {_listed(missing)}.", missing)
+    since = _planned_since(deployment)
+    newer = [each for each in dependencies if each.state is State.APPLIED and each.at > since]
+    if point is Point.APPLY and newer:
+        return _verdict(Opening.PLAN_AGAIN, f"After this was planned, {_listed(newer)} changed.", newer)
+    return _verdict(Opening.OPEN, "All that this waits for is done.", [])
+
+
+def looked_at(deployment: Deployment, dependencies: Collection[Dependency], at: str) -> Deployment:
+    """Return the record after a look at its gate at ``at``: still gated, blocked, or with what follows decided.
+
+    What was decided before stays.
+    """
+    gate = deployment.gate
+    if gate is None or gate.next is not None or deployment.state not in WAITING:
+        return deployment
+    verdict = judge_gate(deployment, dependencies, point_of(deployment))
+    state = State.BLOCKED if verdict.opening is Opening.BLOCKED else State.GATED
+    looked = replace(deployment, reason=verdict.reason)
+    if state is not deployment.state:
+        looked = deployment.moved(state, at, verdict.reason)
+    if verdict.opening in {Opening.OPEN, Opening.PLAN_AGAIN}:
+        looked = replace(looked, gate=replace(gate, next=_after(deployment, verdict.opening), at=at))
+    return looked
+
+
+def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment:
+    """Return the record of a deployment that ``by`` rejects at its gate: how it ends is decided."""
+    ending = Ending(State.REJECTED, "It was rejected while it waited for others of its change.", "", "", at)
+    return replace(deployment, gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at), ending=ending)
+
+
+def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: str) -> Deployment:
+    """Return the record of a blocked deployment that a newer one takes the place of: how it ends is decided."""
+    reason = f"While it was blocked, {newer.revision.short} came, which takes its place. {deployment.reason}".rstrip()
+    ending = Ending(State.SUPERSEDED, reason, "", "", at)
+    decided = replace(gate, next=AfterGate.SUPERSEDED, at=at)
+    return replace(deployment, gate=decided, ending=ending, superseded_by=newer.id)
+
+
+def successor(deployment: Deployment, waiting: Collection[Deployment]) -> Deployment | None:
+    """Return the newest deployment that takes the place of a blocked one, of those that wait in its queue.
+
+    That is a merge of another revision into the same root and stack, later than it. One by hand is an exception
+    that ends; it takes no place.
+    """
+    later = [
+        each
+        for each in waiting
+        if each.trigger is Trigger.MERGE
+        and (each.queue, each.stack) == (deployment.queue, deployment.stack)
+        and each.revision.sha != deployment.revision.sha
+        and each.requested_at > deployment.requested_at
+    ]
+    return max(later, key=lambda each: (each.requested_at, each.id), default=None)
+
+
+def _after(deployment: Deployment, opening: Opening) -> AfterGate:
+    if opening is Opening.PLAN_AGAIN:
+        return AfterGate.PLAN_AGAIN
+    if deployment.plan is None:
+        return AfterGate.PLAN
+    is_reviewed = judge_plan(deployment, deployment.plan).next is Need.REVIEW
+    return AfterGate.REVIEW if is_reviewed else AfterGate.APPLY
+
+
+def _planned_since(deployment: Deployment) -> str:
+    """Return when the plan began: what is applied from then on, it may not have seen."""
+    began = [step.at for step in deployment.history if step.state is State.PLANNING]
+    return began[-1] if began else ""
+
+
+def _verdict(opening: Opening, reason: str, about: Sequence[Dependency]) -> GateVerdict:
+    return GateVerdict(opening, reason, tuple(each.name for each in about))
+
+
+def _listed(many: Sequence[Dependency]) -> str:
+    names = [each.name for each in many[:_NAMED]]
+    if len(many) > _NAMED:
+        names.append("others")
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
+def _besides(bad: Sequence[Dependency]) -> str:
+    return ", and others came to a bad end as well" if len(bad) > 1 else ""

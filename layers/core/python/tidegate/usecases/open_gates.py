@@ -1,0 +1,86 @@
+"""Look at the gates of a change: open those whose deployments need not wait any more, and block others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deployment import AfterGate, Deployment, State
+from tidegate.domain.errors import Conflict
+from tidegate.domain.gate import WAITING, Dependency, dependency, looked_at, successor, superseded, waits_for
+from tidegate.ports import Announcements, ChangeSets, Clock, Deployments, DeployQueues, Enrolled, Workflows
+from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.settle_gate import settle_gate
+
+
+@dataclass(frozen=True, slots=True)
+class GateOpener:
+    """Opens gates. Done once more, it changes nothing, and carries out again what was decided before."""
+
+    queues: DeployQueues
+    deployments: Deployments
+    change_sets: ChangeSets
+    workflows: Workflows
+    announcements: Announcements
+    clock: Clock
+
+    def open(self, change_set: str) -> int:
+        """Look at all gates of a change at which somebody waits. Return how many deployments this changed.
+
+        What is blocked, or is not any more, may be waited for by others: then these are looked at again. Raise
+        ExceptionGroup when some could not be looked at; all others are then.
+        """
+        members = self.change_sets.deployments(change_set)
+        records = self.deployments.many([each.deployment for each in members])
+        changed, failures, is_passed_on = 0, [], False
+        for before in [each for each in records.values() if each.state in WAITING]:
+            try:
+                after = self._look_at(before, members, records)
+            except Exception as error:  # noqa: BLE001  # One's failure must not hold the others back.
+                error.add_note(f"while looking at {before.id}")
+                failures.append(error)
+                continue
+            changed += after.version != before.version
+            is_passed_on |= State.BLOCKED in {before.state, after.state} and before.state is not after.state
+        if is_passed_on:
+            self.announcements.change_moved(change_set)
+        if failures:
+            raise ExceptionGroup("Gates could not be looked at; they are looked at again.", failures)
+        return changed
+
+    def _look_at(self, known: Deployment, members: Sequence[Enrolled], records: Mapping[str, Deployment]) -> Deployment:
+        awaited = [each for each in members if waits_for(known, each.root, each.stack)]
+        dependencies = [dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]
+        try:
+            looked = self._look(known, dependencies)
+        except Conflict:
+            looked = deciding_again(lambda: self._look(self.deployments.get(known.id), dependencies))
+        self._carry_out(looked)
+        if looked.version != known.version:
+            self.announcements.changed(looked)
+        return looked
+
+    def _look(self, deployment: Deployment, dependencies: Sequence[Dependency]) -> Deployment:
+        at = self.clock.now()
+        looked = looked_at(deployment, dependencies, at)
+        gate = looked.gate
+        if looked.state is State.BLOCKED and gate is not None and gate.next is None:
+            newer = self._successor(looked)
+            if newer is not None:
+                looked = superseded(looked, gate, newer, at)
+        return self.deployments.save(looked) if looked != deployment else deployment
+
+    def _successor(self, blocked: Deployment) -> Deployment | None:
+        line = self.queues.waiting(blocked.queue)
+        return successor(blocked, self.deployments.many([each.deployment for each in line]).values()) if line else None
+
+    def _carry_out(self, deployment: Deployment) -> None:
+        """Go on with what was decided: the newer one says whose place it takes before the older one ends."""
+        if deployment.gate is not None and deployment.gate.next is AfterGate.SUPERSEDED:
+            deciding_again(lambda: self._link(deployment))
+        settle_gate(deployment, self.deployments, self.workflows)
+
+    def _link(self, old: Deployment) -> None:
+        newer = self.deployments.get(old.superseded_by or "")
+        if newer.supersedes != old.id:
+            self.announcements.changed(self.deployments.save(replace(newer, supersedes=old.id)))

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import NOW, any_deployment, any_plan, any_revision, any_root, deployment_in
+from tidegate.domain.deployment import AfterGate, Gate, State, Step, Trigger, is_final
+from tidegate.domain.gate import (
+    BEFORE_PLAN,
+    DONE,
+    WAITING,
+    Dependency,
+    Opening,
+    Point,
+    dependency,
+    judge_gate,
+    looked_at,
+    point_of,
+    rejected,
+    successor,
+    superseded,
+    waits_for,
+)
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.waits import Waits
+
+EARLY, PLANNED, LATE = (f"2026-03-02T0{hour}:00:00.000000+00:00" for hour in (7, 8, 9))
+LATER = "2026-03-02T10:00:00.000000+00:00"
+
+ENDED = {state for state in State if is_final(state)}
+RUNNING = set(State) - ENDED - {State.BLOCKED}
+
+
+def waiting(plan=True, **fields):  # noqa: FBT002
+    """Return a deployment that waits, before its apply or before its plan."""
+    gate = Gate("job-1" if plan else BEFORE_PLAN, NOW)
+    deployment = any_deployment(
+        state=State.GATED,
+        stack="prod",
+        plan=any_plan() if plan else None,
+        gate=gate,
+        waits=Waits(("network",), ("base",), ("dev",)),
+        history=(Step(State.PLANNING, PLANNED), Step(State.GATED, PLANNED)),
+    )
+    return replace(deployment, **fields)
+
+
+def one(state, at=EARLY, root="app", stack="dev"):
+    return Dependency(root, stack, state, at)
+
+
+BAD = [(state, Opening.BLOCKED) for state in [*ENDED - DONE, State.BLOCKED]]
+CASES = [
+    *[(point, state, opening) for point in Point for state, opening in BAD],
+    *[(point, state, Opening.WAIT) for point in Point for state in RUNNING],
+    *[(point, state, Opening.OPEN) for point in Point for state in DONE],
+]
+
+
+@pytest.mark.parametrize(("point", "state", "opening"), CASES)
+def test_every_state_of_what_is_waited_for_opens_blocks_or_holds_back(point, state, opening):
+    verdict = judge_gate(waiting(), [one(state)], point)
+    assert verdict.opening is opening
+    assert verdict.names == (() if opening is Opening.OPEN else ("app (dev)",))
+    assert (verdict.names and verdict.names[0] in verdict.reason) or verdict.opening is Opening.OPEN
+
+
+@pytest.mark.parametrize(
+    ("point", "state", "at", "opening"),
+    [
+        (Point.APPLY, State.APPLIED, EARLY, Opening.OPEN),
+        (Point.APPLY, State.APPLIED, PLANNED, Opening.OPEN),
+        (Point.APPLY, State.APPLIED, LATE, Opening.PLAN_AGAIN),
+        (Point.APPLY, State.NO_CHANGES, LATE, Opening.OPEN),
+        (Point.PLAN, State.APPLIED, LATE, Opening.OPEN),
+    ],
+)
+def test_what_was_applied_after_a_plan_began_asks_for_another_one(point, state, at, opening):
+    assert judge_gate(waiting(), [one(state, at)], point).opening is opening
+
+
+def test_a_plan_is_as_old_as_its_newest_beginning():
+    again = waiting(history=(Step(State.PLANNING, EARLY), Step(State.GATED, EARLY), Step(State.PLANNING, LATE)))
+    assert judge_gate(again, [one(State.APPLIED, PLANNED)], Point.APPLY).opening is Opening.OPEN
+    assert judge_gate(waiting(history=()), [one(State.APPLIED)], Point.APPLY).opening is Opening.PLAN_AGAIN
+
+
+def test_nothing_to_wait_for_is_an_open_gate():
+    assert judge_gate(waiting(), [], Point.APPLY).opening is Opening.OPEN
+
+
+def test_one_bad_end_blocks_whatever_the_others_do():
+    others = [one(State.PLANNING), one(State.REJECTED, root="db"), one(State.REFUSED, root="web")]
+    verdict = judge_gate(waiting(), others, Point.APPLY)
+    assert verdict.opening is Opening.BLOCKED
+    assert verdict.reason == "db (dev) was rejected, and others came to a bad end as well."
+
+
+def test_a_reason_names_the_first_who_are_waited_for():
+    many = [one(State.PLANNING, root=f"app-{number}") for number in range(7)]
+    assert judge_gate(waiting(), many[:2], Point.APPLY).reason == "It waits for app-0 (dev) and app-1 (dev)."
+    reason = judge_gate(waiting(), many, Point.APPLY).reason
+    assert reason.endswith("app-4 (dev) and others.")
+
+
+states = st.sampled_from(State)
+times = st.sampled_from([EARLY, PLANNED, LATE])
+dependencies = st.lists(st.builds(Dependency, st.sampled_from("abcdef"), st.just("dev"), states, times), max_size=6)
+
+
+@given(dependencies, st.sampled_from(Point))
+def test_a_gate_opens_exactly_when_all_is_done(many, point):
+    verdict = judge_gate(waiting(), many, point)
+    is_open = verdict.opening in {Opening.OPEN, Opening.PLAN_AGAIN}
+    assert is_open == all(each.state in DONE for each in many)
+
+
+@given(dependencies, st.sampled_from(Point), st.randoms())
+def test_the_order_of_what_is_waited_for_does_not_matter(many, point, random):
+    shuffled = random.sample(many, len(many))
+    assert judge_gate(waiting(), shuffled, point).opening is judge_gate(waiting(), many, point).opening
+
+
+@given(dependencies, st.sampled_from(["app", "db"]))
+def test_whatever_else_goes_on_one_bad_end_blocks(many, root):
+    assert judge_gate(waiting(), [*many, one(State.REJECTED, root=root)], Point.PLAN).opening is Opening.BLOCKED
+
+
+@given(dependencies, st.booleans())
+def test_a_look_moves_only_as_a_deployment_may_and_a_second_one_changes_nothing(many, plan):
+    before = waiting(plan=plan)
+    after = looked_at(before, many, LATER)
+    assert after.state in WAITING
+    assert looked_at(after, many, LATER) == after
+    assert (after.gate.next is not None) == all(each.state in DONE for each in many)
+
+
+@given(dependencies, dependencies)
+def test_what_was_decided_stays_whatever_happens_then(many, others):
+    decided = looked_at(waiting(), many, LATER)
+    if decided.gate.next is not None:
+        assert looked_at(decided, others, LATER) == decided
+
+
+@pytest.mark.parametrize(
+    ("before", "dependency_", "when", "next_"),
+    [
+        (waiting(plan=False), one(State.APPLIED, LATE), PlanReview.ALWAYS, AfterGate.PLAN),
+        (waiting(), one(State.APPLIED), PlanReview.ALWAYS, AfterGate.REVIEW),
+        (waiting(), one(State.APPLIED), PlanReview.NEVER, AfterGate.APPLY),
+        (waiting(), one(State.APPLIED, LATE), PlanReview.NEVER, AfterGate.PLAN_AGAIN),
+        (waiting(), one(State.PLANNING), PlanReview.NEVER, None),
+        (waiting(), one(State.REJECTED), PlanReview.NEVER, None),
+    ],
+)
+def test_an_open_gate_leads_to_the_plan_the_review_or_the_apply(before, dependency_, when, next_):
+    looked = looked_at(replace(before, review_rule=ReviewRule(when=when)), [dependency_], LATER)
+    assert looked.gate.next is next_
+    assert looked.gate.at == (LATER if next_ else "")
+
+
+def test_a_blocked_deployment_is_gated_again_once_what_failed_runs_again_and_goes_on_when_it_is_done():
+    blocked = looked_at(waiting(), [one(State.REJECTED)], LATER)
+    assert (blocked.state, blocked.reason) == (State.BLOCKED, "app (dev) was rejected.")
+    gated = looked_at(blocked, [one(State.QUEUED)], LATER)
+    assert (gated.state, gated.gate.next) == (State.GATED, None)
+    done = looked_at(blocked, [one(State.NO_CHANGES)], LATER)
+    assert (done.state, done.gate.next) == (State.GATED, AfterGate.REVIEW)
+    assert [step.state for step in done.history][-2:] == [State.BLOCKED, State.GATED]
+
+
+@pytest.mark.parametrize("other", [any_deployment(), deployment_in(State.APPLIED, gate=Gate("job-1", NOW))])
+def test_what_does_not_wait_is_left_alone(other):
+    assert looked_at(other, [one(State.REJECTED)], LATER) == other
+
+
+@pytest.mark.parametrize(
+    ("plan", "root", "stack", "expected"),
+    [
+        (False, "network", "prod", True),
+        (False, "network", "dev", False),
+        (False, "any", "base", True),
+        (False, "any", "dev", False),
+        (False, "any", "prod", False),
+        (True, "any", "dev", True),
+        (True, "network", "prod", False),
+        (True, "any", "base", False),
+    ],
+)
+def test_before_the_plan_roots_of_the_stack_and_stacks_are_waited_for_and_before_the_apply_stacks(
+    plan, root, stack, expected
+):
+    assert waits_for(waiting(plan=plan, root=any_root(name="app")), root, stack) is expected
+
+
+def test_nothing_waits_for_itself():
+    assert not waits_for(waiting(plan=False), "network", "prod")
+
+
+def test_a_gate_is_before_the_plan_until_there_is_one():
+    assert point_of(waiting(plan=False)) is Point.PLAN
+    assert point_of(waiting()) is Point.APPLY
+
+
+def test_what_has_no_record_yet_is_waited_for():
+    assert dependency("app", "dev", None) == Dependency("app", "dev", State.QUEUED)
+
+
+def test_what_is_waited_for_came_to_its_state_with_the_last_step_of_its_history():
+    applied = deployment_in(State.APPLIED, history=(Step(State.APPLYING, EARLY), Step(State.APPLIED, LATE)))
+    assert dependency("app", "dev", applied) == Dependency("app", "dev", State.APPLIED, LATE)
+    assert dependency("app", "dev", replace(applied, history=())).at == NOW
+
+
+@pytest.mark.parametrize("state", sorted(WAITING))
+def test_a_rejection_says_by_whom_and_ends_the_deployment_so(state):
+    decided = rejected(waiting(state=state), Gate("job-1", NOW), "reviewer", LATER)
+    assert (decided.state, decided.gate.next, decided.rejected_by) == (state, AfterGate.REJECTED, "reviewer")
+    ended = decided.ended(decided.ending)
+    assert (ended.state, ended.history[-1].by, ended.changed_at) == (State.REJECTED, "reviewer", LATER)
+
+
+def test_one_that_is_superseded_names_the_newer_one_and_why_it_was_blocked():
+    newer = any_deployment(2)
+    old = superseded(waiting(state=State.BLOCKED, reason="app (dev) failed."), Gate("job-1", NOW), newer, LATER)
+    assert (old.gate.next, old.superseded_by) == (AfterGate.SUPERSEDED, newer.id)
+    assert old.rejected_by is None
+    assert old.ending.state is State.SUPERSEDED
+    assert newer.revision.short in old.ending.reason
+    assert "app (dev) failed." in old.ending.reason
+
+
+def line(**fields):
+    return replace(any_deployment(2, stack="prod"), **fields)
+
+
+@pytest.mark.parametrize(
+    ("other", "is_one"),
+    [
+        (line(), True),
+        (line(trigger=Trigger.MANUAL), False),
+        (line(trigger=Trigger.RERUN), False),
+        (line(stack="dev"), False),
+        (line(revision=any_revision(1)), False),
+        (line(requested_at=EARLY), False),
+        (line(root=any_root(name="app")), False),
+    ],
+)
+def test_only_a_newer_merge_of_the_same_root_and_stack_takes_the_place_of_a_blocked_one(other, is_one):
+    assert successor(waiting(state=State.BLOCKED), [other]) == (other if is_one else None)
+
+
+def test_the_newest_takes_the_place():
+    second, third = any_deployment(2, stack="prod"), any_deployment(3, stack="prod")
+    assert successor(waiting(), [third, second]) == third
