@@ -112,6 +112,10 @@ class LoadedConfiguration:
     def _declared(self, each: DeclaredRoot) -> Requirements | None:
         return self._checked(tagged(each.root, each.tags))
 
+    def required_of(self, judged: Tagged) -> Requirements | None:
+        """Return what deploys by hand require of a root with these tags, None when no check matches them."""
+        return self.requirements if self.checks is None else self._checked(judged)
+
     def _checked(self, judged: Tagged) -> Requirements | None:
         matching = (check.requirements for check in self.checks or () if check.query.matches(judged))
         return next(matching, None)

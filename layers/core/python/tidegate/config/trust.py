@@ -1,0 +1,106 @@
+"""What holds for roots of a pull request's head: all that grants or demands is as the default branch's file says it.
+
+A pull request could otherwise give itself rights, or take a gate away, in a file that nobody has approved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.resolution import configure
+from tidegate.domain.access import Access
+from tidegate.domain.change_set import Key
+from tidegate.domain.errors import quoted
+from tidegate.domain.requirements import Requirements
+from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.root import Root
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """Roots in their stacks, and all that deploys of each by hand require; None where no check matches."""
+
+    configured: ConfiguredRoots
+    requirements: Mapping[Key, tuple[Requirements, ...] | None]
+
+
+def trusted(
+    loaded: LoadedConfiguration, known: Iterable[Root], roots: Iterable[Root], branch: str = "", dest_branch: str = ""
+) -> Trusted:
+    """Return what the default branch's file, ``loaded``, says of ``roots`` of another commit.
+
+    ``known`` are all roots of the default branch. A root that is not among these by its name and place may be any of
+    them, renamed, moved or copied, with the same state: whatever holds for one of them holds for it, so that the
+    strictest counts. One that has the name or the place of a root in another stack is refused, as it would leave its
+    gates behind. ``branch`` and ``dest_branch`` are as in ``configure``.
+    """
+    configured = configure(loaded, roots, branch, dest_branch)
+    others = _Others(loaded, configure(loaded, known, branch, dest_branch).roots)
+    refused, judged = dict(configured.refused), []
+    for each in configured.roots:
+        problem = others.conflict(each, configured.roots)
+        if problem:
+            refused[each.root.name] = problem
+        else:
+            judged.append(each if others.has(each) else others.strictest(each))
+    required = {each.key: others.required(each) for each in judged}
+    return Trusted(replace(configured, roots=tuple(judged), refused=refused), required)
+
+
+class _Others:
+    """The roots of the default branch in their stacks, as those that a root of another commit may be."""
+
+    def __init__(self, loaded: LoadedConfiguration, known: Sequence[ConfiguredRoot]) -> None:
+        self._loaded, self._known = loaded, known
+        self._places = {_identity(each.root) for each in known}
+        self._by_name: dict[str, list[ConfiguredRoot]] = {}
+        self._by_place: dict[tuple[str, str], list[ConfiguredRoot]] = {}
+        for each in known:
+            self._by_name.setdefault(each.root.name, []).append(each)
+            self._by_place.setdefault((each.root.dir, each.root.workspace), []).append(each)
+
+    def has(self, each: ConfiguredRoot) -> bool:
+        """Tell whether the default branch has this root, by its name and in its place."""
+        return _identity(each.root) in self._places
+
+    def conflict(self, each: ConfiguredRoot, judged: Iterable[ConfiguredRoot]) -> str:
+        """Return why a root cannot be judged: it is one of another stack, under another name or in another place."""
+        if self.has(each):
+            return ""
+        own = {other.stack for other in judged if other.root == each.root}
+        same = next((other for other in self._same(each.root) if other.stack not in own), None)
+        if same is None:
+            return ""
+        return (
+            f"Root {quoted(each.root.name)} (directory {quoted(each.root.dir)}) is root {quoted(same.root.name)} "
+            f"(directory {quoted(same.root.dir)}) on the default branch, in the stack {quoted(same.stack)}, whose "
+            "gates it would leave behind. Merge its new name or place first; the merge deploys it."
+        )
+
+    def strictest(self, each: ConfiguredRoot) -> ConfiguredRoot:
+        """Return a root that the default branch does not have, under all rules that its roots are under."""
+        rule = reduce(ReviewRule.and_also, dict.fromkeys(other.review_rule for other in self._known), each.review_rule)
+        accesses = dict.fromkeys(other.access for other in self._known if other.access and not other.access.denied)
+        access = reduce(Access.and_also, accesses, each.access) if each.access else None
+        return replace(each, review_rule=rule, access=access)
+
+    def required(self, each: ConfiguredRoot) -> tuple[Requirements, ...] | None:
+        """Return what a root requires. What is no root of the default branch must be matched as all that it may be."""
+        same = [] if self.has(each) else self._same(each.root)
+        must = [self._loaded.required_of(judged.tagged) for judged in (each, *same)]
+        if None in must:
+            return None
+        more = [] if self.has(each) else [self._loaded.required_of(other.tagged) for other in self._known]
+        return tuple(dict.fromkeys(found for found in (*must, *more) if found is not None))
+
+    def _same(self, root: Root) -> list[ConfiguredRoot]:
+        """Return the roots that have its name, and that which has its place."""
+        return [*self._by_name.get(root.name, ()), *self._by_place.get((root.dir, root.workspace), ())]
+
+
+def _identity(root: Root) -> tuple[str, str, str]:
+    return root.name, root.dir, root.workspace
