@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import NOW, any_lock, any_review, deployment_in
-from tidegate.domain.check_run_face import Awaited, Gate, Mark, PlaceInLine, View
+from tidegate.domain.check_run_face import Awaited, Mark, PlaceInLine, View, WaitedFor
 from tidegate.domain.check_run_text import render
 from tidegate.domain.deployment import Approval, State
 from tidegate.domain.review_rule import ReviewRule
@@ -29,9 +29,9 @@ EXAMPLES = [
     (deployment_in(State.QUEUED), View(lock=any_lock())),
     (
         deployment_in(State.GATED, plan=None, layer=2, layers=3, waits=Waits(roots=("network",))),
-        View(gate=Gate((Awaited("network", "prod", State.PLANNING),))),
+        View(waited_for=WaitedFor((Awaited("network", "prod", State.PLANNING),))),
     ),
-    (deployment_in(State.BLOCKED), View(gate=Gate((Awaited("network", "dev", State.PLAN_FAILED),)))),
+    (deployment_in(State.BLOCKED), View(waited_for=WaitedFor((Awaited("network", "dev", State.PLAN_FAILED),)))),
     *(
         (deployment_in(state), View())
         for state in State

@@ -46,8 +46,8 @@ EXPECTED = {
     State.QUEUED: ("queued", None, "Planning starts by itself"),
     State.PLANNING: ("in_progress", None, "shown here for review"),
     State.AWAITING_REVIEW: ("completed", Conclusion.ACTION_REQUIRED, "Nothing is applied until it is decided"),
-    State.GATED: ("in_progress", None, "this goes on by itself"),
-    State.BLOCKED: ("completed", Conclusion.ACTION_REQUIRED, "It goes on by itself when they are deployed"),
+    State.GATED: ("in_progress", None, "it goes on by itself"),
+    State.BLOCKED: ("completed", Conclusion.ACTION_REQUIRED, "It goes on by itself when that is deployed after all"),
     State.APPROVED: ("in_progress", None, "Confirmed by `reviewer`"),
     State.APPLYING: ("in_progress", None, "Do not run the engine"),
     State.APPLIED: ("completed", Conclusion.SUCCESS, "Confirmed by `reviewer`"),
@@ -284,7 +284,21 @@ def test_the_facts_are_a_table_without_an_empty_header():
     assert "| | |" not in shown(State.PLANNING).summary
 
 
-def test_the_plan_is_folded_and_coloured_as_a_diff():
+@pytest.mark.parametrize(
+    ("state", "lines", "is_folded"),
+    [
+        (State.AWAITING_REVIEW, 60, False),
+        (State.AWAITING_REVIEW, 61, True),
+        (State.GATED, 1, True),
+        (State.APPLIED, 1, True),
+    ],
+)
+def test_a_plan_is_folded_unless_it_is_to_be_decided_about_and_short(state, lines, is_folded):
+    text = shown(state, View(plan_text="  + line\n" * lines)).text
+    assert ("<details><summary>Plan</summary>" in text) is is_folded
+
+
+def test_the_plan_is_coloured_as_a_diff():
     check_run = shown(State.AWAITING_REVIEW, View(plan_text=PLAN, plan_size=len(PLAN), bucket="artifacts"))
     (fence,) = [token for token in MarkdownIt().parse(check_run.text) if token.type == "fence"]
     lines = fence.content.splitlines()
@@ -292,7 +306,6 @@ def test_the_plan_is_folded_and_coloured_as_a_diff():
     assert '+   resource "aws_sqs_queue" "a" {' in lines
     assert "!       delay_seconds = 0 -> 5" in lines
     assert '-/+ resource "aws_sqs_queue" "c" {' in lines
-    assert "<details><summary>Plan</summary>" in check_run.text
     assert "`s3://artifacts/plans/network-plan-1/plan.txt`" in check_run.text
 
 

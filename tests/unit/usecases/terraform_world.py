@@ -9,6 +9,7 @@ from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryAuditLog,
+    MemoryChangeSets,
     MemoryCheckRuns,
     MemoryClock,
     MemoryDeployments,
@@ -27,6 +28,7 @@ class World:
 
     deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
     jobs: MemoryJobs = field(default_factory=MemoryJobs)
+    change_sets: MemoryChangeSets = field(default_factory=MemoryChangeSets)
     check_runs: MemoryCheckRuns = field(default_factory=MemoryCheckRuns)
     forge: MemoryForge = field(default_factory=lambda: MemoryForge(writers={"reviewer", "maintainer"}))
     audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
@@ -45,7 +47,16 @@ class World:
         return deployment
 
     def painter(self, **links):
-        return CheckRunPainter(self.queues, self.boards, self.check_runs, self.artifacts, self.forge, Links(**links))
+        return CheckRunPainter(
+            self.queues,
+            self.deployments,
+            self.change_sets,
+            self.boards,
+            self.check_runs,
+            self.artifacts,
+            self.forge,
+            Links(**links),
+        )
 
     def states(self):
         return [deployment.state for deployment in self.announcements.announced]

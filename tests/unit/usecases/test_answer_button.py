@@ -6,18 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, any_deployment, any_lock, deployment_in
+from tests.builders import NOW, any_deployment, any_lock, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tests.unit.usecases.test_publish_check_run import publisher_of
 from tidegate.domain.access import Access
 from tidegate.domain.check_run import Button, Conclusion
-from tidegate.domain.deployment import Approval, State
+from tidegate.domain.deployment import Approval, Gate, State
 from tidegate.domain.errors import CloudUnavailable, Conflict
 from tidegate.domain.line import Shown, Standing
 from tidegate.domain.review import decided
 from tidegate.domain.review_rule import ReviewRule
+from tidegate.ports import Enrolled
 from tidegate.usecases.answer_button import ButtonAnswerer, Press
 from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.decide_gate import GateDecider
 from tidegate.usecases.decide_review import ReviewDecider
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.finish import Finisher
@@ -60,6 +62,7 @@ class PressedWorld(World):
             self.painter(),
             Authorizer(self.forge, self.queues, records).may,
             ReviewDecider(records, self.workflows, self.announcements, finisher, self.artifacts).decide,
+            GateDecider(records, self.change_sets, self.workflows, self.announcements, self.queues.enqueue).decide,
             QueueUnlocker(self.queues, records, self.audit, self.announcements, workers).unlock,
         )
         press = Press(
@@ -86,6 +89,22 @@ class PressedWorld(World):
     @property
     def shown(self):
         return self.forge.check_runs[1]
+
+
+class GateWorld(PressedWorld):
+    """A world with a deployment of stack ``prod`` that waits for ``dev``, whose plan failed."""
+
+    def __init__(self, state=State.BLOCKED, **fields):
+        super().__init__(state, gate=Gate("network-plan-1", NOW), **fields)
+        self.deployments.keep_gate_token(self.deployment.id, "network-plan-1", "gate")
+        self.workflows.waiting.add("gate")
+        failed = deployment_in(State.PLAN_FAILED, id="app-1", root=any_root(name="app"), stack="dev")
+        self.failed = self.put(replace(failed, change_set="change-1"))
+        self.change_sets.enroll("change-1", [Enrolled("app", "dev", failed.id, failed.requested_at)])
+
+    @property
+    def waiting(self):
+        return [each.deployment for each in self.queues.waiting(self.failed.queue)]
 
 
 @pytest.mark.parametrize(
@@ -396,3 +415,64 @@ def test_somebody_without_write_permission_unlocks_nothing():
     assert world.head.lock is not None
     assert "mallory may not write to" in world.shown.summary
     assert [action.button for action in world.shown.actions] == [Button.UNLOCK]
+
+
+def test_retry_runs_again_what_blocks_a_deployment():
+    world = GateWorld()
+    assert [action.button for action in world.shown.actions] == [Button.RETRY, Button.REJECT]
+    assert world.press(Button.RETRY) == "retried"
+    (again,) = world.deployments.many(world.waiting).values()
+    assert (again.rerun_of, again.requested_by) == (world.failed.id, "reviewer")
+    assert world.now.state is State.BLOCKED
+
+
+def test_the_same_retry_delivered_twice_runs_it_again_once():
+    world = GateWorld()
+    world.press(Button.RETRY)
+    assert world.press(Button.RETRY) == "retried"
+    assert len(world.waiting) == 1
+
+
+@pytest.mark.parametrize("state", [State.BLOCKED, State.GATED])
+def test_reject_ends_a_deployment_at_its_gate(state):
+    world = GateWorld(state)
+    assert world.press(Button.REJECT) == "rejected"
+    assert world.now.rejected_by == "reviewer"
+    assert world.workflows.settled == {"gate": {"next": "rejected"}}
+
+
+def test_the_same_rejection_delivered_once_more_has_an_effect_also_when_it_is_rejected_by_then():
+    world = GateWorld()
+    world.press(Button.REJECT)
+    world.deployments.save(world.now.ended(world.now.ending))
+    assert world.press(Button.REJECT) == "rejected"
+    world.publish()
+    assert "no effect" not in world.shown.summary
+
+
+def test_a_second_decision_at_a_gate_hears_of_the_first():
+    world = GateWorld()
+    world.press(Button.REJECT)
+    assert world.press(Button.RETRY, by="maintainer").startswith("refused")
+    assert "reviewer rejected this deployment before" in world.shown.summary
+    assert world.waiting == []
+
+
+def test_a_retry_where_nothing_is_blocked_says_so():
+    world = PressedWorld()
+    assert "does not wait for others of its change" in world.press(Button.RETRY)
+    assert "does not wait for others of its change" in world.shown.summary
+
+
+@pytest.mark.parametrize(("by", "answer"), [("maintainer", "retried"), ("reviewer", "refused: Only user:maintainer")])
+def test_who_retries_is_whom_access_control_lets_deploy(by, answer):
+    world = GateWorld(access=Access(apply=("user:maintainer",)))
+    assert world.press(Button.RETRY, by=by).startswith(answer)
+
+
+def test_a_press_at_a_gate_on_an_outdated_check_run_points_to_the_newest():
+    world = GateWorld()
+    world.check_runs.remember(replace(world.check_runs.published(world.deployment.id), id=2))
+    assert world.press(Button.RETRY) == "refused: outdated"
+    assert world.waiting == []
+    assert "https://github.com/acme/infra/runs/2" in world.shown.summary

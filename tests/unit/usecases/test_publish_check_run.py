@@ -326,6 +326,13 @@ def test_unlock_is_offered_once_the_queue_is_locked_and_not_before(world):
     assert "is being locked" not in world.forge.check_runs[1].summary
 
 
+def test_a_link_leads_to_the_change_that_a_deployment_is_part_of(world):
+    publish(world, world.put(any_deployment(1)), web="https://web.example")
+    publish(world, world.put(deployment_in(State.PLANNING, 2, change_set="change/1")), web="https://web.example")
+    assert "[Change]" not in world.forge.check_runs[1].summary
+    assert "[Change](https://web.example/changes/change%2F1)" in world.forge.check_runs[2].summary
+
+
 def test_links_lead_to_the_log_the_pages_and_the_execution(world):
     links = {"execution": "https://x.example/{deployment}", "web": "https://web.example"}
     queued, applied = any_deployment(1), deployment_in(State.APPLIED, 2)

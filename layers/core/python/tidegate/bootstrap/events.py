@@ -34,7 +34,16 @@ class Events(Deploys):
         settings = LinkSettings.from_env(self.environ)
         bucket = ArtifactSettings.from_env(self.environ).bucket
         links = Links(settings.execution, settings.web.rstrip("/"), bucket)
-        return CheckRunPainter(self.queues, self.line_boards, self.check_runs, self.artifacts, self.addresses, links)
+        return CheckRunPainter(
+            self.queues,
+            self.deployments,
+            self.change_sets,
+            self.line_boards,
+            self.check_runs,
+            self.artifacts,
+            self.addresses,
+            links,
+        )
 
     @cached_property
     def check_run_publisher(self) -> CheckRunPublisher:
@@ -125,5 +134,6 @@ class Events(Deploys):
             self.check_run_painter,
             self.authorizer.may,
             self.review_decider.decide,
+            self.gate_decider.decide,
             self.queue_unlocker.unlock,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.domain.check_run import Conclusion
-from tidegate.domain.check_run_face import Face, View, approval, counts_of, place
+from tidegate.domain.check_run_face import Face, View, approval, counts_of, place, what_was_not
 from tidegate.domain.deployment import Deployment
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.review import REVIEW_DAYS, moment
@@ -67,10 +67,10 @@ def apply_failed(deployment: Deployment, _: View) -> Face:
 
 
 def rejected(deployment: Deployment, _: View) -> Face:
-    """Return how a rejected plan looks: who rejected it, and when."""
+    """Return how a rejected deployment looks: who rejected it, and when."""
     return Face(
         "Rejected",
-        (f"**{approval(deployment)}** Nothing was applied. {_NEXT}",),
+        (f"**{approval(deployment)}** Nothing was {what_was_not(deployment)}. {_NEXT}",),
         conclusion=Conclusion.CANCELLED,
     )
 
@@ -107,7 +107,10 @@ def superseded(deployment: Deployment, _: View) -> Face:
     """Return how a deployment looks whose changes a newer one brought."""
     return Face(
         "Superseded by a newer revision",
-        (f"**Superseded.** {escaped(deployment.reason)}", "Nothing was planned or applied, and nothing is missing."),
+        (
+            f"**Superseded.** {escaped(deployment.reason)}".rstrip(),
+            f"Nothing was {what_was_not(deployment)}, and nothing is missing.",
+        ),
         conclusion=Conclusion.SKIPPED,
     )
 

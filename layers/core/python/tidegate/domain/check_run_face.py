@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tidegate.domain import access
 from tidegate.domain.check_run import Action, Button, Conclusion
-from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.deployment import AfterGate, Deployment, State
 from tidegate.domain.markdown import code
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.queue import Lock
@@ -53,27 +53,26 @@ class PlaceInLine:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """One that a deployment waits for at a gate: a root in a stack, its state, since when, and its check run or page.
-
-    ``state`` is None while it is not in line yet.
-    """
+    """One that a deployment waits for at a gate: a root in a stack, its state, since when, and its check run."""
 
     root: str
     stack: str
-    state: State | None
+    state: State
     since: str = ""
     url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """What a deployment waits for: those to be named, how many ``more`` there are, and how many are ``done``.
+class WaitedFor:
+    """What a deployment waits for at a gate: those to be named, and how many ``more`` there are of these.
 
-    ``at_most`` tells that not all were looked at, so that some of ``more`` may be done as well.
+    ``under_way`` counts others that have not ended, ``done`` those that are deployed or had nothing to change.
+    ``at_most`` tells that not all were looked at, so that some of those that are counted may be done by now.
     """
 
-    awaited: tuple[Awaited, ...] = ()
+    named: tuple[Awaited, ...] = ()
     more: int = 0
+    under_way: int = 0
     done: int = 0
     at_most: bool = False
 
@@ -88,7 +87,7 @@ class View:
     bytes in all; ``plan_altered`` tells that it is not what the plan job stored, so it is not shown.
     ``log_url`` is the log of its newest job, ``plan_url`` that of its plan. ``repeats`` is the deployment
     that this one runs again, ``repeated_by`` the one that runs this again; ``supersedes`` the one that gave up
-    waiting for this one, ``superseded_by`` the one that this gave up for. ``gate`` is what it waits for.
+    waiting for this one, ``superseded_by`` the one that this gave up for. ``waited_for`` is what holds its gate.
     ``notice`` answers a press that had no effect.
     """
 
@@ -106,11 +105,12 @@ class View:
     plan_url: str | None = None
     page_url: str | None = None
     queue_url: str | None = None
+    change_url: str | None = None
     repeats: Mark | None = None
     repeated_by: Mark | None = None
     supersedes: Mark | None = None
     superseded_by: Mark | None = None
-    gate: Gate | None = None
+    waited_for: WaitedFor | None = None
     notice: str = ""
 
 
@@ -150,13 +150,20 @@ def who_may(deployment: Deployment, action: access.Action) -> str:
 
 def approval(deployment: Deployment) -> str:
     """Return who decided about the plan and when, as a sentence: all who approved, or the one who rejected."""
-    review = deployment.review
+    review, gate = deployment.review, deployment.gate
+    if gate is not None and gate.next is AfterGate.REJECTED:
+        return f"Rejected by {code(gate.by)} on {moment(gate.at)}, while it waited for others of its change."
     if review is None or review.approved is None:
         return "No review was needed."
     if not review.approved:
         return f"Rejected by {code(review.by or '')} on {moment(review.at or '')}."
     by = tuple(approval.by for approval in review.approvals) or (review.by or "",)
     return f"Confirmed by {people(by)} on {moment(review.at or '')}."
+
+
+def what_was_not(deployment: Deployment) -> str:
+    """Return what was not done by a deployment that ended before its apply, after "nothing was"."""
+    return "applied" if deployment.plan else "planned or applied"
 
 
 def counts_of(deployment: Deployment) -> str:

@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 
+from tidegate.domain.access import Action
 from tidegate.domain.check_run import Conclusion
-from tidegate.domain.check_run_face import REJECT, RETRY, Awaited, Face, View, counts_of, people
-from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.check_run_face import (
+    REJECT,
+    RETRY,
+    Awaited,
+    Face,
+    View,
+    WaitedFor,
+    approval,
+    counts_of,
+    many,
+    people,
+    what_was_not,
+    who_may,
+)
+from tidegate.domain.deployment import AfterGate, Deployment, State, is_final
+from tidegate.domain.gate import GATE_DAYS, Point, point_of
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.review import moment
 
-#: How long the Terraform machine waits at a gate, in days.
-GATE_DAYS = 14
 #: Names in a title, and characters of each: the list below names more.
 _IN_TITLE = 2
 _LONGEST_IN_TITLE = 60
 _LONGEST_NAME = 100
 
 #: What one that others wait for does now, or how it ended.
-_DOES: dict[State | None, str] = {
-    None: "is not in line yet",
-    State.QUEUED: "waits in its queue",
-    State.PLANNING: "is planned",
+_DOES = {
+    State.QUEUED: "is in line",
+    State.PLANNING: "is being planned",
     State.GATED: "waits for others of this change",
-    State.BLOCKED: "**is blocked**",
+    State.BLOCKED: "**is blocked itself**",
     State.AWAITING_REVIEW: "**waits for its review**",
     State.APPROVED: "is approved",
-    State.APPLYING: "is applied",
+    State.APPLYING: "is being applied",
     State.APPLIED: "was applied",
-    State.NO_CHANGES: "has nothing to change",
+    State.NO_CHANGES: "had nothing to change",
     State.PLAN_FAILED: "its plan failed",
     State.APPLY_FAILED: "its apply failed",
     State.REJECTED: "was rejected",
@@ -47,93 +60,127 @@ def gated(deployment: Deployment, view: View) -> Face:
     It is under way, so it has no buttons: the forge shows these on completed check runs only, and nothing is asked
     of anybody.
     """
-    names = _title_names(deployment, view)
-    if deployment.plan is None:
+    roots, stacks = _still(deployment, view.waited_for)
+    once = "Once all of this is deployed, or has nothing to change,"
+    if point_of(deployment) is Point.PLAN:
         layer = f" (layer {deployment.layer} of {deployment.layers})" if deployment.layers > 1 else ""
-        title = f"Waiting for {names}{layer}"
-        then = "Once they are deployed, or have nothing to change, this root is planned. That happens by itself."
+        title = f"Waiting for {_in_title(roots, stacks)}{layer}"
+        then = f"{once} this root is planned. That happens by itself."
     else:
-        title = f"Waiting for {names}: {counts_of(deployment)}"
+        title = f"Waiting for {_in_title(roots, stacks)}: {counts_of(deployment)}"
         then = (
-            "The plan is made and waits with it. Once they are deployed, or have nothing to change, this goes on by "
-            "itself. What is deployed meanwhile may change what this plan is about: then this root is planned again."
+            f"The plan below is made. {once} it goes on by itself. What is applied until then may change what this "
+            "plan is about: then this root is planned again."
         )
     return Face(
-        title, (f"**Waiting for {_whom(deployment)}** {then}", _list(deployment, view), _rejecting(view)), "in_progress"
+        title,
+        (
+            *_ending(deployment),
+            f"**Waiting for {_in_text(roots, stacks)}.** {then}",
+            _list("It waits for:", deployment, view),
+            _until(deployment, view),
+        ),
+        "in_progress",
     )
 
 
 def blocked(deployment: Deployment, view: View) -> Face:
     """Return how a deployment looks when others that it waits for came to a bad end."""
-    done = "planned or applied" if deployment.plan is None else "applied"
+    ending = _ending(deployment)
+    what = "**Blocked:** what this waits for was not deployed. It goes on by itself when that is deployed after all."
+    failed = _list("It waits for:", deployment, view) or escaped(deployment.reason)
     return Face(
-        f"Blocked: {_failed_names(view)}",
-        (
-            f"**Blocked**, because not all that this waits for was deployed. {escaped(deployment.reason)}".rstrip(),
-            _list(deployment, view),
-            "It goes on by itself when they are deployed.",
-            (
-                "* **Retry** runs what failed again, and looks at this gate again.\n"
-                f"* **Reject** ends this deployment. Nothing is {done}, and later revisions go on as usual."
-            ),
-            f"A newer revision of this root takes its place. Without any of this, it ends after {GATE_DAYS} days.",
-        ),
+        f"Blocked: {_failed(view.waited_for)} not deployed",
+        (*ending, failed) if ending else (what, failed, *_choices(deployment)),
         conclusion=Conclusion.ACTION_REQUIRED,
-        actions=(RETRY, REJECT),
+        actions=() if ending else (RETRY, REJECT),
     )
 
 
 def gate_expired(deployment: Deployment, _: View) -> Face:
     """Return how a deployment looks that gave up waiting."""
-    done = "planned or applied" if deployment.plan is None else "applied"
     on = f" on {moment(deployment.changed_at)}" if deployment.changed_at else ""
     return Face(
         "Waited too long for others of its change",
         (
-            f"**What this waits for was not deployed within {GATE_DAYS} days**, so it ended{on}. Nothing was {done}. "
-            f"{escaped(deployment.reason)}".rstrip(),
+            (
+                f"**What this waited for was not deployed within {GATE_DAYS} days**, so it ended{on}. "
+                f"Nothing was {what_was_not(deployment)}. {escaped(deployment.reason)}"
+            ).rstrip(),
             "Run this check again, or merge the next revision: its plan includes these changes.",
         ),
         conclusion=Conclusion.TIMED_OUT,
     )
 
 
-def _whom(deployment: Deployment) -> str:
-    """Return whom the deployment waits for, as a clause with its stop."""
-    parts = []
-    if deployment.plan is None and deployment.waits.roots:
-        parts.append(people(deployment.waits.roots))
-    stacks = _stacks(deployment)
-    if stacks:
-        parts.append(f"stack{'s' if len(stacks) > 1 else ''} {people(stacks)}")
-    return f"{' and '.join(parts) or 'others of this change'}."
+def _ending(deployment: Deployment) -> tuple[str, ...]:
+    """Return that somebody decided how it ends, if so: that takes a moment to come about."""
+    gate = deployment.gate
+    if gate is not None and gate.next is AfterGate.REJECTED:
+        return (f"**{approval(deployment)}** It ends in a moment.",)
+    if gate is not None and gate.next is AfterGate.SUPERSEDED:
+        return ("**A newer revision of this root takes its place.** It ends in a moment.",)
+    return ()
 
 
-def _stacks(deployment: Deployment) -> tuple[str, ...]:
+def _choices(deployment: Deployment) -> tuple[str, ...]:
+    """Return what people can do about a blocked deployment, and what ends it otherwise."""
+    retry, reject = who_may(deployment, Action.APPLY), who_may(deployment, Action.REVIEW)
+    may = f"{retry} press them." if retry == reject else f"{retry} retry, {_lower(reject)} reject."
+    return (
+        (
+            "There are two buttons:\n\n"
+            "* **Retry** runs what failed again.\n"
+            f"* **Reject** ends this deployment. Nothing is {what_was_not(deployment)}, and later revisions go on as "
+            "usual."
+        ),
+        f"{may} If a newer revision of this root comes, it takes its place. {_at_most(deployment)}",
+    )
+
+
+def _still(deployment: Deployment, held_by: WaitedFor | None) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the roots of the same stack, and the stacks, that the deployment waits for at its gate.
+
+    Those that hold it no more are left out, if all that hold it are known.
+    """
     waits = deployment.waits
-    return waits.plan_after if deployment.plan is None else waits.apply_after
+    before_plan = point_of(deployment) is Point.PLAN
+    roots = waits.roots if before_plan else ()
+    stacks = waits.plan_after if before_plan else waits.apply_after
+    if held_by is None or held_by.more or not held_by.named:
+        return roots, stacks
+    held = {(awaited.root, awaited.stack) for awaited in held_by.named}
+    open_stacks = {stack for _, stack in held}
+    return (
+        tuple(root for root in roots if (root, deployment.stack) in held),
+        tuple(stack for stack in stacks if stack in open_stacks),
+    )
 
 
-def _title_names(deployment: Deployment, view: View) -> str:
-    """Return what holds the gate: roots of the same stack, and stacks; only those of which some are not done."""
-    roots, stacks = (deployment.waits.roots if deployment.plan is None else ()), _stacks(deployment)
-    if view.gate is not None and not view.gate.more:
-        held = {(awaited.root, awaited.stack) for awaited in view.gate.awaited}
-        roots = tuple(root for root in roots if (root, deployment.stack) in held) or roots
-        stacks = tuple(stack for stack in stacks if any(other == stack for _, other in held)) or stacks
-    parts = []
-    if roots:
-        parts.append(_names(roots))
+def _in_title(roots: Sequence[str], stacks: Sequence[str]) -> str:
+    parts = [_names(roots)] if roots else []
     if stacks:
-        parts.append(f"stack{'s' if len(stacks) > 1 else ''} {_names(stacks)}")
+        parts.append(f"{_stacks(stacks)} {_names(stacks)}")
     return " and ".join(parts) or "others of its change"
 
 
-def _failed_names(view: View) -> str:
-    names = tuple(dict.fromkeys(awaited.root for awaited in view.gate.awaited)) if view.gate else ()
+def _in_text(roots: Sequence[str], stacks: Sequence[str]) -> str:
+    parts = [people(tuple(roots))] if roots else []
+    if stacks:
+        parts.append(f"{_stacks(stacks)} {people(tuple(stacks))}")
+    return " and ".join(parts) or "others of its change"
+
+
+def _stacks(names: Sequence[str]) -> str:
+    return "stack" if len(names) == 1 else "stacks"
+
+
+def _failed(held_by: WaitedFor | None) -> str:
+    """Return the subject of "not deployed"."""
+    names = list(dict.fromkeys(awaited.root for awaited in held_by.named)) if held_by else []
     if not names:
-        return "not all that it waits for was deployed"
-    return f"{_names(names)} {'was' if len(names) == 1 else 'were'} not deployed"
+        return "what it waits for was"
+    return f"{_names(names)} {'was' if len(names) == 1 else 'were'}"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -144,27 +191,44 @@ def _names(names: Sequence[str]) -> str:
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
 
 
-def _list(deployment: Deployment, view: View) -> str:
-    """Return a line for each that holds the gate, and how many more there are."""
-    gate = view.gate
-    if gate is None:
-        return ""
-    lines = [_line(awaited, deployment) for awaited in gate.awaited]
-    if gate.more:
-        lines.append(f"* and {'up to ' if gate.at_most else ''}{gate.more} more")
-    if gate.done:
-        lines.append(f"* {gate.done} {'has' if gate.done == 1 else 'have'} been deployed, or had nothing to change")
-    return "\n".join(lines)
+def _list(heading: str, deployment: Deployment, view: View) -> str:
+    lines = "\n".join(_lines(deployment, view.waited_for)) if view.waited_for else ""
+    return f"{heading}\n\n{lines}" if lines else ""
+
+
+def _lines(deployment: Deployment, held_by: WaitedFor) -> Iterable[str]:
+    """Return a line for each that holds the gate, and how many others there are."""
+    yield from (_line(awaited, deployment) for awaited in held_by.named)
+    up_to = "up to " if held_by.at_most else ""
+    if held_by.more:
+        yield f"* and {up_to}{held_by.more} more"
+    if held_by.under_way:
+        yield f"* {up_to}{many(held_by.under_way, 'other')} on the way"
+    if held_by.done:
+        yield f"* {held_by.done} deployed, or with nothing to change"
 
 
 def _line(awaited: Awaited, deployment: Deployment) -> str:
     name = code(awaited.root, _LONGEST_NAME)
     linked = f"[{name}]({awaited.url})" if awaited.url else name
     where = f" in stack {code(awaited.stack, _LONGEST_NAME)}" if awaited.stack != deployment.stack else ""
-    since = f" since {moment(awaited.since)}" if awaited.since else ""
+    word = " on" if is_final(awaited.state) else ", since"
+    since = f"{word} {moment(awaited.since)}" if awaited.since else ""
     return f"* {linked}{where}: {_DOES[awaited.state]}{since}"
 
 
-def _rejecting(view: View) -> str:
+def _until(deployment: Deployment, view: View) -> str:
     where = f" on [its page]({view.page_url})" if view.page_url else ""
-    return f"**Reject**{where} ends this deployment. It waits for {GATE_DAYS} days at most."
+    return f"**Reject**{where} ends this deployment: nothing is {what_was_not(deployment)} then. {_at_most(deployment)}"
+
+
+def _at_most(deployment: Deployment) -> str:
+    gate = deployment.gate
+    if gate is None:
+        return f"It waits for {GATE_DAYS} days at most."
+    until = datetime.fromisoformat(gate.since) + timedelta(days=GATE_DAYS)
+    return f"It waits until {moment(until)} at most."
+
+
+def _lower(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]

@@ -12,11 +12,13 @@ from tidegate.domain.review import REVIEW_DAYS, expires_at, needed_approvals
 
 def planning(deployment: Deployment, _: View) -> Face:
     """Return how a deployment looks while its plan is made."""
+    stacks = deployment.waits.apply_after
+    waits = f"and waits for {'stack' if len(stacks) == 1 else 'stacks'} {people(stacks)}" if stacks else "for review"
     return Face(
         "Planning",
         (
             f"**Planning.** A runner makes the plan, usually within a few minutes. {escaped(deployment.reason)}",
-            "If the plan has nothing to change, this deployment ends; otherwise it is shown here for review.",
+            f"If the plan has nothing to change, this deployment ends; otherwise it is shown here {waits}.",
         ),
         "in_progress",
     )

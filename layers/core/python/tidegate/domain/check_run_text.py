@@ -16,22 +16,26 @@ from tidegate.domain.deployment import Deployment, State, Trigger
 from tidegate.domain.markdown import code, escaped, fenced, folded, one_line, size
 from tidegate.domain.plan_text import as_diff, cut_middle, cut_start
 from tidegate.domain.review import moment
+from tidegate.domain.stack import DEFAULT_STACK
 
 #: Bytes of the engine's last lines that are shown at most, so that the plan has room beside them.
 LAST_LINES = 20_000
+#: Lines of a plan that waits for its review are shown at once; a longer one is folded.
+UNFOLDED = 60
 _FENCE_ROOM = 400
 
 
-def check_run_name(root: str) -> str:
-    """Return the name of the check run of a root's deployments."""
-    return f"tidegate/deploy: {root}"
+def check_run_name(deployment: Deployment) -> str:
+    """Return the name of a deployment's check run: its root, and its stack where the root is in several."""
+    name = f"tidegate/deploy: {deployment.root.name}"
+    return f"{name} ({deployment.stack})" if deployment.shared else name
 
 
 def render(deployment: Deployment, view: View) -> CheckRun:
     """Return the check run that shows ``deployment`` now."""
     face = face_of(deployment, view)
     return CheckRun(
-        name=check_run_name(deployment.root.name),
+        name=check_run_name(deployment),
         sha=deployment.revision.sha,
         external_id=deployment.id,
         status=face.status,
@@ -62,7 +66,7 @@ def render_continued(deployment: Deployment, url: str, answer: str = "") -> Chec
     decided = f"{approval(deployment)} " if review is not None and review.approved is not None else ""
     notice = f"{_notice(answer)}\n\n" if answer else ""
     return _closed(
-        check_run_name(deployment.root.name),
+        check_run_name(deployment),
         deployment.revision.sha,
         deployment.id,
         "Continued in a newer check run",
@@ -128,6 +132,7 @@ def _facts(deployment: Deployment) -> str:
     forced = " **Forced**: its apply requirements were passed over." if deployment.forced else ""
     rows = [
         ("Root", f"{code(root.name)} in {code(root.dir)}, workspace {code(root.workspace)}"),
+        *_part_of_change(deployment),
         ("Revision", f"{code(deployment.revision.short)} of {code(deployment.revision.branch)}{pull_request}"),
         ("Asked for by", f"{_asked_for(deployment)}{forced}"),
         ("Engine", code(engine)),
@@ -136,6 +141,18 @@ def _facts(deployment: Deployment) -> str:
     # A cell ends at a bar, also inside code. The first row is the header: Markdown has no table without one.
     lines = [f"| {name} | {value.replace('|', chr(92) + '|')} |" for name, value in rows]
     return "\n".join([lines[0], "|---|---|", *lines[1:]])
+
+
+def _part_of_change(deployment: Deployment) -> Iterable[tuple[str, str]]:
+    """Return the rows about the change set: what is so for a root on its own is not said."""
+    layer = f"layer {deployment.layer} of {deployment.layers}" if deployment.layers > 1 else ""
+    stack = code(deployment.stack) if deployment.stack != DEFAULT_STACK or deployment.shared else ""
+    if stack:
+        yield "Stack", ", ".join(filter(None, (stack, layer)))
+    elif layer:
+        yield "Layer", layer.removeprefix("layer ")
+    if deployment.why:
+        yield "Part of the change", escaped(deployment.why)
 
 
 def _asked_for(deployment: Deployment) -> str:
@@ -148,6 +165,7 @@ def _links(view: View) -> str:
         "Log": view.log_url,
         "Deployment": view.page_url,
         "Queue": view.queue_url,
+        "Change": view.change_url,
         "Execution": view.execution_url,
     }
     return " · ".join(f"[{name}]({url})" for name, url in links.items() if url)
@@ -165,8 +183,14 @@ def _text(deployment: Deployment, view: View) -> str:
         log = f"[its log]({view.plan_url}) and in " if view.plan_url else ""
         whole = f"The whole plan is in {log}{key}."
         room = MAXIMUM_TEXT - size("\n\n".join([*parts, whole])) - _FENCE_ROOM
-        parts += [folded("Plan", _fenced_plan(view, room)), whole]
+        plan = _fenced_plan(view, room)
+        parts += [plan if _is_read_at_once(deployment, plan) else folded("Plan", plan), whole]
     return "\n\n".join(parts)
+
+
+def _is_read_at_once(deployment: Deployment, plan: str) -> bool:
+    """Tell whether the plan needs no fold: it is to be decided about, and short."""
+    return deployment.state is State.AWAITING_REVIEW and plan.count("\n") - 1 <= UNFOLDED
 
 
 def _fenced_plan(view: View, room: int) -> str:

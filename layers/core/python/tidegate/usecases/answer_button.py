@@ -1,4 +1,4 @@
-"""Answer a press of a check run's button: decide a review or unlock a queue, or say why not."""
+"""Answer a press of a check run's button: decide a review or about a gate, unlock a queue, or say why not."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from tidegate.domain.access import Action
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
 from tidegate.domain.decision import Decision
-from tidegate.domain.deployment import Deployment, Unlocking
+from tidegate.domain.deployment import AfterGate, Deployment, Unlocking
 from tidegate.domain.errors import NotFound
+from tidegate.domain.gate import WAITING
 from tidegate.domain.review import Followup, judge_press
 from tidegate.ports import Announcements, CheckRuns, Deployments, Forge
 from tidegate.usecases.check_run_view import CheckRunPainter
 
 #: What people do who press a button.
-_ACTIONS = {Button.CONFIRM: Action.REVIEW, Button.REJECT: Action.REVIEW, Button.UNLOCK: Action.UNLOCK}
+_ACTIONS = {
+    Button.CONFIRM: Action.REVIEW,
+    Button.REJECT: Action.REVIEW,
+    Button.RETRY: Action.APPLY,
+    Button.UNLOCK: Action.UNLOCK,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class ButtonAnswerer:
     """Answers presses. Every refusal shows on the pressed check run.
 
     ``may`` judges whether a person may do something with a deployment. ``decide`` decides a deployment's review,
-    ``unlock`` unlocks a queue; both say what came of it.
+    ``decide_gate`` retries at its gate or rejects it there, ``unlock`` unlocks a queue; all say what came of it.
     """
 
     deployments: Deployments
@@ -49,6 +55,7 @@ class ButtonAnswerer:
     painter: CheckRunPainter
     may: Callable[[Deployment, Action, str], Decision]
     decide: Callable[[str, bool, str, str], Decision]
+    decide_gate: Callable[[str, bool, str, str], Decision]
     unlock: Callable[[str, Unlocking], Decision]
 
     def answer(self, press: Press) -> str:
@@ -72,6 +79,8 @@ class ButtonAnswerer:
             return self._refuse(press, deployment, judged.reason)
         if press.identifier == Button.UNLOCK:
             return self._unlock(press, deployment)
+        if press.identifier == Button.RETRY or (press.identifier == Button.REJECT and _is_at_gate(deployment)):
+            return self._decide_gate(press, deployment)
         return self._decide(press, deployment)
 
     def _deployment(self, press: Press) -> Deployment | None:
@@ -82,12 +91,19 @@ class ButtonAnswerer:
             return None
         ours = (deployment.repository, deployment.installation, deployment.revision.sha)
         is_ours = ours == (press.repository, press.installation, press.sha)
-        return deployment if is_ours and press.name == check_run_name(deployment.root.name) else None
+        return deployment if is_ours and press.name == check_run_name(deployment) else None
 
     def _decide(self, press: Press, deployment: Deployment) -> str:
         decision = self.decide(deployment.id, press.identifier == Button.CONFIRM, press.by, press.at)
         if decision.done:
             return "decided"
+        return self._refuse(press, self.deployments.get(deployment.id), decision.reason)
+
+    def _decide_gate(self, press: Press, deployment: Deployment) -> str:
+        is_retry = press.identifier == Button.RETRY
+        decision = self.decide_gate(deployment.id, is_retry, press.by, press.at)
+        if decision.done:
+            return "retried" if is_retry else "rejected"
         return self._refuse(press, self.deployments.get(deployment.id), decision.reason)
 
     def _unlock(self, press: Press, deployment: Deployment) -> str:
@@ -127,6 +143,12 @@ def _why_outdated(press: Press, deployment: Deployment) -> str:
         if verdict.followup is Followup.REFUSE:
             return verdict.reason
     return "This check run is outdated: the newer one has the buttons that count."
+
+
+def _is_at_gate(deployment: Deployment) -> bool:
+    """Tell whether who rejects the deployment does so at its gate, also when that is delivered once more."""
+    gate = deployment.gate
+    return deployment.state in WAITING or (gate is not None and gate.next is AfterGate.REJECTED)
 
 
 def _decided_by(press: Press, deployment: Deployment) -> bool:

@@ -12,7 +12,17 @@ from tidegate.domain.deployment import Deployment, State, Trigger, is_final, mov
 from tidegate.domain.errors import NotFound
 from tidegate.domain.line import Named, Shown
 from tidegate.domain.queue import QueueHead, locks_queue
-from tidegate.ports import Artifacts, CheckRuns, DeployQueues, ForgeAddresses, LineBoards, ObjectStart
+from tidegate.ports import (
+    Artifacts,
+    ChangeSets,
+    CheckRuns,
+    Deployments,
+    DeployQueues,
+    ForgeAddresses,
+    LineBoards,
+    ObjectStart,
+)
+from tidegate.usecases.look_at_gate import GateLooker
 
 #: Bytes of a plan that are read: more than a check run can show, so that its end is known if it is short.
 PLAN_START = 4 * MAXIMUM_TEXT
@@ -42,9 +52,15 @@ class Links:
         where = urlencode({"repository": deployment.repository, "root": deployment.root.name})
         return f"{self.web}/queue?{where}" if self.web else None
 
+    def change(self, deployment: Deployment) -> str | None:
+        """Return the address of the page of the deployment's change, if it is part of a larger one."""
+        is_linked = self.web and deployment.change_set
+        return f"{self.web}/changes/{quote(deployment.change_set, safe='')}" if is_linked else None
+
     def history(self, deployment: Deployment) -> str | None:
         """Return the address of the deployment's execution, once it has one."""
-        begun = deployment.state not in {State.QUEUED, State.REFUSED, State.SUPERSEDED}
+        may_have_begun = deployment.state not in {State.QUEUED, State.REFUSED, State.SUPERSEDED}
+        begun = may_have_begun or deployment.gate is not None
         return self.execution.replace("{deployment}", deployment.id) or None if begun else None
 
 
@@ -53,6 +69,8 @@ class CheckRunPainter:
     """Draws a deployment's check run as it is now."""
 
     queues: DeployQueues
+    deployments: Deployments
+    change_sets: ChangeSets
     boards: LineBoards
     check_runs: CheckRuns
     artifacts: Artifacts
@@ -79,7 +97,9 @@ class CheckRunPainter:
             locker=self._locker(deployment, shown) if shown else None,
             page_url=self.links.deployment(deployment.id),
             queue_url=self.links.queue(deployment),
+            change_url=self.links.change(deployment),
             repeats=self._mark(deployment, deployment.rerun_of),
+            supersedes=self._revision_mark(deployment, deployment.supersedes),
             notice=notice,
         )
 
@@ -103,8 +123,12 @@ class CheckRunPainter:
             plan_url=self.links.job(plan_job),
             page_url=self.links.deployment(deployment.id),
             queue_url=self.links.queue(deployment),
+            change_url=self.links.change(deployment),
             repeats=self._mark(deployment, deployment.rerun_of),
             repeated_by=self._mark(deployment, repeated_by),
+            supersedes=self._revision_mark(deployment, deployment.supersedes),
+            superseded_by=self._revision_mark(deployment, deployment.superseded_by),
+            waited_for=self._gates.look(deployment),
             notice=notice,
         )
 
@@ -143,6 +167,18 @@ class CheckRunPainter:
             return None
         published = self.check_runs.published(other)
         return self._named(deployment, Named(other, check_run=published.id if published else None))
+
+    def _revision_mark(self, deployment: Deployment, other: str | None) -> Mark | None:
+        """Return another deployment of the same root: told apart by its commit."""
+        found = self.deployments.many([other]).get(other) if other else None
+        if found is None:
+            return None
+        published = self.check_runs.published(found.id)
+        return self._named(deployment, Named(found.id, found.revision.sha, published.id if published else None))
+
+    @property
+    def _gates(self) -> GateLooker:
+        return GateLooker(self.change_sets, self.deployments, self.check_runs, self.addresses)
 
     def _named(self, deployment: Deployment, named: Named | None) -> Mark | None:
         if named is None:

@@ -1,0 +1,269 @@
+"""What check runs say of a change: which stack and layer, what they wait for at a gate, and how that ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tests.builders import NOW, any_root, deployment_in
+from tests.unit.test_check_run_text import shown
+from tidegate.domain.access import Access
+from tidegate.domain.check_run import Button, Conclusion
+from tidegate.domain.check_run_awaited import NAMED, are_enough, waited_for
+from tidegate.domain.check_run_face import Awaited, Mark, View, WaitedFor
+from tidegate.domain.deployment import AfterGate, Gate, State
+from tidegate.domain.gate import Dependency
+from tidegate.domain.waits import Waits
+
+LATER = "2026-03-02T10:00:00.000000+00:00"
+NEWER = Mark("network-0000002", "2" * 40, "https://forge.example/runs/2")
+BEFORE_PLAN = {"plan": None, "stack": "dev"}
+
+
+def holds(*named, **fields):
+    return View(waited_for=WaitedFor(named, **fields))
+
+
+def awaited(root="app", stack="dev", state=State.PLANNING, **fields):
+    return Awaited(root, stack, state, **fields)
+
+
+def dependencies(*states, stack="dev"):
+    return [Dependency(f"root-{number}", stack, state, NOW) for number, state in enumerate(states)]
+
+
+def test_the_name_holds_the_stack_only_where_the_root_is_in_several():
+    assert shown(State.PLANNING, stack="dev").name == "tidegate/deploy: network"
+    assert shown(State.PLANNING, stack="dev", shared=True).name == "tidegate/deploy: network (dev)"
+
+
+@pytest.mark.parametrize(
+    ("fields", "row"),
+    [
+        ({"stack": "dev"}, "| Stack | `dev` |"),
+        ({"stack": "dev", "layer": 2, "layers": 3}, "| Stack | `dev`, layer 2 of 3 |"),
+        ({"layer": 2, "layers": 3}, "| Layer | 2 of 3 |"),
+        ({"stack": "default", "shared": True}, "| Stack | `default` |"),
+        ({"why": "It depends on network."}, "| Part of the change | It depends on network\\. |"),
+    ],
+)
+def test_what_a_root_is_in_its_change_is_among_the_facts(fields, row):
+    assert row in shown(State.PLANNING, **fields).summary
+
+
+def test_of_a_root_on_its_own_no_stack_or_layer_is_named():
+    summary = shown(State.PLANNING).summary
+    assert not any(f"| {word} |" in summary for word in ("Stack", "Layer", "Part of the change"))
+
+
+def test_before_its_plan_a_deployment_names_the_roots_that_it_waits_for_and_its_layer():
+    waits = Waits(roots=("app", "network"), apply_after=("staging",))
+    check_run = shown(State.GATED, **BEFORE_PLAN, waits=waits, layer=2, layers=3)
+    assert check_run.title == "Waiting for app and network (layer 2 of 3)"
+    assert "**Waiting for `app` and `network`.**" in check_run.summary
+    assert "this root is planned. That happens by itself" in check_run.summary
+    assert "nothing is planned or applied then" in check_run.summary
+
+
+def test_before_its_plan_a_deployment_names_the_stacks_that_it_waits_for_as_well():
+    waits = Waits(roots=("app",), plan_after=("base", "core"))
+    check_run = shown(State.GATED, **BEFORE_PLAN, waits=waits)
+    assert check_run.title == "Waiting for app and stacks base and core"
+    assert "**Waiting for `app` and stacks `base` and `core`.**" in check_run.summary
+
+
+def test_before_its_apply_a_deployment_shows_its_plan_and_that_it_may_be_planned_again():
+    check_run = shown(State.GATED, View(plan_text="  + resource\n"))
+    assert check_run.title == "Waiting for stack dev: +2 ~0 -1 ±0"
+    assert "destroys 1 resource" in check_run.summary
+    assert "<details><summary>Plan</summary>" in check_run.text
+    assert "then this root is planned again" in check_run.summary
+    assert (check_run.status, check_run.actions) == ("in_progress", ())
+
+
+def test_a_long_list_of_names_is_short_in_the_title():
+    waits = Waits(roots=("a", "b", "c", "d" * 200))
+    assert shown(State.GATED, **BEFORE_PLAN, waits=waits).title == "Waiting for a, b and 2 more"
+
+
+def test_what_holds_a_gate_is_listed_with_what_it_does_since_when_and_a_link():
+    view = holds(
+        awaited("app", "dev", State.AWAITING_REVIEW, since=NOW, url="https://forge.example/runs/5"),
+        awaited("web", "prod", State.QUEUED),
+        more=23,
+        done=4,
+    )
+    summary = shown(State.GATED, view).summary
+    assert "* [`app`](https://forge.example/runs/5) in stack `dev`: **waits for its review**, since 2026-03" in summary
+    assert "* `web`: is in line\n* and 23 more\n* 4 deployed, or with nothing to change" in summary
+
+
+def test_what_was_not_looked_at_is_counted_as_that():
+    assert "* and up to 5 more" in shown(State.GATED, holds(awaited(), more=5, at_most=True)).summary
+
+
+@pytest.mark.parametrize("state", State)
+def test_every_state_that_may_hold_a_gate_has_words(state):
+    assert "* `app` in stack `dev`: " in shown(State.GATED, holds(awaited(state=state))).summary
+
+
+def test_the_title_leaves_out_what_holds_the_gate_no_more():
+    waits = Waits(roots=("app", "web"), plan_after=("base", "core"))
+    view = holds(awaited("web", "dev"), awaited("vpc", "core"))
+    assert shown(State.GATED, view, **BEFORE_PLAN, waits=waits).title == "Waiting for web and stack core"
+
+
+def test_the_title_names_all_while_not_all_that_holds_the_gate_is_known():
+    view = holds(awaited("web", "staging"), more=1)
+    assert shown(State.GATED, view, waits=Waits(apply_after=("dev", "staging"))).title.startswith(
+        "Waiting for stacks dev and staging: "
+    )
+
+
+def test_a_gate_that_nothing_holds_any_more_still_names_what_it_was_for():
+    assert shown(State.GATED, holds(done=2)).title.startswith("Waiting for stack dev: ")
+
+
+def test_a_deployment_that_waits_for_nothing_known_waits_for_others():
+    check_run = shown(State.GATED, waits=Waits())
+    assert check_run.title.startswith("Waiting for others of its change: ")
+    assert "**Waiting for others of its change.**" in check_run.summary
+
+
+def test_a_gated_deployment_tells_where_it_can_be_rejected_and_until_when_it_waits():
+    summary = shown(State.GATED, View(page_url="https://web.example/d"), gate=Gate("job", NOW)).summary
+    assert "**Reject** on [its page](https://web.example/d) ends this deployment" in summary
+    assert "It waits until 2026-03-16 08:00 UTC at most" in summary
+    assert "It waits for 14 days at most" in shown(State.GATED).summary
+
+
+def test_a_blocked_deployment_says_what_failed_and_offers_to_retry_and_to_reject():
+    view = holds(awaited("app", state=State.PLAN_FAILED, since=NOW), awaited("web", state=State.REJECTED), under_way=2)
+    check_run = shown(State.BLOCKED, view)
+    assert check_run.title == "Blocked: app and web were not deployed"
+    assert check_run.conclusion is Conclusion.ACTION_REQUIRED
+    assert [action.button for action in check_run.actions] == [Button.RETRY, Button.REJECT]
+    assert "* `app` in stack `dev`: its plan failed on 2026-03-02 08:00 UTC\n" in check_run.summary
+    assert "* 2 others on the way" in check_run.summary
+
+
+def test_a_blocked_deployment_falls_back_on_the_reason_that_was_recorded():
+    check_run = shown(State.BLOCKED, reason="app (dev) failed to plan.")
+    assert check_run.title == "Blocked: what it waits for was not deployed"
+    assert "app \\(dev\\) failed to plan" in check_run.summary
+
+
+def test_a_blocked_deployment_says_who_may_retry_and_who_may_reject():
+    access = Access(apply=("team:sre",), review=("*",))
+    words = "Only `team:sre` may retry, whoever may write to this repository may reject."
+    assert words in shown(State.BLOCKED, access=access).summary
+
+
+@pytest.mark.parametrize("state", [State.GATED, State.BLOCKED])
+def test_a_rejection_at_a_gate_shows_at_once_and_takes_the_buttons_away(state):
+    gate = Gate("job", NOW, AfterGate.REJECTED, "reviewer", LATER)
+    check_run = shown(state, holds(awaited()), gate=gate)
+    assert check_run.summary.startswith("**Rejected by `reviewer` on 2026-03-02 10:00 UTC, while it waited for others")
+    assert check_run.actions == ()
+
+
+def test_a_rejection_at_a_gate_names_who_rejected():
+    gate = Gate("job", NOW, AfterGate.REJECTED, "reviewer", LATER)
+    check_run = shown(State.REJECTED, gate=gate, review=None)
+    assert "Rejected by `reviewer` on 2026-03-02 10:00 UTC" in check_run.summary
+    assert "Nothing was applied" in check_run.summary
+    assert "Nothing was planned or applied" in shown(State.REJECTED, gate=gate, review=None, plan=None).summary
+
+
+def test_two_lists_are_never_read_as_one():
+    tokens = MarkdownIt().parse(shown(State.BLOCKED, holds(awaited())).summary)
+    assert [token.type for token in tokens].count("bullet_list_open") == 3  # What it destroys comes first.
+
+
+def test_whoever_may_do_both_is_named_once():
+    assert "Whoever may write to this repository may press them." in shown(State.BLOCKED).summary
+
+
+def test_while_it_is_planned_a_deployment_says_what_it_waits_for_then():
+    waits = Waits(apply_after=("dev", "staging"))
+    assert "shown here and waits for stacks `dev` and `staging`." in shown(State.PLANNING, waits=waits).summary
+
+
+def test_a_blocked_deployment_whose_place_is_taken_says_so_at_once():
+    check_run = shown(State.BLOCKED, gate=Gate("job", NOW, AfterGate.SUPERSEDED))
+    assert "A newer revision of this root takes its place" in check_run.summary
+    assert check_run.actions == ()
+
+
+def test_a_gate_that_is_open_changes_no_words():
+    gate = Gate("job", NOW, AfterGate.APPLY)
+    assert shown(State.GATED, gate=gate).summary.startswith("**Waiting for stack")
+
+
+def test_both_say_that_one_takes_the_place_of_the_other():
+    old = shown(State.SUPERSEDED, View(superseded_by=NEWER))
+    assert "[`2222222`](https://forge.example/runs/2) takes its place" in old.summary
+    new = shown(State.QUEUED, View(supersedes=replace(NEWER, sha="1" * 40)))
+    assert "takes the place of [`1111111`](https://forge.example/runs/2), which waited at a gate" in new.summary
+
+
+def test_what_was_superseded_before_its_plan_says_so():
+    assert "Nothing was planned or applied, and nothing is missing" in shown(State.SUPERSEDED, plan=None).summary
+
+
+def test_a_gate_that_expired_says_after_how_long_and_what_was_not_done():
+    summary = shown(State.GATE_EXPIRED, plan=None).summary
+    assert "was not deployed within 14 days**, so it ended on 2026-03-02 08:00 UTC" in summary
+    assert "Nothing was planned or applied" in summary
+    assert "so it ended. Nothing" in shown(State.GATE_EXPIRED, changed_at="").summary
+
+
+def test_what_waits_for_people_comes_first_and_what_is_done_is_counted():
+    looked_at = dependencies(State.PLANNING, State.APPLIED, State.NO_CHANGES, State.AWAITING_REVIEW, State.QUEUED)
+    found = waited_for(deployment_in(State.GATED), looked_at, total=5)
+    assert [each.root for each in found.named] == ["root-3", "root-0", "root-4"]
+    assert (found.more, found.done, found.under_way, found.at_most) == (0, 2, 0, False)
+
+
+def test_what_failed_is_named_and_what_is_on_the_way_is_counted():
+    looked_at = dependencies(State.PLANNING, State.APPLIED, State.PLAN_FAILED, State.BLOCKED)
+    found = waited_for(deployment_in(State.BLOCKED), looked_at, total=4)
+    assert [(each.root, each.state) for each in found.named] == [
+        ("root-3", State.BLOCKED),
+        ("root-2", State.PLAN_FAILED),
+    ]
+    assert (found.more, found.done, found.under_way) == (0, 1, 1)
+
+
+@pytest.mark.parametrize("state", [State.GATED, State.BLOCKED])
+def test_of_very_many_the_first_are_named_and_all_others_are_counted(state):
+    looked_at = dependencies(*[State.PLAN_FAILED if state is State.BLOCKED else State.QUEUED] * 33)
+    found = waited_for(deployment_in(state), looked_at, total=33)
+    assert (len(found.named), found.more, found.under_way) == (NAMED, 23, 0)
+
+
+def test_what_was_not_looked_at_may_be_anything():
+    waiting = waited_for(deployment_in(State.GATED), dependencies(*[State.QUEUED] * 100), total=300)
+    assert (len(waiting.named), waiting.more, waiting.at_most) == (NAMED, 290, True)
+    failed = waited_for(deployment_in(State.BLOCKED), dependencies(*[State.REJECTED] * 100), total=300)
+    assert (failed.more, failed.under_way, failed.at_most) == (90, 200, True)
+
+
+def test_nothing_holds_a_gate_that_is_open():
+    found = waited_for(deployment_in(State.GATED), dependencies(State.APPLIED, State.NO_CHANGES), total=2)
+    assert (found.named, found.more, found.done) == ((), 0, 2)
+
+
+def test_what_fills_the_list_is_enough():
+    ten, nine = dependencies(*[State.QUEUED] * NAMED), dependencies(*[State.QUEUED] * (NAMED - 1))
+    assert are_enough(deployment_in(State.GATED), ten)
+    assert not are_enough(deployment_in(State.GATED), nine)
+
+
+def test_of_a_blocked_deployment_more_is_read_until_what_failed_is_found():
+    blocked = deployment_in(State.BLOCKED, root=any_root(name="own"))
+    assert not are_enough(blocked, dependencies(*[State.QUEUED] * 100))
+    assert not are_enough(blocked, dependencies(*[State.QUEUED] * 100, State.REFUSED))
+    assert are_enough(blocked, dependencies(*[State.QUEUED] * 100, *[State.REFUSED] * NAMED))

@@ -1,0 +1,144 @@
+"""What a check run is drawn from: what a deployment waits for at its gate, in few reads, and who took whose place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_deployment, any_root, deployment_in
+from tests.unit.usecases.terraform_world import World
+from tidegate.domain.deployment import Gate, State
+from tidegate.domain.waits import Waits
+from tidegate.ports import Enrolled, PublishedCheckRun
+from tidegate.usecases.look_at_gate import GateLooker
+
+
+class ChangedWorld(World):
+    """A world with a change: a deployment of stack ``prod`` that waits for the roots of ``dev``, in these states."""
+
+    def __init__(self, *states, at=State.GATED):
+        super().__init__()
+        self.gated = self.put(deployment_in(at))
+        self.reads = []
+        for number, state in enumerate(states):
+            self.member(f"root-{number:04}", state)
+
+    def member(self, name, state, stack="dev"):
+        one = replace(deployment_in(state, id=f"{name}-1"), root=any_root(name=name), stack=stack)
+        if state is not None:
+            self.put(one)
+        self.change_sets.enroll("change-1", [Enrolled(name, stack, one.id, one.requested_at)])
+
+    def many(self, wanted):
+        """Read as the port does, and count."""
+        self.reads.append(len(wanted))
+        return self.deployments.many(wanted)
+
+    def look(self):
+        return GateLooker(self.change_sets, self, self.check_runs, self.forge).look(self.gated)
+
+    def drawn(self, **links):
+        return self.painter(**links).paint(self.gated)
+
+
+def names(found):
+    return [each.root for each in found.named]
+
+
+def test_what_a_deployment_waits_for_is_listed_with_links_to_check_runs():
+    world = ChangedWorld(State.APPLIED, State.AWAITING_REVIEW, State.PLANNING)
+    world.check_runs.remember(PublishedCheckRun("root-0001-1", 5, 0, closed=True))
+    summary = world.drawn().summary
+    assert "* [`root-0001`](https://github.com/acme/infra/runs/5) in stack `dev`: **waits for its review**" in summary
+    assert "* `root-0002` in stack `dev`: is being planned" in summary
+    assert "* 1 deployed, or with nothing to change" in summary
+
+
+def test_others_of_the_change_that_are_not_waited_for_are_not_listed():
+    world = ChangedWorld(State.PLANNING)
+    world.member("network", State.GATED, "prod")
+    world.member("vpc", State.PLANNING, "staging")
+    assert names(world.look()) == ["root-0000"]
+
+
+def test_before_its_plan_a_deployment_waits_for_roots_of_its_stack():
+    world = ChangedWorld()
+    world.gated = replace(world.gated, plan=None, waits=Waits(roots=("vpc",)))
+    world.member("vpc", State.APPLYING, "prod")
+    world.member("app", State.APPLYING, "prod")
+    assert names(world.look()) == ["vpc"]
+
+
+def test_what_has_no_record_yet_is_in_line():
+    world = ChangedWorld()
+    world.change_sets.enroll("change-1", [Enrolled("late", "dev", "late-1", "2026-03-02T08:00:00.000000+00:00")])
+    assert "* `late` in stack `dev`: is in line" in world.drawn().summary
+
+
+def test_in_a_large_change_one_read_fills_the_list():
+    world = ChangedWorld(*[State.QUEUED] * 299)
+    found = world.look()
+    assert (len(found.named), found.more, found.at_most) == (10, 289, True)
+    assert world.reads == [100]
+
+
+def test_more_is_read_only_while_the_list_is_not_full():
+    world = ChangedWorld(*[State.APPLIED] * 295, *[State.PLANNING] * 4)
+    found = world.look()
+    assert names(found) == ["root-0295", "root-0296", "root-0297", "root-0298"]
+    assert (found.done, found.more, found.at_most) == (295, 0, False)
+    assert world.reads == [100, 100, 99]
+
+
+def test_what_blocks_is_found_wherever_it_is():
+    world = ChangedWorld(*[State.QUEUED] * 250, State.PLAN_FAILED, at=State.BLOCKED)
+    found = world.look()
+    assert (names(found), found.under_way) == (["root-0250"], 250)
+
+
+def test_of_a_huge_change_a_part_is_read_and_the_rest_counted():
+    world = ChangedWorld(*[State.APPLIED] * 1005)
+    found = world.look()
+    assert (found.done, found.more, found.at_most) == (1000, 5, True)
+    assert world.reads == [100] * 10
+
+
+@pytest.mark.parametrize("state", [state for state in State if state not in {State.GATED, State.BLOCKED}])
+def test_at_no_gate_nothing_of_the_change_is_read(state):
+    world = ChangedWorld(State.PLANNING, at=state)
+    assert world.look() is None
+    assert world.reads == []
+
+
+def test_a_deployment_without_a_change_waits_for_nothing_known():
+    world = ChangedWorld()
+    world.gated = replace(world.gated, change_set="")
+    assert world.look() is None
+
+
+def test_who_takes_a_place_and_whose_it_was_link_to_each_other():
+    world = World()
+    gate = Gate("network-plan-1", "2026-03-02T08:00:00.000000+00:00")
+    new = world.put(any_deployment(2, supersedes=any_deployment(1).id))
+    old = world.put(deployment_in(State.SUPERSEDED, 1, superseded_by=new.id, gate=gate))
+    for number, one in enumerate((old, new), start=1):
+        world.check_runs.remember(PublishedCheckRun(one.id, number, 0, closed=False))
+    painter = world.painter(execution="https://x.example/{deployment}")
+    assert "takes the place of [`0000000`](https://github.com/acme/infra/runs/1)" in painter.paint(new).summary
+    superseded = painter.paint(old).summary
+    assert "[`0000000`](https://github.com/acme/infra/runs/2) takes its place" in superseded
+    assert f"[Execution](https://x.example/{old.id})" in superseded
+
+
+def test_who_took_a_place_and_is_not_known_is_not_named():
+    world = World()
+    old = world.put(deployment_in(State.SUPERSEDED, superseded_by="gone"))
+    assert "takes its place" not in world.painter().paint(old).summary
+
+
+def test_who_took_a_place_and_has_no_check_run_yet_is_named_by_its_commit():
+    world = World()
+    new = world.put(any_deployment(2))
+    old = world.put(deployment_in(State.SUPERSEDED, superseded_by=new.id))
+    assert "`0000000` takes its place" in world.painter().paint(old).summary
