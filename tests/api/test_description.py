@@ -62,6 +62,8 @@ def test_the_description_is_public_and_names_each_answer():
         "/api/deployments",
         "/api/deployments/{id}",
         "/api/deployments/{id}/review",
+        "/api/deployments/{id}/gate",
+        "/api/changes/{id}",
         "/api/requests/{id}",
         "/api/jobs/{id}",
         "/api/jobs/{id}/log",

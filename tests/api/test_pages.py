@@ -263,7 +263,7 @@ def test_a_head_request_is_answered_without_a_body(browser):
     assert (answer.status, answer.body) == (200, "")
 
 
-def test_ten_thousand_deployments_are_listed_page_by_page_with_two_reads(wires):
+def test_ten_thousand_deployments_are_listed_page_by_page_with_three_reads(wires):
     calls = []
 
     class Counting:
@@ -279,11 +279,11 @@ def test_ten_thousand_deployments_are_listed_page_by_page_with_two_reads(wires):
     wires.catalog, wires.deployments, wires.queues = map(Counting, (wires.catalog, wires.deployments, wires.queues))
     client = Client(wires).sign_in("reader")
     first = client.get(f"/repositories/{REPOSITORY}/deployments")
-    assert calls == ["repository", "of_repository"]
+    assert calls == ["repository", "of_repository", "roots"]
     older = first.body.split('rel="next" href="')[1].partition('"')[0].replace("&amp;", "&")
     calls.clear()
     second = client.get(older)
-    assert calls == ["repository", "of_repository"]
+    assert calls == ["repository", "of_repository", "roots"]
     assert (".009999+" in first.body, ".009999+" in second.body) == (True, False)
     assert first.body.count("/deployments/network-") == second.body.count("/deployments/network-") == 30
     assert client.get(f"/repositories/{REPOSITORY}/deployments?after=rubbish").status == 404

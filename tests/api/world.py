@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import unescape
 from urllib.parse import unquote_plus, urlencode, urlsplit
 
@@ -12,7 +12,8 @@ from tests.builders import REPOSITORY, any_deployment
 from tests.functions.wires import Context, MemoryBootstrap
 from tidegate.adapters.memory import MemoryCatalog, MemoryJobLogs
 from tidegate.adapters.memory.accounts import MemoryAccounts
-from tidegate.ports import KnownRepository
+from tidegate.adapters.memory.change_sets import MemoryChangeSets
+from tidegate.ports import Enrolled, KnownRepository
 from tidegate.web.session import Sessions
 
 URL = "https://tidegate.example"
@@ -30,6 +31,7 @@ class WebBootstrap(MemoryBootstrap):
             tokens={"token-of-reviewer": "reviewer", "token-of-reader": "reader", "token-of-visitor": "visitor"}
         )
         self.job_logs = MemoryJobLogs()
+        self.change_sets = MemoryChangeSets()
         self.seconds = 1_800_000_000.0
         self.client_secret = "client secret"
         self.forge.readers |= {"reader"}
@@ -45,6 +47,12 @@ class WebBootstrap(MemoryBootstrap):
         one = deployment or any_deployment()
         self.queues.enqueue(one)
         return self.deployments.get(one.id)
+
+    def changed(self, *deployments, change="c-1"):
+        """Store deployments as one change, and return them."""
+        made = [replace(one, change_set=change) for one in deployments]
+        self.change_sets.enroll(change, [Enrolled(one.root.name, one.stack, one.id, one.requested_at) for one in made])
+        return [self.deployed(one) for one in made]
 
 
 @dataclass

@@ -14,6 +14,7 @@ from tidegate.settings import AddressSettings, ForgeSettings, LinkSettings, Oper
 if TYPE_CHECKING:
     from tidegate.adapters.accounts import OAuthClient
     from tidegate.ports import Accounts, JobLogs
+    from tidegate.usecases.look_at_change import ChangeLooker
     from tidegate.usecases.look_at_deployment import DeploymentLooker
     from tidegate.usecases.look_at_queue import QueueLooker
     from tidegate.usecases.read_log import LogReader
@@ -83,6 +84,12 @@ class WebPages(Repairs):
         return DeploymentSearcher(self.catalog)
 
     @cached_property
+    def change_looker(self) -> ChangeLooker:
+        from tidegate.usecases.look_at_change import ChangeLooker
+
+        return ChangeLooker(self.change_sets, self.deployments)
+
+    @cached_property
     def deployment_requester(self) -> DeploymentRequester:
         from tidegate.usecases.request_deployments import DeploymentRequester
 
@@ -106,13 +113,16 @@ class WebPages(Repairs):
                 catalog=self.catalog,
                 deployments=self.deployments,
                 deliveries=self.deliveries,
+                change_sets=self.change_sets,
                 clock=self.clock,
                 monotonic=time.monotonic,
                 queue_looker=self.queue_looker,
                 deployment_looker=self.deployment_looker,
                 log_reader=self.log_reader,
                 searcher=self.deployment_searcher,
+                change_looker=self.change_looker,
                 decide=self.review_decider.decide,
+                decide_gate=self.gate_decider.decide,
                 unlock=self.queue_unlocker.unlock,
                 request=self.deployment_requester.request,
             )

@@ -68,6 +68,7 @@ class Api:
         self._queues(app)
         self._deployments(app)
         self._requests(app)
+        self._changes(app)
         self._jobs(app)
 
     def _people(self, app: APIGatewayHttpResolver) -> None:
@@ -158,7 +159,9 @@ class Api:
             responses=_described(200, "The deployment", models.DeploymentDetails, 404),
         )
         def deployment(id: _Id) -> models.DeploymentDetails:
-            return shapes.details(parts.deployment_looker.look(_deployment(app)))
+            return shapes.details(
+                parts.deployment_looker.look(_deployment(app)), parts.change_looker.awaited(_deployment(app))
+            )
 
         @app.post(
             "/api/deployments/<id>/review",
@@ -199,6 +202,30 @@ class Api:
             known = parts.deployments.many(found.deployments)
             listed = [known[one] for one in found.deployments if one in known]
             return models.RequestOutcome(request=id, outcome=found.text, deployments=shapes.briefs(listed))
+
+    def _changes(self, app: APIGatewayHttpResolver) -> None:
+        parts, shapes = self._parts, self._shapes
+
+        @app.get(
+            "/api/changes/<id>",
+            summary="A change: its stacks, how far each is, and what each deployment waits for",
+            tags=["changes"],
+            responses=_described(200, "The change", models.ChangeModel, 404),
+        )
+        def change(id: _Id) -> models.ChangeModel:
+            return shapes.change(parts.change_looker.look(id))
+
+        @app.post(
+            "/api/deployments/<id>/gate",
+            summary="Run again what a deployment waits for and that failed, or reject the deployment",
+            tags=["changes"],
+            responses=_described(200, "What came of it", models.Decided, 403, 404, 409),
+        )
+        def gate(id: _Id, answer: Annotated[models.GateAnswer, Body()]) -> models.Decided:
+            decision = parts.decide_gate(id, answer.decision == "retry", _access(app).login, parts.clock.now())
+            if not decision.done:
+                raise NotPossible(decision.reason)
+            return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
 
     def _jobs(self, app: APIGatewayHttpResolver) -> None:
         parts, shapes = self._parts, self._shapes

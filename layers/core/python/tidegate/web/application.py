@@ -21,6 +21,7 @@ from tidegate.web import models
 from tidegate.web.answer_size import fits
 from tidegate.web.api import Api
 from tidegate.web.authorization import RULES, Access, Authorization, Right, Rule
+from tidegate.web.change_pages import ChangePages
 from tidegate.web.log_pages import LogPages
 from tidegate.web.pages import Pages
 from tidegate.web.parts import Parts
@@ -75,6 +76,7 @@ class WebApplication:
             catalog=parts.catalog,
             deployments=parts.deployments,
             deliveries=parts.deliveries,
+            change_sets=parts.change_sets,
             operators_team=parts.operators_team,
             monotonic=parts.monotonic,
         )
@@ -89,6 +91,7 @@ class WebApplication:
         Api(parts, self._authorization, shapes).add_to(self.app)
         Pages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
         LogPages(parts, shapes, self._rendering).add_to(self.app)
+        ChangePages(parts, shapes, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)
         self.app.get("/api/openapi.json", include_in_schema=False, enable_validation=False)(self._description)
         self._described = ""
@@ -212,9 +215,17 @@ class WebApplication:
                 headers["WWW-Authenticate"] = 'Bearer realm="tidegate"'
             refused = models.Refused(error=models.Problem(code=problem.code, message=problem.message))
             return Response(problem.status, _JSON, refused.model_dump_json(), headers)
-        response = self._rendering.problem(problem)
+        response = self._rendering.problem(problem, *self._person())
         response.headers.update(headers)
         return response
+
+    def _person(self) -> tuple[str, str]:
+        """Return who is signed in, for the top of a page, and the token of its forms; nobody if that cannot be told."""
+        try:
+            session = self._signing_in.session(self.app.current_event)
+            return (session.login, self._parts.sessions().form_token(session)) if session else ("", "")
+        except (TidegateError, AttributeError):
+            return "", ""
 
     def _description(self) -> Response[str]:
         """Answer with the OpenAPI description of the API."""

@@ -19,7 +19,7 @@ from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.domain.job import job_parts
 from tidegate.domain.permission import Permission
 from tidegate.domain.root import repository_name
-from tidegate.ports import Accounts, Catalog, Deliveries, Deployments, Forge, KnownRepository
+from tidegate.ports import Accounts, Catalog, ChangeSets, Deliveries, Deployments, Forge, KnownRepository
 from tidegate.web.refusals import Hidden, MayNotWrite, NoOperator
 
 Value = TypeVar("Value")
@@ -34,6 +34,8 @@ LISTED_ANEW = 60
 REMEMBERED = 5000
 #: Questions to the forge at once: it asks for no more than 100 at a time, of all that an App does.
 _AT_ONCE = 8
+#: Deployments of a change that are looked up for its repository: not all may be in line yet.
+_SOME = 100
 REQUEST_EVENT = "manual"
 
 
@@ -54,6 +56,7 @@ class About(Enum):
     REPOSITORY = "its name"
     DEPLOYMENT = "the deployment's id"
     JOB = "the job's id"
+    CHANGE = "the change's id"
     REQUEST = "the id of a request for deployments"
 
 
@@ -78,6 +81,8 @@ RULES: Mapping[str, Rule] = {
     "POST /api/deployments": Rule(Right.OPERATE, About.REPOSITORY),
     "GET /api/deployments/<id>": Rule(Right.READ, About.DEPLOYMENT),
     "POST /api/deployments/<id>/review": Rule(Right.WRITE, About.DEPLOYMENT),
+    "POST /api/deployments/<id>/gate": Rule(Right.WRITE, About.DEPLOYMENT),
+    "GET /api/changes/<id>": Rule(Right.READ, About.CHANGE),
     "GET /api/requests/<id>": Rule(Right.READ, About.REQUEST),
     "GET /api/jobs/<id>": Rule(Right.READ, About.JOB),
     "GET /api/jobs/<id>/log": Rule(Right.READ, About.JOB),
@@ -92,6 +97,8 @@ RULES: Mapping[str, Rule] = {
     "POST /queue/unlock": Rule(Right.WRITE, About.REPOSITORY),
     "GET /deployments/<id>": Rule(Right.READ, About.DEPLOYMENT),
     "POST /deployments/<id>/review": Rule(Right.WRITE, About.DEPLOYMENT),
+    "POST /deployments/<id>/gate": Rule(Right.WRITE, About.DEPLOYMENT),
+    "GET /changes/<id>": Rule(Right.READ, About.CHANGE),
     "GET /jobs/<id>": Rule(Right.READ, About.JOB),
     "GET /jobs/<id>/lines": Rule(Right.READ, About.JOB),
     "GET /jobs/<id>/raw": Rule(Right.READ, About.JOB),
@@ -151,11 +158,12 @@ class Authorization:
         catalog: Catalog,
         deployments: Deployments,
         deliveries: Deliveries,
+        change_sets: ChangeSets,
         operators_team: str,
         monotonic: Callable[[], float],
     ) -> None:
         self._accounts, self._forge, self._catalog = accounts, forge, catalog
-        self._deployments, self._deliveries = deployments, deliveries
+        self._deployments, self._deliveries, self._change_sets = deployments, deliveries, change_sets
         self._team = operators_team
         self._logins: Remembered[str | None] = Remembered(monotonic)
         self._permissions: Remembered[Permission] = Remembered(monotonic)
@@ -243,6 +251,8 @@ class Authorization:
                 return self._repository(_repository_of(given))
             if about is About.REQUEST:
                 return self._request(given["id"])
+            if about is About.CHANGE:
+                return self._change(given["id"])
             identifier = job_parts(given["id"])[0] if about is About.JOB else given["id"]
             deployment = self._deployments.get(identifier)
         except NotFound as error:
@@ -252,6 +262,13 @@ class Authorization:
     def _repository(self, name: str) -> tuple[str, int, None]:
         known = self._catalog.repository(repository_name(name))
         return known.name, known.installation, None
+
+    def _change(self, identifier: str) -> tuple[str, int, None]:
+        """Return the repository of a change: that of any of its deployments, as all have the same."""
+        some = [one.deployment for one in self._change_sets.deployments(identifier)[:_SOME]]
+        for one in self._deployments.many(some).values():
+            return one.repository, one.installation, None
+        raise NotFound("change", identifier)
 
     def _request(self, identifier: str) -> tuple[str, int, None]:
         delivery = self._deliveries.get(identifier)

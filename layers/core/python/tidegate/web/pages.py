@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -12,6 +12,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.domain.deployment import Deployment, State, Unlocking
 from tidegate.domain.deployment_query import parse_deployment_query
+from tidegate.domain.deployment_summary import DeploymentSummary
 from tidegate.domain.permission import Permission
 from tidegate.domain.root import queue_id, root_name
 from tidegate.domain.tag_words import InvalidTagQuery
@@ -30,6 +31,8 @@ LISTED = 30
 NOTICES = {
     "approve": "Your confirmation is recorded.",
     "reject": "You rejected this plan.",
+    "retried": "What failed runs again.",
+    "gate-rejected": "You rejected this deployment.",
     "unlocked": "The queue is unlocked.",
     "not-locked": "The queue was not locked any more.",
 }
@@ -90,20 +93,27 @@ class Pages:
             page = self._parts.catalog.of_repository(repository, LISTED, after)
         else:
             page = self._parts.catalog.of_queue(queue_id(repository, name), LISTED, after)
-        return self.show(app, "deployments.html", page=page, **shown)
+        return self.show(app, "deployments.html", page=page, locked=self._locked(repository, page.deployments), **shown)
 
     def _search(self, app: APIGatewayHttpResolver, query: str, shown: Mapping[str, Any]) -> Response[str]:
         """Return what matches; a query that means nothing is told below its box."""
         try:
             asked = parse_deployment_query(query)
         except InvalidTagQuery as error:
-            response = self.show(app, "deployments.html", page=HistoryPage(()), problem=str(error), **shown)
+            response = self.show(app, "deployments.html", page=HistoryPage(()), locked=(), problem=str(error), **shown)
             response.status_code = HTTPStatus.BAD_REQUEST
             return response
         found = self._parts.searcher.search(
             shown["repository"], asked, LISTED, root=shown["root"], after=shown["after"]
         )
-        return self.show(app, "deployments.html", page=found, **shown)
+        locked = self._locked(shown["repository"], found.deployments)
+        return self.show(app, "deployments.html", page=found, locked=locked, **shown)
+
+    def _locked(self, repository: str, shown: Iterable[DeploymentSummary]) -> set[str]:
+        """Return the roots whose queue's lock holds back what is shown; nothing is read where nothing waits in line."""
+        if all(one.state is not State.QUEUED for one in shown):
+            return set()
+        return {head.root_name for head in self._parts.catalog.roots(repository) if head.lock}
 
     def _queue(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = _access(app)
@@ -139,6 +149,9 @@ class Pages:
             may_write=access.permission >= Permission.WRITE,
             is_author=access.login.casefold() in _makers(deployment),
             asks=deployment.state is State.AWAITING_REVIEW,
+            gated=deployment.state in {State.GATED, State.BLOCKED},
+            awaited=self._parts.change_looker.awaited(deployment),
+            pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.pull_request),
             over=is_over(deployment.state),
             commit_url=self._shapes.commit_url(deployment.repository, deployment.revision.sha),
             execution_url=self._shapes.execution_url(deployment.id) if deployment.history[1:] else None,

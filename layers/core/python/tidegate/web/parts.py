@@ -8,7 +8,8 @@ from typing import Protocol
 
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Unlocking
-from tidegate.ports import Accounts, Catalog, Clock, Deliveries, Deployments, Forge
+from tidegate.ports import Accounts, Catalog, ChangeSets, Clock, Deliveries, Deployments, Forge
+from tidegate.usecases.look_at_change import ChangeLooker
 from tidegate.usecases.look_at_deployment import DeploymentLooker
 from tidegate.usecases.look_at_queue import QueueLooker
 from tidegate.usecases.read_log import LogReader
@@ -29,6 +30,13 @@ class Unlock(Protocol):
 
     def __call__(self, queue: str, unlocking: Unlocking) -> Decision:
         """Return what came of it; not done when there was no lock to take away."""
+
+
+class DecideGate(Protocol):
+    """Answers for a deployment that waits at a gate."""
+
+    def __call__(self, deployment: str, retry: bool, by: str, at: str) -> Decision:  # noqa: FBT001
+        """Run again what it waits for and failed, or reject it; return what came of it."""
 
 
 class Request(Protocol):
@@ -59,13 +67,16 @@ class Parts:
     catalog: Catalog
     deployments: Deployments
     deliveries: Deliveries
+    change_sets: ChangeSets
     clock: Clock
     monotonic: Callable[[], float]
     queue_looker: QueueLooker
     deployment_looker: DeploymentLooker
     log_reader: LogReader
     searcher: DeploymentSearcher
+    change_looker: ChangeLooker
     decide: Decide
+    decide_gate: DecideGate
     unlock: Unlock
     request: Request
 

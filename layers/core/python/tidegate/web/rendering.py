@@ -17,6 +17,7 @@ from tidegate.domain.deployment import State, is_final
 from tidegate.domain.markdown import plain
 from tidegate.domain.review import moment
 from tidegate.web.grouping import grouped
+from tidegate.web.picture import progress
 from tidegate.web.problems import Answered
 
 HERE = Path(__file__).parent
@@ -60,16 +61,16 @@ class Rendering:
         )
         self._environment.globals.update(url=url, static=static_address, address=address)
         self._environment.filters.update(
-            moment=_moment, instant=_instant, state=_state, tone=_tone, short=_short, grouped=grouped
+            moment=_moment, instant=_instant, state=_state, tone=_tone, short=_short, grouped=grouped, progress=progress
         )
 
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:
         """Return the page of a template."""
         return Response(status, HTML, self._environment.get_template(template).render(**values))
 
-    def problem(self, problem: Answered) -> Response[str]:
-        """Return the page of a refusal."""
-        return self.page("problem.html", problem.status, problem=problem, person=None, csrf="")
+    def problem(self, problem: Answered, person: str = "", csrf: str = "") -> Response[str]:
+        """Return the page of a refusal; ``person`` is who is signed in, if anybody is."""
+        return self.page("problem.html", problem.status, problem=problem, person=person, csrf=csrf)
 
 
 def address(path: str, **query: str | int | None) -> str:

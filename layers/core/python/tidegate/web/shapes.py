@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote, urlencode
 
+from tidegate.domain.change_overview import AwaitedMember, StackOverview, awaited, overview
 from tidegate.domain.deployment import Deployment, Review, Unlocking
 from tidegate.domain.deployment_summary import DeploymentSummary
 from tidegate.domain.job import job_parts
@@ -12,6 +13,7 @@ from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.queue import Lock
 from tidegate.domain.review import needed_approvals
 from tidegate.ports import HistoryPage, KnownRepository
+from tidegate.usecases.look_at_change import ChangeView
 from tidegate.usecases.look_at_deployment import DeploymentView
 from tidegate.usecases.look_at_queue import Place, QueueView, RootView
 from tidegate.usecases.read_log import LogPage
@@ -19,6 +21,8 @@ from tidegate.usecases.search_deployments import Found
 from tidegate.web.models import (
     ApprovalModel,
     AuditedModel,
+    AwaitedModel,
+    ChangeModel,
     Changes,
     DeploymentBrief,
     DeploymentDetails,
@@ -27,12 +31,14 @@ from tidegate.web.models import (
     JobModel,
     LockModel,
     LogLines,
+    MemberModel,
     PlaceModel,
     QueueModel,
     RepositoryModel,
     ReviewModel,
     ReviewRuleModel,
     RootModel,
+    StackModel,
     StepModel,
 )
 from tidegate.web.parts import WebLinks
@@ -46,6 +52,12 @@ class Shapes:
 
     def deployment_url(self, identifier: str) -> str:
         return f"{self._url}/deployments/{quote(identifier)}"
+
+    def change_url(self, identifier: str) -> str:
+        return f"{self._url}/changes/{quote(identifier)}"
+
+    def pull_request_url(self, repository: str, number: int | None) -> str | None:
+        return f"{self._links.forge}/{repository}/pull/{number}" if number else None
 
     def job_url(self, identifier: str) -> str:
         return f"{self._url}/jobs/{quote(identifier)}"
@@ -85,11 +97,14 @@ class Shapes:
             "url": self.deployment_url(one.id),
         }
 
-    def details(self, view: DeploymentView) -> DeploymentDetails:
+    def details(self, view: DeploymentView, waits_for: Iterable[AwaitedMember] = ()) -> DeploymentDetails:
         one = view.deployment
         return DeploymentDetails.model_validate(
             {
                 **self._brief(one),
+                "why": one.why,
+                "layers": one.layers,
+                "gated_by": self._awaited(waits_for),
                 "workspace": one.root.workspace,
                 "directory": one.root.dir,
                 "authors": list(one.authors),
@@ -113,6 +128,48 @@ class Shapes:
                 "execution_url": self.execution_url(one.id),
             }
         )
+
+    def change(self, view: ChangeView) -> ChangeModel:
+        one = view.deployments[0]
+        return ChangeModel(
+            id=view.id,
+            repository=one.repository,
+            revision=one.revision.sha,
+            branch=one.revision.branch,
+            pull_request=one.pull_request,
+            layers=max(member.layers for member in view.deployments),
+            stacks=[self._stack(stack, view) for stack in overview(view.deployments)],
+            left_out=view.left_out,
+            url=self.change_url(view.id),
+        )
+
+    def _stack(self, stack: StackOverview, view: ChangeView) -> StackModel:
+        return StackModel(
+            name=stack.name,
+            tier=stack.tier,
+            state=stack.state,
+            done=stack.done,
+            plan_after=list(stack.plan_after),
+            apply_after=list(stack.apply_after),
+            members=[self._member(one, view) for one in stack.members],
+        )
+
+    def _member(self, one: Deployment, view: ChangeView) -> MemberModel:
+        waits_for = self._awaited(awaited(one, view.deployments))
+        return MemberModel.model_validate({**self._brief(one), "why": one.why, "gated_by": waits_for})
+
+    def _awaited(self, waits_for: Iterable[AwaitedMember]) -> list[AwaitedModel]:
+        return [
+            AwaitedModel(
+                deployment=each.deployment.id,
+                root=each.deployment.root.name,
+                stack=each.deployment.stack,
+                state=each.deployment.state,
+                before="plan" if each.before_plan else "apply",
+                url=self.deployment_url(each.deployment.id),
+            )
+            for each in waits_for
+        ]
 
     def execution_url(self, deployment: str) -> str | None:
         return self._links.execution.replace("{deployment}", deployment) or None

@@ -1,0 +1,132 @@
+"""A change as people look at it: its stacks in the order of their gates, how far each is, who waits for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidegate.domain.deployment import Deployment, State, is_final
+
+#: How far a state is: the first is the least advanced. What came to a bad end stands at the step where it ended.
+_ADVANCE = (
+    State.ENGINE_FAULT,
+    State.REFUSED,
+    State.SUPERSEDED,
+    State.PLAN_FAILED,
+    State.QUEUED,
+    State.PLANNING,
+    State.OUTCOME_UNKNOWN,
+    State.APPLY_FAILED,
+    State.REJECTED,
+    State.REVIEW_EXPIRED,
+    State.GATE_EXPIRED,
+    State.BLOCKED,
+    State.GATED,
+    State.AWAITING_REVIEW,
+    State.APPROVED,
+    State.APPLYING,
+    State.APPLIED,
+    State.NO_CHANGES,
+)
+_DONE = frozenset({State.APPLIED, State.NO_CHANGES})
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedMember:
+    """A deployment that another one of its change still waits for: before its plan, or before its apply."""
+
+    deployment: Deployment
+    before_plan: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StackOverview:
+    """A stack of a change. ``state`` is that of the least advanced member, ``tier`` counts from 1.
+
+    ``plan_after`` and ``apply_after`` name the stacks right before it: what these wait for in turn is left out.
+    """
+
+    name: str
+    tier: int
+    state: State
+    members: tuple[Deployment, ...]
+    plan_after: tuple[str, ...] = ()
+    apply_after: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> int:
+        """How many members are applied, or had nothing to change."""
+        return sum(is_done(member) for member in self.members)
+
+
+def is_done(deployment: Deployment) -> bool:
+    """Tell whether those that wait for this deployment may go on."""
+    return deployment.state in _DONE
+
+
+def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
+    """Return the stacks of a change, by tier and name; members by layer and root."""
+    members: dict[str, list[Deployment]] = {}
+    for one in sorted(change, key=lambda one: (one.stack, one.layer, one.root.name)):
+        members.setdefault(one.stack, []).append(one)
+    plans = {name: {first for one in its for first in one.waits.plan_after} for name, its in members.items()}
+    applies = {name: {first for one in its for first in one.waits.apply_after} for name, its in members.items()}
+    before = {name: (plans[name] | applies[name]) & members.keys() - {name} for name in members}
+    tiers = _tiers(before)
+    return tuple(
+        StackOverview(
+            name,
+            tiers[name],
+            min((one.state for one in members[name]), key=_ADVANCE.index),
+            tuple(members[name]),
+            tuple(first for first in _nearest(name, before) if first in plans[name]),
+            tuple(first for first in _nearest(name, before) if first not in plans[name]),
+        )
+        for name in sorted(members, key=lambda name: (tiers[name], name))
+    )
+
+
+def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[AwaitedMember, ...]:
+    """Return what a deployment still waits for, or will, of the others of its change; nothing once it has ended."""
+    if is_final(deployment.state):
+        return ()
+    others = (one for one in change if one.id != deployment.id and not is_done(one))
+    found = ((one, _goes_before_plan(one, deployment)) for one in others)
+    return tuple(
+        AwaitedMember(one, before_plan)
+        for one, before_plan in found
+        if before_plan or one.stack in deployment.waits.apply_after
+    )
+
+
+def _goes_before_plan(one: Deployment, deployment: Deployment) -> bool:
+    waits = deployment.waits
+    is_awaited = one.stack in waits.plan_after or (one.stack == deployment.stack and one.root.name in waits.roots)
+    return is_awaited and deployment.plan is None
+
+
+def _tiers(before: Mapping[str, set[str]]) -> dict[str, int]:
+    """Return the length of the longest way to each stack; no way is longer than there are stacks."""
+    tiers = dict.fromkeys(before, 1)
+    for _ in before:
+        longer = {name: 1 + max((tiers[first] for first in firsts), default=0) for name, firsts in before.items()}
+        if longer == tiers:
+            break
+        tiers = longer
+    return tiers
+
+
+def _nearest(name: str, before: Mapping[str, set[str]]) -> Sequence[str]:
+    """Return the stacks right before one: those that no other one before it comes after."""
+    further = {earlier for first in before[name] for earlier in _all_before(first, before)}
+    return sorted(before[name] - further)
+
+
+def _all_before(name: str, before: Mapping[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    ahead = [name]
+    while ahead:
+        new = before[ahead.pop()] - found
+        found |= new
+        ahead.extend(new)
+    return found

@@ -1,0 +1,64 @@
+"""The page of a change: a picture of its stacks, and its deployments by stack; and what gates are answered with."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+
+from tidegate.domain.change_overview import awaited, is_done, overview
+from tidegate.web.parts import Parts
+from tidegate.web.picture import picture
+from tidegate.web.refusals import Hidden, InvalidRequest, NotPossible
+from tidegate.web.rendering import STATES, Rendering, address
+from tidegate.web.shapes import Shapes
+
+
+class ChangePages:
+    """Adds the routes of changes to a resolver."""
+
+    def __init__(self, parts: Parts, shapes: Shapes, rendering: Rendering) -> None:
+        self._parts, self._shapes, self._rendering = parts, shapes, rendering
+
+    def add_to(self, app: APIGatewayHttpResolver) -> None:
+        """Register the routes."""
+        hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
+        app.get("/changes/<id>", **hidden)(lambda **path: self._page(app, path["id"]))
+        app.post("/deployments/<id>/gate", **hidden)(lambda **_: self._gate(app))
+
+    def _page(self, app: APIGatewayHttpResolver, change: str) -> Response[str]:
+        session, view = app.context["session"], self._parts.change_looker.look(change)
+        stacks, one = overview(view.deployments), view.deployments[0]
+        return self._rendering.page(
+            "change.html",
+            person=session.login,
+            csrf=self._parts.sessions().form_token(session),
+            notice="",
+            change=change,
+            one=one,
+            stacks=stacks,
+            picture=picture(stacks, STATES),
+            awaited={member.id: awaited(member, view.deployments) for member in view.deployments},
+            done=sum(map(is_done, view.deployments)),
+            count=len(view.deployments),
+            left_out=view.left_out,
+            over=view.is_over,
+            commit_url=self._shapes.commit_url(one.repository, one.revision.sha),
+            pull_request_url=self._shapes.pull_request_url(one.repository, one.pull_request),
+        )
+
+    def _gate(self, app: APIGatewayHttpResolver) -> Response[str]:
+        access, decision = app.context["access"], app.context["fields"].get("decision", "")
+        if decision not in {"retry", "reject"}:
+            raise InvalidRequest("A gate is answered with retry or reject.")
+        if access.deployment is None:
+            raise Hidden
+        identifier = access.deployment.id
+        answer = self._parts.decide_gate(identifier, decision == "retry", access.login, self._parts.clock.now())
+        if not answer.done:
+            raise NotPossible(answer.reason)
+        done = "retried" if decision == "retry" else "gate-rejected"
+        target = address(f"/deployments/{quote(identifier)}", done=done)
+        return Response(HTTPStatus.SEE_OTHER, headers={"Location": target}, body="")

@@ -1,0 +1,141 @@
+"""The page of a change, its answer of the API, and what is answered at gates."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import REPOSITORY, any_plan, deployment_in
+from tidegate.domain.decision import Decision
+from tidegate.domain.deployment import State
+from tidegate.domain.waits import Waits
+
+
+@pytest.fixture
+def change(wires):
+    """Dev is applied, staging waits for its review, prod for both."""
+    made = wires.changed(
+        deployment_in(State.APPLIED, 1, stack="dev", layers=3, why="A file of it changed."),
+        deployment_in(State.AWAITING_REVIEW, 2, stack="staging", waits=Waits(apply_after=("dev",)), layers=3),
+        deployment_in(
+            State.GATED, 3, stack="prod", waits=Waits(apply_after=("dev", "staging")), layer=3, layers=3, pull_request=7
+        ),
+    )
+    return {one.stack: one for one in made}
+
+
+def test_the_api_tells_the_stacks_of_a_change_and_what_each_member_waits_for(change, reader):
+    answer = reader.get("/api/changes/c-1").json
+    assert (answer["id"], answer["repository"], answer["layers"], answer["left_out"]) == ("c-1", REPOSITORY, 3, 0)
+    dev, staging, prod = answer["stacks"]
+    assert [(one["name"], one["tier"], one["state"], one["done"]) for one in (dev, staging, prod)] == [
+        ("dev", 1, "applied", 1),
+        ("staging", 2, "awaiting_review", 0),
+        ("prod", 3, "gated", 0),
+    ]
+    assert (prod["apply_after"], prod["plan_after"]) == (["staging"], [])
+    (member,) = prod["members"]
+    (waits,) = member["gated_by"]
+    assert (waits["deployment"], waits["root"], waits["stack"], waits["state"], waits["before"]) == (
+        change["staging"].id,
+        "network",
+        "staging",
+        "awaiting_review",
+        "apply",
+    )
+    assert dev["members"][0]["why"] == "A file of it changed."
+
+
+def test_a_deployments_details_tell_its_stack_its_layer_and_what_it_waits_for(change, reader):
+    details = reader.get(f"/api/deployments/{change['prod'].id}").json
+    assert (details["stack"], details["layer"], details["layers"], details["change_set"]) == ("prod", 3, 3, "c-1")
+    assert [one["stack"] for one in details["gated_by"]] == ["staging"]
+
+
+def test_the_page_of_a_change_shows_its_picture_and_its_stacks_in_order(change, browser):
+    page = browser.get("/changes/c-1")
+    assert page.status == 200
+    (drawing,) = re.findall(r"<svg class=.graph.*?</svg>", page.body, re.DOTALL)
+    drawn = ET.fromstring(drawing)  # noqa: S314  # It is what is tested: no outsider's.
+    assert "prod: waiting for others, 0 of 1 done, apply after staging." in drawn.findtext("{*}desc")
+    groups = page.body[page.body.index('id="stack-1"') :]
+    assert groups.index('id="stack-2"') < groups.index('id="stack-3"')
+    for one in change.values():
+        assert f'href="/deployments/{one.id}"' in groups
+    assert "network of staging (waiting for review)" in page.text
+    assert "1 of 3 done" in page.text
+
+
+def test_a_change_that_is_over_does_not_ask_again(wires, browser):
+    wires.changed(deployment_in(State.APPLIED))
+    assert "data-live" not in browser.get("/changes/c-1").body
+
+
+def test_a_change_that_is_none_is_not_found(browser, reader):
+    assert browser.get("/changes/none").status == reader.get("/api/changes/none").status == 404
+
+
+def test_the_page_of_a_deployment_leads_to_its_change_and_offers_retry_and_reject_at_a_gate(change, browser):
+    page = browser.get(f"/deployments/{change['prod'].id}")
+    assert 'href="/changes/c-1"' in page.body
+    assert f'href="/deployments/{change["staging"].id}"' in page.body
+    assert "/pull/7" in page.body
+    assert "Stack prod, layer 3 of 3" in page.text
+    assert ">Retry<" in page.body
+    assert ">Reject<" in page.body
+    assert ">Retry<" not in browser.get(f"/deployments/{change['dev'].id}").body
+
+
+class Gates:
+    """Remembers what it was asked."""
+
+    def __init__(self):
+        self.asked = []
+        self.answer = Decision(True, "It runs again.")
+
+    def decide(self, deployment, retry, by, at):
+        self.asked.append((deployment, retry, by))
+        return self.answer
+
+
+@pytest.fixture
+def gates(wires):
+    wires.gate_decider = Gates()
+    return wires.gate_decider
+
+
+def test_a_gate_is_answered_by_the_buttons_and_by_the_api(change, gates, browser, reviewer):
+    one = change["prod"].id
+    answer = browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), decision="retry")
+    assert (answer.status, answer.headers["location"]) == (303, f"/deployments/{one}?done=retried")
+    assert "What failed runs again." in browser.get(answer.headers["location"]).text
+    answer = reviewer.post_json(f"/api/deployments/{one}/gate", {"decision": "reject"})
+    assert (answer.status, answer.json["message"]) == (200, "It runs again.")
+    assert gates.asked == [(one, True, "reviewer"), (one, False, "reviewer")]
+
+
+def test_what_is_not_possible_at_a_gate_is_refused_with_the_reason(change, gates, browser, reviewer):
+    gates.answer = Decision(False, "It waits at no gate.")
+    one = change["prod"].id
+    refused = reviewer.post_json(f"/api/deployments/{one}/gate", {"decision": "retry"})
+    assert (refused.status, refused.json["error"]["message"]) == (409, "It waits at no gate.")
+    assert browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), decision="retry").status == 409
+
+
+def test_an_answer_that_is_none_reaches_no_gate(change, gates, browser, reviewer):
+    one = change["prod"].id
+    assert browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), decision="open").status == 400
+    assert reviewer.post_json(f"/api/deployments/{one}/gate", {"decision": "open"}).status == 422
+    assert gates.asked == []
+
+
+def test_names_of_stacks_are_text_on_the_page(wires, browser):
+    hostile = "<b>x</b>"
+    wires.changed(
+        deployment_in(State.QUEUED, 1, stack=hostile),
+        replace(deployment_in(State.GATED, 2, stack="prod", waits=Waits(apply_after=(hostile,))), plan=any_plan()),
+    )
+    assert "<b>x" not in browser.get("/changes/c-1").body

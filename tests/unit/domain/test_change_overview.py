@@ -1,0 +1,121 @@
+"""A change as people see it: stacks in tiers, the state of each, and who waits for whom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import any_plan, any_root, deployment_in
+from tidegate.domain.change_overview import awaited, overview
+from tidegate.domain.deployment import State
+from tidegate.domain.waits import Waits
+
+
+def member(stack, root="network", state=State.QUEUED, **waits):
+    return replace(
+        deployment_in(state, root=any_root(name=root)),
+        id=f"{stack}-{root}",
+        stack=stack,
+        change_set="c-1",
+        waits=Waits(**waits),
+        plan=None if state in {State.QUEUED, State.PLANNING} else any_plan(),
+    )
+
+
+DEV = member("dev", state=State.APPLIED)
+STAGING = member("staging", state=State.AWAITING_REVIEW, apply_after=("dev",))
+PROD = member("prod", state=State.GATED, apply_after=("dev", "staging"))
+
+
+def test_stacks_come_in_the_order_of_their_gates_and_name_those_right_before_them():
+    dev, staging, prod = overview([PROD, STAGING, DEV])
+    assert [(one.name, one.tier, one.state) for one in (dev, staging, prod)] == [
+        ("dev", 1, State.APPLIED),
+        ("staging", 2, State.AWAITING_REVIEW),
+        ("prod", 3, State.GATED),
+    ]
+    assert (dev.apply_after, staging.apply_after, prod.apply_after) == ((), ("dev",), ("staging",))
+    assert (dev.done, prod.done) == (1, 0)
+
+
+def test_what_is_planned_after_another_stack_is_told_apart():
+    _, app = overview([member("base"), member("app", plan_after=("base",))])
+    assert (app.plan_after, app.apply_after) == (("base",), ())
+
+
+def test_a_stack_that_waits_for_two_ways_names_the_ends_of_both():
+    change = [
+        member("a"),
+        member("b", apply_after=("a",)),
+        member("c", apply_after=("a",)),
+        member("d", apply_after=("a", "b", "c")),
+    ]
+    assert overview(change)[-1].apply_after == ("b", "c")
+
+
+def test_what_is_not_in_the_change_is_not_drawn():
+    (prod,) = overview([PROD])
+    assert (prod.tier, prod.apply_after) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("states", "least"),
+    [
+        ((State.APPLIED, State.NO_CHANGES), State.APPLIED),
+        ((State.NO_CHANGES, State.NO_CHANGES), State.NO_CHANGES),
+        ((State.APPLIED, State.APPLYING), State.APPLYING),
+        ((State.APPLYING, State.AWAITING_REVIEW), State.AWAITING_REVIEW),
+        ((State.AWAITING_REVIEW, State.APPLY_FAILED), State.APPLY_FAILED),
+        ((State.APPLY_FAILED, State.PLANNING), State.PLANNING),
+        ((State.PLANNING, State.PLAN_FAILED), State.PLAN_FAILED),
+    ],
+)
+def test_a_stack_is_as_far_as_its_least_advanced_member(states, least):
+    (stack,) = overview([member("dev", str(number), state) for number, state in enumerate(states)])
+    assert stack.state is least
+
+
+@pytest.mark.parametrize("state", State)
+def test_every_state_has_its_place(state):
+    assert overview([member("dev", state=state)])[0].state is state
+
+
+def test_members_stand_by_layer_and_root():
+    change = [replace(member("dev", name), layer=layer) for name, layer in (("b", 2), ("c", 1), ("a", 2))]
+    assert [one.root.name for one in overview(change)[0].members] == ["c", "a", "b"]
+
+
+def test_a_deployment_waits_for_what_is_not_done_of_the_stacks_before_it():
+    change = [DEV, STAGING, PROD]
+    assert [(one.deployment.id, one.before_plan) for one in awaited(PROD, change)] == [("staging-network", False)]
+    assert awaited(STAGING, change) == ()
+
+
+def test_a_deployment_waits_with_its_plan_for_roots_of_its_own_stack_only():
+    first, other = member("dev", "vpc"), member("prod", "vpc")
+    app = member("dev", "app", roots=("vpc",))
+    assert [(one.deployment, one.before_plan) for one in awaited(app, [first, other, app])] == [(first, True)]
+
+
+def test_what_is_planned_waits_no_more_for_what_came_before_its_plan():
+    base, late = member("base"), member("late")
+    app = member("app", state=State.GATED, plan_after=("base",), apply_after=("late",))
+    assert [one.deployment for one in awaited(app, [base, late, app])] == [late]
+    assert [one.deployment for one in awaited(replace(app, plan=None), [base, late])] == [base, late]
+
+
+def test_what_has_ended_waits_for_nothing():
+    assert awaited(replace(PROD, state=State.REJECTED), [STAGING]) == ()
+
+
+@given(st.dictionaries(st.sampled_from("abcdefg"), st.sets(st.sampled_from("abcdefg")), min_size=1))
+def test_each_stack_stands_behind_all_that_it_waits_for_however_stacks_wait_for_each_other(firsts):
+    """Waits go from a letter to earlier ones, as cycles are refused before; both ways may be stored, and do no harm."""
+    acyclic = {name: {first for first in its if first < name} for name, its in firsts.items()}
+    found = {one.name: one for one in overview([member(name, apply_after=tuple(its)) for name, its in acyclic.items()])}
+    for name, its in acyclic.items():
+        assert all(found[first].tier < found[name].tier for first in its & found.keys())
+    assert len(overview([member(name, apply_after=tuple(its)) for name, its in firsts.items()])) == len(firsts)

@@ -1,0 +1,91 @@
+"""Looking at a change: the newest deployment of each root in each stack, with a bounded number of reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_deployment, any_root, deployment_in
+from tidegate.adapters.memory import MemoryDeployments
+from tidegate.adapters.memory.change_sets import MemoryChangeSets
+from tidegate.domain.deployment import State
+from tidegate.domain.errors import NotFound
+from tidegate.domain.waits import Waits
+from tidegate.ports import Enrolled
+from tidegate.usecases.look_at_change import SHOWN_MEMBERS, ChangeLooker
+
+
+@pytest.fixture
+def looker():
+    return ChangeLooker(MemoryChangeSets(), MemoryDeployments())
+
+
+def change(looker, *deployments, missing=()):
+    enrolled = [Enrolled(one.root.name, one.stack, one.id, one.requested_at) for one in deployments]
+    looker.change_sets.enroll("c-1", enrolled)
+    for one in deployments:
+        if one.id not in missing:
+            looker.deployments.add(one)
+    return deployments
+
+
+def member(stack, number=1, state=State.QUEUED, **fields):
+    one = deployment_in(state, number, stack=stack, change_set="c-1", **fields)
+    return replace(one, id=f"{stack}-{number}", plan=None)
+
+
+def test_a_change_is_all_its_deployments(looker):
+    dev, prod = change(looker, member("dev", state=State.APPLIED), member("prod", 2))
+    view = looker.look("c-1")
+    assert set(view.deployments) == {dev, prod}
+    assert (view.left_out, view.is_over) == (0, False)
+
+
+def test_a_change_is_over_once_all_have_ended(looker):
+    change(looker, member("dev", state=State.APPLIED), member("prod", 2, State.REJECTED))
+    assert looker.look("c-1").is_over
+
+
+def test_what_is_enrolled_and_not_in_line_yet_is_left_out(looker):
+    dev, prod = member("dev"), member("prod", 2)
+    change(looker, dev, prod, missing={prod.id})
+    assert looker.look("c-1").deployments == (dev,)
+
+
+def test_a_change_that_nobody_knows_is_not_found(looker):
+    dev = member("dev")
+    change(looker, dev, missing={dev.id})
+    for name in ("c-1", "c-2"):
+        with pytest.raises(NotFound):
+            looker.look(name)
+
+
+def test_a_change_with_more_members_than_are_shown_says_how_many_are_left_out(looker):
+    members = [
+        replace(any_deployment(root=any_root(name=f"r{number}")), id=f"d{number}")
+        for number in range(SHOWN_MEMBERS + 5)
+    ]
+    change(looker, *members)
+    view = looker.look("c-1")
+    assert (len(view.deployments), view.left_out) == (SHOWN_MEMBERS, 5)
+
+
+def test_a_deployment_waits_for_those_of_the_stacks_before_it(looker):
+    dev, prod, _ = change(
+        looker, member("dev"), member("prod", 2, State.GATED, waits=Waits(plan_after=("dev",))), member("other", 3)
+    )
+    assert [one.deployment for one in looker.awaited(prod)] == [dev]
+    assert looker.awaited(dev) == ()
+
+
+def test_a_deployment_waits_for_roots_of_its_own_stack(looker):
+    first = member("dev", root=any_root(name="vpc"))
+    change(looker, first, member("dev", 2, State.GATED, waits=Waits(roots=("vpc",))))
+    assert [one.deployment for one in looker.awaited(looker.deployments.get("dev-2"))] == [first]
+
+
+@pytest.mark.parametrize("fields", [{"change_set": ""}, {"state": State.REJECTED}])
+def test_what_is_alone_or_has_ended_waits_for_nothing_and_nothing_is_read(fields):
+    one = replace(member("prod", 2, State.GATED, waits=Waits(plan_after=("dev",))), **fields)
+    assert ChangeLooker(None, None).awaited(one) == ()
