@@ -112,6 +112,16 @@ def test_changes_of_a_line_within_a_second_are_one_message_and_queues_do_not_sha
     assert sorted(queues) == ["acme/infra||dns", "acme/infra||network", "acme/infra||network"]
 
 
+def test_each_move_of_a_change_is_a_message_in_the_changes_own_group(fifo, bus):
+    channels = Channels("none", "tidegate", change_queue=fifo)
+    announcements = AwsAnnouncements(client("sqs"), client("events"), channels)
+    for _ in range(2):
+        announcements.change_moved("change-1")
+    messages = received(fifo) + received(fifo)
+    assert [json.loads(message["Body"]) for message in messages] == [{"change_set": "change-1"}] * 2
+    assert len({message["Attributes"]["MessageGroupId"] for message in messages}) == 1
+
+
 def test_a_line_is_looked_at_later_when_it_was_asked_for(cloud):
     sqs = client("sqs")
     later = sqs.create_queue(QueueName="later")["QueueUrl"]

@@ -214,6 +214,7 @@ def test_every_alarm_tells_people(resources):
         "WebhookErrors",
         "LineDeadLetters",
         "LineLaterDeadLetters",
+        "ChangeDeadLetters",
         "OutcomeUnknown",
         "AuditFailures",
     }

@@ -81,6 +81,21 @@ def test_showing_what_does_not_exist_changes_nothing(stores):
     assert list(stores.deployments.unshown()) == []
 
 
+def test_the_token_of_the_latest_attempt_waits_at_a_gate_beside_the_one_of_a_review(stores):
+    stores.deployments.keep_review_token("deployment", "review", "other")
+    stores.deployments.keep_gate_token("deployment", "gate", "token-1")
+    stores.deployments.keep_gate_token("deployment", "gate", "token-2")
+    assert stores.deployments.gate_token("deployment", "gate") == "token-2"
+    assert stores.deployments.review_token("deployment", "review") == "other"
+
+
+def test_there_is_no_token_for_another_gate(stores):
+    stores.deployments.keep_gate_token("deployment", "gate", "token")
+    for deployment, gate in (("deployment", "another"), ("another", "gate")):
+        with pytest.raises(NotFound):
+            stores.deployments.gate_token(deployment, gate)
+
+
 def test_the_token_of_the_latest_attempt_waits_for_a_review(stores):
     stores.deployments.keep_review_token("deployment", "review", "token-1")
     stores.deployments.keep_review_token("deployment", "review", "token-2")

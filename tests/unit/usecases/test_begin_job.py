@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployment, any_plan, deployment_in
+from tests.builders import NOW, any_deployment, any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deployment import State
+from tidegate.domain.deployment import AfterGate, Gate, State
 from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, Conflict, WrongState
 from tidegate.domain.job import JobKind
 from tidegate.domain.workflow import RunSettings
@@ -139,3 +139,34 @@ def test_what_is_not_approved_is_not_applied(world, beginner, state):
     with pytest.raises(WrongState):
         begin(beginner, deployment, "apply")
     assert world.audit.published == []
+
+
+def gated(next_, **fields):
+    return deployment_in(State.GATED, gate=Gate("gate", NOW, next_), reason="Why.", **fields)
+
+
+@pytest.mark.parametrize(("next_", "reason"), [(AfterGate.PLAN, ""), (AfterGate.PLAN_AGAIN, "Why.")])
+def test_a_plan_begins_once_its_gate_is_open_and_what_was_planned_before_counts_no_more(world, beginner, next_, reason):
+    deployment = world.put(gated(next_))
+    assert begin(beginner, deployment, attempt=2) == f"{deployment.id}-plan-2"
+    planning = world.deployments.get(deployment.id)
+    assert (planning.state, planning.reason, planning.gate, planning.plan) == (State.PLANNING, reason, None, None)
+    assert begin(beginner, deployment, attempt=2) == f"{deployment.id}-plan-2"
+
+
+def test_an_apply_that_needs_no_review_begins_once_its_gate_is_open(world, beginner):
+    deployment = world.put(gated(AfterGate.APPLY))
+    begin(beginner, deployment, "apply")
+    applying = world.deployments.get(deployment.id)
+    assert (applying.state, applying.gate) == (State.APPLYING, None)
+    assert [step.state for step in applying.history] == [State.APPROVED, State.APPLYING]
+    assert world.audit.states == ["RUNNING"]
+
+
+@pytest.mark.parametrize("kind", ["plan", "apply"])
+@pytest.mark.parametrize("next_", [None, AfterGate.REVIEW, AfterGate.REJECTED])
+def test_nothing_begins_before_its_gate_is_open(world, beginner, kind, next_):
+    deployment = world.put(gated(next_))
+    with pytest.raises(WrongState):
+        begin(beginner, deployment, kind)
+    assert world.deployments.get(deployment.id) == deployment

@@ -11,6 +11,7 @@ from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.errors import WrongState
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.waits import Waits
 from tidegate.messages import RecordPlan
 from tidegate.usecases.record_plan import PlanRecorder
 
@@ -96,3 +97,16 @@ def test_a_plan_that_was_not_counted_is_never_an_empty_one(changes):
 
 def test_a_plan_is_read_as_the_runner_writes_it():
     assert RecordPlan.model_validate({"deployment": "d", "plan": asdict(any_plan())}).plan == any_plan()
+
+
+@pytest.mark.parametrize("when", PlanReview)
+def test_a_plan_waits_for_other_stacks_before_anything_else(world, when):
+    recorded, deployment = record(world, any_plan(changes=ADDS), when, waits=Waits(apply_after=("dev",)))
+    assert recorded.next == "gate"
+    assert (deployment.state, deployment.plan.changes) == (State.PLANNING, ADDS)
+    assert world.states() == []
+
+
+def test_an_empty_plan_waits_for_nobody(world):
+    recorded, deployment = record(world, any_plan(changes=EMPTY), waits=Waits(apply_after=("dev",)))
+    assert (recorded.next, deployment.state) == ("nothing", State.NO_CHANGES)

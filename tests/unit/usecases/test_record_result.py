@@ -7,7 +7,7 @@ import pytest
 from tests.builders import NOW, any_deployment, any_job, any_lock, any_review, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.audit import RUNNING, audit_message, end_word, forced_message, unlock_message
-from tidegate.domain.deployment import Approval, State, Unlocking
+from tidegate.domain.deployment import AfterGate, Approval, Gate, State, Unlocking
 from tidegate.domain.errors import CloudUnavailable
 from tidegate.domain.job import Job, JobKind
 from tidegate.domain.queue import QueueHead
@@ -266,3 +266,21 @@ def test_what_names_an_audit_message_fits_the_topic():
             assert len(name) <= 128
             assert name.isascii()
             assert name.isprintable()
+
+
+@pytest.mark.parametrize("state", [State.GATED, State.BLOCKED])
+def test_a_gate_that_expires_says_what_was_waited_for(world, state):
+    waiting = world.put(deployment_in(state, reason="It waits for app (dev)."))
+    ended = record(world, waiting, "gate_expired", error="States.Timeout", cause="")
+    assert (ended.state, ended.reason) == (State.GATE_EXPIRED, "It waits for app (dev).")
+    assert world.audit.published == []
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_an_apply_that_was_to_follow_a_gate_has_an_end_where_it_was_audited(world, begun):
+    """Whoever began the apply died after the audit message, and before the record said so."""
+    waiting = world.put(deployment_in(State.GATED, gate=Gate("gate", NOW, AfterGate.APPLY)))
+    if begun:
+        world.jobs.create(any_job(JobKind.APPLY))
+    record(world, waiting, "engine_fault", error="States.Timeout")
+    assert world.audit.states == (["FAILURE"] if begun else [])

@@ -173,3 +173,12 @@ def test_a_look_at_two_hundred_reads_the_same_few_things():
     stores = ("queues", "boards", "deployments", "check_runs")
     world.refresh(**{name: Counting(getattr(world, name)) for name in stores})
     assert sorted(reads) == ["expect", "line", "many", "many", "read", "write", "write"]
+
+
+@pytest.mark.parametrize(
+    ("state", "count", "asked"), [(State.BLOCKED, 1, ["change-1"]), (State.BLOCKED, 0, []), (State.GATED, 1, [])]
+)
+def test_what_waits_behind_a_blocked_deployment_has_its_gate_looked_at(state, count, asked):
+    world = LineWorld(count, deployment_in(state, 60, change_set="change-1"))
+    world.refresh()
+    assert world.announcements.moved == asked

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deployment import State
+from tidegate.domain.deployment import AfterGate, Gate, State
 from tidegate.domain.errors import Conflict, WrongState
 from tidegate.domain.review import review_id
 from tidegate.messages import RequestReview
@@ -115,3 +115,17 @@ def test_a_review_that_nobody_waits_for_any_more_settles_quietly(world):
 def test_a_review_without_a_decision_is_not_settled(world):
     with pytest.raises(ValueError, match="no decided review"):
         settle_review(deployment_in(State.AWAITING_REVIEW), world.deployments, world.workflows)
+
+
+def test_a_deployment_whose_gate_is_open_waits_for_its_review(world):
+    gate = Gate("gate", NOW, AfterGate.REVIEW)
+    waiting = request(world, world.put(deployment_in(State.GATED, gate=gate)))
+    assert (waiting.state, waiting.gate) == (State.AWAITING_REVIEW, None)
+
+
+@pytest.mark.parametrize("gate", [None, Gate("gate", NOW), Gate("gate", NOW, AfterGate.REJECTED)])
+def test_nobody_reviews_what_still_waits_for_others(world, gate):
+    deployment = world.put(deployment_in(State.GATED, gate=gate))
+    with pytest.raises(WrongState):
+        request(world, deployment)
+    assert world.deployments.get(deployment.id) == deployment

@@ -81,3 +81,18 @@ def test_an_outcome_whose_announcement_failed_is_announced_with_its_lock_by_the_
     assert unheard.record(any_deployment(), "States.Timeout") == "outcome_unknown"
     assert unheard.announcements.announced[-1].state is State.OUTCOME_UNKNOWN
     assert unheard.announcements.refreshed == [any_deployment().id]
+
+
+@pytest.mark.parametrize("state", [State.APPLIED, State.REFUSED, State.SUPERSEDED, State.PLAN_FAILED])
+def test_the_end_of_a_part_of_a_change_has_its_gates_looked_at_each_time_it_is_recorded(world, state):
+    deployment = deployment_in(state, change_set="change-1")
+    world.in_flight(deployment)
+    for _ in range(2):
+        world.record(deployment)
+    assert world.announcements.moved == ["change-1", "change-1"]
+
+
+def test_the_end_of_a_deployment_on_its_own_asks_for_no_gates(world):
+    world.in_flight(deployment_in(State.APPLIED))
+    world.record(any_deployment())
+    assert world.announcements.moved == []

@@ -9,6 +9,7 @@ import pytest
 from tests.builders import any_deployed, any_deployment, any_lock, any_revision, any_root, deployment_in
 from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.revision import Comparison
+from tidegate.domain.waits import Waits
 
 
 def related(world, first, second, how):
@@ -156,3 +157,25 @@ def test_another_directory_is_another_root(world):
     world.in_flight(any_deployment(1, root=any_root(dir="roots/else")))
     assert world.validate(any_deployment(1)).allowed
     assert world.deployments.get(any_deployment(1).id).must_review is None
+
+
+@pytest.mark.parametrize(
+    ("waits", "expected"),
+    [
+        (Waits(), False),
+        (Waits(apply_after=("dev",)), False),
+        (Waits(roots=("dns",)), True),
+        (Waits(plan_after=("dev",)), True),
+    ],
+)
+def test_the_answer_tells_whether_the_plan_waits_for_others(world, waits, expected):
+    deployment = any_deployment(waits=waits)
+    world.in_flight(deployment)
+    assert [world.validate(deployment).waits for _ in range(2)] == [expected, expected]
+
+
+def test_one_that_waits_for_others_already_is_told_the_same(world):
+    deployment = any_deployment(state=State.GATED, waits=Waits(roots=("dns",)))
+    world.in_flight(deployment)
+    answer = world.validate(deployment)
+    assert (answer.allowed, answer.waits) == (True, True)

@@ -1,0 +1,114 @@
+"""A change of several stacks in memory, whose deployments wait for each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.builders import NOW, any_plan, any_root, deployment_in
+from tests.contract.queue_actors import Fate, Mortal
+from tests.unit.usecases.terraform_world import World
+from tidegate.domain.deployment import Deployment, State, Step, Trigger
+from tidegate.domain.job import JobKind, job_id
+from tidegate.domain.root import deployment_id
+from tidegate.domain.waits import Waits
+from tidegate.messages import WaitAtGate
+from tidegate.ports import Enrolled
+from tidegate.usecases.decide_gate import GateDecider
+from tidegate.usecases.enqueue import Enqueuer
+from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.open_gates import GateOpener
+from tidegate.usecases.wait_at_gate import GateWaiter
+
+CHANGE = "change-1"
+AFTER_DEV = Waits(apply_after=("dev",))
+AFTER_NETWORK = Waits(roots=("network",))
+
+
+class GateWorld(World):
+    """Roots of the stacks ``dev`` and ``prod`` of one change; use cases die at the call that ``fate`` names."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.fate = Fate()
+        queues, deployments, changes, workflows, told = (
+            Mortal(port, self.fate)
+            for port in (self.queues, self.deployments, self.change_sets, self.workflows, self.announcements)
+        )
+        enqueuer = Enqueuer(queues, deployments, self.audit, told, WorkerEnsurer(queues, workflows))
+        self.waiter = GateWaiter(deployments, changes, workflows, told, self.clock)
+        self.opener = GateOpener(queues, deployments, changes, workflows, told, self.clock)
+        self.decider = GateDecider(deployments, changes, workflows, told, enqueuer.enqueue)
+
+    def member(self, root: str, stack: str, state: State = State.QUEUED, number: int = 1, **fields) -> Deployment:
+        """Store a deployment in flight of the change, and enroll it."""
+        name = any_root(name=root)
+        deployment = deployment_in(state, number, root=name, stack=stack, change_set=CHANGE)
+        request = f"{deployment.trigger} {stack} {fields.get('rerun_of', '')}"
+        deployment = replace(deployment, id=deployment_id(deployment.repository, root, f"{number:040x}", request))
+        if deployment.plan is not None:
+            job = job_id(deployment.id, JobKind.PLAN, 1)
+            deployment = replace(deployment, plan=any_plan(job=job), plan_job=job)
+        deployment = replace(deployment, **{"history": (Step(State.PLANNING, NOW),), **fields})
+        self.claim(deployment)
+        self.enroll(root, stack, deployment.id, deployment.requested_at)
+        return deployment
+
+    def enroll(self, root: str, stack: str, deployment: str, requested_at: str = NOW) -> None:
+        self.change_sets.enroll(CHANGE, [Enrolled(root, stack, deployment, requested_at)])
+
+    def claim(self, deployment: Deployment) -> None:
+        """Enqueue a deployment and take it out of the line at once, as it is."""
+        self.queues.enqueue(replace(deployment, state=State.QUEUED))
+        head, first = self.queues.read(deployment.queue)
+        self.queues.commit(head, replace(head, in_flight=deployment.id), take=first)
+        self.deployments.save(replace(deployment, version=self.deployments.get(deployment.id).version))
+
+    def planned(self, root: str = "app", stack: str = "prod", waits: Waits = AFTER_DEV, **fields) -> Deployment:
+        """A member whose plan is recorded, and that waits for a stack next."""
+        deployment = self.member(root, stack, waits=waits, **fields)
+        job = job_id(deployment.id, JobKind.PLAN, 1)
+        return self.change(deployment, state=State.PLANNING, plan=any_plan(job=job), plan_job=job)
+
+    def validated(self, root: str = "app", stack: str = "prod", waits: Waits = AFTER_NETWORK, **fields) -> Deployment:
+        """A member that is let in, and waits for what it depends on next."""
+        return self.member(root, stack, State.PLANNING, waits=waits, **fields)
+
+    def change(self, deployment: Deployment, **fields) -> Deployment:
+        return self.deployments.save(replace(self.deployments.get(deployment.id), **fields))
+
+    def ends(self, deployment: Deployment, state: State) -> Deployment:
+        """Let a deployment end, and have the change's gates looked at."""
+        at = self.clock.now()
+        steps = (*self.deployments.get(deployment.id).history, Step(state, at))
+        ended = self.change(deployment, state=state, changed_at=at, history=steps)
+        self.look()
+        return ended
+
+    def look(self) -> int:
+        """Look at the change's gates until nobody asks for it any more."""
+        changed, asks = self.opener.open(CHANGE), self.announcements.moved
+        while asks:
+            asks.clear()
+            changed += self.opener.open(CHANGE)
+        return changed
+
+    def waits(self, deployment: Deployment, token: str = "token") -> Deployment:  # noqa: S107
+        """Let the machine wait at the gate that the deployment has come to."""
+        self.workflows.waiting.add(token)
+        plan = self.deployments.get(deployment.id).plan
+        self.waiter.wait(WaitAtGate(deployment=deployment.id, token=token, job=plan.job if plan else None))
+        return self.now(deployment)
+
+    def now(self, deployment: Deployment) -> Deployment:
+        return self.deployments.get(deployment.id)
+
+    def newer(self, of: Deployment, trigger: Trigger = Trigger.MERGE) -> Deployment:
+        """Enqueue the deployment of a newer revision of the same root and stack."""
+        newer = deployment_in(State.QUEUED, 2, root=of.root, stack=of.stack, trigger=trigger)
+        self.queues.enqueue(newer)
+        return newer
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """What tokens were answered with."""
+        return {token: answer["next"] for token, answer in self.workflows.settled.items()}

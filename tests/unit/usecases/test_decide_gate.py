@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import deployment_in
+from tests.unit.usecases.gate_world import CHANGE, GateWorld
+from tidegate.domain.deployment import AfterGate, State, Trigger
+from tidegate.domain.errors import NotFound
+from tidegate.domain.waits import Waits
+from tidegate.usecases.end_deployment import DeploymentEnder
+from tidegate.usecases.finish import Finisher
+
+AT, LATER = "2026-03-02T10:00:00.000000+00:00", "2026-03-02T11:00:00.000000+00:00"
+
+
+@pytest.fixture
+def world():
+    return GateWorld()
+
+
+@pytest.mark.parametrize("dev", [State.APPLYING, State.APPLY_FAILED])
+def test_a_rejection_settles_the_gate_whether_it_is_blocked_or_not(world, dev):
+    world.member("app", "dev", dev)
+    waiting = world.waits(world.planned("web"))
+    decision = world.decider.decide(waiting.id, False, "reviewer", AT)
+    assert decision.done
+    assert "reviewer rejected" in decision.reason
+    assert world.answers == {"token": "rejected"}
+    assert (world.now(waiting).gate.next, world.now(waiting).rejected_by) == (AfterGate.REJECTED, "reviewer")
+
+
+def test_a_rejection_is_audited_when_its_queue_records_the_end(world):
+    world.member("app", "dev", State.APPLYING)
+    waiting = world.waits(world.planned("web"))
+    world.decider.reject(waiting.id, "reviewer", AT)
+    head, record = world.queues.read_with(waiting.queue, waiting.id)
+    finisher = Finisher(world.deployments, world.jobs, world.audit)
+    DeploymentEnder(world.queues, world.jobs, finisher, world.announcements, world.clock).end(head, record, None, None)
+    ended = world.now(waiting)
+    assert (ended.state, ended.history[-1].by) == (State.REJECTED, "reviewer")
+    (message,) = world.audit.published
+    assert (message.state, message.body["rejected_by"]) == ("REJECTED", "reviewer")
+    assert world.announcements.moved[-1] == CHANGE
+
+
+def test_the_same_rejection_again_is_done_and_changes_nothing(world):
+    world.member("app", "dev", State.APPLYING)
+    waiting = world.waits(world.planned("web"))
+    first = world.decider.reject(waiting.id, "reviewer", AT)
+    before = world.now(waiting)
+    assert world.decider.reject(waiting.id, "reviewer", AT) == first
+    assert world.now(waiting) == before
+
+
+@pytest.mark.parametrize("retry", [True, False])
+def test_after_a_rejection_others_hear_that_it_stands(world, retry):
+    world.member("app", "dev", State.APPLY_FAILED)
+    waiting = world.waits(world.planned("web"))
+    world.decider.reject(waiting.id, "reviewer", AT)
+    refused = world.decider.decide(waiting.id, retry, "maintainer", LATER)
+    assert not refused.done
+    assert "reviewer rejected this deployment before" in refused.reason
+
+
+@pytest.mark.parametrize("retry", [True, False])
+def test_one_that_goes_on_or_was_superseded_has_nothing_to_decide(world, retry):
+    passed = world.waits(world.planned("web"))
+    assert "goes on by itself" in world.decider.decide(passed.id, retry, "maintainer", AT).reason
+    world.member("app", "dev", State.REJECTED)
+    blocked = world.waits(world.planned("db"))
+    world.newer(blocked)
+    world.look()
+    assert "has taken the place" in world.decider.decide(blocked.id, retry, "maintainer", AT).reason
+
+
+@pytest.mark.parametrize("retry", [True, False])
+@pytest.mark.parametrize("state", [State.AWAITING_REVIEW, State.REJECTED])
+def test_what_does_not_wait_is_refused_with_its_state(world, retry, state):
+    other = world.put(deployment_in(state))
+    refused = world.decider.decide(other.id, retry, "maintainer", AT)
+    assert not refused.done
+    assert state.replace("_", " ") in refused.reason
+    assert world.now(other) == other
+
+
+def test_a_retry_runs_again_what_failed_and_the_gate_waits_for_that(world):
+    dev = world.member("app", "dev", State.APPLY_FAILED)
+    world.member("db", "dev", State.APPLIED)
+    blocked = world.waits(world.planned("web"))
+    decision = world.decider.decide(blocked.id, True, "maintainer", AT)
+    assert (decision.done, decision.reason) == (True, "maintainer retried. app (dev): runs again.")
+    (again,) = [each for each in world.deployments.all() if each.rerun_of == dev.id]
+    assert (again.trigger, again.requested_by, again.change_set) == (Trigger.RERUN, "maintainer", CHANGE)
+    assert (again.stack, again.waits) == (dev.stack, dev.waits)
+    assert world.announcements.repeats == [(dev.id, again.id)]
+    world.look()
+    assert (world.now(blocked).state, world.now(blocked).reason) == (State.GATED, "It waits for app (dev).")
+    world.ends(again, State.NO_CHANGES)
+    assert world.answers == {"token": "review"}
+
+
+def test_a_retry_reaches_what_failed_behind_others_that_are_blocked_and_each_runs_once(world):
+    dev = world.member("app", "dev", State.REVIEW_EXPIRED)
+    world.waits(world.planned("app", "staging"), "staging")
+    prod = world.waits(world.planned("web", "prod", Waits(apply_after=("dev", "staging"))), "prod")
+    world.look()
+    world.decider.retry(prod.id, "maintainer", AT)
+    assert [each.rerun_of for each in world.deployments.all() if each.rerun_of] == [dev.id]
+
+
+def test_the_same_retry_again_runs_nothing_twice_even_when_it_failed_again(world):
+    world.member("app", "dev", State.PLAN_FAILED)
+    blocked = world.waits(world.planned("web"))
+    for _ in range(2):
+        assert world.decider.retry(blocked.id, "maintainer", AT).done
+    (again,) = [each for each in world.deployments.all() if each.rerun_of]
+    world.ends(again, State.PLAN_FAILED)
+    assert world.decider.retry(blocked.id, "maintainer", AT).done
+    assert [each.id for each in world.deployments.all() if each.rerun_of] == [again.id]
+    world.decider.retry(blocked.id, "maintainer", LATER)
+    assert len([each for each in world.deployments.all() if each.rerun_of]) == 2
+
+
+@pytest.mark.parametrize("state", [State.REFUSED, State.SUPERSEDED])
+def test_what_was_never_let_in_is_not_run_again_and_the_answer_says_so(world, state):
+    world.member("app", "dev", state)
+    blocked = world.waits(world.planned("web"))
+    refused = world.decider.retry(blocked.id, "maintainer", AT)
+    assert not refused.done
+    assert "app (dev): This deployment was never let in" in refused.reason
+    assert not [each for each in world.deployments.all() if each.rerun_of]
+
+
+def test_a_retry_of_one_that_nothing_holds_up_only_looks_again(world):
+    world.member("app", "dev", State.APPLYING)
+    waiting = world.waits(world.planned("web"))
+    assert world.decider.retry(waiting.id, "maintainer", AT).done
+    assert world.announcements.moved == [CHANGE]
+
+
+def test_what_is_not_enqueued_yet_did_not_fail(world):
+    world.member("app", "dev", State.PLAN_FAILED)
+    world.enroll("db", "dev", "not-enqueued-yet")
+    blocked = world.waits(world.planned("web"))
+    assert "db" not in world.decider.retry(blocked.id, "maintainer", AT).reason
+
+
+@pytest.mark.parametrize("retry", [True, False])
+def test_there_is_no_gate_of_what_does_not_exist(world, retry):
+    with pytest.raises(NotFound):
+        world.decider.decide("none", retry, "maintainer", AT)

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import itertools
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_root
+from tests.contract.queue_actors import Died
+from tests.unit.usecases.gate_world import CHANGE, GateWorld
+from tidegate.domain.deployment import AfterGate, State, Trigger, is_final
+from tidegate.domain.errors import CloudUnavailable, Conflict
+from tidegate.domain.gate import DONE
+from tidegate.domain.waits import Waits
+from tidegate.messages import WaitAtGate
+
+BAD_ENDS = sorted({state for state in State if is_final(state)} - DONE)
+
+
+@pytest.fixture
+def world():
+    return GateWorld()
+
+
+def test_a_gate_opens_when_the_last_that_is_waited_for_is_done(world):
+    app, web = world.member("app", "dev", State.APPLYING), world.member("web", "dev", State.APPLYING)
+    waiting = world.waits(world.planned())
+    world.ends(app, State.NO_CHANGES)
+    assert (world.answers, world.now(waiting).reason) == ({}, "It waits for web (dev).")
+    assert world.announcements.announced[-1].reason == "It waits for web (dev)."
+    world.ends(web, State.NO_CHANGES)
+    assert world.answers == {"token": "review"}
+
+
+def test_what_is_applied_after_the_plan_leads_to_another_plan(world):
+    dev = world.member("app", "dev", State.APPLYING)
+    waiting = world.waits(world.planned())
+    world.ends(dev, State.APPLIED)
+    assert world.answers == {"token": "plan again"}
+    assert world.now(waiting).reason == "After this was planned, app (dev) changed."
+
+
+@pytest.mark.parametrize("state", BAD_ENDS)
+def test_a_bad_end_blocks_all_that_wait_for_it_and_those_that_wait_for_these(world, state):
+    dev = world.member("app", "dev", State.APPLYING)
+    staging = world.waits(world.planned("app", "staging"), "staging")
+    prod = world.waits(world.planned("web", "prod", Waits(apply_after=("staging",))), "prod")
+    world.ends(dev, state)
+    assert (world.now(staging).state, world.now(prod).state) == (State.BLOCKED, State.BLOCKED)
+    assert world.now(prod).reason == "app (staging) is blocked itself."
+    assert world.answers == {}
+
+
+def test_a_re_run_that_succeeds_lets_all_go_on(world):
+    dev = world.member("app", "dev", State.APPLYING)
+    staging = world.waits(world.planned("app", "staging"), "staging")
+    prod = world.waits(world.planned("web", "prod", Waits(apply_after=("staging",))), "prod")
+    world.ends(dev, State.APPLY_FAILED)
+    again = world.member("app", "dev", State.APPLYING, trigger=Trigger.RERUN, requested_at="2027", rerun_of=dev.id)
+    world.look()
+    assert (world.now(staging).state, world.now(prod).state) == (State.GATED, State.GATED)
+    world.ends(again, State.NO_CHANGES)
+    assert world.answers == {"staging": "review"}
+
+
+def test_looking_again_changes_nothing_and_settles_again(world):
+    waiting = world.waits(world.planned())
+    world.workflows.settled.clear()
+    world.workflows.waiting.add("token")
+    before = world.now(waiting)
+    assert world.opener.open(CHANGE) == 0
+    assert (world.now(waiting), world.answers) == (before, {"token": "review"})
+
+
+def test_a_change_of_which_nobody_waits_is_left_alone(world):
+    world.member("app", "dev", State.APPLIED)
+    assert (world.look(), world.announcements.announced) == (0, [])
+
+
+def test_a_blocked_deployment_gives_way_to_a_newer_one_and_both_say_so(world):
+    dev = world.member("app", "dev", State.APPLYING)
+    waiting = world.waits(world.planned("web"))
+    newer = world.newer(waiting)
+    world.look()
+    assert world.now(waiting).state is State.GATED
+    world.ends(dev, State.REJECTED)
+    old = world.now(waiting)
+    assert (old.gate.next, old.superseded_by) == (AfterGate.SUPERSEDED, newer.id)
+    assert old.ending.state is State.SUPERSEDED
+    assert world.now(newer).supersedes == old.id
+    assert {old.id, newer.id} <= {each.id for each in world.announcements.announced}
+    assert world.answers == {"token": "superseded"}
+
+
+def test_what_comes_behind_a_blocked_one_takes_its_place(world):
+    world.member("app", "dev", State.REJECTED)
+    blocked = world.waits(world.planned("web"))
+    world.look()
+    assert world.answers == {}
+    world.newer(blocked)
+    world.look()
+    assert world.answers == {"token": "superseded"}
+
+
+@pytest.mark.parametrize("trigger", [Trigger.MANUAL, Trigger.RERUN])
+def test_only_a_merge_takes_the_place_of_a_blocked_one(world, trigger):
+    world.member("app", "dev", State.REJECTED)
+    blocked = world.waits(world.planned("web"))
+    world.newer(blocked, trigger)
+    world.look()
+    assert (world.now(blocked).state, world.answers) == (State.BLOCKED, {})
+
+
+def test_one_that_cannot_be_looked_at_keeps_no_other_from_it(world):
+    dev = world.member("app", "dev", State.APPLYING)
+    world.waits(world.planned("app", "staging"), "staging")
+    world.waits(world.planned("web", "prod"), "prod")
+    world.change(dev, state=State.NO_CHANGES)
+    world.workflows.refusals = 1
+    with pytest.raises(ExceptionGroup) as raised:
+        world.look()
+    assert [type(each) for each in raised.value.exceptions] == [CloudUnavailable]
+    assert len(world.answers) == 1
+    world.look()
+    assert world.answers == {"staging": "review", "prod": "review"}
+
+
+def test_a_deployment_that_somebody_changes_meanwhile_is_looked_at_as_it_is_then(world):
+    dev = world.member("app", "dev", State.APPLYING)
+    waiting = world.waits(world.planned())
+    world.change(dev, state=State.NO_CHANGES)
+    meanwhile = [lambda: world.decider.reject(waiting.id, "reviewer", "now")]
+
+    class Rejected:
+        many, get, gate_token = world.deployments.many, world.deployments.get, world.deployments.gate_token
+
+        def save(self, deployment):
+            while meanwhile:
+                meanwhile.pop()()
+            return world.deployments.save(deployment)
+
+    replace(world.opener, deployments=Rejected()).open(CHANGE)
+    assert world.now(waiting).gate.next is AfterGate.REJECTED
+    assert world.answers == {"token": "rejected"}
+
+
+def test_who_keeps_being_changed_is_looked_at_later(world):
+    dev = world.member("app", "dev", State.APPLYING)
+    world.waits(world.planned())
+    world.change(dev, state=State.NO_CHANGES)
+
+    class Busy:
+        many, get = world.deployments.many, world.deployments.get
+
+        def save(self, deployment):
+            raise Conflict(deployment.id)
+
+    with pytest.raises(ExceptionGroup):
+        replace(world.opener, deployments=Busy()).open(CHANGE)
+
+
+#: More calls to ports than any of these use cases makes.
+DEATHS = list(itertools.product(range(14), (False, True)))
+
+
+@pytest.mark.parametrize("death", DEATHS, ids=lambda death: f"{'after' if death[1] else 'before'}-call-{death[0]}")
+class TestDeaths:
+    """Whoever works at a gate may die at any of its calls: the next who comes brings it to its end."""
+
+    def dies(self, world, death, call):
+        world.fate.countdown, world.fate.after = death
+        with suppress(Died, ExceptionGroup):
+            call()
+        world.fate.countdown = None
+
+    def test_whoever_opens_a_gate_may_die_and_the_next_look_does_it(self, world, death):
+        dev = world.member("app", "dev", State.APPLYING)
+        waiting = world.waits(world.planned())
+        world.change(dev, state=State.NO_CHANGES)
+        self.dies(world, death, lambda: world.opener.open(CHANGE))
+        world.look()
+        assert world.answers == {"token": "review"}
+        assert [step.state for step in world.now(waiting).history].count(State.GATED) == 1
+
+    def test_whoever_supersedes_may_die_and_the_next_look_does_it(self, world, death):
+        world.member("app", "dev", State.REJECTED)
+        blocked = world.waits(world.planned("web"))
+        newer = world.newer(blocked)
+        self.dies(world, death, lambda: world.opener.open(CHANGE))
+        world.look()
+        assert world.answers == {"token": "superseded"}
+        assert (world.now(blocked).superseded_by, world.now(newer).supersedes) == (newer.id, blocked.id)
+
+    @pytest.mark.parametrize("ends", ["before", "meanwhile", "after"])
+    def test_who_begins_to_wait_may_die_and_the_retried_state_is_answered(self, world, death, ends):
+        dev = world.member("app", "dev", State.NO_CHANGES if ends == "before" else State.APPLYING)
+        planned = world.planned()
+        self.dies(
+            world,
+            death,
+            lambda: world.waiter.wait(WaitAtGate(deployment=planned.id, token="first", job=planned.plan.job)),
+        )
+        if ends == "meanwhile":
+            world.ends(dev, State.NO_CHANGES)
+        world.waits(planned, "second")
+        if ends == "after":
+            world.ends(dev, State.NO_CHANGES)
+        assert world.answers["second"] == "review"
+
+    def test_who_retries_may_die_and_a_second_press_does_it(self, world, death):
+        dev = world.member("app", "dev", State.REJECTED)
+        blocked = world.waits(world.planned("web"))
+        press = lambda: world.decider.retry(blocked.id, "maintainer", "2027")  # noqa: E731
+        self.dies(world, death, press)
+        assert press().done
+        world.look()
+        assert world.now(blocked).state is State.GATED
+        (again,) = [each for each in world.deployments.all() if each.rerun_of == dev.id]
+        (enrolled,) = [each for each in world.change_sets.deployments(CHANGE) if each.stack == "dev"]
+        assert enrolled.deployment == again.id
+
+    def test_who_rejects_may_die_and_the_next_look_does_it(self, world, death):
+        world.member("app", "dev", State.APPLYING)
+        waiting = world.waits(world.planned())
+        self.dies(world, death, lambda: world.decider.reject(waiting.id, "reviewer", "2027"))
+        world.look()
+        world.decider.reject(waiting.id, "reviewer", "2027")
+        assert world.answers == {"token": "rejected"}
+        assert world.now(waiting).rejected_by == "reviewer"
+
+
+def test_two_stacks_of_one_root_wait_each_by_itself(world):
+    dev = world.member("app", "dev", State.APPLYING)
+    waiting = world.waits(world.planned("app", "prod", shared=True))
+    assert waiting.root == any_root(name="app") == dev.root
+    world.ends(dev, State.NO_CHANGES)
+    assert world.answers == {"token": "review"}
