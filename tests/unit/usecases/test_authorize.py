@@ -82,6 +82,16 @@ def test_a_forge_that_does_not_answer_grants_and_refuses_nothing(world):
         world.may("reviewer")
 
 
+def test_of_several_things_those_that_somebody_may_not_are_told_and_each_fact_is_asked_for_once(world):
+    world.forge.teams["acme/dba"] = {"reviewer"}
+    accesses = {"root a": SRE_ONLY, "root b": Access(apply=("team:qa", "team:sre")), "root c": Access(apply=())}
+    where = 7, REPOSITORY
+    (told,) = world.authorizer.refusals(accesses, where, Action.APPLY, "reviewer")
+    assert "root c" in told
+    assert world.forge.people_asked == ["reviewer"]
+    assert world.forge.teams_asked == [("acme/sre", "reviewer"), ("acme/qa", "reviewer")]
+
+
 class TestUnlock:
     def test_a_queue_is_unlocked_by_the_rule_of_what_locked_it(self, world):
         locking = world.put(any_deployment(access=SRE_ONLY))

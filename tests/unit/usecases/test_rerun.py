@@ -10,10 +10,13 @@ from tests.builders import NOW, any_deployed, any_deployment, any_root, deployme
 from tests.unit.usecases.terraform_world import World
 from tests.unit.usecases.test_publish_check_run import publisher_of
 from tidegate.adapters.memory import MemoryDeliveries
+from tidegate.domain.access import Access
 from tidegate.domain.deployment import State, Trigger, is_final
 from tidegate.domain.queue import Deployed
 from tidegate.domain.revision import Comparison
-from tidegate.ports import Delivery, DeliveryOutcome
+from tidegate.domain.waits import Waits
+from tidegate.ports import Delivery, DeliveryOutcome, Enrolled
+from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.enqueue import Enqueuer
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.rerun import RerunRequester
@@ -26,6 +29,7 @@ FAILED = [
     State.OUTCOME_UNKNOWN,
     State.ENGINE_FAULT,
 ]
+EARLIER = "2026-03-02T07:00:00.000000+00:00"
 
 
 class RerunWorld(World):
@@ -59,10 +63,12 @@ class RerunWorld(World):
             self.deliveries,
             self.queues,
             self.deployments,
+            self.change_sets,
             self.check_runs,
             self.forge,
             self.announcements,
             self.painter(),
+            Authorizer(self.forge, self.queues, self.deployments),
             enqueuer.enqueue,
         )
 
@@ -173,6 +179,76 @@ def test_who_may_not_write_runs_nothing_again(world):
     assert "visitor may not write" in world.check(old, by="visitor")
     assert "may not write" in world.shown(old)
     assert world.reruns == []
+
+
+def test_only_who_is_granted_deploys_of_a_root_runs_it_again(world):
+    guarded = Access(apply=("team:sre",))
+    prod = world.ended(State.PLAN_FAILED, "prod", access=guarded, stack="prod")
+    dev = world.ended(State.PLAN_FAILED, "dev")
+    told = "Only team:sre may deploy stack prod here, and reviewer is not among them."
+    assert world.suite(prod.revision.sha) == f"prod: {told}\ndev: enqueued"
+    assert "Only team:sre may deploy stack prod here" in world.shown(prod)
+    assert [each.rerun_of for each in world.reruns] == [dev.id]
+    world.forge.teams["acme/sre"] = {"maintainer"}
+    assert world.check(prod, by="maintainer") == "prod: enqueued"
+    assert world.reruns[-1].access == guarded
+
+
+class TestStacks:
+    """Roots that are in several stacks, and in a change with others that wait for them."""
+
+    def test_what_runs_again_takes_its_place_in_the_change_and_gates_are_looked_at(self, world):
+        waits = Waits(apply_after=("dev",))
+        place = {"stack": "prod", "change_set": "change-1", "waits": waits, "layer": 2, "layers": 2}
+        old = world.ended(State.PLAN_FAILED, **place, requested_at=EARLIER)
+        world.change_sets.enroll("change-1", [Enrolled("network", "prod", old.id, old.requested_at)])
+        world.check(old)
+        (new,) = world.reruns
+        assert (new.stack, new.change_set, new.waits, new.layer, new.layers) == ("prod", "change-1", waits, 2, 2)
+        assert list(world.change_sets.deployments("change-1")) == [Enrolled("network", "prod", new.id, NOW)]
+        assert world.announcements.moved == ["change-1"]
+
+    def test_a_root_of_no_change_moves_none(self, world):
+        world.check(world.ended(State.PLAN_FAILED))
+        assert world.announcements.moved == []
+
+    @pytest.fixture
+    def both(self, world):
+        """Put one root that failed in two stacks of one change; the queue's latest attempt is the second."""
+        shared = {"shared": True, "change_set": "change-1", "requested_at": EARLIER}
+        named = [world.ended(State.PLAN_FAILED, id=f"network-{stack}", stack=stack, **shared) for stack in ("a", "b")]
+        for each in named:
+            world.change_sets.enroll("change-1", [Enrolled("network", each.stack, each.id, each.requested_at)])
+        return named
+
+    def named(self, world, deployment, **fields):
+        return world.check(deployment, name=f"tidegate/deploy: network ({deployment.stack})", **fields)
+
+    def test_each_stack_has_an_attempt_of_its_own(self, world, both):
+        first, second = both
+        assert self.named(world, first) == "network: enqueued"
+        assert "being run again already" in self.named(world, first)
+        assert self.named(world, second) == "network: enqueued"
+        assert {(each.stack, each.rerun_of) for each in world.reruns} == {("a", first.id), ("b", second.id)}
+
+    def test_one_that_ran_again_is_not_run_again_from_its_old_check_run(self, world, both):
+        first, _ = both
+        self.named(world, first)
+        (again,) = world.reruns
+        world.deployments.save(replace(again, state=State.PLAN_FAILED))
+        head, waiting = world.queues.read(first.queue)
+        world.queues.commit(head, head, take=waiting)
+        assert "run again already" in self.named(world, first)
+
+    def test_all_stacks_of_a_root_are_run_again_at_once(self, world, both):
+        world.suite(both[0].revision.sha)
+        assert sorted(each.stack for each in world.reruns) == ["a", "b"]
+        assert len({each.id for each in world.reruns}) == 2
+
+    def test_a_shared_root_that_was_deployed_alone_is_run_again(self, world):
+        alone = world.ended(State.PLAN_FAILED, stack="a", shared=True)
+        world.attempt(alone, deployment="of another stack")
+        assert self.named(world, alone) == "network: enqueued"
 
 
 def test_a_second_demand_while_the_first_waits_is_answered(world):

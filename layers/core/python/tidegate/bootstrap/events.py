@@ -89,10 +89,12 @@ class Events(Deploys):
             self.deliveries,
             self.queues,
             self.deployments,
+            self.change_sets,
             self.check_runs,
             self.forge,
             self.announcements,
             self.check_run_painter,
+            self.authorizer,
             self.enqueuer.enqueue,
         )
 

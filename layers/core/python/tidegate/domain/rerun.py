@@ -51,8 +51,9 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
     ``request`` tells this demand from others, and ``branch`` is the one that the revision is on.
     """
     authors = tuple(dict.fromkeys((*old.authors, old.requested_by)))
+    apart = old.stack if old.shared else ""
     return Deployment(
-        id=deployment_id(old.repository, old.root.name, old.revision.sha, f"rerun {request}"),
+        id=deployment_id(old.repository, old.root.name, old.revision.sha, f"rerun {request}", apart),
         repository=old.repository,
         root=old.root,
         revision=Revision(old.revision.sha, branch),

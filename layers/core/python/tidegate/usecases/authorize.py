@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 
 from tidegate.domain.access import Access, Action, Person, judge_access, teams_among
 from tidegate.domain.decision import Decision
@@ -20,9 +19,53 @@ from tidegate.ports import Deployments, DeployQueues, Forge
 Where = tuple[int, str]
 
 
+class Asking:
+    """One person who asks for something in a repository. What the forge says of them is asked for once."""
+
+    def __init__(self, forge: Forge, where: Where, login: str, permission: Permission | None = None) -> None:
+        self._forge, self._where, self._login, self._known = forge, where, login, permission
+        self._teams: dict[str, bool] = {}
+
+    @property
+    def permission(self) -> Permission:
+        """What the person may do in the repository."""
+        if self._known is None:
+            self._known = self._forge.permission(*self._where, self._login)
+        return self._known
+
+    def may(self, access: Access | None, action: Action, what: str) -> Decision:
+        """Decide whether the person may do something with ``what``, such as "stack prod", by its access control.
+
+        They are judged without any team first, and then with one after the other, until one is granted it.
+        """
+        person, repository = Person(self._login, self.permission), self._where[1]
+        decision = judge_access(access, action, person, repository, what)
+        if decision.done or access is None or person.permission < Permission.READ:
+            return decision
+        for team in teams_among(access.who_may(action)):
+            try:
+                if self._is_member(team):
+                    return judge_access(access, action, replace(person, teams=frozenset({team})), repository, what)
+            except AppLacksPermission as error:
+                lacks = " and ".join(error.permissions)
+                return Decision(False, f"Who is in team:{team} is not known, as the App lacks {lacks}: grant it that.")
+        return decision
+
+    def may_with(self, deployment: Deployment, action: Action) -> Decision:
+        """Decide whether the person may do something with a deployment, by its access control."""
+        return self.may(deployment.access, action, subject(deployment))
+
+    def _is_member(self, team: str) -> bool:
+        if team not in self._teams:
+            installation, repository = self._where
+            owner = repository.partition("/")[0]
+            self._teams[team] = self._forge.is_team_member(installation, owner, team, self._login)
+        return self._teams[team]
+
+
 @dataclass(frozen=True, slots=True)
 class Authorizer:
-    """Judges people. The forge is asked as little as possible, and anew every time.
+    """Judges people. The forge is asked anew for every demand, and as little as possible.
 
     Every method raises ForgeUnavailable, and ForgeRefused. ``permission`` is what the forge said of the person just
     now, for callers who know.
@@ -32,6 +75,10 @@ class Authorizer:
     queues: DeployQueues
     deployments: Deployments
 
+    def asking(self, where: Where, login: str, permission: Permission | None = None) -> Asking:
+        """Return a person to be judged about several things at once."""
+        return Asking(self.forge, where, login, permission)
+
     def may(self, deployment: Deployment, action: Action, login: str, permission: Permission | None = None) -> Decision:
         """Decide whether a person may do something with a deployment; a reason comes with every no.
 
@@ -39,29 +86,16 @@ class Authorizer:
         """
         if action is Action.UNLOCK:
             return self.may_unlock(deployment.queue, deployment.installation, login, permission)
-        return self._judge(deployment, action, login, permission)
+        return self.asking(_where(deployment), login, permission).may_with(deployment, action)
 
     def may_unlock(self, queue: str, installation: int, login: str, permission: Permission | None = None) -> Decision:
         """Decide whether a person may unlock a queue: by the rule of the deployment that locked it."""
         head, _ = self.queues.read(queue)
+        asking = self.asking((installation, head.home), login, permission)
         locking = self._locking(head)
         if locking is not None:
-            return self._judge(locking, Action.UNLOCK, login, permission)
-        where = installation, head.home
-        return self.may_with(None, where, Action.UNLOCK, login, f"root {head.root_name}", permission)
-
-    def may_with(  # noqa: PLR0917
-        self,
-        access: Access | None,
-        where: Where,
-        action: Action,
-        login: str,
-        what: str,
-        permission: Permission | None = None,
-    ) -> Decision:
-        """Decide by a rule that is not on any deployment yet; ``what`` is named in the reason, such as "stack prod"."""
-        refusals = self.refusals({what: access}, where, action, login, permission)
-        return Decision(not refusals, "".join(refusals))
+            return asking.may_with(locking, Action.UNLOCK)
+        return asking.may(None, Action.UNLOCK, f"root {head.root_name}")
 
     def refusals(
         self,
@@ -72,9 +106,8 @@ class Authorizer:
         permission: Permission | None = None,
     ) -> tuple[str, ...]:
         """Return why somebody may not do something with several things, by their names: a sentence for each."""
-        person = Person(login, self.forge.permission(*where, login) if permission is None else permission)
-        is_member = cache(lambda team: self.forge.is_team_member(where[0], where[1].partition("/")[0], team, login))
-        judged = (_judged(access, action, person, where[1], what, is_member) for what, access in accesses.items())
+        asking = self.asking(where, login, permission)
+        judged = [asking.may(access, action, what) for what, access in accesses.items()]
         return tuple(decision.reason for decision in judged if not decision.done)
 
     def reviewed_unless_granted(self, deployment: Deployment, login: str) -> Deployment:
@@ -84,13 +117,9 @@ class Authorizer:
         """
         if deployment.access is None or deployment.review_rule.when is PlanReview.ALWAYS:
             return deployment
-        if self._judge(deployment, Action.APPLY, login, None).done:
+        if self.may(deployment, Action.APPLY, login).done:
             return deployment
         return replace(deployment, review_rule=replace(deployment.review_rule, when=PlanReview.ALWAYS))
-
-    def _judge(self, deployment: Deployment, action: Action, login: str, permission: Permission | None) -> Decision:
-        where = deployment.installation, deployment.repository
-        return self.may_with(deployment.access, where, action, login, subject(deployment), permission)
 
     def _locking(self, head: QueueHead) -> Deployment | None:
         """Return what locked the queue, or else what was let in last."""
@@ -101,28 +130,10 @@ class Authorizer:
             return None
 
 
-def _judged(  # noqa: PLR0917
-    access: Access | None,
-    action: Action,
-    person: Person,
-    repository: str,
-    what: str,
-    is_member: Callable[[str], bool],
-) -> Decision:
-    """Judge a person without any team first, and then with one team after the other, until one is granted it."""
-    decision = judge_access(access, action, person, repository, what)
-    if decision.done or access is None or person.permission < Permission.READ:
-        return decision
-    for team in teams_among(access.who_may(action)):
-        try:
-            if is_member(team):
-                return judge_access(access, action, replace(person, teams=frozenset({team})), repository, what)
-        except AppLacksPermission as error:
-            lacks = " and ".join(error.permissions)
-            return Decision(False, f"Who is in team:{team} is not known, as the App lacks {lacks}: grant it that.")
-    return decision
-
-
 def subject(deployment: Deployment) -> str:
     """Return what rules are for, in words: its stack if it has one of its own, or else the root."""
     return f"root {deployment.root.name}" if deployment.stack == DEFAULT_STACK else f"stack {deployment.stack}"
+
+
+def _where(deployment: Deployment) -> Where:
+    return deployment.installation, deployment.repository

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from tidegate.domain.access import Action
+from tidegate.domain.change_set import Key
 from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
 from tidegate.domain.configuration_check import NAME as CONFIGURATION
 from tidegate.domain.deployment import Deployment, Trigger
-from tidegate.domain.permission import Permission
+from tidegate.domain.queue import Deployed, QueueHead
 from tidegate.domain.rerun import attempt_refusal, run_again, state_refusal
 from tidegate.domain.revision import Comparison, rerun_refusal
 from tidegate.ports import (
     Announcements,
+    ChangeSets,
     CheckRuns,
     Deliveries,
     Delivery,
     DeliveryOutcome,
     Deployments,
     DeployQueues,
+    Enrolled,
     Forge,
 )
+from tidegate.usecases.authorize import Asking, Authorizer
 from tidegate.usecases.check_run_view import CheckRunPainter
 from tidegate.usecases.conclude import conclude
 from tidegate.usecases.enqueue_all import enqueue_all
@@ -62,10 +67,12 @@ class RerunRequester:
     deliveries: Deliveries
     queues: DeployQueues
     deployments: Deployments
+    change_sets: ChangeSets
     check_runs: CheckRuns
     forge: Forge
     announcements: Announcements
     painter: CheckRunPainter
+    authorizer: Authorizer
     enqueue: Callable[[Deployment], object]
 
     def receive_check(self, delivery: Delivery) -> str:
@@ -94,61 +101,76 @@ class RerunRequester:
     def _suite(self, demand: Rerun) -> DeliveryOutcome:
         numbers = self.forge.commit_check_runs(*demand.where, demand.sha)
         known = self.deployments.many(set(numbers.values()))
-        newest: dict[str, tuple[str, int, Deployment]] = {}
+        newest: dict[Key, tuple[str, int, Deployment]] = {}
         for number, identifier in numbers.items():
             old = known.get(identifier)
             if old is not None and _is_shown(old, demand):
-                place = (old.requested_at, number, old)
-                newest[old.root.name] = max(newest.get(old.root.name, place), place, key=lambda each: each[:2])
+                place, key = (old.requested_at, number, old), (old.root.name, old.stack)
+                newest[key] = max(newest.get(key, place), place, key=lambda each: each[:2])
         if not newest:
             return DeliveryOutcome(f"Nothing of {demand.sha} was deployed, so there is nothing to run again.")
         return self._all(demand, {number: old for _, number, old in newest.values()}, only_failed=False)
 
     def _all(self, demand: Rerun, shown: Mapping[int, Deployment], *, only_failed: bool) -> DeliveryOutcome:
         """Run again what may be; show on the other check runs (by number) why they are not."""
-        if self.forge.permission(*demand.where, demand.by) < Permission.WRITE:
-            return self._refuse_all(demand, shown)
+        asking = self.authorizer.asking(demand.where, demand.by)
         branch = self.forge.default_branch(*demand.where)
         comparison = self.forge.compare(*demand.where, demand.sha, branch)
         again, told = [], []
         for number, old in shown.items():
             new = run_again(old, branch, demand.by, demand.at, demand.id)
-            refusal = self._refusal(old, new, comparison, only_failed=only_failed)
+            refusal = self._refusal(old, new, comparison, asking, only_failed=only_failed)
             if refusal is None:
                 again.append(new)
             else:
                 self._refuse(demand, number, old, refusal)
             told.append(f"{old.root.name}: {refusal or 'enqueued'}")
         enqueue_all(again, self.enqueue)
-        for new in again:
-            self.announcements.repeated(new.rerun_of or "", new.id)
+        self._stand_for_their_roots(again)
         return DeliveryOutcome("\n".join(told), tuple(new.id for new in again))
 
-    def _refuse_all(self, demand: Rerun, shown: Mapping[int, Deployment]) -> DeliveryOutcome:
-        reason = f"{demand.by} may not write to {demand.repository}, and only who may can run a deployment again."
-        for number, old in shown.items():
-            self._refuse(demand, number, old, reason)
-        return DeliveryOutcome(reason)
+    def _stand_for_their_roots(self, again: Sequence[Deployment]) -> None:
+        """Let what runs again take the place of what it repeats, also for those of the same change that wait for it."""
+        for new in again:
+            if new.change_set:
+                enrolled = Enrolled(new.root.name, new.stack, new.id, new.requested_at)
+                self.change_sets.enroll(new.change_set, [enrolled])
+            self.announcements.repeated(new.rerun_of or "", new.id)
+        for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
+            self.announcements.change_moved(change_set)
 
-    def _refusal(self, old: Deployment, new: Deployment, comparison: Comparison, *, only_failed: bool) -> str | None:
+    def _refusal(
+        self, old: Deployment, new: Deployment, comparison: Comparison, asking: Asking, *, only_failed: bool
+    ) -> str | None:
         head, _ = self.queues.read(old.queue)
         running = self._running(old, head.in_flight)
         if self.deployments.many([new.id]):
             return None  # This demand was met before: it comes again.
+        judged = asking.may_with(old, Action.APPLY)
+        if not judged.done:
+            return judged.reason
         if running:
             return "This revision is being run again already."
         return (
             state_refusal(old, only_failed=only_failed)
             or rerun_refusal(old.revision, head.attempted, comparison)
-            or attempt_refusal(old, head.attempted)
+            or attempt_refusal(old, self._attempted(old, head))
         )
+
+    def _attempted(self, old: Deployment, head: QueueHead) -> Deployed | None:
+        """Return the root's latest attempt. Of a root in several stacks it is the latest in the same one."""
+        if head.attempted is None or not old.shared:
+            return head.attempted
+        members = self.change_sets.deployments(old.change_set) if old.change_set else ()
+        same = (each.deployment for each in members if (each.root, each.stack) == (old.root.name, old.stack))
+        return replace(head.attempted, deployment=next(same, old.id))
 
     def _running(self, old: Deployment, in_flight: str | None) -> bool:
         """Tell whether the same revision is run again right now, or waits to be."""
-        flying = self.deployments.many([in_flight] if in_flight else [])
-        repeats = [_repeats(each.trigger, each.revision.sha, old) for each in flying.values()]
-        waiting = self.queues.waiting(old.queue)
-        return any(repeats) or any(_repeats(each.trigger, each.revision, old) for each in waiting)
+        waiting = [each for each in self.queues.waiting(old.queue) if _repeats(each.trigger, each.revision, old)]
+        asked = [each.deployment for each in waiting] + ([in_flight] if in_flight else [])
+        known = self.deployments.many(asked).values()
+        return any(each.stack == old.stack and _repeats(each.trigger, each.revision.sha, old) for each in known)
 
     def _refuse(self, demand: Rerun, number: int, old: Deployment, reason: str) -> None:
         """Show the refusal. Drawn from what may have changed meanwhile: so ask for the newest state after it."""
