@@ -12,7 +12,7 @@ from tests.unit.test_check_run_text import shown
 from tidegate.domain.access import Access
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.check_run_awaited import NAMED, are_enough, waited_for
-from tidegate.domain.check_run_face import Awaited, Mark, View, WaitedFor
+from tidegate.domain.check_run_face import Awaited, Mark, PlaceInLine, View, WaitedFor
 from tidegate.domain.deployment import AfterGate, Gate, State
 from tidegate.domain.gate import Dependency
 from tidegate.domain.waits import Waits
@@ -218,6 +218,17 @@ def test_a_gate_that_expired_says_after_how_long_and_what_was_not_done():
     assert "was not deployed within 14 days**, so it ended on 2026-03-02 08:00 UTC" in summary
     assert "Nothing was planned or applied" in summary
     assert "so it ended. Nothing" in shown(State.GATE_EXPIRED, changed_at="").summary
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        (State.GATED, "[`2222222`](https://forge.example/runs/2) waits for others of its change."),
+        (State.BLOCKED, "is blocked by others of its change: retry or reject it there."),
+    ],
+)
+def test_who_waits_behind_a_gate_in_its_queue_says_so(gate, words):
+    assert words in shown(State.QUEUED, View(place=PlaceInLine(1, NOW, NEWER, gate=gate))).summary
 
 
 def test_what_waits_for_people_comes_first_and_what_is_done_is_counted():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_lock, any_queue
-from tidegate.domain.deployment import Trigger
+from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.line import FAR_BUDGET, FAR_WINDOW, NEAR, PATIENCE_PER_PLACE, Shown, Standing, look, standings
 from tidegate.domain.queue import QueueHead, Waiting
 
@@ -38,7 +38,8 @@ class Line:
 
     def current(self):
         top = head(in_flight=self.running, lock=self.lock)
-        return standings(top, waiting(*self.names), reviewing=self.reviewing)
+        state = State.AWAITING_REVIEW if self.reviewing else State.APPLYING
+        return standings(top, waiting(*self.names), state)
 
     def look(self):
         seen = look(self.now, self.current(), self.shown)
@@ -77,18 +78,23 @@ class Line:
 
 
 def test_each_in_line_has_a_place_and_knows_who_runs_and_who_goes_before():
-    found = standings(head(in_flight="r"), waiting("a", "b"), reviewing=True)
+    found = standings(head(in_flight="r"), waiting("a", "b"), State.AWAITING_REVIEW)
     assert found == {"a": Standing(1, "r", reviewing=True), "b": Standing(2, "r", reviewing=True, behind="a")}
+
+
+@pytest.mark.parametrize(("state", "gate"), [(State.GATED, State.GATED), (State.BLOCKED, State.BLOCKED)])
+def test_everybody_in_line_knows_that_who_runs_waits_at_a_gate(state, gate):
+    assert standings(head(in_flight="r"), waiting("a"), state) == {"a": Standing(1, "r", gate=gate)}
 
 
 def test_the_deployment_that_locks_has_a_standing_too():
     lock = any_lock(deployment="by-hand")
-    assert standings(head(lock=lock), waiting("a"), reviewing=False)["by-hand"] == Standing(0, lock=lock)
+    assert standings(head(lock=lock), waiting("a"), None)["by-hand"] == Standing(0, lock=lock)
 
 
 def test_a_deployment_in_line_that_locks_keeps_its_place():
     lock = any_lock(deployment="a")
-    assert standings(head(lock=lock), waiting("a"), reviewing=False) == {"a": Standing(1, lock=lock)}
+    assert standings(head(lock=lock), waiting("a"), None) == {"a": Standing(1, lock=lock)}
 
 
 def test_what_shows_what_is_so_is_not_due():

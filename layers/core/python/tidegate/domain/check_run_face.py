@@ -40,8 +40,8 @@ class Mark:
 class PlaceInLine:
     """Where a deployment stands: its ``number`` (1 goes next), who runs, and who goes directly before it.
 
-    ``reviewing`` tells that the one that runs waits for its plan review, ``as_of`` when all this was so
-    (ISO 8601 in UTC).
+    ``reviewing`` tells that the one that runs waits for its plan review, ``gate`` how it waits at a gate if it does,
+    and ``as_of`` when all this was so (ISO 8601 in UTC).
     """
 
     number: int
@@ -49,6 +49,7 @@ class PlaceInLine:
     running: Mark | None = None
     reviewing: bool = False
     behind: Mark | None = None
+    gate: State | None = None
 
 
 @dataclass(frozen=True, slots=True)

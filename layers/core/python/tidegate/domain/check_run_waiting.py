@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidegate.domain.check_run import Conclusion
-from tidegate.domain.check_run_face import UNLOCK, Face, View
-from tidegate.domain.deployment import Deployment, Trigger
+from tidegate.domain.check_run_face import UNLOCK, Face, PlaceInLine, View
+from tidegate.domain.deployment import Deployment, State, Trigger
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.queue import Lock
 from tidegate.domain.review import moment
@@ -50,8 +50,16 @@ def _with_others(view: View, *paragraphs: str) -> tuple[str, ...]:
     """Return the paragraphs, with who goes first."""
     lines = []
     if view.place and view.place.running:
-        does = "waits for its plan review" if view.place.reviewing else "runs now"
-        lines.append(f"* {view.place.running} {does}.")
+        lines.append(f"* {view.place.running} {_does(view.place)}.")
     if view.place and view.place.behind:
         lines.append(f"* This deployment waits for {view.place.behind}, which goes directly before it.")
     return (*paragraphs, "\n".join(lines)) if lines else paragraphs
+
+
+def _does(place: PlaceInLine) -> str:
+    """Return what the one does that runs."""
+    if place.gate is State.BLOCKED:
+        return "is blocked by others of its change: retry or reject it there"
+    if place.gate is State.GATED:
+        return "waits for others of its change"
+    return "waits for its plan review" if place.reviewing else "runs now"

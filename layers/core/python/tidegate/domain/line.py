@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from tidegate.domain.deployment import State
+from tidegate.domain.gate import WAITING
 from tidegate.domain.queue import Lock, QueueHead, Waiting
 
 #: Places that show every change.
@@ -34,7 +36,8 @@ FAR_WINDOW = timedelta(seconds=10)
 class Standing:
     """What a check run says of its queue. ``place`` is 1 for who goes next, 0 for one that is not in line but locks it.
 
-    ``running`` is the deployment in flight, ``behind`` the one directly before (empty: there is none).
+    ``running`` is the deployment in flight, ``behind`` the one directly before (empty: there is none). ``gate`` is the
+    state of the one in flight while it waits at a gate.
     """
 
     place: int
@@ -42,6 +45,7 @@ class Standing:
     reviewing: bool = False
     behind: str = ""
     lock: Lock | None = None
+    gate: State | None = None
 
     @property
     def near(self) -> bool:
@@ -84,15 +88,16 @@ class Look:
     again: datetime | None
 
 
-def standings(head: QueueHead, line: Sequence[Waiting], *, reviewing: bool) -> dict[str, Standing]:
+def standings(head: QueueHead, line: Sequence[Waiting], state: State | None) -> dict[str, Standing]:
     """Return what each check run of a queue should say: of all in line, and of the one that locks it.
 
-    ``reviewing`` tells that the deployment in flight waits for its plan review.
+    ``state`` is that of the deployment in flight, if there is one.
     """
+    reviewing, gate = state is State.AWAITING_REVIEW, state if state in WAITING else None
     running = head.in_flight or ""
     before = ["", *(waiting.deployment for waiting in line)]
     found = {
-        waiting.deployment: Standing(place, running, reviewing, behind, head.lock)
+        waiting.deployment: Standing(place, running, reviewing, behind, head.lock, gate)
         for place, (behind, waiting) in enumerate(zip(before, line, strict=False), start=1)
     }
     if head.lock and head.lock.deployment and head.lock.deployment not in found:

@@ -154,6 +154,7 @@ class CheckRunPainter:
             self._named(deployment, names.get(standing.running)),
             standing.reviewing,
             self._named(deployment, names.get(standing.behind)),
+            standing.gate,
         )
 
     def _locker(self, deployment: Deployment, shown: Shown) -> Mark | None:

@@ -39,9 +39,8 @@ class LineRefresher:
         running = self._running(head)
         if running is not None and running.state is State.BLOCKED and line:  # A newer one may take its place.
             self.announcements.change_moved(running.change_set)
-        reviewing = running is not None and running.state is State.AWAITING_REVIEW
         now = datetime.fromisoformat(self.clock.now())
-        seen = look(now, standings(head, line, reviewing=reviewing), board.shown)
+        seen = look(now, standings(head, line, running.state if running else None), board.shown)
         shas = {waiting.deployment: waiting.revision for waiting in line}
         if running is not None:
             shas[running.id] = running.revision.sha
