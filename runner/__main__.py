@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from runner.descendants import adopt_descendants
 from runner.interruption import Interruption, listening
 from runner.job_record import JobNotForUs, runner_name
 from runner.report import NobodyWaits, Reporter
@@ -31,6 +32,7 @@ def main(environ: Mapping[str, str]) -> ExitCode:
     except SettingsError as error:
         return _ended(ExitCode.UNUSABLE_SETTINGS, str(error))
     _keep_to_itself()
+    adopt_descendants()
     interruption = Interruption()
     # tempfile would do the same and cost 10 ms to import.
     directory = Path(environ.get("TMPDIR") or "/tmp") / f"tidegate-{os.urandom(8).hex()}"  # noqa: S108

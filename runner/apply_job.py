@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,56 +17,145 @@ from runner.job import Preparation, Tools
 from runner.log import last_lines
 from runner.plan_job import PROVIDERS_FILE
 from runner.plan_json import read_plan
+from runner.steps import StepRunner
 from tidegate.adapters.aws_http import AwsError
 from tidegate.domain.deployment import Artifact
 from tidegate.domain.job import Job, TakenJob
+from tidegate.domain.workflow import RunSettings, StepKind, WorkflowStep
+from tidegate.domain.workflow_rules import apply_problem
 
 
 def run_apply(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
-    """Apply, and return the result as the state machine takes it. Raise JobFault.
+    """Run the steps of an apply job, and return the result as the state machine takes it. Raise JobFault.
 
-    Everything that fails before the engine starts to apply is a PlanAltered or an ApplyNotStarted:
-    then nothing was applied, for sure.
+    Everything that fails before the engine starts to apply is a PlanAltered or an ApplyNotStarted: then nothing was
+    applied, for sure. What fails after it has applied is told, and changes nothing of the result.
     """
+    applying = _Applying(tools, preparation, taken)
     try:
-        engine, plan = _prepared(tools, preparation, taken)
-        tools.interruption.check()
+        steps = applying.prepare()
     except (PlanAltered, ApplyNotStarted):
         raise
     except (JobFault, AwsError, OSError) as error:
         raise ApplyNotStarted(f"{error} Nothing was applied.") from error
-    try:
-        engine.apply(plan)
-    except (EngineFailed, Interrupted):
-        _keep_errored_state(tools, engine, taken.job)
-        raise
-    tools.log.end_line()
-    return {"job": taken.job.id, "last_lines": last_lines(tools.log.path, tools.log.masker)}
+    failure = steps.run(with_init(taken.job.run), {StepKind.INIT: applying.init, StepKind.APPLY: applying.apply})
+    if applying.last_lines is not None:
+        return {"job": taken.job.id, "last_lines": _with_failure(tools, applying.last_lines, failure)}
+    assert failure is not None  # noqa: S101  # There is one step apply, and it did not come to its end.
+    if applying.started or isinstance(failure, (PlanAltered, ApplyNotStarted)):
+        raise failure
+    not_started = ApplyNotStarted(f"{failure} Nothing was applied.")
+    not_started.last_lines = failure.last_lines
+    raise not_started from failure
 
 
-def _prepared(tools: Tools, preparation: Preparation, taken: TakenJob) -> tuple[Engine, Path]:
-    job = taken.job
-    if job.plan_file is None or job.engine_version is None:
-        raise ApplyNotStarted("The job does not say which plan to apply. Nothing was applied.")
-    plan, lock = tools.directory / "plan.tfplan", tools.directory / "lock.hcl"
-    # The digests come first: nothing of an altered plan is used, not even its providers.
-    fetch_verified(tools, job.plan_file, plan)
-    if job.lock_file is not None:
-        fetch_verified(tools, job.lock_file, lock)
-    prefix = job.plan_file.key.rpartition("/")[0]
-    secrets = Background(lambda: _learn_secrets(tools, job.plan_json))
-    links = Background(lambda: _provider_links(tools, f"{prefix}/{PROVIDERS_FILE}"))
-    engine, version = preparation.engine(taken)
-    if version != job.engine_version:
-        raise RunnerFault(f"The plan was made by version {job.engine_version}, and here is {version}.")
-    _restore_lock(job, lock, engine.root / LOCK_FILE)
-    found = links.result()
-    if found is None or not link_providers(engine.root, found):
-        engine.init(preparation.git_environ(taken), readonly=job.lock_file is not None)
-    if job.root.workspace != "default":
-        _set_workspace(engine.root, job.root.workspace)
-    secrets.result()
-    return engine, plan
+def _with_failure(tools: Tools, lines: str, failure: JobFault | None) -> str:
+    """Return the last lines of an apply that succeeded, and tell what failed after it."""
+    if failure is None:
+        return lines
+    told = f"THE APPLY SUCCEEDED, BUT A STEP AFTER IT DID NOT: {failure}"
+    tools.log.say(told)
+    return tools.log.masker.mask(f"{lines}\ntidegate: {told}")
+
+
+class _Applying:
+    """The engine's steps of an apply job, and what comes before all steps.
+
+    ``started`` tells that the engine may have applied something, ``last_lines`` that it has applied all.
+    """
+
+    _links: Background[dict[str, str] | None]
+
+    def __init__(self, tools: Tools, preparation: Preparation, taken: TakenJob) -> None:
+        self._tools, self._preparation, self._taken = tools, preparation, taken
+        self._plan = tools.directory / "plan.tfplan"
+        self._quick = needs_no_init(taken.job.run.apply)
+        self.started = False
+        self.last_lines: str | None = None
+
+    def prepare(self) -> StepRunner:
+        """Fetch the reviewed plan and the engine that made it. Raise JobFault, AwsError or OSError."""
+        tools, job = self._tools, self._taken.job
+        if job.plan_file is None or job.engine_version is None:
+            raise ApplyNotStarted("The job does not say which plan to apply. Nothing was applied.")
+        if problem := apply_problem(job.run.apply):
+            raise ApplyNotStarted(f"The steps of the apply cannot be run: {problem}. Nothing was applied.")
+        lock = tools.directory / "lock.hcl"
+        # The digests come first: nothing of an altered plan is used, not even its providers.
+        fetch_verified(tools, job.plan_file, self._plan)
+        if job.lock_file is not None:
+            fetch_verified(tools, job.lock_file, lock)
+        prefix = job.plan_file.key.rpartition("/")[0]
+        secrets = Background(lambda: _learn_secrets(tools, job.plan_json))
+        self._links = Background(lambda: _provider_links(tools, f"{prefix}/{PROVIDERS_FILE}"))
+        engine, version = self._preparation.engine(self._taken)
+        if version != job.engine_version:
+            raise RunnerFault(f"The plan was made by version {job.engine_version}, and here is {version}.")
+        _restore_lock(job, lock, engine.root / LOCK_FILE)
+        secrets.result()  # Programs may print what the plan holds.
+        steps = StepRunner(tools, engine, job)
+        steps.know_plan(self._plan)
+        return steps
+
+    def init(self, engine: Engine, step: WorkflowStep) -> None:
+        """Initialize, or take the plan job's links to providers where nobody could tell the difference."""
+        job = self._taken.job
+        found = self._links.result() if self._quick else None
+        if found is None or not link_providers(engine.root, found):
+            environ = self._preparation.git_environ(self._taken)
+            engine.init(environ, step.extra_args, readonly=job.lock_file is not None)
+        if job.root.workspace != "default":
+            _set_workspace(engine.root, job.root.workspace)
+
+    def apply(self, engine: Engine, step: WorkflowStep) -> None:
+        """Apply the reviewed plan file, whatever other programs did to it here."""
+        tools, job = self._tools, self._taken.job
+        if job.plan_file is not None and not self._quick:
+            _check_unchanged(self._plan, job.plan_file)
+        tools.interruption.check()
+        self.started = tools.interruption.applying = True
+        try:
+            engine.apply(self._plan, step.extra_args)
+        except (EngineFailed, Interrupted):
+            _keep_errored_state(tools, engine, job)
+            raise
+        finally:
+            tools.interruption.applying = False
+        tools.log.end_line()
+        self.last_lines = last_lines(tools.log.path, tools.log.masker)
+
+
+def with_init(run: RunSettings) -> tuple[WorkflowStep, ...]:
+    """Return the steps of an apply in which an ``init`` that says nothing, or is not there, is the plan's.
+
+    So the same backend and modules are used. Providers are those of the plan's lock file, so nothing is upgraded.
+    """
+    planned = next(step for step in (*run.plan, WorkflowStep(StepKind.INIT)) if step.kind is StepKind.INIT)
+    arguments = tuple(each for each in planned.extra_args if each.lstrip("-").partition("=")[0] != "upgrade")
+    init = replace(planned, extra_args=arguments)
+    steps = run.apply
+    if all(step.kind is not StepKind.INIT for step in steps):
+        place = [step.kind for step in steps].index(StepKind.APPLY)
+        steps = (*steps[:place], init, *steps[place:])
+    return tuple(init if step == WorkflowStep(StepKind.INIT) else step for step in steps)
+
+
+def needs_no_init(steps: Sequence[WorkflowStep]) -> bool:
+    """Tell whether an apply with these steps can do with links to providers: with no program, and no wish for init."""
+    return all(
+        step.kind is StepKind.APPLY or (step.kind is StepKind.INIT and not step.extra_args and not step.env)
+        for step in steps
+    )
+
+
+def _check_unchanged(file: Path, reviewed: Artifact) -> None:
+    """Raise PlanAltered unless the plan file here is still the reviewed one, after what other programs did."""
+    digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "none, as it is gone"
+    if digest != reviewed.sha256:
+        raise PlanAltered(
+            f"A step before the apply changed the plan file: its SHA-256 is {digest}, and the reviewed plan's was "
+            f"{reviewed.sha256}. Nothing was applied. Let no step write to TIDEGATE_PLAN_FILE, then plan again."
+        )
 
 
 def fetch_verified(tools: Tools, artifact: Artifact, target: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,16 +29,17 @@ class Engine:
     environ: Mapping[str, str]
     processes: ProcessRunner
 
-    def init(self, more_environ: Mapping[str, str], *, readonly: bool) -> None:
+    def init(self, more_environ: Mapping[str, str], extra: Sequence[str] = (), *, readonly: bool) -> None:
         """Install modules and providers and configure the backend. ``more_environ`` lets git read private modules."""
         options = ["-lockfile=readonly"] if readonly else []
-        self._command(["init", "-input=false", "-no-color", *options], {**self.environ, **more_environ})
+        self._command(["init", *extra, "-input=false", "-no-color", *options], {**self.environ, **more_environ})
 
     def select_workspace(self, workspace: str) -> None:
         self._command(["workspace", "select", "-or-create=true", "--", workspace])
 
-    def plan(self, file: Path) -> None:
-        self._command(["plan", "-input=false", "-no-color", f"-lock-timeout={LOCK_TIMEOUT}", f"-out={file}"])
+    def plan(self, file: Path, extra: Sequence[str] = ()) -> None:
+        """Plan into ``file``. Of options that are given twice the engine takes the last: the runner's own."""
+        self._command(["plan", f"-lock-timeout={LOCK_TIMEOUT}", *extra, "-input=false", "-no-color", f"-out={file}"])
 
     def show_json(self, file: Path, target: Path) -> None:
         """Write the plan's JSON form to ``target``."""
@@ -46,8 +47,8 @@ class Engine:
             argv = [str(self.program), "show", "-json", "-no-color", str(file)]
             self._judge("show", self.processes.run(argv, self.root, self.environ, output))
 
-    def apply(self, file: Path) -> None:
-        self._command(["apply", "-input=false", "-no-color", f"-lock-timeout={LOCK_TIMEOUT}", str(file)])
+    def apply(self, file: Path, extra: Sequence[str] = ()) -> None:
+        self._command(["apply", f"-lock-timeout={LOCK_TIMEOUT}", *extra, "-input=false", "-no-color", str(file)])
 
     def _command(self, arguments: list[str], environ: Mapping[str, str] | None = None) -> None:
         code = self.processes.run([str(self.program), *arguments], self.root, environ or self.environ)

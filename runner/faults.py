@@ -6,6 +6,7 @@
     ├── EngineFailed      TerraformClientError  the engine itself exited with an error
     ├── EngineMissing     TerraformClientError  the engine's version that the configuration names was never released
     ├── StateWouldBeLost  TerraformClientError  the root keeps its state on the runner's disk, which goes with it
+    ├── StepFailed        TerraformClientError  a program of the workflow failed, or a step cannot be run as it stands
     ├── RunnerFault       RunnerFault           everything else went wrong
     ├── PlanAltered       PlanAltered           the stored plan is not the reviewed one; nothing was applied
     ├── ApplyNotStarted   ApplyNotStarted       an apply failed before the engine was started; nothing was applied
@@ -16,9 +17,10 @@ from __future__ import annotations
 
 
 class JobFault(Exception):  # The state machine's words.
-    """A job ends without a result."""
+    """A job ends without a result. ``last_lines`` are the log's at that time, where more was printed after it."""
 
     error = "RunnerFault"
+    last_lines = ""
 
 
 class EngineFailed(JobFault):
@@ -35,6 +37,12 @@ class EngineMissing(JobFault):
 
 class StateWouldBeLost(JobFault):
     """The root keeps its state where the runner ends: the author's to mend, before anything is created."""
+
+    error = "TerraformClientError"
+
+
+class StepFailed(JobFault):
+    """A step of the workflow failed that is not the engine's: the author's to mend, like the engine's errors."""
 
     error = "TerraformClientError"
 

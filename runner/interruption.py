@@ -21,10 +21,13 @@ class Interruption:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._tell: Callable[[int, int], None] = os.kill
         self._overdue: tuple[float, Callable[[], None]] | None = None
         self.reason = ""
         #: Whether a process was left running because it did not end in time: its files must stay.
         self.left_running = False
+        #: Whether the engine applies: from now on until it has ended, to stop would leave more unknown, not less.
+        self.applying = False
 
     def request(self, reason: str) -> None:
         """Interrupt the engine, if one runs, and let no other one start. Later requests change nothing."""
@@ -33,8 +36,8 @@ class Interruption:
                 return
             self.reason = reason
             if self._process is not None:
-                with suppress(ProcessLookupError):
-                    os.kill(self._process.pid, signal.SIGINT)
+                with suppress(ProcessLookupError, PermissionError):
+                    self._tell(self._process.pid, signal.SIGINT)
             self._start_clock()
 
     def check(self) -> None:
@@ -42,11 +45,15 @@ class Interruption:
         if self.reason:
             raise Interrupted(self.reason)
 
-    def started(self, argv: list[str], **options: object) -> subprocess.Popen[bytes]:
-        """Start a process that ``request`` will interrupt. Raise Interrupted when the job is to stop."""
+    def started(self, argv: list[str], *, whole_group: bool = False, **options: object) -> subprocess.Popen[bytes]:
+        """Start a process that ``request`` will interrupt. Raise Interrupted when the job is to stop.
+
+        With ``whole_group``, all processes of its group are interrupted, as by a terminal.
+        """
         with self._lock:
             self.check()
             self._process = subprocess.Popen(argv, **options)  # type: ignore[call-overload]
+            self._tell = os.killpg if whole_group else os.kill
             process: subprocess.Popen[bytes] = self._process
             return process
 

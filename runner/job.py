@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.background import Background
@@ -35,6 +36,8 @@ class Tools:
     log: JobLog
     interruption: Interruption
     directory: Path
+    #: When the job began, on the monotonic clock.
+    begun: float = field(default_factory=time.monotonic)
 
     @property
     def processes(self) -> ProcessRunner:

@@ -1,4 +1,4 @@
-"""A plan job: initialize, plan, read the plan, store what the apply will need."""
+"""A plan job: its steps, by default init and plan; read the plan, store what the apply will need."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from runner.background import Background
+from runner.descendants import kill_descendants
 from runner.engine import LOCK_FILE, Engine, keeps_state, provider_links
-from runner.faults import RunnerFault, StateWouldBeLost
+from runner.faults import RunnerFault, StateWouldBeLost, StepFailed
 from runner.job import Preparation, Tools
 from runner.log import copy_masked
 from runner.plan_json import PlanFacts, read_plan
+from runner.steps import StepRunner
 from tidegate.domain.deployment import Artifact, Plan
 from tidegate.domain.job import TakenJob, plan_prefix
+from tidegate.domain.workflow import StepKind, WorkflowStep
+from tidegate.domain.workflow_rules import plan_problem
 
 #: Beside the plan: where ``init`` linked the providers to, so that the apply can do without ``init``.
 PROVIDERS_FILE = "providers.json"
@@ -35,29 +39,56 @@ _PLAN_ENDS = re.compile(rb"\xe2\x94\x80{20,}|Saved the plan to: |To perform exac
 
 
 def run_plan(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
-    """Plan, and return the result as the state machine takes it. Raise JobFault."""
+    """Run the steps of a plan job, and return the plan as the state machine takes it. Raise JobFault."""
+    steps = taken.job.run.plan
+    if problem := plan_problem(steps):
+        raise StepFailed(f"The steps of the plan cannot be run: {problem}. Nothing was planned.")
     engine, version = preparation.engine(taken)
-    job = taken.job
-    engine.init(preparation.git_environ(taken), readonly=False)
-    if not tools.settings.allow_local_state and not keeps_state(engine.root):
-        raise StateWouldBeLost(_NO_BACKEND)
-    if job.root.workspace != "default":
-        engine.select_workspace(job.root.workspace)
-    files = _PlanFiles(tools, job.id)
-    start = tools.log.size
-    engine.plan(files.plan)
-    tools.log.end_line()
-    end = tools.log.size
-    plan_file = Background(lambda: files.store("plan.tfplan", files.plan))
-    lock_file = Background(lambda: files.store_lock(engine.root))
-    links = Background(lambda: files.store_links(engine.root))
-    facts = _facts(tools, engine, files)
-    json_file = Background(lambda: files.store("plan.json", files.json))
-    files.write_text(start, end)
-    text_file = files.store("plan.txt", files.text)
-    links.result()
-    plan = Plan(job.id, facts.changes, version, plan_file.result(), lock_file.result(), json_file.result(), text_file)
-    return asdict(plan)
+    planning = _Planning(tools, preparation, taken, version, StepRunner(tools, engine, taken.job))
+    failure = planning.steps.run(steps, {StepKind.INIT: planning.init, StepKind.PLAN: planning.make})
+    if failure is not None:
+        raise failure
+    return asdict(planning.plan)
+
+
+class _Planning:
+    """The engine's steps of a plan job. ``plan`` is there once the plan is made."""
+
+    plan: Plan
+
+    def __init__(
+        self, tools: Tools, preparation: Preparation, taken: TakenJob, version: str, steps: StepRunner
+    ) -> None:
+        self._tools, self._preparation, self._taken, self._version = tools, preparation, taken, version
+        self.steps = steps
+
+    def init(self, engine: Engine, step: WorkflowStep) -> None:
+        engine.init(self._preparation.git_environ(self._taken), step.extra_args, readonly=False)
+        if not self._tools.settings.allow_local_state and not keeps_state(engine.root):
+            raise StateWouldBeLost(_NO_BACKEND)
+        if self._taken.job.root.workspace != "default":
+            engine.select_workspace(self._taken.job.root.workspace)
+
+    def make(self, engine: Engine, step: WorkflowStep) -> None:
+        """Plan, and store all of it before any other program runs: what is reviewed is what the engine planned."""
+        tools, job = self._tools, self._taken.job
+        files = _PlanFiles(tools, job.id)
+        start = tools.log.size
+        engine.plan(files.plan, step.extra_args)
+        kill_descendants()
+        tools.log.end_line()
+        end = tools.log.size
+        plan_file = Background(lambda: files.store("plan.tfplan", files.plan))
+        lock_file = Background(lambda: files.store_lock(engine.root))
+        links = Background(lambda: files.store_links(engine.root))
+        facts = _facts(tools, engine, files)
+        json_file = Background(lambda: files.store("plan.json", files.json))
+        files.write_text(start, end)
+        text_file = files.store("plan.txt", files.text)
+        links.result()
+        stored = plan_file.result(), lock_file.result(), json_file.result(), text_file
+        self.plan = Plan(job.id, facts.changes, self._version, *stored)
+        self.steps.know_plan(files.plan)
 
 
 def _facts(tools: Tools, engine: Engine, files: _PlanFiles) -> PlanFacts:

@@ -9,15 +9,23 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from runner.faults import Interrupted
+from runner.descendants import kill_descendants
+from runner.faults import Interrupted, StepFailed
 from runner.interruption import Interruption
 
 _BLOCK = 65_536
 #: After a program has ended, its children may hold its output open; what they still say is read for so long, and
 #: nothing after that: one that goes on writing for ever must not keep the job from its end.
 _DRAIN_SECONDS = 2.0
+
+
+_OPTIONS: dict[str, Any] = {
+    "stdin": subprocess.DEVNULL,
+    # A group of its own: a signal for the runner's group must not be a second interrupt for the engine.
+    "start_new_session": True,
+}
 
 
 class ProcessRunner:
@@ -36,13 +44,11 @@ class ProcessRunner:
         """
         process = self._interruption.started(
             argv,
+            **_OPTIONS,
             cwd=cwd,
             env=dict(environ),
-            stdin=subprocess.DEVNULL,
             stdout=output or subprocess.PIPE,
             stderr=subprocess.PIPE if output else subprocess.STDOUT,
-            # A group of its own: a signal for the runner's group must not be a second interrupt for the engine.
-            start_new_session=True,
         )
         pipe = process.stderr if output else process.stdout
         assert pipe is not None  # noqa: S101  # Asked for above.
@@ -54,7 +60,50 @@ class ProcessRunner:
             self._interruption.ended()
             _clean_up(process, reader)
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> int:
+    def run_program(
+        self,
+        argv: list[str],
+        cwd: Path,
+        environ: Mapping[str, str],
+        seconds: float,
+        capture: Callable[[bytes], None] | None = None,
+    ) -> int:
+        """Run the program of a step to its end, and return its exit code, negative for a signal.
+
+        What it prints goes to the sink; with ``capture``, only its standard error does. Whatever it started and left
+        behind is killed. Raise StepFailed when it does not end within ``seconds``, Interrupted when the job is to stop
+        before it starts, or when it does not end in time after an interrupt: in both cases it is killed.
+        """
+        process = self._interruption.started(
+            argv,
+            whole_group=True,
+            **_OPTIONS,
+            cwd=cwd,
+            env=dict(environ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if capture else subprocess.STDOUT,
+        )
+        pipes = ((process.stdout, capture or self._sink), (process.stderr, self._sink))
+        readers = [_Reader(pipe, sink) for pipe, sink in pipes if pipe is not None]
+        for reader in readers:
+            reader.start()
+        try:
+            in_time = self._ended(process).wait(seconds)
+            code = process.poll()
+        finally:
+            self._interruption.ended()
+            _kill_group(process)
+            kill_descendants()
+            for reader in readers:
+                reader.finish(_DRAIN_SECONDS)
+        if not in_time:
+            raise StepFailed(f"did not end within {seconds:.0f} s and was killed")
+        if code is None:
+            raise Interrupted(f"{self._interruption.reason} A program did not end in time, and was killed.")
+        return code
+
+    def _ended(self, process: subprocess.Popen[bytes]) -> threading.Event:
+        """Return what is set when the process has ended, or is overdue after an interrupt."""
         ended = threading.Event()
         self._interruption.when_overdue(self._stop_seconds, ended.set)
 
@@ -63,7 +112,10 @@ class ProcessRunner:
             ended.set()
 
         threading.Thread(target=wait, name="wait", daemon=True).start()
-        ended.wait()
+        return ended
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> int:
+        self._ended(process).wait()
         code = process.poll()
         if code is None:
             self._interruption.left_running = True
@@ -96,5 +148,9 @@ def _clean_up(process: subprocess.Popen[bytes], reader: _Reader) -> None:
     if process.poll() is None:
         return  # It did not end in time, and an apply is never killed.
     reader.finish(_DRAIN_SECONDS)
+    _kill_group(process)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -9,6 +9,7 @@ from typing import Any
 
 from runner.apply_job import run_apply
 from runner.background import Background
+from runner.descendants import kill_descendants
 from runner.faults import EngineFailed, Interrupted, JobFault, RunnerFault
 from runner.heartbeat import Heartbeat
 from runner.interruption import Interruption
@@ -66,9 +67,9 @@ def run_job(
 
 
 def _nobody_waits(tools: Tools, taken: TakenJob) -> None:
-    """A plan is pointless now. An apply goes on to its end: to kill it would leave more unknown, not less."""
-    if taken.job.kind is JobKind.PLAN:
-        tools.interruption.request("Nobody waits for this plan any more.")
+    """Stop, unless the engine applies: that goes on to its end, to kill it would leave more unknown, not less."""
+    if not tools.interruption.applying:
+        tools.interruption.request(f"Nobody waits for this {taken.job.kind} any more.")
     else:
         tools.log.say("nobody waits for this apply any more; it goes on to its end, and its log is kept")
 
@@ -76,7 +77,11 @@ def _nobody_waits(tools: Tools, taken: TakenJob) -> None:
 def _outcome(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any] | JobFault:
     run = run_plan if taken.job.kind is JobKind.PLAN else run_apply
     try:
-        return run(tools, preparation, taken)
+        try:
+            return run(tools, preparation, taken)
+        finally:
+            if not tools.interruption.left_running:
+                kill_descendants()
     except EngineFailed as fault:
         reason = tools.interruption.reason
         return Interrupted(f"{reason} {fault}") if reason else fault
@@ -115,7 +120,8 @@ class _Ending:
             reporter.succeed(self._taken.token, outcome)
             return
         message = log.masker.mask(str(outcome))
-        reporter.fail(self._taken.token, outcome.error, message, last_lines(log.path, log.masker))
+        lines = outcome.last_lines or last_lines(log.path, log.masker)
+        reporter.fail(self._taken.token, outcome.error, message, log.masker.mask(lines))
 
     def _store_log(self) -> None:
         """Store the complete log, masked anew: values that the plan marks sensitive were not known at its start."""

@@ -14,6 +14,8 @@ DEFAULT_STOP_SECONDS = 100.0
 DEFAULT_HEARTBEAT_SECONDS = 5.0
 #: ``hand_over_job`` runs right after the runner's first answer; it may be throttled or retried for a while.
 DEFAULT_HAND_OVER_SECONDS = 300.0
+#: How long a program of a step may take.
+DEFAULT_PROGRAM_SECONDS = 900.0
 
 
 class SettingsError(Exception):
@@ -43,6 +45,7 @@ class Settings:
     stop_seconds: float
     heartbeat_seconds: float
     hand_over_seconds: float
+    program_seconds: float
     allow_local_state: bool
 
 
@@ -68,6 +71,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         stop_seconds=_seconds(environ, "TIDEGATE_STOP_SECONDS", DEFAULT_STOP_SECONDS),
         heartbeat_seconds=_seconds(environ, "TIDEGATE_HEARTBEAT_SECONDS", DEFAULT_HEARTBEAT_SECONDS),
         hand_over_seconds=_seconds(environ, "TIDEGATE_HAND_OVER_SECONDS", DEFAULT_HAND_OVER_SECONDS),
+        program_seconds=_seconds(environ, "TIDEGATE_PROGRAM_SECONDS", DEFAULT_PROGRAM_SECONDS),
         allow_local_state=environ.get("TIDEGATE_ALLOW_LOCAL_STATE", "") == "true",
     )
 

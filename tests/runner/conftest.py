@@ -16,6 +16,8 @@ from tests.runner.git_forge import CLONE_TOKEN, Forge, running_forge
 from tidegate.domain.deployment import Artifact
 from tidegate.domain.job import Job, JobKind, job_digest
 from tidegate.domain.root import Engine, Root
+from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.workflow import RunSettings
 
 REPOSITORY_TOP = Path(__file__).parents[2]
 
@@ -54,6 +56,7 @@ class Bench:
 
     def job(self, kind: JobKind, sha: str, plan: Mapping[str, Any] | None = None, **root: Any) -> Job:
         engine = root.pop("engine", Engine())
+        run, stack = root.pop("run", RunSettings()), root.pop("stack", DEFAULT_STACK)
         job = Job(
             id=f"network-{sha[:7]}-{kind}-1",
             deployment=f"network-{sha[:7]}",
@@ -66,6 +69,8 @@ class Bench:
             lock_file=Artifact(**plan["lock_file"]) if plan and plan["lock_file"] else None,
             engine_version=plan["engine_version"] if plan else None,
             plan_json=Artifact(**plan["json"]) if plan else None,
+            stack=stack,
+            run=run,
         )
         self.aws.add_job(job, CLONE_TOKEN)
         self.aws.answers.clear()

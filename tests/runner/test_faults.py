@@ -333,10 +333,12 @@ def test_nothing_but_the_engine_sees_the_engines_credentials_and_it_sees_no_othe
         CLONE_TOKEN,
         "TF_CLI_ARGS",
         "SECRET_OF",
-        "TIDEGATE_",
         "GIT_",
     ):
         assert absent not in environment
+    names = {line.partition("=")[0] for line in environment.splitlines()}
+    about_the_job = ["DIR", "ENVIRONMENT", "JOB", "PLAN_FILE", "REPOSITORY", "REVISION", "ROOT", "STACK", "WORKSPACE"]
+    assert {name for name in names if name.startswith("TIDEGATE_")} == {f"TIDEGATE_{each}" for each in about_the_job}
     assert "RoleSessionName=network-" in bench.aws.assumed[0]
 
 

@@ -1,0 +1,170 @@
+"""The steps of a job, in their order: the engine's own work, and programs around it."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from runner.engine import Engine
+from runner.faults import Interrupted, JobFault, RunnerFault, StepFailed
+from runner.job import Tools
+from runner.log import last_lines
+from runner.step_output import Captured, set_by
+from tidegate.adapters.aws_http import AwsError
+from tidegate.domain.job import Job
+from tidegate.domain.workflow import RunOn, StepKind, WorkflowStep
+from tidegate.domain.workflow_rules import name_problem, substituted, unknown_variable
+
+#: The state machine gives a job an hour. What runs beside the engine must leave time to report what the engine did.
+JOB_SECONDS = 57 * 60
+_LONGEST_SHOWN = 200
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+#: Does one of the engine's steps, with the engine as it stands then: with all variables, and the step's own.
+Act = Callable[[Engine, WorkflowStep], None]
+
+
+class StepRunner:
+    """Runs steps, with the variables that the job has and that its steps set. ``engine`` is the one without these."""
+
+    def __init__(self, tools: Tools, engine: Engine, job: Job) -> None:
+        """Raise StepFailed when the job has variables that nobody may set."""
+        self._tools = tools
+        self._engine = engine
+        for name, _ in job.run.variables:
+            if problem := name_problem(name):
+                raise StepFailed(f"The stack's variables cannot be used: {problem}.")
+        self._environ = {**engine.environ, **job_variables(job), **dict(job.run.variables)}
+
+    def know_plan(self, file: Path) -> None:
+        """Tell the steps from now on where the plan is."""
+        self._environ["TIDEGATE_PLAN_FILE"] = str(file)
+
+    def run(self, steps: Sequence[WorkflowStep], acts: Mapping[StepKind, Act]) -> JobFault | None:
+        """Run the steps that are due, to the last one, and return what failed first; None when nothing did.
+
+        Once the job is to stop, nothing more is started.
+        """
+        failure: JobFault | None = None
+        for position, step in enumerate(steps):
+            if not _is_due(step, failure) or (failure and self._tools.interruption.reason):
+                continue
+            try:
+                self._run(step, acts)
+            except (JobFault, AwsError, OSError, ValueError) as error:
+                failure = self._failed(step, _as_fault(error), failure, steps[position + 1 :])
+        return failure
+
+    def _failed(
+        self, step: WorkflowStep, fault: JobFault, first: JobFault | None, later: Sequence[WorkflowStep]
+    ) -> JobFault | None:
+        """Return what has failed first by now. What others print afterwards must not hide its words."""
+        log = self._tools.log
+        log.end_line()
+        if step.ignore_errors and not isinstance(fault, Interrupted):
+            log.say(f"{fault} This is ignored.")
+            return first
+        if first is not None:
+            log.say(str(fault))
+            return first
+        if any(_is_due(each, fault) for each in later):
+            log.say(str(fault))
+            fault.last_lines = last_lines(log.path, log.masker)
+        return fault
+
+    def _run(self, step: WorkflowStep, acts: Mapping[StepKind, Act]) -> None:
+        environ = {**self._environ, **{name: self._filled(step, text) for name, text in step.env}}
+        if step.kind is StepKind.RUN:
+            self._program(step, environ)
+        elif step.kind is StepKind.ENV:
+            self._set(step, environ)
+        else:
+            extra = tuple(self._filled(step, word) for word in step.extra_args)
+            acts[step.kind](replace(self._engine, environ=environ), replace(step, extra_args=extra))
+
+    def _set(self, step: WorkflowStep, environ: Mapping[str, str]) -> None:
+        captured = Captured()
+        self._program(step, environ, captured.take)
+        try:
+            values = set_by(step, captured)
+        except ValueError as error:
+            raise StepFailed(f"{_name(step)} cannot be used: {error}.") from error
+        log = self._tools.log
+        if step.sensitive:
+            log.masker.add(values.values())
+        self._environ.update(values)
+        log.say(f"set {', '.join(sorted(values)) or 'nothing'}")
+
+    def _program(
+        self, step: WorkflowStep, environ: Mapping[str, str], capture: Callable[[bytes], None] | None = None
+    ) -> None:
+        tools = self._tools
+        argv = [self._filled(step, word, environ) for word in step.command]
+        tools.log.say(f"{step.kind}: {_shown(step)}")
+        try:
+            code = tools.processes.run_program(argv, self._engine.root, environ, self._seconds(step), capture)
+        except StepFailed as fault:
+            raise StepFailed(f"{_name(step)} {fault}.") from fault
+        except (OSError, ValueError) as error:
+            raise StepFailed(f"{_name(step)} cannot be started: {error}.") from error
+        tools.log.end_line()
+        tools.interruption.check()
+        if code < 0:
+            raise StepFailed(f"{_name(step)} was killed by {signal.Signals(-code).name}.")
+        if code > 0:
+            raise StepFailed(f"{_name(step)} failed with exit code {code}.")
+
+    def _seconds(self, step: WorkflowStep) -> float:
+        left = self._tools.begun + JOB_SECONDS - time.monotonic()
+        if left <= 0:
+            raise StepFailed(f"{_name(step)} was not run: the job's time is over.")
+        return min(left, self._tools.settings.program_seconds)
+
+    def _filled(self, step: WorkflowStep, text: str, environ: Mapping[str, str] | None = None) -> str:
+        values = self._environ if environ is None else environ
+        missing = unknown_variable(text, values)
+        if missing is not None:
+            raise StepFailed(
+                f"{_name(step)} names ${{{missing}}}, which is not set. Set it by a step env before it, or by a "
+                "variable of the stack; write $$ where a plain $ is meant."
+            )
+        return substituted(text, values)
+
+
+def job_variables(job: Job) -> dict[str, str]:
+    """Return what every program of a job may know of it, the engine included."""
+    return {
+        "TIDEGATE_ENVIRONMENT": job.run.environment,
+        "TIDEGATE_STACK": job.stack,
+        "TIDEGATE_ROOT": job.root.name,
+        "TIDEGATE_DIR": job.root.dir,
+        "TIDEGATE_WORKSPACE": job.root.workspace,
+        "TIDEGATE_REPOSITORY": job.repository,
+        "TIDEGATE_REVISION": job.sha,
+        "TIDEGATE_JOB": job.id,
+    }
+
+
+def _as_fault(error: Exception) -> JobFault:
+    return error if isinstance(error, JobFault) else RunnerFault(f"The runner failed: {type(error).__name__}: {error}")
+
+
+def _is_due(step: WorkflowStep, failure: JobFault | None) -> bool:
+    if step.kind not in {StepKind.RUN, StepKind.ENV}:
+        return failure is None
+    return step.run_on is RunOn.ALWAYS or (step.run_on is RunOn.FAILURE) == (failure is not None)
+
+
+def _name(step: WorkflowStep) -> str:
+    return f"The step {step.kind} ({_shown(step)})" if step.command else f"The step {step.kind}"
+
+
+def _shown(step: WorkflowStep) -> str:
+    """Return a step's command in one line, as it is configured: what is filled in may be a secret."""
+    text = " ".join(step.command)
+    shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    return _UNPRINTABLE.sub(lambda match: repr(match[0])[1:-1], shown)
