@@ -99,11 +99,22 @@ def test_one_bad_end_blocks_whatever_the_others_do():
     assert verdict.reason == "db (dev) was rejected, and others came to a bad end as well."
 
 
-def test_a_reason_names_the_first_who_are_waited_for():
-    many = [one(State.PLANNING, root=f"app-{number}") for number in range(7)]
-    assert judge_gate(waiting(), many[:2], Point.APPLY).reason == "It waits for app-0 (dev) and app-1 (dev)."
-    reason = judge_gate(waiting(), many, Point.APPLY).reason
-    assert reason.endswith("app-4 (dev) and others.")
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (1, "app-0 (dev)"),
+        (2, "app-0 (dev) and app-1 (dev)"),
+        (3, "app-0 (dev), app-1 (dev) and app-2 (dev)"),
+        (4, "more than 2 others"),
+        (5, "more than 4 others"),
+        (8, "more than 4 others"),
+        (9, "more than 8 others"),
+        (1000, "more than 512 others"),
+    ],
+)
+def test_a_reason_names_few_and_changes_seldom_for_many(count, told):
+    many = [one(State.PLANNING, root=f"app-{number}") for number in range(count)]
+    assert judge_gate(waiting(), many, Point.APPLY).reason == f"It waits for {told}."
 
 
 states = st.sampled_from(State)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.builders import NOW, any_plan, any_root, deployment_in
 from tests.contract.queue_actors import Fate, Mortal
 from tests.unit.usecases.terraform_world import World
+from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment, State, Step, Trigger
 from tidegate.domain.job import JobKind, job_id
 from tidegate.domain.root import deployment_id
@@ -30,6 +31,7 @@ class GateWorld(World):
     def __post_init__(self):
         super().__post_init__()
         self.fate = Fate()
+        self.refused: set[str] = set()
         queues, deployments, changes, workflows, told = (
             Mortal(port, self.fate)
             for port in (self.queues, self.deployments, self.change_sets, self.workflows, self.announcements)
@@ -37,7 +39,11 @@ class GateWorld(World):
         enqueuer = Enqueuer(queues, deployments, self.audit, told, WorkerEnsurer(queues, workflows))
         self.waiter = GateWaiter(deployments, changes, workflows, told, self.clock)
         self.opener = GateOpener(queues, deployments, changes, workflows, told, self.clock)
-        self.decider = GateDecider(deployments, changes, workflows, told, enqueuer.enqueue)
+        self.decider = GateDecider(deployments, changes, workflows, told, enqueuer.enqueue, self.may_apply)
+
+    def may_apply(self, deployment: Deployment, login: str) -> Decision:
+        reason = f"{login} may not apply {deployment.root.name}."
+        return Decision(f"{login} {deployment.root.name}" not in self.refused, reason)
 
     def member(self, root: str, stack: str, state: State = State.QUEUED, number: int = 1, **fields) -> Deployment:
         """Store a deployment in flight of the change, and enroll it."""

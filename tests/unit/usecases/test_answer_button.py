@@ -11,6 +11,7 @@ from tests.unit.usecases.terraform_world import World
 from tests.unit.usecases.test_publish_check_run import publisher_of
 from tidegate.domain.access import Access
 from tidegate.domain.check_run import Button, Conclusion
+from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Approval, Gate, State
 from tidegate.domain.errors import CloudUnavailable, Conflict
 from tidegate.domain.line import Shown, Standing
@@ -62,7 +63,14 @@ class PressedWorld(World):
             self.painter(),
             Authorizer(self.forge, self.queues, records).may,
             ReviewDecider(records, self.workflows, self.announcements, finisher, self.artifacts).decide,
-            GateDecider(records, self.change_sets, self.workflows, self.announcements, self.queues.enqueue).decide,
+            GateDecider(
+                records,
+                self.change_sets,
+                self.workflows,
+                self.announcements,
+                self.queues.enqueue,
+                lambda _deployment, _login: Decision(True, ""),
+            ).decide,
             QueueUnlocker(self.queues, records, self.audit, self.announcements, workers).unlock,
         )
         press = Press(

@@ -131,6 +131,17 @@ def test_what_was_never_let_in_is_not_run_again_and_the_answer_says_so(world, st
     assert not [each for each in world.deployments.all() if each.rerun_of]
 
 
+def test_what_somebody_may_not_apply_they_cannot_have_run_again(world):
+    world.member("app", "dev", State.PLAN_FAILED)
+    db = world.member("db", "dev", State.PLAN_FAILED)
+    blocked = world.waits(world.planned("web"))
+    world.refused = {"developer app"}
+    decision = world.decider.retry(blocked.id, "developer", AT)
+    assert decision.done
+    assert "app (dev): developer may not apply app. db (dev): runs again." in decision.reason
+    assert [each.rerun_of for each in world.deployments.all() if each.rerun_of] == [db.id]
+
+
 def test_a_retry_of_one_that_nothing_holds_up_only_looks_again(world):
     world.member("app", "dev", State.APPLYING)
     waiting = world.waits(world.planned("web"))

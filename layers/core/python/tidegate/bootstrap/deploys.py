@@ -163,10 +163,18 @@ class Deploys(Adapters):
 
     @cached_property
     def gate_decider(self) -> GateDecider:
+        from tidegate.domain.access import Action
         from tidegate.usecases.decide_gate import GateDecider
 
-        enqueue = self.enqueuer.enqueue
-        return GateDecider(self.deployments, self.change_sets, self.workflows, self.announcements, enqueue)
+        enqueue, may = self.enqueuer.enqueue, self.authorizer.may
+        return GateDecider(
+            self.deployments,
+            self.change_sets,
+            self.workflows,
+            self.announcements,
+            enqueue,
+            lambda deployment, login: may(deployment, Action.APPLY, login),
+        )
 
     @cached_property
     def result_recorder(self) -> ResultRecorder:

@@ -18,8 +18,9 @@ from tidegate.domain.review import Need, judge_plan
 GATE_DAYS = 14
 #: The id of the gate before the plan. The one before the apply has the id of the plan's job.
 BEFORE_PLAN = "plan"
-#: What is waited for is named so often in a reason: further ones change no record.
-_NAMED = 5
+#: So many are named in a reason. Of more, their number is told by powers of two: each other reason is a write, and an
+#: update of a check run, for each deployment that waits.
+_NAMED = 3
 
 #: States in which a deployment waits at a gate, and those that open the gates of others.
 WAITING = frozenset({State.GATED, State.BLOCKED})
@@ -192,9 +193,9 @@ def _verdict(opening: Opening, reason: str, about: Sequence[Dependency]) -> Gate
 
 
 def _listed(many: Sequence[Dependency]) -> str:
-    names = [each.name for each in many[:_NAMED]]
     if len(many) > _NAMED:
-        names.append("others")
+        return f"more than {1 << ((len(many) - 1).bit_length() - 1)} others"
+    names = [each.name for each in many]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 

@@ -17,19 +17,24 @@ from tidegate.usecases.settle_gate import settle_gate
 
 @dataclass(frozen=True, slots=True)
 class GateDecider:
-    """Decides about gates. Who may decide at all, the caller has looked up before. ``enqueue`` is as for pushes."""
+    """Decides about gates. Who may decide at all, the caller has looked up before.
+
+    ``enqueue`` is as for pushes. ``may_apply`` tells whether somebody may have a deployment applied: a retry runs
+    those of other stacks again.
+    """
 
     deployments: Deployments
     change_sets: ChangeSets
     workflows: Workflows
     announcements: Announcements
     enqueue: Callable[[Deployment], object]
+    may_apply: Callable[[Deployment, str], Decision]
 
     def decide(self, deployment: str, retry: bool, by: str, at: str) -> Decision:  # noqa: FBT001
         """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC): retry, or else reject.
 
-        The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable or
-        ExceptionGroup: call it again with the same ``at`` then.
+        The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable,
+        ForgeUnavailable or ExceptionGroup: call it again with the same ``at`` then.
         """
         return self.retry(deployment, by, at) if retry else self.reject(deployment, by, at)
 
@@ -48,7 +53,7 @@ class GateDecider:
             new = run_again(old, old.revision.branch, by, at, f"gate {blocked.id} {old.stack} {at}")
             if new.id == old.id:  # This demand comes again, and what it began has failed meanwhile.
                 continue
-            reason = state_refusal(old, only_failed=True)
+            reason = self._retry_refusal(old, by)
             told.append(f"{_name(old)}: {reason or 'runs again.'}")
             if reason is None:
                 again.append((old, new))
@@ -56,6 +61,13 @@ class GateDecider:
         if told and not again:
             return Decision(False, f"Nothing that blocks this can be run again. {' '.join(told)}")
         return Decision(True, f"{by} retried. {' '.join(told) or 'What was to run again does so already.'}")
+
+    def _retry_refusal(self, old: Deployment, by: str) -> str | None:
+        reason = state_refusal(old, only_failed=True)
+        if reason is not None:
+            return reason
+        allowed = self.may_apply(old, by)
+        return None if allowed.done else allowed.reason
 
     def _reject(self, identifier: str, by: str, at: str) -> Decision:
         deployment = self.deployments.get(identifier)
