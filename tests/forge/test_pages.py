@@ -261,6 +261,11 @@ class TestRunningAgain:
         assert (status, headers["Location"]) == (303, f"{forge.url}{page}?pressed=failed-1")
         assert "asked to run one failed check again" in ask(forge, "GET", f"{page}?pressed=failed-1")[2]
 
+    def test_where_a_check_waits_for_somebody_and_none_failed_no_failed_ones_are_offered(self, forge, sha, run):
+        text = ask(forge, "GET", f"/acme/infra/commit/{sha}")[2]
+        assert "Re-run all checks" in text
+        assert "Re-run failed checks" not in text
+
     @pytest.mark.parametrize("button", ["rerun-failed", "rerun-all"])
     def test_a_page_of_another_site_runs_nothing_again(self, forge, sha, run, button):
         assert ask(forge, "POST", f"/acme/infra/commit/{sha}/{button}", {"csrf": "0" * 64})[0] == 403

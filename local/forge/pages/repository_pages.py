@@ -37,8 +37,8 @@ class ShownCommit:
 
     @property
     def failed(self) -> int:
-        """How many of its checks "Re-run failed checks" would run again."""
-        return sum(run.conclusion in checks.FAILED for run in self.runs)
+        """How many of its checks failed. What waits for somebody did not, though it is run again with the others."""
+        return sum(run.conclusion in checks.FAILED - {"action_required"} for run in self.runs)
 
 
 def shown(visit: Visit, commit: Commit) -> ShownCommit:
