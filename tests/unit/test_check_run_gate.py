@@ -97,7 +97,7 @@ def test_what_holds_a_gate_is_listed_with_what_it_does_since_when_and_a_link():
     )
     summary = shown(State.GATED, view).summary
     assert "* [`app`](https://forge.example/runs/5) in stack `dev`: **waits for its review**, since 2026-03" in summary
-    assert "* `web`: is in line\n* and 23 more\n* 4 deployed, or with nothing to change" in summary
+    assert "* `web`: is in line\n* and 23 more\n\n4 are done already: deployed, or with nothing to change." in summary
 
 
 def test_what_was_not_looked_at_is_counted_as_that():
@@ -146,7 +146,13 @@ def test_a_blocked_deployment_says_what_failed_and_offers_to_retry_and_to_reject
     assert check_run.conclusion is Conclusion.ACTION_REQUIRED
     assert [action.button for action in check_run.actions] == [Button.RETRY, Button.REJECT]
     assert "* `app` in stack `dev`: its plan failed on 2026-03-02 08:00 UTC\n" in check_run.summary
-    assert "* 2 others on the way" in check_run.summary
+    assert "\n\n2 others are on the way." in check_run.summary
+
+
+def test_what_is_on_the_way_and_what_is_done_are_one_sentence():
+    view = holds(awaited("app", state=State.PLAN_FAILED), under_way=1, done=1, at_most=True)
+    words = "Up to 1 other is on the way; 1 is done already: deployed, or with nothing to change."
+    assert words in shown(State.BLOCKED, view).summary
 
 
 def test_a_blocked_deployment_falls_back_on_the_reason_that_was_recorded():

@@ -52,7 +52,7 @@ def test_what_a_deployment_waits_for_is_listed_with_links_to_check_runs():
     summary = world.drawn().summary
     assert "* [`root-0001`](https://github.com/acme/infra/runs/5) in stack `dev`: **waits for its review**" in summary
     assert "* `root-0002` in stack `dev`: is being planned" in summary
-    assert "* 1 deployed, or with nothing to change" in summary
+    assert "1 is done already: deployed, or with nothing to change." in summary
 
 
 def test_others_of_the_change_that_are_not_waited_for_are_not_listed():

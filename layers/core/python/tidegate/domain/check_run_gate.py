@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from tidegate.domain.access import Action
@@ -192,20 +192,30 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _list(heading: str, deployment: Deployment, view: View) -> str:
-    lines = "\n".join(_lines(deployment, view.waited_for)) if view.waited_for else ""
-    return f"{heading}\n\n{lines}" if lines else ""
-
-
-def _lines(deployment: Deployment, held_by: WaitedFor) -> Iterable[str]:
-    """Return a line for each that holds the gate, and how many others there are."""
-    yield from (_line(awaited, deployment) for awaited in held_by.named)
+    held_by = view.waited_for
+    if held_by is None:
+        return ""
+    lines = [_line(awaited, deployment) for awaited in held_by.named]
     up_to = "up to " if held_by.at_most else ""
     if held_by.more:
-        yield f"* and {up_to}{held_by.more} more"
+        lines.append(f"* and {up_to}{held_by.more} more")
+    listed = f"{heading}\n\n" + "\n".join(lines) if lines else ""
+    return "\n\n".join(filter(None, (listed, _others(held_by, up_to))))
+
+
+def _others(held_by: WaitedFor, up_to: str) -> str:
+    """Return how many others there are that do not hold the gate, or not yet."""
+    parts = []
     if held_by.under_way:
-        yield f"* {up_to}{many(held_by.under_way, 'other')} on the way"
+        parts.append(f"{up_to}{many(held_by.under_way, 'other')} {_are(held_by.under_way)} on the way")
     if held_by.done:
-        yield f"* {held_by.done} deployed, or with nothing to change"
+        parts.append(f"{held_by.done} {_are(held_by.done)} done already: deployed, or with nothing to change")
+    sentence = "; ".join(parts)
+    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _line(awaited: Awaited, deployment: Deployment) -> str:
