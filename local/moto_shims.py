@@ -17,7 +17,7 @@ from moto.iam.models import Role, iam_backends
 from moto.logs.models import LogGroup
 from moto.sqs.models import Queue
 
-from local import states_shims
+from local import dynamodb_shims, states_shims
 from local.hub import HUB
 
 
@@ -26,6 +26,7 @@ def install() -> None:
     default_user_config["stepfunctions"] = {"execute_state_machine": True}
     default_user_config["lambda"] = {"use_docker": False}
     states_shims.install()
+    dynamodb_shims.transactions()
     for shim in (
         _rule_targets,
         _message_signal,

@@ -377,3 +377,34 @@ def test_a_function_can_be_killed_after_a_write(cloud):
 
 def test_what_was_left_out_of_the_template_is_told(cloud):
     assert cloud.read("left_out")["Alarm"] == "AWS::CloudWatch::Alarm"
+
+
+def test_a_transaction_that_fails_leaves_everything_as_it_was(cloud):
+    dynamodb, table = cloud.client("dynamodb"), cloud.table
+    pk = {"S": f"kept#{uuid.uuid4()}"}
+    keys = [{"pk": pk, "sk": {"S": name}} for name in ("updated", "deleted", "new")]
+    for key in keys[:2]:
+        dynamodb.put_item(TableName=table, Item={**key, "value": {"S": "before"}})
+    update = {
+        "TableName": table,
+        "Key": keys[0],
+        "UpdateExpression": "SET #v = :after",
+        "ExpressionAttributeNames": {"#v": "value"},
+        "ExpressionAttributeValues": {":after": {"S": "after"}},
+    }
+    refused = {"TableName": table, "Item": {"pk": pk, "sk": {"S": "x"}}, "ConditionExpression": "attribute_exists(pk)"}
+    changes = [
+        {"Update": update},
+        {"Delete": {"TableName": table, "Key": keys[1]}},
+        {"Put": {"TableName": table, "Item": keys[2]}},
+        {"Put": refused},
+    ]
+    with pytest.raises(ClientError, match="TransactionCanceled"):
+        dynamodb.transact_write_items(TransactItems=changes)
+    found = dynamodb.query(
+        TableName=table, KeyConditionExpression="pk = :pk", ExpressionAttributeValues={":pk": pk}, ConsistentRead=True
+    )
+    assert {item["sk"]["S"]: item["value"]["S"] for item in found["Items"]} == {
+        "updated": "before",
+        "deleted": "before",
+    }
