@@ -478,9 +478,11 @@ def test_who_retries_is_whom_access_control_lets_deploy(by, answer):
     assert world.press(Button.RETRY, by=by).startswith(answer)
 
 
-def test_a_press_at_a_gate_on_an_outdated_check_run_points_to_the_newest():
+@pytest.mark.parametrize("button", [Button.RETRY, Button.REJECT])
+def test_a_press_at_a_gate_on_an_outdated_check_run_points_to_the_newest(button):
     world = GateWorld()
     world.check_runs.remember(replace(world.check_runs.published(world.deployment.id), id=2))
-    assert world.press(Button.RETRY) == "refused: outdated"
-    assert world.waiting == []
+    assert world.press(button) == "refused: outdated"
+    assert (world.waiting, world.now.rejected_by) == ([], None)
+    assert "This check run is outdated: the newer one counts" in world.shown.summary
     assert "https://github.com/acme/infra/runs/2" in world.shown.summary

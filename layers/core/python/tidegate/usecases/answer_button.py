@@ -138,11 +138,11 @@ class ButtonAnswerer:
 
 def _why_outdated(press: Press, deployment: Deployment) -> str:
     """Return why a button on an outdated check run has no effect: who decided before, if a review was answered."""
-    if press.identifier in (Button.CONFIRM, Button.REJECT):
+    if press.identifier in (Button.CONFIRM, Button.REJECT) and deployment.review is not None:
         verdict = judge_press(deployment, press.identifier == Button.CONFIRM, press.by, press.at)
         if verdict.followup is Followup.REFUSE:
             return verdict.reason
-    return "This check run is outdated: the newer one has the buttons that count."
+    return "This check run is outdated: the newer one counts."
 
 
 def _is_at_gate(deployment: Deployment) -> bool:
