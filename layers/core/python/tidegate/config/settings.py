@@ -15,7 +15,7 @@ from tidegate.domain.access import UNMATCHED, Access
 from tidegate.domain.errors import TidegateError, quoted
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Engine, EngineName
-from tidegate.domain.stack import Stack, StackDefinition, variable
+from tidegate.domain.stack import Stack, StackDefinition
 from tidegate.domain.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, WorkflowStep
 
 _VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,30})?")
@@ -100,7 +100,7 @@ class Settings:
 
     def _sources(self, stack: str, workflow: DeclaredWorkflow | None) -> dict[str, int]:
         lines = {
-            f"variables.{name}": self._line_of(stack, partial(variable, name))
+            f"variables.{name}": self._line_of(stack, partial(_variable, name))
             for name, _ in self._stacks[stack].variables
         }
         return {
@@ -170,3 +170,7 @@ class Settings:
 def _in_stack(value: str, kind: str, text: str, stack: str) -> str:
     """Return that a value is not of a kind, and what it was made of where."""
     return f"{quoted(value)} is no {kind}, which {quoted(text)} stands for in the stack {quoted(stack)}"
+
+
+def _variable(name: str, definition: StackDefinition) -> str | None:
+    return dict(definition.variables).get(name)

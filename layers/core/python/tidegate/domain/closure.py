@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
+#: Names of a circle that are shown: more are hard to read.
+_SHOWN = 12
+
 
 class Circle(Exception):
     """Some names lead back to themselves: ``names`` are in order, from the first again to the first."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(" → ".join(names))
+        shown = names if len(names) <= _SHOWN else (*names[: _SHOWN - 2], "…", names[-1])
+        super().__init__(" → ".join(shown))
         self.names = tuple(names)
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from tidegate.domain.closure import in_order
-
-_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +26,6 @@ class Nests:
         """Return the nests around a leaf, the nearest first."""
         return tuple(name for names in self.around[leaf] for name in names)
 
-    def nearest(self, leaf: str, said: Callable[[str], _Value | None]) -> dict[str, _Value]:
-        """Return what the leaf says, or else the nearest nests that say something: by their names."""
-        for names in ((leaf,), *self.around[leaf]):
-            found = {name: value for name in names if (value := said(name)) is not None}
-            if found:
-                return found
-        return {}
-
 
 def nests_of(holds: Mapping[str, Sequence[str]]) -> Nests:
     """Return what follows from which stacks each stack holds. Raise Circle where one is in itself."""
@@ -55,7 +44,7 @@ def _around(leaf: str, holders: Mapping[str, Sequence[str]]) -> tuple[tuple[str,
     """Return the nests around a leaf by their distance."""
     seen = {leaf}
     found = []
-    outer = (leaf,)
+    outer: tuple[str, ...] = (leaf,)
     while outer := tuple(sorted({name for inner in outer for name in holders[inner]} - seen)):
         seen.update(outer)
         found.append(outer)

@@ -6,13 +6,12 @@ with all that their nests say pushed down to them, and their rules expanded to l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
-from functools import partial
-from itertools import islice, pairwise
-from typing import TypeVar
+from itertools import islice
+from typing import Any
 
 from tidegate.domain.closure import Circle, closed, in_order
 from tidegate.domain.errors import InvalidStacks, NestsDisagree, StackCycle, StackInItself, UnknownStack, quoted
@@ -25,7 +24,6 @@ DEFAULT_STACK = "default"
 #: Mistakes of one kind that are told at once: nobody reads more, and to look for names that are near takes time.
 MAXIMUM_MISTAKES = 20
 
-_Value = TypeVar("_Value")
 _RULES = ("apply_after", "plan_after", "modified_by")
 
 
@@ -131,41 +129,77 @@ def _names(definition: StackDefinition) -> dict[str, tuple[str, ...]]:
     }
 
 
+#: A part of a definition by its place, which a leaf takes from the nests around it.
+_Place = tuple[str, ...]
+
+
+def _parts(definition: StackDefinition) -> dict[_Place, object]:
+    """Return what a definition says that its nests could say as well."""
+    parts: dict[_Place, object] = {
+        ("auto_apply",): definition.rules.auto_apply,
+        ("engine",): definition.engine,
+        ("run_strategy",): definition.run_strategy,
+    }
+    parts |= {("variables", name): value for name, value in definition.variables}
+    return {place: value for place, value in parts.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A part of a definition, and which stack says it: a leaf, or a nest at some distance around it."""
+
+    value: Any
+    stack: str
+    distance: int
+
+
 class _Resolution:
     """What follows for leaves from definitions that name no unknown stacks, and from the nests around them."""
 
     def __init__(self, declared: Mapping[str, StackDefinition], nests: Nests) -> None:
         self._declared, self._nests = declared, nests
         self._leaves = tuple(nests.around)
+        self._parts = {name: _parts(each) for name, each in declared.items()}
         self._names_in = {name: _names(each) for name, each in declared.items()}
         self._rules = {kind: self._rule(kind) for kind in _RULES}
         self._rules["plan_after"] = {leaf: self._rules[self._kind_of_plans(leaf)][leaf] for leaf in self._leaves}
 
     def stacks(self) -> Mapping[str, Stack]:
-        apply_after, plan_after, modified_by = (closed(self._rules[kind]) for kind in _RULES)
-        return {
-            leaf: Stack(
-                leaf,
-                self._nests.within(leaf),
-                tuple((name, self._nearest(leaf, partial(variable, name)) or "") for name in self._variables(leaf)),
-                self._nearest(leaf, lambda each: each.engine),
-                apply_after[leaf],
-                plan_after[leaf],
-                modified_by[leaf] - {leaf},
-                self._nearest(leaf, lambda each: each.rules.auto_apply),
-                self._nearest(leaf, lambda each: each.run_strategy) or RunStrategy.ONE_FOR_ONE,
-            )
-            for leaf in self._leaves
-        }
+        """Return the leaves by name."""
+        closures = {kind: closed(self._rules[kind]) for kind in _RULES}
+        return {leaf: self._stack(leaf, {kind: closures[kind][leaf] for kind in _RULES}) for leaf in self._leaves}
+
+    def _stack(self, leaf: str, rules: Mapping[str, frozenset[str]]) -> Stack:
+        values: dict[_Place, Any] = {}
+        for place, said in self._said_around(leaf):
+            values.setdefault(place, said.value)
+        return Stack(
+            leaf,
+            self._nests.within(leaf),
+            tuple(sorted((place[1], value) for place, value in values.items() if place[0] == "variables")),
+            values.get(("engine",)),
+            rules["apply_after"],
+            rules["plan_after"],
+            rules["modified_by"] - {leaf},
+            values.get(("auto_apply",)),
+            values.get(("run_strategy",), RunStrategy.ONE_FOR_ONE),
+        )
+
+    def _said_around(self, leaf: str) -> Iterator[tuple[_Place, _Said]]:
+        """Return what a leaf and the nests around it say, the nearest first."""
+        for distance, names in enumerate(((leaf,), *self._nests.around[leaf])):
+            for name in names:
+                for place, value in self._parts[name].items():
+                    yield place, _Said(value, name, distance)
 
     def disagreements(self) -> Iterator[NestsDisagree]:
-        """Return each value that nests at one distance from a leaf say differently, where none nearer says it."""
+        """Return where nests at one distance from a leaf say different things, and none nearer says it."""
         for leaf in self._leaves:
-            yield from self._disagreement(leaf, ("auto_apply",), lambda each: each.rules.auto_apply)
-            yield from self._disagreement(leaf, ("engine",), lambda each: each.engine)
-            yield from self._disagreement(leaf, ("run_strategy",), lambda each: each.run_strategy)
-            for name in self._variables(leaf):
-                yield from self._disagreement(leaf, ("variables", name), partial(variable, name))
+            nearest: dict[_Place, _Said] = {}
+            for place, said in self._said_around(leaf):
+                first = nearest.setdefault(place, said)
+                if said.distance == first.distance and said.value != first.value:
+                    yield _disagreement(leaf, place, first.stack, said.stack)
 
     def cycles(self) -> Iterator[StackCycle]:
         """Return the first circle of leaves that wait for each other, before their plans or applies."""
@@ -180,55 +214,35 @@ class _Resolution:
         waiting, awaited = circle.names[:2]
         kind, owner = next(
             (kind, name)
-            for name in self._said_of(waiting)
+            for name in self._around(waiting)
             for kind in ("apply_after", self._kind_of_plans(waiting))
             if awaited in self._nests.expand(self._names_in[name][kind])
         )
-        inherited = [
-            f"{name} has the rules of {' and '.join(map(repr, self._nests.within(name)))}"
-            for name, _ in pairwise(circle.names)
-            if self._nests.around[name]
-        ]
-        problem = f"stacks wait for each other: {circle}" + "".join(f"; {each}" for each in inherited)
+        problem = f"stacks wait for each other: {circle}"
+        if owner != waiting:
+            problem += f", as {quoted(waiting)} has the rules of {quoted(owner)}"
         advice = "Remove one of these rules"
         if kind == "modified_by":
-            advice = "Remove one of these rules, or write plan_after: [] beside modified_by, which else counts as both"
+            advice += ", or write plan_after: [] beside modified_by, which else says what is planned after what as well"
         return StackCycle(owner, (kind,), problem, advice)
-
-    def _disagreement(
-        self, leaf: str, path: tuple[str, ...], said: Callable[[StackDefinition], object]
-    ) -> Iterator[NestsDisagree]:
-        values = self._nests.nearest(leaf, lambda name: said(self._declared[name]))
-        (first, value), *others = values.items() or [("", None)]
-        for other, different in others:
-            if different != value:
-                problem = f"it says {'.'.join(path)} otherwise than {quoted(first)}, and {quoted(leaf)} is in both"
-                yield NestsDisagree(other, path, problem, f"Say it in {quoted(leaf)}, or the same in both")
-                return
-
-    def _nearest(self, leaf: str, said: Callable[[StackDefinition], _Value | None]) -> _Value | None:
-        return next(iter(self._nests.nearest(leaf, lambda name: said(self._declared[name])).values()), None)
 
     def _rule(self, kind: str) -> dict[str, tuple[str, ...]]:
         """Return for each leaf what it and the nests around it name in a rule, as leaves."""
         return {
-            leaf: self._nests.expand([named for name in self._said_of(leaf) for named in self._names_in[name][kind]])
+            leaf: self._nests.expand([named for name in self._around(leaf) for named in self._names_in[name][kind]])
             for leaf in self._leaves
         }
 
     def _kind_of_plans(self, leaf: str) -> str:
         """Return the rule that says after which leaves this one is planned."""
-        written = any(self._declared[name].rules.plan_after is not None for name in self._said_of(leaf))
+        written = any(self._declared[name].rules.plan_after is not None for name in self._around(leaf))
         return "plan_after" if written else "modified_by"
 
-    def _said_of(self, leaf: str) -> tuple[str, ...]:
+    def _around(self, leaf: str) -> tuple[str, ...]:
+        """Return the leaf and the nests around it, the nearest first."""
         return (leaf, *self._nests.within(leaf))
 
-    def _variables(self, leaf: str) -> list[str]:
-        """Return the names of the variables that a leaf has, in order."""
-        return sorted({name for stack in self._said_of(leaf) for name, _ in self._declared[stack].variables})
 
-
-def variable(name: str, definition: StackDefinition) -> str | None:
-    """Return what a definition itself says of a variable."""
-    return dict(definition.variables).get(name)
+def _disagreement(leaf: str, place: _Place, first: str, other: str) -> NestsDisagree:
+    problem = f"it says {'.'.join(place)} otherwise than {quoted(first)} does, and {quoted(leaf)} is in both"
+    return NestsDisagree(other, place, problem, f"Say it in {quoted(leaf)} itself, or the same in both")

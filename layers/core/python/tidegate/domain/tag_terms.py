@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
 from posixpath import normpath
 from typing import TypeAlias, TypeVar
 
@@ -12,8 +14,6 @@ from tidegate.domain.root import Root
 
 _Item = TypeVar("_Item")
 
-#: What a pattern of directories begins with, if that is as directories are written, up to the wildcards.
-_LITERAL = re.compile(r"[^*?./][^*?.]*/(?=[^*?])")
 _DIRECTORY, _LEGACY_IN = "dir:", "dir~"
 #: What the tag of a directory begins with that is told from another one.
 RELATIVE = "relative_dir:"
@@ -160,10 +160,24 @@ def tag_term(text: str, *, quoted: bool) -> Term:
 
 def directory_fits(pattern: str, directory: str) -> bool:
     """Tell whether a directory fits a pattern: ``*`` and ``?`` stand within a segment, ``**`` for any segments."""
-    literal = _LITERAL.match(pattern)
-    if literal and not directory.startswith(literal[0]):
+    prefix, literal, rest = _pattern(pattern)
+    path = "/" if directory == "." else f"/{directory}/"
+    if not path.startswith(prefix) or literal not in path:
         return False
-    return _fits(_segments(pattern), _segments(directory), "**", _segment_fits)
+    return rest == ["**"] or _fits(rest, _segments(path[len(prefix) :]), "**", _segment_fits)
+
+
+@lru_cache(maxsize=4096)
+def _pattern(pattern: str) -> tuple[str, str, list[str]]:
+    """Return what paths begin with that fit, what else occurs in them, and the pattern of what follows the first."""
+    segments = _segments(pattern)
+    leading = list(takewhile(_is_literal, segments))
+    rest = segments[len(leading) :]
+    return "/".join(["", *leading, ""]), next(filter(_is_literal, rest), ""), rest
+
+
+def _is_literal(segment: str) -> bool:
+    return not re.search(r"[*?]", segment)
 
 
 def _segments(path: str) -> list[str]:
