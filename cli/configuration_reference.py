@@ -23,7 +23,7 @@ def generated() -> str:
     definitions = json_schema()
     places: dict[type[Section], list[str]] = {}
     for path, section in SECTIONS.items():
-        places.setdefault(section, []).append(".".join(path).replace(".*", ".NAME") or "the file")
+        places.setdefault(section, []).append(_place(path, section))
     lines = [line for section, where in places.items() for line in _section(section, where, definitions)]
     return "\n".join([_BEGIN, "", *lines, _END])
 
@@ -31,6 +31,13 @@ def generated() -> str:
 def in_document(text: str) -> str:
     """Return the generated part as it stands in a document. Raise ValueError when there is none."""
     return text[text.index(_BEGIN) : text.index(_END) + len(_END)]
+
+
+def _place(path: tuple[str, ...], section: type[Section]) -> str:
+    """Return how a place is written, such as ``dirs.NAME`` or, for one kind of several, ``plan.NAME (type: run)``."""
+    kind = path[-1] if "type" in section.model_fields else ""
+    words = ".".join(path[:-1] if kind else path).replace(".*", ".NAME") or "the file"
+    return f"{words} (type: {kind})" if kind else words
 
 
 def _section(section: type[Section], where: list[str], definitions: dict[str, Any]) -> Iterator[str]:
@@ -59,8 +66,9 @@ def _value(value: dict[str, Any], definitions: dict[str, Any]) -> str:
     """Return what a value may be, in short."""
     if "$ref" in value:
         return _value(definitions["$defs"][value["$ref"].rpartition("/")[2]], definitions)
-    if "anyOf" in value:
-        kinds = [_value(each, definitions) for each in value["anyOf"] if each.get("type") != "null"]
+    if "anyOf" in value or "oneOf" in value:
+        choices = value.get("anyOf") or value["oneOf"]
+        kinds = [_value(each, definitions) for each in choices if each.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
     if "items" in value:
         return f"list of {_value(value['items'], definitions)}"

@@ -10,19 +10,30 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 from pydantic_core import PydanticCustomError
 
+from tidegate.config.branches import BranchPattern
 from tidegate.config.patterns import root_patterns
+from tidegate.domain.access import grantee
 from tidegate.domain.errors import InvalidName, quoted
 from tidegate.domain.root import directory, root_name, workspace_name
 from tidegate.domain.tag_query import TagQuery, parse_tag_query
 from tidegate.domain.tag_terms import RESERVED
 from tidegate.domain.tag_words import InvalidTagQuery
 
+_STACK_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_LONGEST_PATTERN = 200
+#: Letters of a text that are repeated as the list that was probably meant.
+_SHOWN_WORDS = 100
 _VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,30})?")
 
 
 def refused(problem: str, allowed: str) -> PydanticCustomError:
     """Return a refusal that says what is wrong and what is allowed instead."""
     return PydanticCustomError("refused", "{problem}", {"problem": problem, "allowed": allowed})
+
+
+def shown(text: str) -> str:
+    """Return a text of the file as refusals show it."""
+    return quoted(text)
 
 
 def _named(check: Callable[[str], str]) -> AfterValidator:
@@ -33,13 +44,9 @@ def _named(check: Callable[[str], str]) -> AfterValidator:
             return check(text)
         except InvalidName as error:
             allowed = error.advice[:1].upper() + error.advice[1:]
-            raise refused(f"{_shown(text)} is not usable as {error.kind}", allowed) from error
+            raise refused(f"{shown(text)} is not usable as {error.kind}", allowed) from error
 
     return AfterValidator(validate)
-
-
-def _shown(text: str) -> str:
-    return quoted(text)
 
 
 def _directory_as_written(text: str) -> str:
@@ -48,9 +55,10 @@ def _directory_as_written(text: str) -> str:
     return text
 
 
-def _exact_version(text: str) -> str:
+def exact_version(text: str) -> str:
+    """Refuse what is not the exact version of an engine."""
     if not _VERSION.fullmatch(text):
-        raise refused(f"{_shown(text)} is not an exact version", "Write a version such as 1.11.4, without operators")
+        raise refused(f"{shown(text)} is not an exact version", "Write a version such as 1.11.4, without operators")
     return text
 
 
@@ -58,7 +66,7 @@ def _usable_patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
     for pattern in patterns:
         if not _is_pattern(pattern):
             raise refused(
-                f"{_shown(pattern)} is not a pattern",
+                f"{shown(pattern)} is not a pattern",
                 "Write paths relative to the root's directory, with *, ** and a leading ! for exceptions",
             )
     return patterns
@@ -74,14 +82,22 @@ def _is_pattern(pattern: str) -> bool:
     return True
 
 
-def patterns_alone(value: Any) -> Any:
-    """Take ``{file_patterns: […]}``, the long form, as the list alone."""
-    if isinstance(value, dict):
-        for key in value:
-            if key != "file_patterns":
-                raise refused(f"unknown key {_shown(key)}", "Allowed here: file_patterns")
-        return value.get("file_patterns")
+def as_list(value: Any) -> Any:
+    """Refuse a text where a list is needed, with the list that was probably meant."""
+    if isinstance(value, str):
+        words = [word for word in re.split(r"[\s,\[\]]+", value[:_SHOWN_WORDS]) if word]
+        raise refused(f"{shown(value)} is text, and a list is needed", f"Write [{', '.join(words)}]")
     return value
+
+
+def when_alone(value: Any) -> Any:
+    """Take a list, the short form of ``when_modified``, as its patterns alone."""
+    return {"file_patterns": value} if isinstance(value, list) else value
+
+
+def query_alone(value: Any) -> Any:
+    """Take a tag query, the short form of ``depends_on``, as its first key alone."""
+    return {"tag_query": value} if isinstance(value, str) else value
 
 
 def engine_alone(value: Any) -> Any:
@@ -98,14 +114,14 @@ def _flag(text: Any) -> Any:
     """Take the words for yes and no of YAML 1.2 only."""
     words = {"true": True, "false": False}
     if not isinstance(text, str) or text.lower() not in words:
-        raise refused(f"{_shown(str(text))} is neither yes nor no", "Write true or false")
+        raise refused(f"{shown(str(text))} is neither yes nor no", "Write true or false")
     return words[text.lower()]
 
 
 def _known_version(text: Any) -> Any:
     """Refuse every version but 1, in words that help."""
     if str(text) != "1":
-        raise refused(f"the version {_shown(str(text))} is not known", "Write version: 1")
+        raise refused(f"the version {shown(str(text))} is not known", "Write version: 1")
     return 1
 
 
@@ -118,37 +134,96 @@ def _own_tag(text: str) -> str:
     """Refuse a tag that would look like one of Tidegate's own, or like none."""
     if text.startswith(RESERVED):
         raise refused(
-            f"{_shown(text)} looks like a tag that Tidegate gives", f"Begin it with none of {', '.join(RESERVED)}"
+            f"{shown(text)} looks like a tag that Tidegate gives", f"Begin it with none of {', '.join(RESERVED)}"
         )
     if not text.isprintable():
-        raise refused(f"{_shown(text)} has characters that cannot be seen", "Write a tag of letters, digits and signs")
+        raise refused(f"{shown(text)} has characters that cannot be seen", "Write a tag of letters, digits and signs")
     return text
 
 
 def _tag_query(value: Any) -> TagQuery:
     if not isinstance(value, str):
         raise refused("this is not a tag query", "Write text; '' matches every root")
+    return _parsed(value)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> TagQuery:
+    """Return a query. Many sections have the same ones."""
     try:
-        return parse_tag_query(value)
+        return parse_tag_query(text)
     except InvalidTagQuery as error:
         raise refused(f"column {error.column} of the tag query: {error.problem}", error.allowed) from None
+
+
+def _some_query(query: TagQuery) -> TagQuery:
+    """Refuse the query that matches everything: a root would depend on all others, and they on it."""
+    if not query.text.strip():
+        raise refused("an empty query would make roots depend on each other", "Leave depends_on out")
+    return query
+
+
+def _grantee(text: str) -> str:
+    try:
+        return grantee(text)
+    except ValueError as error:
+        advice = str(error)
+        raise refused(f"{shown(text)} names nobody", advice[:1].upper() + advice[1:]) from None
+
+
+def _stack_name(text: str) -> str:
+    if not _STACK_NAME.fullmatch(text):
+        raise refused(
+            f"{shown(text)} is not usable as name of a stack",
+            "Use at most 100 letters, digits, '.', '_' and '-', starting with a letter or digit",
+        )
+    return text
+
+
+def _branch_pattern(value: Any) -> BranchPattern:
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_PATTERN:
+        raise refused("this is not a pattern of branches", f"Write a regular expression of {_LONGEST_PATTERN} letters")
+    if "%" in value:
+        raise refused(f"{shown(value)} has a '%'", "Write a regular expression: backslashes take meaning away in it")
+    try:
+        return BranchPattern(value)
+    except ValueError:
+        raise refused(f"{shown(value)} is not a regular expression", "Write such as ^release/") from None
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise refused(f"{shown(text)} has characters that cannot be seen", "Write it without them")
+    return text
 
 
 Pattern = Annotated[str, Field(min_length=1, max_length=1024)]
 Patterns = Annotated[
     tuple[Pattern, ...],
     Field(max_length=1000),
+    BeforeValidator(as_list, json_schema_input_type=list[str]),
     AfterValidator(_usable_patterns),
 ]
 TagName = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_own_tag)]
-Tags = Annotated[tuple[TagName, ...], Field(max_length=50)]
+Tags = Annotated[tuple[TagName, ...], Field(max_length=50), BeforeValidator(as_list, json_schema_input_type=list[str])]
 Query = Annotated[TagQuery, PlainValidator(_tag_query, json_schema_input_type=str)]
+SomeQuery = Annotated[Query, AfterValidator(_some_query)]
 RootName = Annotated[str, _named(root_name)]
 Directory = Annotated[str, _named(directory)]
 DirectoryAsWritten = Annotated[str, _named(_directory_as_written)]
 Workspace = Annotated[str, _named(workspace_name)]
-Version = Annotated[str, AfterValidator(_exact_version)]
+Version = Annotated[str, AfterValidator(exact_version)]
 Flag = Annotated[bool, BeforeValidator(_flag, json_schema_input_type=bool)]
 #: People that one plan can wait for: more than any team has at one time.
 Count = Annotated[int, Field(ge=1, le=20)]
 FormatVersion = Annotated[int, BeforeValidator(_known_version, json_schema_input_type=Literal[1])]
+StackName = Annotated[str, AfterValidator(_stack_name)]
+StackNames = Annotated[
+    tuple[StackName, ...], Field(max_length=1000), BeforeValidator(as_list, json_schema_input_type=list[str])
+]
+Grantee = Annotated[str, AfterValidator(_grantee)]
+Grantees = Annotated[
+    tuple[Grantee, ...], Field(max_length=100), BeforeValidator(as_list, json_schema_input_type=list[str])
+]
+BranchExpression = Annotated[BranchPattern, PlainValidator(_branch_pattern, json_schema_input_type=str)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]

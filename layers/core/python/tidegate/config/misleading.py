@@ -1,0 +1,88 @@
+"""What of a file can be used, and is easily misunderstood."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterator
+
+from tidegate.config.assignment import late_tags
+from tidegate.config.document import Document, Path
+from tidegate.config.loaded import LoadedConfiguration, Misleading
+from tidegate.config.substitution import PREFIX
+from tidegate.domain.errors import quoted
+from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.tag_query import TagQuery
+
+_REFERENCE = re.compile(rf"\$\{{{PREFIX}([A-Z0-9_]+)\}}")
+_STACK, _BRANCHES = "stack_name:", ("branch:", "dest_branch:")
+
+
+def misleading(document: Document, loaded: LoadedConfiguration) -> tuple[Misleading, ...]:
+    """Return what is told besides, in the order of the lines."""
+    found = [*_of_queries(document, loaded), *_unset(loaded)]
+    return tuple(sorted(found, key=lambda each: (each.line, each.column)))
+
+
+def _queries(loaded: LoadedConfiguration) -> Iterator[tuple[Path, TagQuery]]:
+    """Yield all queries of the file but those of stacks."""
+    for number, check in enumerate(loaded.checks or ()):
+        yield ("apply_requirements", "checks", number, "tag_query"), check.query
+    for number, policy in enumerate(loaded.policies or ()):
+        yield ("access_control", "policies", number, "tag_query"), policy.query
+    for number, workflow in enumerate(loaded.workflows):
+        yield ("workflows", number, "tag_query"), workflow.query
+    for schedule in loaded.drift.schedules:
+        yield ("drift", "schedules", schedule.name, "tag_query"), schedule.query
+    if loaded.defaults.depends_on:
+        yield ("when_modified", "depends_on"), loaded.defaults.depends_on
+
+
+def _of_queries(document: Document, loaded: LoadedConfiguration) -> Iterator[Misleading]:
+    known = _known(loaded)
+    for path, query in _queries(loaded):
+        line, column = document.place(path)
+        yield from (Misleading(line, column, text) for text in (*_warnings(query), *_unknown(query, known)))
+    for stack in loaded.stacks:
+        line, column = document.place(("stacks", "names", stack.definition.name, "tag_query"))
+        if stack.query:
+            late = late_tags(stack.query)
+            yield from (Misleading(line, column, text) for text in (*_warnings(stack.query), *([late] if late else [])))
+    for declaration in dict.fromkeys((*loaded.declarations.values(), *(each.declaration for each in loaded.globs))):
+        if declaration.depends_on and declaration.depends_on is not loaded.defaults.depends_on:
+            for text in (*_warnings(declaration.depends_on), *_unknown(declaration.depends_on, known)):
+                yield Misleading(declaration.line, 1, f"depends_on: {text}")
+
+
+def _warnings(query: TagQuery) -> Iterator[str]:
+    return (f"column {at} of the tag query: {sentence}." for at, sentence in query.warnings)
+
+
+def _known(loaded: LoadedConfiguration) -> Collection[str]:
+    """Return the tags of stacks and branches that roots may get."""
+    stacks = {DEFAULT_STACK, *(each.definition.name for each in loaded.stacks)}
+    branches = {f"branch:{name}" for name, _ in loaded.branch_tags}
+    destinations = {f"dest_branch:{name}" for name, _ in loaded.dest_branch_tags}
+    return {*(f"{_STACK}{name}" for name in stacks), *branches, *destinations}
+
+
+def _unknown(query: TagQuery, known: Collection[str]) -> Iterator[str]:
+    """Yield a sentence for each tag of a stack or of a branch that no root ever has."""
+    for tag in query.tags:
+        if tag.startswith((_STACK, *_BRANCHES)) and tag not in known:
+            near = difflib.get_close_matches(tag, known, n=1)
+            where = "stacks.names" if tag.startswith(_STACK) else "the key 'tags'"
+            advice = f"Did you mean {quoted(near[0])}?" if near else f"Declare it under {where}."
+            yield f"no root ever has the tag {quoted(tag)}. {advice}"
+
+
+def _unset(loaded: LoadedConfiguration) -> Iterator[Misleading]:
+    """Yield a sentence for each variable that no stack sets: roots for which it is used cannot be deployed."""
+    known = {name for stack in loaded.stacks for name, _ in stack.definition.variables}
+    for lines in (*(each.lines for each in loaded.workflows), loaded.hooks.lines):
+        for text, line in lines.items():
+            for name in dict.fromkeys(_REFERENCE.findall(text)):
+                if name not in known:
+                    near = difflib.get_close_matches(name, known, n=1)
+                    advice = f" Did you mean {PREFIX}{near[0]}?" if near else ""
+                    yield Misleading(line, 1, f"no stack sets the variable {PREFIX}{name}.{advice}")

@@ -1,0 +1,140 @@
+"""What is wrong with a file, as one refusal for each mistake: where it is, what it is, and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Container, Iterator, Sequence
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from tidegate.config.document import KEY, Document, Path
+from tidegate.config.model import SECTIONS
+from tidegate.config.section import keys_at
+from tidegate.domain.errors import InvalidConfiguration, InvalidStacks, UnknownStack, quoted
+
+#: What pydantic puts into a place for a key of a mapping that is itself wrong.
+_OF_KEY = "[key]"
+
+
+def refusal_of(document: Document, error: ErrorDetails) -> InvalidConfiguration:
+    """Return what is wrong where the models of the file do not take it."""
+    path = _path(document, error["loc"])
+    match error["type"]:
+        case "extra_forbidden":
+            return _unknown_key(document, path, keys_at(SECTIONS, error["loc"][:-1]))
+        case "missing" | "union_tag_not_found":
+            key = error["loc"][-1] if error["type"] == "missing" else "type"
+            return document.refusal(path, f"the key {key!r} is missing", "Add it")
+        case "union_tag_invalid":
+            return _unknown_kind(document, path, error["ctx"])
+        case "model_type":
+            return document.refusal(path, f"{_shown(error['input'])} is not usable here", "It should be a mapping")
+        case "refused":
+            return document.refusal(path, error["ctx"]["problem"], error["ctx"]["allowed"])
+    return document.refusal(path, f"{_shown(error['input'])} is not usable here", _sentence(error["msg"]))
+
+
+def refusal_of_stacks(document: Document, mistake: InvalidStacks) -> InvalidConfiguration:
+    """Return what is wrong between stacks, at the key that says it."""
+    here: Path = ("stacks", "names", mistake.stack)
+    named = mistake.named if isinstance(mistake, UnknownStack) else None
+    places = list(_stack_places(document, here, mistake.path, named))
+    problem = f"stack {quoted(mistake.stack)}: {mistake.problem}"
+    return document.refusal(places[0] if places else here, problem, mistake.allowed)
+
+
+def _stack_places(document: Document, here: Path, path: Sequence[str], named: str | None) -> Iterator[Path]:
+    """Yield where in a stack's section something is said that the rules call by another name."""
+    content = _at(document, here)
+    if path[0] == "variables":
+        yield from ((*here, "variables", name, KEY) for name in content["variables"] if name.upper() == path[1])
+    for keys in _STACK_KEYS.get(path[0], (path,)):
+        value = _at(document, (*here, *keys))
+        if isinstance(value, list) and named in value:
+            yield (*here, *keys, value.index(named))
+        elif value is not None and named is None:
+            yield (*here, *keys)
+
+
+#: Where in a stack's section stands what the rules of stacks know by one name.
+_STACK_KEYS: dict[str, tuple[Sequence[str], ...]] = {
+    "nests": (("stacks",),),
+    "apply_after": (("rules", "apply_after"), ("on_change", "can_apply_after"), ("on_change", "apply_after")),
+    "plan_after": (("rules", "plan_after"),),
+    "modified_by": (("rules", "modified_by"),),
+    "auto_apply": (("rules", "auto_apply"),),
+    "run_strategy": (("on_change", "run_strategy"),),
+}
+
+
+def _at(document: Document, path: Sequence[str | int]) -> Any:
+    """Return what stands at a path of mappings, None where nothing does."""
+    content = document.content
+    for part in path:
+        content = content.get(part) if isinstance(content, dict) else None
+    return content
+
+
+def _path(document: Document, loc: Sequence[str | int]) -> Path:
+    """Return the place in the file of what the models know by ``loc``: they also count kinds, and long forms."""
+    path: list[str | int] = []
+    content = document.content
+    for number, part in enumerate(loc):
+        if part in _parts(content):
+            content = content[part]
+            path.append(part)
+        elif part == _OF_KEY and number == len(loc) - 1:
+            path.append(KEY)
+    return tuple(path)
+
+
+def _parts(content: Any) -> Container[str | int]:
+    """Return by what the parts of a mapping or a list are found."""
+    if isinstance(content, dict):
+        return content
+    return range(len(content)) if isinstance(content, list) else ()
+
+
+def _unknown_key(document: Document, path: Path, allowed: Sequence[str]) -> InvalidConfiguration:
+    key = str(path[-1])
+    near = difflib.get_close_matches(key, allowed, n=1)
+    advice = (f"Did you mean {near[0]!r}? " if near else "") + f"Allowed here: {', '.join(allowed)}"
+    return document.refusal((*path, KEY), f"unknown key {_shown(key)}", advice)
+
+
+def _unknown_kind(document: Document, path: Path, context: dict[str, Any]) -> InvalidConfiguration:
+    kinds = [kind.strip(" '") for kind in context["expected_tags"].split(",")]
+    near = difflib.get_close_matches(str(context["tag"]), kinds, n=1)
+    advice = (f"Did you mean {near[0]!r}? " if near else "") + f"Allowed here: {', '.join(kinds)}"
+    return document.refusal((*path, "type"), f"{_shown(context['tag'])} is no type of step here", advice)
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case None:
+            return "nothing"
+        case _:
+            return quoted(str(value))
+
+
+_WORDS = {
+    "Input should": "It should",
+    "a valid tuple": "a list",
+    "a valid dictionary": "a mapping",
+    "a valid string": "text",
+    "a valid integer": "a number",
+    "Tuple should": "It should",
+    "Dictionary should": "It should",
+}
+
+
+def _sentence(message: str) -> str:
+    """Return pydantic's advice in our form: "Input should be a list" becomes "It should be a list"."""
+    for words, ours in _WORDS.items():
+        message = message.replace(words, ours)
+    return message.rstrip(".")

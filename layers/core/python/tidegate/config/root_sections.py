@@ -1,0 +1,224 @@
+"""The roots, and the patterns of roots, that a file declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TypeVar
+
+from tidegate.config.declarations import DeclaredGlob, RootDeclaration
+from tidegate.config.document import KEY, Document, Path
+from tidegate.config.loaded import DeclaredRoot
+from tidegate.config.model import WHEN_MODIFIED, Configuration
+from tidegate.config.model_roots import DirectorySection, EngineSection, ReviewSection, WhenModifiedSection
+from tidegate.config.patterns import check_patterns
+from tidegate.domain.errors import InvalidConfiguration, InvalidName, quoted
+from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.root import Engine, Root, directory, root_name
+from tidegate.domain.root_discovery import default_root_name, is_module_file
+
+_Part = TypeVar("_Part")
+
+#: More would make it slow to find what holds for each root.
+_MOST_GLOBS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What holds for roots that say nothing of their own."""
+
+    repository: str
+    engine: Engine
+    defaults: RootDeclaration
+
+
+@dataclass(slots=True)
+class RootSections:
+    """What a file declares: roots, what it says of each by name, and what it says of patterns of directories."""
+
+    roots: list[DeclaredRoot] = field(default_factory=list)
+    declarations: dict[str, RootDeclaration] = field(default_factory=dict)
+    globs: list[DeclaredGlob] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A root, or a pattern of roots, in either form: what it leaves open is None. Outer sections come first."""
+
+    path: Path
+    name: str | None
+    dir: str
+    workspace: str
+    engine: EngineSection | None
+    engine_path: Path
+    when_modified: tuple[WhenModifiedSection, ...]
+    plan_review: tuple[ReviewSection, ...]
+    tags: tuple[str, ...]
+    glob: bool = False
+    named_workspace: bool = True
+
+
+def around(configuration: Configuration, repository: str, rule: ReviewRule) -> Around:
+    """Return what holds for roots of which the file says nothing. ``rule`` is that of the whole file."""
+    when = configuration.when_modified
+    defaults = RootDeclaration(
+        when_modified=WHEN_MODIFIED if when.file_patterns is None else when.file_patterns,
+        depends_on=when.depends_on.tag_query if when.depends_on else None,
+        autoplan=when.autoplan is not False,
+        review_rule=rule,
+    )
+    return Around(repository, configuration.engine.engine if configuration.engine else Engine(), defaults)
+
+
+def root_sections(
+    document: Document, configuration: Configuration, outside: Around
+) -> tuple[RootSections, list[InvalidConfiguration]]:
+    """Return what the file declares, and what is wrong: such as two roots with one name, or with one state."""
+    found, refusals = RootSections(), []
+    lines: dict[tuple[str, ...], int] = {}
+    for entry in _entries(configuration):
+        try:
+            _add(document, outside, entry, lines, found)
+        except InvalidConfiguration as refusal:
+            refusals.append(refusal)
+    patterns = list(dict.fromkeys(each.pattern for each in found.globs))
+    if len(patterns) > _MOST_GLOBS:
+        problem = f"{len(patterns)} keys of 'dirs' have a '*'"
+        refusals.append(document.refusal(("dirs",), problem, f"At most {_MOST_GLOBS} may"))
+    return found, refusals
+
+
+def _entries(configuration: Configuration) -> Iterator[_Entry]:
+    for number, root in enumerate(configuration.roots or ()):
+        path: Path = ("roots", number)
+        yield _Entry(
+            path,
+            root.name,
+            root.dir,
+            root.workspace,
+            root.engine,
+            (*path, "engine"),
+            _given(root.when_modified),
+            _given(root.plan_review),
+            root.tags,
+        )
+    for written, section in (configuration.dirs or {}).items():
+        yield from _directory_entries(written, section)
+
+
+def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Entry]:
+    place: Path = ("dirs", written)
+    glob, where = "*" in written, directory(written)
+    if not section.workspaces:
+        yield _Entry(
+            place,
+            section.name,
+            where,
+            "default",
+            section.engine,
+            (*place, "engine"),
+            _given(section.when_modified),
+            _given(section.plan_review),
+            section.tags,
+            glob,
+            named_workspace=False,
+        )
+    for title, inner in section.workspaces.items():
+        path = (*place, "workspaces", title)
+        yield _Entry(
+            path,
+            inner.name or (section.name if len(section.workspaces) == 1 else None),
+            where,
+            title,
+            inner.engine or section.engine,
+            (*(path if inner.engine else place), "engine"),
+            _given(section.when_modified, inner.when_modified),
+            _given(section.plan_review, inner.plan_review),
+            (*section.tags, *inner.tags),
+            glob,
+        )
+
+
+def _given(*sections: _Part | None) -> tuple[_Part, ...]:
+    return tuple(section for section in sections if section is not None)
+
+
+def _add(
+    document: Document, outside: Around, entry: _Entry, lines: dict[tuple[str, ...], int], found: RootSections
+) -> None:
+    declaration = _declaration(document, outside, entry)
+    if entry.glob:
+        _check_glob(document, entry, lines)
+        found.globs.append(DeclaredGlob(entry.dir, entry.workspace if entry.named_workspace else None, declaration))
+        return
+    name = entry.name or _default_name(document, entry, outside.repository)
+    _claim(document, entry, lines, ("name", name), f"the root name {name!r} is used a second time")
+    same = f"a root has the directory {entry.dir!r} and the workspace {entry.workspace!r} already"
+    _claim(document, entry, lines, ("state", entry.dir, entry.workspace), same)
+    engine = entry.engine.engine if entry.engine else outside.engine
+    root = Root(name, entry.dir, entry.workspace, engine)
+    found.roots.append(DeclaredRoot(root, declaration.when_modified, declaration.review_rule, declaration.tags))
+    found.declarations[name] = declaration
+
+
+def _declaration(document: Document, outside: Around, entry: _Entry) -> RootDeclaration:
+    """Return what the file says of a root: each part as the innermost section says it."""
+    defaults = outside.defaults
+    patterns, depends_on, autoplan = defaults.when_modified, defaults.depends_on, defaults.autoplan
+    for when in entry.when_modified:
+        patterns = patterns if when.file_patterns is None else when.file_patterns
+        depends_on = when.depends_on.tag_query if when.depends_on else depends_on
+        autoplan = autoplan if when.autoplan is None else when.autoplan
+    _check_patterns(document, entry, patterns)
+    return RootDeclaration(
+        line=document.place((*entry.path, KEY))[0],
+        tags=tuple(dict.fromkeys(entry.tags)),
+        engine=entry.engine.text(document.place((*entry.engine_path, KEY))[0]) if entry.engine else None,
+        when_modified=patterns,
+        depends_on=depends_on,
+        autoplan=autoplan,
+        review_rule=reduce(lambda outer, inner: inner.rule(outer), entry.plan_review, defaults.review_rule),
+        reviewed=any(section.when is not None for section in entry.plan_review),
+    )
+
+
+def _check_glob(document: Document, entry: _Entry, lines: dict[tuple[str, ...], int]) -> None:
+    if entry.name:
+        problem = f"the name {entry.name!r} would be that of several roots"
+        raise document.refusal((*entry.path, "name"), problem, "Leave it out: they are named by their directories")
+    if is_module_file(entry.dir):
+        problem = f"{quoted(entry.dir)} stands for files"
+        raise document.refusal((*entry.path[:2], KEY), problem, "Write a pattern of directories, such as live/**")
+    same = f"the same pattern stands here a second time, as {quoted(entry.dir)}"
+    _claim(document, entry, lines, ("glob", entry.dir, entry.workspace), same)
+
+
+def _claim(
+    document: Document, entry: _Entry, lines: dict[tuple[str, ...], int], claim: tuple[str, ...], problem: str
+) -> None:
+    if claim in lines:
+        raise document.refusal((*entry.path, "name"), problem, f"The first one is in line {lines[claim]}")
+    lines[claim] = document.place(entry.path)[0]
+
+
+def _default_name(document: Document, entry: _Entry, repository: str) -> str:
+    name = default_root_name(repository, entry.dir)
+    if entry.workspace != "default":
+        name = f"{name}/{entry.workspace}"
+    try:
+        return root_name(name)
+    except InvalidName as error:
+        problem = f"the directory {entry.dir!r} cannot be the root's name"
+        raise document.refusal((*entry.path, "dir"), problem, f"Give it a name: {error.advice}") from None
+
+
+def _check_patterns(document: Document, entry: _Entry, patterns: tuple[str, ...]) -> None:
+    # Only these are judged by the place; and of a glob, the one nearest to the top counts: ** may be none at all.
+    patterns = tuple(pattern for pattern in patterns if "../" in pattern)
+    where = "/".join(part for part in entry.dir.split("/") if part != "**") or "."
+    try:
+        check_patterns(where, patterns)
+    except ValueError as error:
+        path = (*entry.path, "when_modified")
+        raise document.refusal(path, str(error), "Patterns are relative to the root's directory") from None

@@ -1,0 +1,184 @@
+"""What values of stacks, workflows and hooks may be: variables, commands, options of the engine, and engines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from tidegate.config.substitution import PREFIX, has_variables
+from tidegate.config.values import as_list, exact_version, refused, shown
+from tidegate.domain.root import EngineName
+from tidegate.domain.workflow_rules import name_problem
+
+#: A variable's value, and a word of a command: enough for a small script. What goes beyond belongs in a file.
+LONGEST_VALUE, LONGEST_WORD = 1_000, 8_000
+
+_VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
+_OPTION = re.compile(r"-?-(?P<name>[a-z-]+)(?P<value>=.*)?", re.DOTALL)
+_SET_HERE = "Tidegate sets it itself"
+_NOT_THE_PLAN = "what people review must be the whole plan, and what is applied exactly that"
+_ITS_STATE = "states belong to the backend, which the module names"
+_ONE_RUN = "it would leave out a part, while the whole revision counts as deployed"
+#: Why options are refused that somebody may think of.
+_REFUSED = {
+    **dict.fromkeys(("input", "no-color", "chdir", "lockfile", "out", "auto-approve"), _SET_HERE),
+    **dict.fromkeys(
+        ("json", "detailed-exitcode", "help"), "the runner reads what the engine prints, and its exit code"
+    ),
+    "lock": "nobody else may write the state meanwhile",
+    **dict.fromkeys(("state", "state-out", "backup", "migrate-state", "force-copy", "backend"), _ITS_STATE),
+    **dict.fromkeys(("destroy", "refresh-only", "generate-config-out", "from-module"), _NOT_THE_PLAN),
+    **dict.fromkeys(("target", "target-file", "exclude", "exclude-file", "replace"), _ONE_RUN),
+}
+#: Options of each command, and whether they have a value.
+_OPTIONS = {
+    "init": {
+        "backend-config": True,
+        "compact-warnings": False,
+        "get": True,
+        "lock-timeout": True,
+        "plugin-dir": True,
+        "reconfigure": False,
+        "upgrade": False,
+        "var": True,
+        "var-file": True,
+    },
+    "plan": {
+        "compact-warnings": False,
+        "lock-timeout": True,
+        "parallelism": True,
+        "refresh": True,
+        "var": True,
+        "var-file": True,
+    },
+    "apply": {"compact-warnings": False, "lock-timeout": True, "parallelism": True},
+}
+
+
+def option_of(command: str, text: str) -> str:
+    """Return an option that may be given to a command of the engine besides Tidegate's own; refuse any other."""
+    options, match = _OPTIONS[command], _OPTION.fullmatch(text)
+    allowed = f"Allowed here: {', '.join(f'-{name}' for name in options)}"
+    name = match["name"] if match else ""
+    if not match:
+        raise refused(f"{shown(text)} is not an option", f"Write options as one word each, -name=value. {allowed}")
+    if name not in options:
+        why = _REFUSED.get(name, "it is not an option that Tidegate knows to be safe")
+        why = "the values are those of the reviewed plan" if name in _OPTIONS["plan"] else why
+        raise refused(f"{shown(text)} is not given to {command}: {why}", allowed)
+    if options[name] and not match["value"]:
+        raise refused(f"{shown(text)} has no value", f"Write it in the same word: -{name}=value")
+    if not options[name] and match["value"]:
+        raise refused(f"{shown(text)} has a value", f"Write -{name} alone")
+    return text
+
+
+def with_stack_variables(text: str) -> str:
+    """Refuse a reference to a stack variable that cannot exist, as variables have upper-case names."""
+    for match in re.finditer(rf"\$\{{(?P<name>{PREFIX}[^}}]*)(?P<end>\}}?)", text):
+        if not match["end"]:
+            raise refused(f"{shown(match[0])} is not closed", f"Write ${{{PREFIX}NAME}}")
+        if not re.fullmatch(rf"{PREFIX}[A-Z][A-Z0-9_]*", match["name"]):
+            raise refused(f"{shown(match[0])} is no stack variable", f"Write ${{{match['name'].upper()[:100]}}}")
+    return text
+
+
+def variable_name(text: str) -> str:
+    """Refuse what cannot name a stack variable; it is made upper-case later, so that two of one name are seen."""
+    if not _VARIABLE.fullmatch(text):
+        raise refused(
+            f"{shown(text)} is not usable as name of a variable",
+            "Use at most 100 letters, digits and '_', starting with a letter",
+        )
+    return text
+
+
+def scalar(value: Any) -> Any:
+    """Take every scalar as the text that it is written as, and say what else is wrong."""
+    if value is None:
+        raise refused("the variable has no value", "Write '' for an empty text")
+    if not isinstance(value, str):
+        raise refused("this is not one value", "Write text, a number, true or false; lists and mappings are not taken")
+    return value
+
+
+def _one_line(text: str) -> str:
+    if not text.isprintable():
+        raise refused(
+            f"{shown(text)} has characters that cannot be seen", "Write one line of letters, digits and signs"
+        )
+    return text
+
+
+def _word(text: str) -> str:
+    if not all(letter.isprintable() or letter in "\n\t" for letter in text):
+        raise refused(f"{shown(text)} has control characters", "Write text; lines may be broken in it")
+    return with_stack_variables(text)
+
+
+def _command(words: tuple[str, ...]) -> tuple[str, ...]:
+    if not words[0].strip():
+        raise refused("the command names no program", "Write the program first, then its arguments: ['make', 'check']")
+    return words
+
+
+def _own_variable(text: str) -> str:
+    problem = name_problem(text)
+    if problem:
+        raise refused(problem, "Use another name")
+    return text
+
+
+def _engine_name(text: str) -> str:
+    if not has_variables(text) and text not in set(EngineName):
+        names = " or ".join(repr(str(name)) for name in EngineName)
+        raise refused(f"{shown(text)} is no engine", f"It should be {names}, or hold ${{{PREFIX}NAME}}")
+    return with_stack_variables(text)
+
+
+def _engine_version(text: str) -> str:
+    if has_variables(text):
+        return with_stack_variables(text)
+    return exact_version(text)
+
+
+def _options(command: str) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
+    return lambda texts: tuple(option_of(command, text) for text in texts)
+
+
+Scalar = str | int | float | bool
+VariableName = Annotated[str, AfterValidator(variable_name)]
+Value = Annotated[
+    str,
+    Field(max_length=LONGEST_VALUE),
+    BeforeValidator(scalar, json_schema_input_type=Scalar),
+    AfterValidator(_one_line),
+]
+Word = Annotated[
+    str,
+    Field(max_length=LONGEST_WORD),
+    AfterValidator(_word),
+]
+EnvironmentValue = Annotated[Word, BeforeValidator(scalar, json_schema_input_type=Scalar)]
+Command = Annotated[
+    tuple[Word, ...],
+    Field(min_length=1, max_length=100),
+    BeforeValidator(as_list, json_schema_input_type=list[str]),
+    AfterValidator(_command),
+]
+OwnVariable = Annotated[str, AfterValidator(_own_variable)]
+Environment = Annotated[dict[OwnVariable, EnvironmentValue], Field(max_length=50)]
+EngineNameText = Annotated[str, AfterValidator(_engine_name)]
+VersionText = Annotated[str, Field(max_length=200), AfterValidator(_engine_version)]
+EnvironmentName = Annotated[str, Field(max_length=200), AfterValidator(_one_line), AfterValidator(with_stack_variables)]
+Options = Annotated[
+    tuple[Word, ...],
+    Field(max_length=50),
+    BeforeValidator(as_list, json_schema_input_type=list[str]),
+]
+InitOptions = Annotated[Options, AfterValidator(_options("init"))]
+PlanOptions = Annotated[Options, AfterValidator(_options("plan"))]
+ApplyOptions = Annotated[Options, AfterValidator(_options("apply"))]
