@@ -101,7 +101,7 @@ class _Ending:
         log = self._tools.log
         log.end_line()
         if isinstance(outcome, JobFault):
-            log.say(f"{outcome.error}: {outcome}")
+            log.say(str(outcome))
         storing = Background(self._store_log)
         try:
             self._answer(outcome)

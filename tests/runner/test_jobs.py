@@ -80,6 +80,7 @@ def test_a_root_whose_state_would_be_lost_with_the_runner_is_not_planned_unless_
     assert bench.result()["error"] == "TerraformClientError"
     assert "has no backend" in bench.result()["message"]
     assert "Configure a backend" in bench.result()["message"]
+    assert "TerraformClientError" not in bench.result()["last_lines"]
     assert not any(key.endswith("plan.tfplan") for key in bench.aws.objects)
     bench.environ["TIDEGATE_ALLOW_LOCAL_STATE"] = "true"
     assert bench.plan(sha)["changes"]["add"] == 1
