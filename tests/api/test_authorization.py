@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
 from tests.api.world import URL, Client, WebBootstrap
-from tests.builders import REPOSITORY, any_job, deployment_in
+from tests.builders import REPOSITORY, any_job, any_lock, deployment_in
+from tidegate.domain.access import Access as RootAccess
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.ports import Delivery, KnownRepository
@@ -49,7 +51,7 @@ CALLS = {
     "GET /jobs/<id>/raw": "/jobs/{job}/raw",
 }
 ABOUT_SOMETHING = [route for route, rule in RULES.items() if rule.about is not About.NOTHING]
-ACTING = [route for route, rule in RULES.items() if rule.right in {Right.WRITE, Right.OPERATE}]
+ACTING = [route for route, rule in RULES.items() if rule.right in {Right.ACT, Right.OPERATE}]
 API = [route for route in RULES if " /api/" in route and RULES[route].right is not Right.PUBLIC]
 PAGES = [route for route in RULES if " /api/" not in route and RULES[route].right is not Right.PUBLIC]
 
@@ -179,13 +181,76 @@ def test_who_may_not_act_costs_no_more_than_a_few_questions_a_minute(wires, rout
     names, asked = prepare(wires), questions(wires)
     ticks = [0.0]
     client = client_for(wires, route, login)
-    wires.web._authorization._permissions._monotonic = wires.web._authorization._refusals._monotonic = lambda: ticks[0]
+    authorization = wires.web._authorization
+    for remembered in (authorization._permissions, authorization._refusals, authorization._refused):
+        remembered._monotonic = lambda: ticks[0]
     answers = {call(client, route, names).status for _ in range(30)}
     assert (answers, len(asked) <= 3) == ({403 if login == "reader" else 404}, True)
     wires.forge.writers.add(login)
     wires.forge.teams["acme/operators"] = {login}
     ticks[0] = 61
     assert call(client, route, names).status not in {401, 403, 404}
+
+
+GUARDED = RootAccess(apply=("team:sre",), review=("team:sre",), unlock=("user:reader",))
+
+
+def guard(wires, names, **fields):
+    """Put a deployment under access control; return it."""
+    return wires.deployments.save(replace(wires.deployments.get(names["id"]), access=GUARDED, **fields))
+
+
+@pytest.mark.parametrize("route", [route for route in ACTING if "/review" in route])
+def test_a_plan_is_decided_by_whom_access_control_names(wires, route):
+    names = prepare(wires)
+    guard(wires, names, stack="prod")
+    refused = call(client_for(wires, route, "reviewer"), route, names)
+    assert refused.status == 403
+    told = "Only team:sre may decide about plans of stack prod here, and reviewer is not among them."
+    assert told in refused.body
+    wires.forge.teams["acme/sre"] = {"reader"}
+    assert call(client_for(wires, route, "reader"), route, names).status in {200, 303}
+    assert wires.deployments.get(names["id"]).state is State.REJECTED
+
+
+@pytest.mark.parametrize("route", [route for route in ACTING if "/unlock" in route])
+def test_a_queue_is_unlocked_by_whom_the_access_control_of_what_locked_it_names(wires, route):
+    names = prepare(wires)
+    one = guard(wires, names)
+    head, _ = wires.queues.read(one.queue)
+    wires.queues.commit(head, replace(head, lock=any_lock(deployment=one.id)))
+    refused = call(client_for(wires, route, "reviewer"), route, names)
+    assert refused.status == 403
+    assert "Only user:reader may unlock the queue of root network here" in refused.body
+    assert call(client_for(wires, route, "reader"), route, names).status in {200, 303}
+    assert wires.queues.read(one.queue)[0].lock is None
+
+
+def test_who_retries_at_a_gate_must_be_granted_a_deploy(wires):
+    names = prepare(wires)
+    wires.deployments.save(replace(wires.deployments.get(names["id"]), access=RootAccess(apply=("user:somebody",))))
+    refused = Client(wires, "token-of-reviewer").post_json(
+        f"/api/deployments/{names['id']}/gate", {"decision": "retry"}
+    )
+    assert (refused.status, "may deploy root network here" in refused.body) == (403, True)
+    rejected = Client(wires, "token-of-reviewer").post_json(
+        f"/api/deployments/{names['id']}/gate", {"decision": "reject"}
+    )
+    assert rejected.status == 409
+
+
+def test_who_is_refused_often_is_not_asked_about_each_time_and_is_asked_about_anew_before_they_may(wires):
+    names = prepare(wires)
+    guard(wires, names)
+    path, client = f"/api/deployments/{names['id']}/review", Client(wires, "token-of-reviewer")
+    asked = questions(wires)
+    for _ in range(10):
+        assert client.post_json(path, {"decision": "reject"}).status == 403
+    assert len(asked) <= 3
+    wires.deployments.save(replace(wires.deployments.get(names["id"]), access=RootAccess(review=("role:write",))))
+    wires.forge.writers.clear()
+    wires.forge.readers.add("reviewer")
+    assert client.post_json(path, {"decision": "reject"}).status == 403
 
 
 def test_a_list_of_many_repositories_fills_up_without_using_up_the_calls_of_the_app(wires, reader):

@@ -10,6 +10,7 @@ from tidegate.domain.review import (
     Followup,
     answer_given,
     decided,
+    excluded,
     expires_at,
     judge_press,
     missing_approvals,
@@ -109,3 +110,9 @@ def test_another_plan_has_another_review():
     deployment = deployment_in(State.PLANNING)
     assert review_id(deployment, any_plan()) == review_id(deployment, any_plan())
     assert review_id(deployment, any_plan()) != review_id(deployment, any_plan(job="network-plan-2"))
+
+
+def test_who_is_excluded_is_named_once_and_nobody_is_where_authors_count():
+    made = deployment_in(State.AWAITING_REVIEW, authors=("Dev", "ann"), requested_by="dev")
+    assert excluded(made) == ()
+    assert excluded(replace(made, review_rule=ReviewRule(exclude_authors=True))) == ("dev", "ann")

@@ -114,6 +114,7 @@ class WebPages(Repairs):
                 deployments=self.deployments,
                 deliveries=self.deliveries,
                 change_sets=self.change_sets,
+                authorizer=self.authorizer,
                 clock=self.clock,
                 monotonic=time.monotonic,
                 queue_looker=self.queue_looker,

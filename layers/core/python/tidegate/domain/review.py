@@ -152,6 +152,12 @@ def _is_author(deployment: Deployment, person: str) -> bool:
     return any(_same(author, person) for author in (*deployment.authors, deployment.requested_by))
 
 
+def excluded(deployment: Deployment) -> tuple[str, ...]:
+    """Return who is known not to count when they confirm the plan: nobody where authors count."""
+    people = (*deployment.authors, deployment.requested_by) if deployment.review_rule.exclude_authors else ()
+    return tuple({person.casefold(): person for person in people}.values())
+
+
 def _same(login: str, other: str) -> bool:
     """Logins of the forge differ by more than their case."""
     return login.casefold() == other.casefold()

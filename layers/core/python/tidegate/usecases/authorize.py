@@ -12,6 +12,7 @@ from tidegate.domain.errors import AppLacksPermission, NotFound
 from tidegate.domain.permission import Permission
 from tidegate.domain.queue import QueueHead
 from tidegate.domain.review_rule import PlanReview
+from tidegate.domain.root import QUEUE_SEPARATOR
 from tidegate.domain.stack import DEFAULT_STACK
 from tidegate.ports import Deployments, DeployQueues, Forge
 
@@ -80,18 +81,26 @@ class Authorizer:
         return Asking(self.forge, where, login, permission)
 
     def may(self, deployment: Deployment, action: Action, login: str, permission: Permission | None = None) -> Decision:
-        """Decide whether a person may do something with a deployment; a reason comes with every no.
+        """Decide whether a person may do something with a deployment; a reason comes with every no."""
+        return self.judge(self.asking(_where(deployment), login, permission), deployment, action)
+
+    def judge(self, asking: Asking, deployment: Deployment, action: Action) -> Decision:
+        """Decide whether who asks may do something with a deployment.
 
         A queue is unlocked by the rule of the deployment that locked it, whichever is looked at.
         """
         if action is Action.UNLOCK:
-            return self.may_unlock(deployment.queue, deployment.installation, login, permission)
-        return self.asking(_where(deployment), login, permission).may_with(deployment, action)
+            return self.judge_unlock(asking, deployment.queue)
+        return asking.may_with(deployment, action)
 
     def may_unlock(self, queue: str, installation: int, login: str, permission: Permission | None = None) -> Decision:
-        """Decide whether a person may unlock a queue: by the rule of the deployment that locked it."""
+        """Decide whether a person may unlock a queue."""
+        repository = queue.partition(QUEUE_SEPARATOR)[0]
+        return self.judge_unlock(self.asking((installation, repository), login, permission), queue)
+
+    def judge_unlock(self, asking: Asking, queue: str) -> Decision:
+        """Decide whether who asks may unlock a queue: by the rule of the deployment that locked it."""
         head, _ = self.queues.read(queue)
-        asking = self.asking((installation, head.home), login, permission)
         locking = self._locking(head)
         if locking is not None:
             return asking.may_with(locking, Action.UNLOCK)

@@ -60,7 +60,8 @@ _SECURE = {"Strict-Transport-Security": "max-age=31536000"}
 _ABOUT = """Read what Tidegate deploys, and act on it, as the pages and the command line do.
 
 Send a token of the forge (a personal access token needs no scope) as `Authorization: Bearer TOKEN`. What you
-may do follows from your permission on each repository: reading needs read, acting needs write permission.
+may do follows from your permission on each repository: reading needs read, acting needs write permission, or what
+the root's access control asks for.
 """
 
 
@@ -77,6 +78,7 @@ class WebApplication:
             deployments=parts.deployments,
             deliveries=parts.deliveries,
             change_sets=parts.change_sets,
+            authorizer=parts.authorizer,
             operators_team=parts.operators_team,
             monotonic=parts.monotonic,
         )

@@ -14,13 +14,16 @@ from enum import Enum
 from hashlib import sha256
 from typing import Generic, TypeVar
 
+from tidegate.domain.access import Action
+from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment
 from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.domain.job import job_parts
 from tidegate.domain.permission import Permission
-from tidegate.domain.root import repository_name
+from tidegate.domain.root import queue_id, repository_name, root_name
 from tidegate.ports import Accounts, Catalog, ChangeSets, Deliveries, Deployments, Forge, KnownRepository
-from tidegate.web.refusals import Hidden, MayNotWrite, NoOperator
+from tidegate.usecases.authorize import Asking, Authorizer
+from tidegate.web.refusals import Hidden, NoOperator, NotGranted
 
 Value = TypeVar("Value")
 
@@ -45,7 +48,7 @@ class Right(Enum):
     PUBLIC = "nothing"
     SIGNED_IN = "an account of the forge"
     READ = "read permission on the repository"
-    WRITE = "write permission on the repository"
+    ACT = "what the root's access control grants"
     OPERATE = "membership in the operators' team"
 
 
@@ -62,13 +65,20 @@ class About(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a route demands, and for what."""
+    """What a route demands, and for what; ``action`` is what is done there."""
 
     right: Right
     about: About = About.NOTHING
+    action: Action | None = None
+
+    def done_by(self, given: Mapping[str, str]) -> Action | None:
+        """Return what a request does: who lets others run again deploys, whatever the route is for."""
+        return Action.APPLY if self.action and given.get("decision") == "retry" else self.action
 
 
 _PUBLIC, _SIGNED_IN = Rule(Right.PUBLIC), Rule(Right.SIGNED_IN)
+_REVIEW = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW)
+_UNLOCK = Rule(Right.ACT, About.REPOSITORY, Action.UNLOCK)
 
 RULES: Mapping[str, Rule] = {
     "GET /api/openapi.json": _PUBLIC,
@@ -76,12 +86,12 @@ RULES: Mapping[str, Rule] = {
     "GET /api/repositories": _SIGNED_IN,
     "GET /api/repositories/<owner>/<name>/roots": Rule(Right.READ, About.REPOSITORY),
     "GET /api/queue": Rule(Right.READ, About.REPOSITORY),
-    "POST /api/queue/unlock": Rule(Right.WRITE, About.REPOSITORY),
+    "POST /api/queue/unlock": _UNLOCK,
     "GET /api/deployments": Rule(Right.READ, About.REPOSITORY),
     "POST /api/deployments": Rule(Right.OPERATE, About.REPOSITORY),
     "GET /api/deployments/<id>": Rule(Right.READ, About.DEPLOYMENT),
-    "POST /api/deployments/<id>/review": Rule(Right.WRITE, About.DEPLOYMENT),
-    "POST /api/deployments/<id>/gate": Rule(Right.WRITE, About.DEPLOYMENT),
+    "POST /api/deployments/<id>/review": _REVIEW,
+    "POST /api/deployments/<id>/gate": _REVIEW,
     "GET /api/changes/<id>": Rule(Right.READ, About.CHANGE),
     "GET /api/requests/<id>": Rule(Right.READ, About.REQUEST),
     "GET /api/jobs/<id>": Rule(Right.READ, About.JOB),
@@ -94,10 +104,10 @@ RULES: Mapping[str, Rule] = {
     "GET /repositories/<owner>/<name>": Rule(Right.READ, About.REPOSITORY),
     "GET /repositories/<owner>/<name>/deployments": Rule(Right.READ, About.REPOSITORY),
     "GET /queue": Rule(Right.READ, About.REPOSITORY),
-    "POST /queue/unlock": Rule(Right.WRITE, About.REPOSITORY),
+    "POST /queue/unlock": _UNLOCK,
     "GET /deployments/<id>": Rule(Right.READ, About.DEPLOYMENT),
-    "POST /deployments/<id>/review": Rule(Right.WRITE, About.DEPLOYMENT),
-    "POST /deployments/<id>/gate": Rule(Right.WRITE, About.DEPLOYMENT),
+    "POST /deployments/<id>/review": _REVIEW,
+    "POST /deployments/<id>/gate": _REVIEW,
     "GET /changes/<id>": Rule(Right.READ, About.CHANGE),
     "GET /jobs/<id>": Rule(Right.READ, About.JOB),
     "GET /jobs/<id>/lines": Rule(Right.READ, About.JOB),
@@ -112,7 +122,12 @@ class Access:
     login: str = ""
     permission: Permission = Permission.NONE
     repository: str = ""
+    installation: int = 0
     deployment: Deployment | None = None
+
+    @property
+    def where(self) -> tuple[int, str]:
+        return self.installation, self.repository
 
 
 class Remembered(Generic[Value]):
@@ -159,15 +174,18 @@ class Authorization:
         deployments: Deployments,
         deliveries: Deliveries,
         change_sets: ChangeSets,
+        authorizer: Authorizer,
         operators_team: str,
         monotonic: Callable[[], float],
     ) -> None:
         self._accounts, self._forge, self._catalog = accounts, forge, catalog
         self._deployments, self._deliveries, self._change_sets = deployments, deliveries, change_sets
-        self._team = operators_team
+        self._authorizer, self._team = authorizer, operators_team
         self._logins: Remembered[str | None] = Remembered(monotonic)
         self._permissions: Remembered[Permission] = Remembered(monotonic)
         self._refusals: Remembered[bool] = Remembered(monotonic)
+        self._refused: Remembered[Asking] = Remembered(monotonic)
+        self._shown: Remembered[Asking] = Remembered(monotonic)
         self._listed: Remembered[int] = Remembered(monotonic)
 
     def login_of(self, token: str) -> str | None:
@@ -181,36 +199,64 @@ class Authorization:
     def authorize(self, rule: Rule, login: str, given: Mapping[str, str]) -> Access:
         """Return what a request may use; ``given`` are its fields by name.
 
-        Raise Hidden for what does not exist or may not be read, MayNotWrite and NoOperator for what
+        Raise Hidden for what does not exist or may not be read, NotGranted and NoOperator for what
         may be read only, InvalidName, ForgeUnavailable.
         """
         if rule.about is About.NOTHING:
             return Access(login)
         repository, installation, deployment = self._subject(rule.about, given)
         permission = self.permission(login, repository, installation)
-        if permission >= Permission.READ and rule.right is not Right.READ:
-            permission = self._acting(rule.right, login, repository, installation)
+        if permission >= Permission.READ and rule.right is Right.OPERATE:
+            permission = self._operating(login, repository, installation)
+        action = rule.done_by(given)
+        if permission >= Permission.READ and action is not None:
+            about = deployment or queue_id(repository, root_name(given.get("root", "")))
+            permission = self._acting(action, login, (installation, repository), about)
         if permission < Permission.READ:
             raise Hidden
-        return Access(login, permission, repository, deployment)
+        return Access(login, permission, repository, installation, deployment)
 
-    def _acting(self, right: Right, login: str, repository: str, installation: int) -> Permission:
-        """Return what the forge says now. Raise MayNotWrite and NoOperator for who may read only.
+    def shown(self, action: Action, login: str, where: tuple[int, str], about: Deployment | str) -> Decision:
+        """Decide whether to offer somebody what can be done with a deployment, or with the queue of this id.
+
+        What the forge says is used again for a minute; when they do it, it is asked anew.
+        """
+        permission = self.permission(login, where[1], where[0])
+        asking = self._shown.get((login, where[1]), lambda: self._authorizer.asking(where, login, permission))
+        return self._judged(asking, action, about)
+
+    def _operating(self, login: str, repository: str, installation: int) -> Permission:
+        """Return what the forge says now. Raise NoOperator for who may read only.
 
         A refusal holds for a minute, so that nobody can use up the App's calls with what they may not do.
         """
-        key = (right.name, login, repository)
+        key = (login, repository)
         if not self._refusals.known(key):
             permission = self.permission(login, repository, installation, anew=True)
-            if permission < Permission.READ or self._may(right, permission, login, repository, installation):
+            if permission < Permission.READ or self._operates(login, repository, installation):
                 return permission
             self._refusals.put(key, value=True)
-        raise MayNotWrite(login, repository) if right is Right.WRITE else NoOperator(login, self._team)
+        raise NoOperator(login, self._team)
 
-    def _may(self, right: Right, permission: Permission, login: str, repository: str, installation: int) -> bool:
-        if right is Right.WRITE:
-            return permission >= Permission.WRITE
-        return self._operates(login, repository, installation)
+    def _acting(self, action: Action, login: str, where: tuple[int, str], about: Deployment | str) -> Permission:
+        """Return what the forge says now of somebody who is granted something. Raise NotGranted for others.
+
+        Whom it was asked about for a refusal, it is not asked about for another one within a minute.
+        """
+        key = (login, where[1])
+        before = self._refused.known(key)
+        if before is None or self._judged(before, action, about).done:
+            permission = self.permission(login, where[1], where[0], anew=True)
+            before = self._authorizer.asking(where, login, permission)
+            if permission < Permission.READ or self._judged(before, action, about).done:
+                return permission
+            self._refused.put(key, before)
+        raise NotGranted(self._judged(before, action, about).reason)
+
+    def _judged(self, asking: Asking, action: Action, about: Deployment | str) -> Decision:
+        if isinstance(about, str):
+            return self._authorizer.judge_unlock(asking, about)
+        return self._authorizer.judge(asking, about, action)
 
     def listed(self, login: str, repositories: Sequence[KnownRepository]) -> list[Permission | None]:
         """Return what somebody may do in each of these; None where the forge is not asked any more in this minute.

@@ -131,6 +131,7 @@ class ReviewModel(_Shown):
     """The review of a plan."""
 
     asked_at: Moment
+    expires_at: Moment = Field(description="ISO 8601 in UTC; nothing is applied after that")
     approved: bool | None = Field(description="None while it is open")
     by: str | None
     at: str | None
@@ -143,6 +144,7 @@ class ReviewRuleModel(_Shown):
     when: PlanReview
     approvals: int
     exclude_authors: bool
+    excluded: list[str] = Field(description="Who is known not to count, if authors are excluded")
 
 
 class StepModel(_Shown):

@@ -13,11 +13,12 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from tidegate.domain.deployment import Deployment, State, Unlocking
 from tidegate.domain.deployment_query import parse_deployment_query
 from tidegate.domain.deployment_summary import DeploymentSummary
-from tidegate.domain.permission import Permission
+from tidegate.domain.gate import WAITING
 from tidegate.domain.root import queue_id, root_name
 from tidegate.domain.tag_words import InvalidTagQuery
 from tidegate.ports import HistoryPage
 from tidegate.web.authorization import Access, Authorization
+from tidegate.web.offers import offers, unlocking
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden, InvalidRequest, NotPossible
@@ -123,9 +124,14 @@ class Pages:
         recent = self._parts.catalog.of_queue(name, 10)
         if view.head.version == 0 and not recent.deployments:
             raise self._parts.unknown_root(access.repository, root)
-        may_write = access.permission >= Permission.WRITE
         return self.show(
-            app, "queue.html", repository=access.repository, root=root, view=view, recent=recent, may_write=may_write
+            app,
+            "queue.html",
+            repository=access.repository,
+            root=root,
+            view=view,
+            recent=recent,
+            may_unlock=unlocking(self._authorization, access, view.head),
         )
 
     def _unlock(self, app: APIGatewayHttpResolver) -> Response[str]:
@@ -146,10 +152,9 @@ class Pages:
             view=view,
             jobs=[self._shapes.job_link(job) for job in view.jobs],
             plan=list(plan_lines(view.plan.text)) if view.plan else [],
-            may_write=access.permission >= Permission.WRITE,
-            is_author=access.login.casefold() in _makers(deployment),
+            may=offers(self._authorization, access, deployment, view.head),
             asks=deployment.state is State.AWAITING_REVIEW,
-            gated=deployment.state in {State.GATED, State.BLOCKED},
+            gated=deployment.state in WAITING,
             awaited=self._parts.change_looker.awaited(deployment),
             pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.pull_request),
             over=is_over(deployment.state),
@@ -179,11 +184,6 @@ def plan_lines(text: str) -> Iterator[PlanLine]:
     for line in text.split("\n"):
         word = line.split(maxsplit=1)[0] if line.strip() else ""
         yield PlanLine(line, kinds.get(word, ""))
-
-
-def _makers(deployment: Deployment) -> set[str]:
-    """Return who made the change, for comparison: the forge's logins differ by more than the case of letters."""
-    return {login.casefold() for login in (*deployment.authors, deployment.requested_by)}
 
 
 def _access(app: APIGatewayHttpResolver) -> Access:

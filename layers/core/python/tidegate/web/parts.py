@@ -9,6 +9,7 @@ from typing import Protocol
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Unlocking
 from tidegate.ports import Accounts, Catalog, ChangeSets, Clock, Deliveries, Deployments, Forge
+from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.look_at_change import ChangeLooker
 from tidegate.usecases.look_at_deployment import DeploymentLooker
 from tidegate.usecases.look_at_queue import QueueLooker
@@ -68,6 +69,7 @@ class Parts:
     deployments: Deployments
     deliveries: Deliveries
     change_sets: ChangeSets
+    authorizer: Authorizer
     clock: Clock
     monotonic: Callable[[], float]
     queue_looker: QueueLooker

@@ -45,14 +45,11 @@ class NotAllowed(TidegateError):
     """Somebody who may look, but not do this."""
 
 
-class MayNotWrite(NotAllowed):
-    """Acting needs write permission."""
+class NotGranted(NotAllowed):
+    """Acting needs what the root's access control asks for, or write permission where it has none."""
 
-    def __init__(self, login: str, repository: str) -> None:
-        super().__init__(
-            f"{login} may not do this: it needs write permission on {repository}. Ask a maintainer of the repository; "
-            "a minute after you were given it, try again."
-        )
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason} A minute after you were granted it, try again.")
 
 
 class NoOperator(NotAllowed):

@@ -11,7 +11,7 @@ from tidegate.domain.deployment_summary import DeploymentSummary
 from tidegate.domain.job import job_parts
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.queue import Lock
-from tidegate.domain.review import needed_approvals
+from tidegate.domain.review import excluded, expires_at, needed_approvals
 from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.usecases.look_at_change import ChangeView
 from tidegate.usecases.look_at_deployment import DeploymentView
@@ -116,6 +116,7 @@ class Shapes:
                     when=one.review_rule.when,
                     approvals=needed_approvals(one),
                     exclude_authors=one.review_rule.exclude_authors,
+                    excluded=list(excluded(one)),
                 ),
                 "unlocked": _unlocked(one.unlocked),
                 "jobs": [self.job_link(job) for job in view.jobs],
@@ -270,7 +271,12 @@ def _review(review: Review | None) -> ReviewModel | None:
         return None
     approvals = [ApprovalModel(by=one.by, at=one.at) for one in review.approvals]
     return ReviewModel(
-        asked_at=review.asked_at, approved=review.approved, by=review.by, at=review.at, approvals=approvals
+        asked_at=review.asked_at,
+        expires_at=expires_at(review).isoformat(timespec="microseconds"),
+        approved=review.approved,
+        by=review.by,
+        at=review.at,
+        approvals=approvals,
     )
 
 

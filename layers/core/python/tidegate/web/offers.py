@@ -1,0 +1,66 @@
+"""What a page offers somebody to do with a deployment, and why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.domain.access import Action
+from tidegate.domain.decision import Decision
+from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.gate import WAITING
+from tidegate.domain.queue import QueueHead
+from tidegate.domain.review import Followup, excluded, expires_at, judge_press, needed_approvals
+from tidegate.web.authorization import Access, Authorization
+
+_NOT = Decision(False, "")
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewOffer:
+    """An open review: who may not confirm, until when it waits (ISO 8601 in UTC), and how many people it needs."""
+
+    confirm: Decision
+    expires: str
+    excluded: tuple[str, ...]
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What somebody may do with a deployment as it is now: each with the reason why not, where there is one."""
+
+    reject: Decision = _NOT
+    retry: Decision = _NOT
+    unlock: Decision = _NOT
+    review: ReviewOffer | None = None
+
+
+def offers(authorization: Authorization, access: Access, deployment: Deployment, head: QueueHead) -> Offers:
+    """Return what to offer who looks at a deployment, whose queue's head is given. Raise ForgeUnavailable."""
+
+    def may(action: Action) -> Decision:
+        return authorization.shown(action, access.login, access.where, deployment)
+
+    is_reviewed, is_gated = deployment.state is State.AWAITING_REVIEW, deployment.state in WAITING
+    return Offers(
+        may(Action.REVIEW) if is_reviewed or is_gated else _NOT,
+        may(Action.APPLY) if is_gated else _NOT,
+        unlocking(authorization, access, head),
+        _review(deployment, access.login) if is_reviewed else None,
+    )
+
+
+def unlocking(authorization: Authorization, access: Access, head: QueueHead) -> Decision:
+    """Return whether to offer that a queue is unlocked: only one that is locked."""
+    if head.lock is None:
+        return _NOT
+    return authorization.shown(Action.UNLOCK, access.login, access.where, head.queue)
+
+
+def _review(deployment: Deployment, login: str) -> ReviewOffer | None:
+    if deployment.review is None:
+        return None
+    verdict = judge_press(deployment, True, login, "")
+    confirm = Decision(verdict.followup is not Followup.REFUSE, verdict.reason)
+    until = expires_at(deployment.review).isoformat(timespec="microseconds")
+    return ReviewOffer(confirm, until, excluded(deployment), needed_approvals(deployment))
