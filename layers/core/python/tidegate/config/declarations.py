@@ -28,7 +28,7 @@ class EngineText:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredStack:
-    """A stack as it is written. ``query`` is None for a nest. ``engine`` stands in place of the definition's."""
+    """A stack as it is written. ``query`` is None for a nest."""
 
     definition: StackDefinition
     query: TagQuery | None

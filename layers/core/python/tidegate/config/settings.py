@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+
+from pydantic_core import PydanticCustomError
 
 from tidegate.config.declarations import DeclaredWorkflow, EngineText, Hooks, RootDeclaration
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.model import FILE
 from tidegate.config.substitution import PREFIX, UnsetVariable, filled, filled_step
+from tidegate.config.values import exact_version
 from tidegate.domain.access import UNMATCHED, Access
 from tidegate.domain.errors import TidegateError, quoted
+from tidegate.domain.nests import nests_of
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Engine, EngineName
-from tidegate.domain.stack import Stack, StackDefinition
+from tidegate.domain.stack import DEFAULT_STACK, Stack, StackDefinition
+from tidegate.domain.tag_query import parse_tag_query
 from tidegate.domain.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, WorkflowStep
+from tidegate.domain.workflow_rules import apply_problem, plan_problem
 
-_VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,30})?")
 _VERSIONS = "A version is such as 1.11.4, without operators"
+_STEPS = "Change the steps, or the stack's variables that they name"
 _ENGINES = f"Engines are {' and '.join(EngineName)}"
+#: What runs where no workflow matches.
+_USUAL = DeclaredWorkflow(parse_tag_query(""), 0)
 _NOBODY = Access((), (), (), (), UNMATCHED)
 
 
@@ -41,6 +48,8 @@ class Settings:
             name: {f"{PREFIX}{variable}": value for variable, value in stack.variables}
             for name, stack in stacks.items()
         }
+        nests = {each.definition.name: each.definition.nests for each in loaded.stacks}
+        self._nests = nests_of({DEFAULT_STACK: (), **nests})
         self.engine = cache(self._engine)
         self.run = cache(self._run)
 
@@ -80,25 +89,37 @@ class Settings:
 
     def _run(self, stack: str, number: int | None) -> tuple[RunSettings, dict[str, int]]:
         """Return how roots of a stack run with a workflow, and the lines that say so. Raise Unusable."""
-        workflow, hooks = self._workflow(number), self._loaded.hooks
-        environment = ""
-        plan: tuple[WorkflowStep, ...] = PLAN_STEPS
-        apply: tuple[WorkflowStep, ...] = APPLY_STEPS
-        if workflow:
-            environment = self._filled(
-                workflow.environment, stack, workflow.lines.get(workflow.environment, workflow.line)
-            )
-            plan = self._steps(workflow.plan or PLAN_STEPS, stack, workflow)
-            apply = self._steps(workflow.apply or APPLY_STEPS, stack, workflow)
+        workflow, hooks = self._workflow(number) or _USUAL, self._loaded.hooks
+        line = workflow.lines.get(workflow.environment, workflow.line)
         settings = RunSettings(
-            environment,
+            self._filled(workflow.environment, stack, line),
             tuple(self._variables[stack].items()),
-            (*self._steps(hooks.plan_before, stack, hooks), *plan, *self._steps(hooks.plan_after, stack, hooks)),
-            (*self._steps(hooks.apply_before, stack, hooks), *apply, *self._steps(hooks.apply_after, stack, hooks)),
+            self._job(stack, hooks.plan_before, workflow, _steps(workflow.plan, PLAN_STEPS), hooks.plan_after),
+            self._job(stack, hooks.apply_before, workflow, _steps(workflow.apply, APPLY_STEPS), hooks.apply_after),
         )
+        problem = plan_problem(settings.plan) or apply_problem(settings.apply)
+        if problem:
+            steps = f"with the variables of the stack {quoted(stack)}, its steps cannot run"
+            raise Unusable(workflow.line or hooks.line, f"{steps}: {problem}", _STEPS)
         return settings, self._sources(stack, workflow)
 
-    def _sources(self, stack: str, workflow: DeclaredWorkflow | None) -> dict[str, int]:
+    def _job(
+        self,
+        stack: str,
+        before: Sequence[WorkflowStep],
+        workflow: DeclaredWorkflow,
+        steps: Sequence[WorkflowStep],
+        after: Sequence[WorkflowStep],
+    ) -> tuple[WorkflowStep, ...]:
+        """Return the steps of one kind of job, between those of the hooks."""
+        hooks = self._loaded.hooks
+        return (
+            *self._filled_steps(before, stack, hooks),
+            *self._filled_steps(steps, stack, workflow),
+            *self._filled_steps(after, stack, hooks),
+        )
+
+    def _sources(self, stack: str, workflow: DeclaredWorkflow) -> dict[str, int]:
         lines = {
             f"variables.{name}": self._line_of(stack, partial(_variable, name))
             for name, _ in self._stacks[stack].variables
@@ -106,11 +127,11 @@ class Settings:
         return {
             **lines,
             "stack": self._declared[stack].line if stack in self._declared else 0,
-            "workflow": workflow.line if workflow else 0,
+            "workflow": workflow.line,
             "hooks": self._loaded.hooks.line,
         }
 
-    def _steps(
+    def _filled_steps(
         self, steps: Sequence[WorkflowStep], stack: str, place: DeclaredWorkflow | Hooks
     ) -> tuple[WorkflowStep, ...]:
         try:
@@ -131,11 +152,16 @@ class Settings:
         """Return the engine of roots with an engine of their own in a stack, and the line that says it first."""
         workflow = self._workflow(number)
         said = [own, *self._engines_around(stack), workflow and workflow.engine, self._loaded.engine_text]
-        texts = [each for each in said if each and (each.name or each.version)]
+        texts = [each for each in said if each and (each.name is not None or each.version is not None)]
         return self._nearest_engine(texts, stack), texts[0].line if texts else 0
 
-    def _engines_around(self, stack: str) -> list[EngineText | None]:
-        return [self._declared[name].engine for name in self._around(stack)]
+    def _engines_around(self, stack: str) -> Iterator[EngineText]:
+        """Return the engines that a stack and the nests around it say, the nearest first."""
+        for names in ((stack,), *self._nests.around[stack]):
+            said = {name: each for name in names if name in self._declared and (each := self._declared[name].engine)}
+            if len({(each.name, each.version) for each in said.values()}) > 1:
+                raise _disagreeing(stack, said)
+            yield from [*said.values()][:1]
 
     def _nearest_engine(self, texts: Sequence[EngineText], stack: str) -> Engine:
         """Return the engine that the first text says. A part that it leaves out is as the others say.
@@ -162,9 +188,22 @@ class Settings:
 
     def _version(self, text: str, stack: str, line: int) -> str:
         version = self._filled(text, stack, line)
-        if not _VERSION.fullmatch(version):
-            raise Unusable(line, _in_stack(version, "exact version", text, stack), _VERSIONS)
-        return version
+        try:
+            return exact_version(version)
+        except PydanticCustomError:
+            raise Unusable(line, _in_stack(version, "exact version", text, stack), _VERSIONS) from None
+
+
+def _steps(said: tuple[WorkflowStep, ...] | None, usual: tuple[WorkflowStep, ...]) -> tuple[WorkflowStep, ...]:
+    return usual if said is None else said
+
+
+def _disagreeing(stack: str, said: Mapping[str, EngineText]) -> Unusable:
+    names = " and ".join(quoted(name) for name in said)
+    line = max(each.line for each in said.values())
+    return Unusable(
+        line, f"{names} say different engines, and {quoted(stack)} is in both", f"Say it in {quoted(stack)} itself"
+    )
 
 
 def _in_stack(value: str, kind: str, text: str, stack: str) -> str:

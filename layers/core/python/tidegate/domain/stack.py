@@ -1,4 +1,4 @@
-"""Stacks: named, encapsulated groups of roots, with variables, an engine, and rules between each other.
+"""Stacks: named, encapsulated groups of roots, with variables and with rules between each other.
 
 A file declares leaves, which hold roots, and nests, which hold other stacks. What is used are leaves only:
 with all that their nests say pushed down to them, and their rules expanded to leaves and closed over all steps.
@@ -16,7 +16,6 @@ from typing import Any
 from tidegate.domain.closure import Circle, closed, in_order
 from tidegate.domain.errors import InvalidStacks, NestsDisagree, StackCycle, StackInItself, UnknownStack, quoted
 from tidegate.domain.nests import Nests, nests_of
-from tidegate.domain.root import Engine
 
 #: The stack of roots that no stack claims, unless a stack of this name is declared.
 DEFAULT_STACK = "default"
@@ -54,7 +53,6 @@ class StackDefinition:
     name: str
     nests: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
-    engine: Engine | None = None
     rules: StackRules = field(default_factory=StackRules)
     run_strategy: RunStrategy | None = None
 
@@ -70,7 +68,6 @@ class Stack:
     name: str
     within: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
-    engine: Engine | None = None
     apply_after: frozenset[str] = frozenset()
     plan_after: frozenset[str] = frozenset()
     modified_by: frozenset[str] = frozenset()
@@ -137,7 +134,6 @@ def _parts(definition: StackDefinition) -> dict[_Place, object]:
     """Return what a definition says that its nests could say as well."""
     parts: dict[_Place, object] = {
         ("auto_apply",): definition.rules.auto_apply,
-        ("engine",): definition.engine,
         ("run_strategy",): definition.run_strategy,
     }
     parts |= {("variables", name): value for name, value in definition.variables}
@@ -177,7 +173,6 @@ class _Resolution:
             leaf,
             self._nests.within(leaf),
             tuple(sorted((place[1], value) for place, value in values.items() if place[0] == "variables")),
-            values.get(("engine",)),
             rules["apply_after"],
             rules["plan_after"],
             rules["modified_by"] - {leaf},
