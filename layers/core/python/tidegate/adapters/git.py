@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 from tidegate.adapters.git_environment import git_environment, refusal
@@ -137,9 +138,17 @@ class _Trees:
 
     def __init__(self, git: _Git, before: str | None, after: str) -> None:
         self._git = git
-        self.files = _files(git, after)
+        self._before, self._after = before, after
         self.before_is_known = before is not None
-        self.changes = _changes(git, before, after) if before else _all_new(self.files)
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """All files, listed when they are asked for first: who knows the commit before may not need them."""
+        return _files(self._git, self._after)
+
+    @cached_property
+    def changes(self) -> Sequence[FileChange]:
+        return _changes(self._git, self._before, self._after) if self._before else _all_new(self.files)
 
     def read(self, blobs: Collection[str]) -> Mapping[str, bytes]:
         wanted = sorted(set(blobs))

@@ -65,17 +65,32 @@ class ChangeSet:
         return max((member.layer for member in self.members), default=0)
 
 
-def change_set(candidates: Sequence[Candidate], stacks: Mapping[str, Stack], changed: Collection[Key]) -> ChangeSet:
+def change_set(candidates: Iterable[Candidate], stacks: Mapping[str, Stack], changed: Collection[Key]) -> ChangeSet:
     """Return what runs when ``changed`` are the roots that a revision changes, each in its stack.
 
     ``candidates`` are all roots in their stacks, which ``stacks`` has by name. What changed and is none of them is
     left out. Raise CyclicChange when members wait for each other.
     """
-    pools = _pools(candidates)
-    pulled = _PullIn(pools, stacks)
-    for key in sorted(set(changed)):
-        pulled.add(key, "This commit changes it.")
-    return ChangeSet(_in_order(pools, stacks, pulled.pull()))
+    return Candidates(candidates, stacks).change_set(changed)
+
+
+class Candidates:
+    """All roots in their stacks, to be asked about many changes."""
+
+    def __init__(self, candidates: Iterable[Candidate], stacks: Mapping[str, Stack]) -> None:
+        self._pools = _pools(candidates)
+        self._stacks = stacks
+        self._modifies: dict[str, list[str]] = {}
+        for name in self._pools:
+            for other in stacks[name].modified_by:
+                self._modifies.setdefault(other, []).append(name)
+
+    def change_set(self, changed: Collection[Key]) -> ChangeSet:
+        """Return what runs when ``changed`` changed, as the function of this name does."""
+        pulled = _PullIn(self._pools, self._stacks, self._modifies)
+        for key in sorted(set(changed)):
+            pulled.add(key, "This commit changes it.")
+        return ChangeSet(_in_order(self._pools, self._stacks, pulled.pull()))
 
 
 class _Pool:
@@ -108,16 +123,15 @@ def _pools(candidates: Iterable[Candidate]) -> dict[str, _Pool]:
 class _PullIn:
     """Finds all members: what changed, and what that pulls in, over any number of steps."""
 
-    def __init__(self, pools: Mapping[str, _Pool], stacks: Mapping[str, Stack]) -> None:
+    def __init__(
+        self, pools: Mapping[str, _Pool], stacks: Mapping[str, Stack], modifies: Mapping[str, Sequence[str]]
+    ) -> None:
         self._pools = pools
         self._stacks = stacks
+        self._modifies = modifies
         self._why: dict[Key, str] = {}
         self._ahead: deque[Key] = deque()
         self._dependents: dict[str, dict[int, list[Sequence[int]]]] = {}
-        self._modifies: dict[str, list[str]] = {}
-        for name in pools:
-            for other in stacks[name].modified_by:
-                self._modifies.setdefault(other, []).append(name)
 
     def add(self, key: Key, why: str) -> None:
         """Add a member, unless it is one, or no candidate."""

@@ -128,14 +128,21 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
-def deployment_id(repository: str, root: str, sha: str, request: str) -> str:
+def deployment_id(repository: str, root: str, sha: str, request: str, stack: str = "") -> str:
     """Return the id of a deployment: the same for the same root, revision and request.
 
     ``request`` tells attempts at one revision apart: ``merge`` for the one that a merge makes,
-    however often its webhook arrives; the id of the demand for every other.
+    however often its webhook arrives; the id of the demand for every other. ``stack`` is given for roots that are
+    in several only, so that the others keep their ids when stacks come.
     At most 64 characters of ``[A-Za-z0-9-]``, so that it is legal as an execution name.
     """
-    return f"{slug(root, 40)}-{sha[:7]}-{_digest(repository, root, sha, request)}"
+    apart = (repository, root, sha, request, *([stack] if stack else ()))
+    return f"{slug(root, 40)}-{sha[:7]}-{_digest(*apart)}"
+
+
+def change_set_id(repository: str, sha: str, request: str) -> str:
+    """Return the id of what one request deploys of a revision, in ``[a-z0-9-]``: the same for the same request."""
+    return f"{sha[:7]}-{_digest(repository, sha, request)}"
 
 
 def worker_name(queue: str, generation: int) -> str:
