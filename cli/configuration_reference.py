@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tidegate.config.model import SECTIONS, Section
+from tidegate.config.model import SECTIONS
 from tidegate.config.schema import json_schema
+from tidegate.config.section import Section
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT, SCHEMA = _DOCS / "configuration.md", _DOCS / "tidegate.schema.json"
