@@ -1,0 +1,128 @@
+"""What holds for roots of a pull request's head: the default branch's file decides, and the strictest of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tests.builders import REPOSITORY
+from tidegate.config.declarations import DeclaredPolicy
+from tidegate.config.loader import load_configuration
+from tidegate.config.resolution import configure
+from tidegate.config.trust import trusted
+from tidegate.domain.access import Access
+from tidegate.domain.requirements import Requirements
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.root import Root
+from tidegate.domain.tag_query import parse_tag_query
+
+FILE = b"""
+version: 1
+apply_requirements:
+  checks:
+    - {tag_query: prod, approved: {any_of_count: 2}}
+    - {tag_query: 'dir:live/**', merge_conflicts: {}}
+    - {tag_query: 'name:free'}
+roots:
+  - {dir: live/network, tags: [prod], plan_review: {approvals: 2}}
+  - {dir: live/app, plan_review: never}
+  - {dir: other, name: free, plan_review: never}
+"""
+NETWORK, APP, FREE = Root("live/network", "live/network"), Root("live/app", "live/app"), Root("free", "other")
+KNOWN = (NETWORK, APP, FREE)
+TWO, MERGEABLE, NOTHING = Requirements(approvals=2), Requirements(mergeable=True), Requirements()
+SRE, ANYBODY = Access(apply=("team:sre",), review=("team:sre",)), Access()
+
+
+def policies(*pairs):
+    return tuple(DeclaredPolicy(parse_tag_query(query), access, 1) for query, access in pairs)
+
+
+def loaded(**fields):
+    return dataclasses.replace(load_configuration(FILE, REPOSITORY), **fields)
+
+
+def one(root, configuration=None):
+    judged = trusted(configuration or loaded(), KNOWN, [root])
+    (configured,) = judged.configured.roots
+    return configured, judged.requirements[configured.key]
+
+
+@pytest.mark.parametrize("root", KNOWN)
+def test_a_root_of_the_default_branch_is_as_its_file_says(root):
+    configured, _ = one(root)
+    assert [configured] == list(configure(loaded(), [root]).roots)
+
+
+@pytest.mark.parametrize(
+    ("root", "required"),
+    [
+        (NETWORK, {TWO}),
+        (APP, {MERGEABLE}),
+        (FREE, {NOTHING}),
+        (Root("free", "live/network"), {TWO, MERGEABLE, NOTHING}),
+        (Root("live/network", "live/app"), {TWO, MERGEABLE, NOTHING}),
+        (Root("live/network", "live/network", "other"), {TWO, MERGEABLE, NOTHING}),
+        (Root("new", "live/new"), {TWO, MERGEABLE, NOTHING}),
+    ],
+)
+def test_another_name_or_place_is_no_way_around_a_requirement(root, required):
+    assert set(one(root)[1]) == required
+
+
+def test_a_root_that_no_check_matches_is_refused_also_under_a_new_name():
+    few = dataclasses.replace(loaded(), checks=loaded().checks[:1])
+    for root in (APP, FREE, Root("new", "new"), Root("new", "live/app"), Root("live/network", "other")):
+        assert one(root, few)[1] is None
+
+
+@pytest.mark.parametrize(
+    "root", [Root("free", "live/network"), Root("live/network", "live/app"), Root("new", "live/new")]
+)
+def test_another_name_or_place_is_no_way_around_a_review(root):
+    configured, _ = one(root)
+    assert configured.review_rule == ReviewRule(PlanReview.ALWAYS, approvals=2)
+
+
+class TestAccess:
+    def test_a_root_of_the_default_branch_is_under_its_own_policy(self):
+        guarded = loaded(policies=policies(("prod", SRE), ("", ANYBODY)))
+        assert one(NETWORK, guarded)[0].access == SRE
+        assert one(APP, guarded)[0].access == ANYBODY
+
+    @pytest.mark.parametrize("root", [Root("free", "live/network"), Root("new", "new")])
+    def test_another_name_or_place_is_no_way_around_a_policy(self, root):
+        guarded = loaded(policies=policies(("prod", SRE), ("", ANYBODY)))
+        assert one(root, guarded)[0].access.apply == ("team:sre",)
+
+    def test_roots_that_no_policy_matches_do_not_shut_out_a_new_one(self):
+        guarded = loaded(policies=policies(("prod", SRE), ("name:new", ANYBODY)))
+        assert one(Root("new", "new"), guarded)[0].access.apply == ("team:sre",)
+        assert one(Root("newer", "newer"), guarded)[0].access.denied
+
+    def test_where_there_is_no_access_control_there_is_none(self):
+        assert one(Root("new", "new"))[0].access is None
+
+
+class TestStacks:
+    GATED = (
+        FILE
+        + b"""
+stacks:
+  names:
+    dev: {tag_query: 'name:free or dir:lab/**'}
+    prod: {tag_query: prod, rules: {apply_after: [dev]}}
+"""
+    )
+
+    @pytest.mark.parametrize("root", [Root("free", "live/network"), Root("live/network", "other")])
+    def test_another_name_or_place_is_no_way_out_of_a_stack(self, root):
+        judged = trusted(load_configuration(self.GATED, REPOSITORY), KNOWN, [root])
+        assert judged.configured.roots == ()
+        assert "whose gates it would leave behind" in judged.configured.refused[root.name]
+
+    def test_a_new_root_is_in_the_stack_that_the_default_branch_has_for_it(self):
+        judged = trusted(load_configuration(self.GATED, REPOSITORY), KNOWN, [Root("lab/x", "lab/x"), NETWORK])
+        assert [each.key for each in judged.configured.roots] == [("lab/x", "dev"), ("live/network", "prod")]
+        assert set(judged.requirements) == {("lab/x", "dev"), ("live/network", "prod")}
