@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.stepfunctions.world import RootInWorld
 from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.waits import Waits
 
 Act = Callable[[RootInWorld, Deployment], None]
 Faults = Callable[[RootInWorld, Deployment], list[dict[str, Any]]]
@@ -36,8 +37,16 @@ DEPLOYED = (BEGAN, *RAN, *RESTED)
 _PLANNING = ("Begin the plan", "Start a runner for the plan", "Plan")
 _AGAIN = ("May the plan be tried again?", "Wait before planning again")
 _JUDGED = ("Record the plan", "What does the plan need?")
-PLANNED = ("Begin the deployment", *_PLANNING, *_JUDGED)
-REPLANNED = ("Begin the deployment", *_PLANNING, *_AGAIN, *_PLANNING, *_JUDGED)
+_BEGUN = ("Begin the deployment", "Does the plan wait for others?")
+_BEFORE_PLAN = ("Wait for what this depends on",)
+_BEFORE_APPLY = ("Wait for the stacks before this one",)
+_OPENED = ("What follows from the gate?",)
+PLANNED = (*_BEGUN, *_PLANNING, *_JUDGED)
+PLANNED_AFTER_OTHERS = (*_BEGUN, *_BEFORE_PLAN, *_OPENED, *_PLANNING, *_JUDGED)
+GATED = (*PLANNED, *_BEFORE_APPLY, *_OPENED)
+PLANNED_AGAIN = ("Begin another plan", *_PLANNING, *_JUDGED, *_BEFORE_APPLY, *_OPENED)
+_EXPIRED = ("Record that the gate expired", "Gate expired")
+REPLANNED = (*_BEGUN, *_PLANNING, *_AGAIN, *_PLANNING, *_JUDGED)
 REVIEWED = (*PLANNED, "Wait for the plan review", "Was the plan approved?")
 _APPLYING = ("Begin the apply", "Start a runner for the apply", "Apply")
 APPLYING = (*PLANNED, *_APPLYING)
@@ -109,6 +118,8 @@ class Case:
     faults: Faults = lambda _root, _deployment: []
     deploy: tuple[str, ...] = DEPLOYED
     locked: bool = False
+    #: What of its change the deployment waits for: that is enrolled there, and never comes.
+    waits: Waits | None = None
 
 
 def _all_at_once(*many: Faults) -> Faults:
@@ -137,6 +148,8 @@ def _confirm_then_stumble(root: RootInWorld, deployment: Deployment) -> None:
     confirm(root, deployment)
 
 
+_FOR_ROOTS = Waits(plan_after=("dev",))
+_FOR_STACKS = Waits(apply_after=("dev",))
 _SUCCESS = ("RUNNING", "SUCCESS")
 _FAILURE = ("RUNNING", "FAILURE")
 _LOST = ("RUNNING", "UNKNOWN")
@@ -165,7 +178,7 @@ CASES = [
     Case(
         "plan-faults",
         (
-            "Begin the deployment",
+            *_BEGUN,
             *_PLANNING,
             *_AGAIN,
             *_PLANNING,
@@ -182,7 +195,7 @@ CASES = [
     Case("silent-in-plan-once-plan-is-empty", (*REPLANNED, "Nothing to change"), State.NO_CHANGES, "success"),
     Case("hangs-in-plan-once-plan-is-empty", (*REPLANNED, "Nothing to change"), State.NO_CHANGES, "success"),
     Case("plan-is-slow-plan-is-empty", (*PLANNED, "Nothing to change"), State.NO_CHANGES, "success"),
-    Case("plan-never-starts", (*PLANNED[:3], *FAULTED), State.ENGINE_FAULT, "timed_out"),
+    Case("plan-never-starts", (*PLANNED[:4], *FAULTED), State.ENGINE_FAULT, "timed_out"),
     Case(
         "plan-starts-late-once-plan-is-empty",
         (*PLANNED, "Nothing to change"),
@@ -271,7 +284,7 @@ CASES = [
     ),
     Case(
         "beginning-is-refused",
-        (*PLANNED[:2], *FAULTED),
+        (*PLANNED[:3], *FAULTED),
         State.ENGINE_FAULT,
         "failure",
         faults=refuses("begin-job", "{id}"),
@@ -333,7 +346,7 @@ CASES = [
     ),
     Case(
         "beginning-is-refused-unrecorded",
-        (*PLANNED[:2], *FAULTED),
+        (*PLANNED[:3], *FAULTED),
         State.ENGINE_FAULT,
         "failure",
         faults=_all_at_once(refuses("begin-job", "{id}"), _RECORD_REFUSED),
@@ -343,5 +356,44 @@ CASES = [
         REVIEWED[:-1],
         State.ENGINE_FAULT,
         "timed_out",
+    ),
+    Case(
+        "gate-expires-before-the-plan",
+        (*_BEGUN, *_BEFORE_PLAN, *_EXPIRED),
+        State.GATE_EXPIRED,
+        "timed_out",
+        faults=stumbles("record-result"),
+        waits=_FOR_ROOTS,
+    ),
+    Case(
+        "gate-expires-before-the-apply",
+        (*PLANNED, *_BEFORE_APPLY, *_EXPIRED),
+        State.GATE_EXPIRED,
+        "timed_out",
+        waits=_FOR_STACKS,
+    ),
+    Case(
+        "gate-expires-unrecorded",
+        (*_BEGUN, *_BEFORE_PLAN, "Record that the gate expired", "Tidegate failed"),
+        State.ENGINE_FAULT,
+        "failure",
+        faults=_RECORD_REFUSED,
+        waits=_FOR_ROOTS,
+    ),
+    Case(
+        "waiting-for-roots-is-refused",
+        (*_BEGUN, *_BEFORE_PLAN, *FAULTED),
+        State.ENGINE_FAULT,
+        "failure",
+        faults=refuses("wait-at-gate", "{id}"),
+        waits=_FOR_ROOTS,
+    ),
+    Case(
+        "waiting-for-stacks-is-refused",
+        (*PLANNED, *_BEFORE_APPLY, *FAULTED),
+        State.ENGINE_FAULT,
+        "failure",
+        faults=refuses("wait-at-gate", "{id}"),
+        waits=_FOR_STACKS,
     ),
 ]

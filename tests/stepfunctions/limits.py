@@ -28,19 +28,21 @@ ROUNDS = 3
 
 _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
     "deploy": {
-        "Plan, review and apply": {"TimeoutSeconds": _short("deployment", "never-ends", 15, 691200)},
+        "Plan, review and apply": {"TimeoutSeconds": _short("deployment", "never-ends", 15, 3110400)},
         "Wait for a revision or an unlock": {"TimeoutSeconds": _short("queue", "idle", 1, 3600)},
     },
     "terraform": {
+        "Wait for what this depends on": {"TimeoutSeconds": _short("deployment", "gate-expires", 1, 1209600)},
         "Start a runner for the plan": {"TimeoutSeconds": _patience("plan")},
         "Plan": {
-            "TimeoutSeconds": _short("job", "hangs-in-plan", 4, 3600, "$attempt = 1"),
+            "TimeoutSeconds": _short("job", "hangs-in-plan", 4, 3600, "$tries = 1"),
             "HeartbeatSeconds": (
-                "{% $attempt = 1 and $contains($job, 'silent-in-plan') ? 1"
+                "{% $tries = 1 and $contains($job, 'silent-in-plan') ? 1"
                 " : $contains($job, 'hangs-in-plan') or $contains($job, 'plan-is-slow') ? 3 : 60 %}"
             ),
         },
         "Wait before planning again": {"Seconds": _PAUSE},
+        "Wait for the stacks before this one": {"TimeoutSeconds": _short("deployment", "gate-expires", 1, 1209600)},
         "Wait for the plan review": {"TimeoutSeconds": _short("deployment", "review-expires", 1, 604800)},
         "Start a runner for the apply": {"TimeoutSeconds": _patience("apply")},
         "Apply": {

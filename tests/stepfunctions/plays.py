@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.stepfunctions.cases import CASES, WAITING, Case
+from tests.stepfunctions.gate_stories import GATE_STORIES
 from tests.stepfunctions.stories import ALONE, STORIES
 from tests.stepfunctions.world import World, until
 from tidegate.domain.deployment import State
@@ -39,6 +40,9 @@ def play_case(case: Case, world: World) -> Seen:
     """Play a case until its queue rests, and tell what is to be seen then."""
     root = world.root(case.name)
     deployment = root.deployment()
+    if case.waits is not None:
+        world.enroll(deployment.id, "dev", "never-comes", "never-comes")
+        deployment = replace(deployment, change_set=deployment.id, stack="prod", waits=case.waits)
     for fault in case.faults(root, deployment):
         world.cloud.add_fault(**fault)
     root.enqueue(deployment)
@@ -70,4 +74,4 @@ def _of_case(case: Case) -> Play:
 
 
 CASE_PLAYS = [(case, _of_case(case)) for case in CASES]
-STORY_PLAYS = [Play(story.__name__, story, story in ALONE) for story in STORIES]
+STORY_PLAYS = [Play(story.__name__, story, story in ALONE) for story in [*STORIES, *GATE_STORIES]]

@@ -37,6 +37,8 @@ LIMITS = [
     Limit("silent-in-plan-once-plan-is-empty", State.NO_CHANGES, "", {"plan-1": 1, "plan-2": 1}),
     Limit("hangs-in-plan-once-plan-is-empty", State.NO_CHANGES, "", {"plan-1": 1, "plan-2": 1}),
     Limit("review-expires", State.REVIEW_EXPIRED, TIMEOUT, {"plan-1": 1, "apply-1": 0}),
+    Limit("gate-expires-before-the-plan", State.GATE_EXPIRED, TIMEOUT, {"plan-1": 0}),
+    Limit("gate-expires-before-the-apply", State.GATE_EXPIRED, TIMEOUT, {"plan-1": 1, "apply-1": 0}),
     Limit("plan-only-adds-apply-never-starts", State.ENGINE_FAULT, TIMEOUT, {"apply-1": 3, "apply-2": 0}),
     Limit("plan-only-adds-hangs-in-apply", State.OUTCOME_UNKNOWN, TIMEOUT, {"apply-1": 1, "apply-2": 0}),
     Limit("never-ends", State.ENGINE_FAULT, TIMEOUT, {"plan-1": 1, "apply-1": 0}),

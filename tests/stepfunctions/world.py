@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -17,12 +17,15 @@ from tidegate.domain.deployment import Deployment, State, Trigger, is_final
 from tidegate.domain.queue import QueueHead
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Revision, Root, deployment_id, queue_id
+from tidegate.domain.waits import Waits
+from tidegate.ports import Enrolled
 
 T = TypeVar("T")
 #: Seconds that anything may take on a busy machine. Nothing waits for so long when all is well.
 PATIENCE = 60.0
 _PAUSE = 0.1
 REPOSITORY = "paths/roots"
+NO_WAITS = Waits()
 
 
 def until(check: Callable[[], T | None], what: str, patience: float = PATIENCE) -> T:
@@ -39,13 +42,15 @@ class OperatorWiring(Bootstrap):
 
     def __init__(self, cloud: LocalCloud) -> None:
         queues = {name: url for name, url in cloud.queues.items() if "Dead" not in name and "Later" not in name}
-        check_run, line = (next(url for name, url in queues.items() if word in name) for word in ("CheckRun", "Line"))
+        words = ("CheckRun", "Line", "Change")
+        check_run, line, change = (next(url for name, url in queues.items() if word in name) for word in words)
         super().__init__(
             {
                 "TIDEGATE_TABLE": cloud.table,
                 "TIDEGATE_EVENT_BUS": cloud.event_bus,
                 "TIDEGATE_CHECK_RUN_QUEUE": check_run,
                 "TIDEGATE_LINE_QUEUE": line,
+                "TIDEGATE_CHANGE_QUEUE": change,
                 "TIDEGATE_DEPLOY_STATE_MACHINE": cloud.state_machines["deploy"],
                 "TIDEGATE_AUDIT_TOPIC": cloud.info["audit_topic"],
             }
@@ -98,6 +103,11 @@ class World:
             found += [read_history(machine, list(_events(self.states, arn))) for arn in arns]
         return found
 
+    def enroll(self, change: str, stack: str, root: str, deployment: str) -> None:
+        """Let a deployment be part of a change."""
+        at = self.tidegate.clock.now()
+        self.tidegate.change_sets.enroll(change, [Enrolled(root, stack, deployment, at)])
+
     def root(self, name: str, commits: Commits | None = None) -> RootInWorld:
         return RootInWorld(self, name, commits or self.commits)
 
@@ -132,6 +142,12 @@ class RootInWorld:
             changed_at=now,
             review_rule=ReviewRule(PlanReview.NEVER if "plan-only-adds" in self.name else PlanReview.ALWAYS),
         )
+
+    def in_change(self, change: str, stack: str, waits: Waits = NO_WAITS, **wanted: Any) -> Deployment:
+        """Return and enroll what a merge asks for that changes several stacks; it is not enqueued yet."""
+        deployment = replace(self.deployment(**wanted), change_set=change, stack=stack, waits=waits)
+        self.world.enroll(change, stack, self.name, deployment.id)
+        return deployment
 
     def enqueue(self, *deployments: Deployment) -> None:
         for deployment in deployments:

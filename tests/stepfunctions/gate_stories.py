@@ -1,0 +1,126 @@
+"""What happens to deployments of one change that wait for each other. Each story checks itself."""
+
+from __future__ import annotations
+
+from tests.stepfunctions.cases import (
+    APPLYING,
+    GATED,
+    PLANNED_AFTER_OTHERS,
+    PLANNED_AGAIN,
+    confirm,
+    reject,
+    stumbling,
+)
+from tests.stepfunctions.world import RootInWorld, World, until
+from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.waits import Waits
+
+AFTER_DEV = Waits(apply_after=("dev",))
+#: What follows once an apply begins, from its beginning on.
+_APPLIED = (*APPLYING[-3:], "Record that it was applied", "Applied")
+
+
+def _ends_as(root: RootInWorld, deployment: Deployment, state: State, *states: str) -> None:
+    """Wait for a deployment's end, and compare what its execution went through."""
+    assert root.until_final(deployment).state is state, root.record(deployment).reason
+    assert root.until_ended(root.terraform_arn(deployment)).states == states
+
+
+def _stumbles(root: RootInWorld, deployment: Deployment) -> None:
+    for fault in stumbling("wait-at-gate", root, deployment):
+        root.world.cloud.add_fault(**fault)
+
+
+def _members(world: World, change: str) -> list[Deployment]:
+    """Return the deployments that are part of a change now."""
+    names = [each.deployment for each in world.tidegate.change_sets.deployments(change)]
+    return list(world.tidegate.deployments.many(names).values())
+
+
+def a_root_is_planned_once_what_it_depends_on_is_applied(world: World) -> None:
+    network, app = world.root("layers-network"), world.root("layers-app-plan-is-empty")
+    first = network.in_change("layers", "prod")
+    second = app.in_change("layers", "prod", Waits(roots=(network.name,)))
+    _stumbles(app, second)
+    app.enqueue(second)
+    network.enqueue(first)
+    assert app.until_state(second, State.GATED).plan is None
+    confirm(network, first)
+    _ends_as(app, second, State.NO_CHANGES, *PLANNED_AFTER_OTHERS, "Nothing to change")
+    assert network.record(first).state is State.APPLIED
+
+
+def a_plan_is_made_again_when_what_it_waits_for_changed_after_it(world: World) -> None:
+    dev, prod = world.root("promoted-dev"), world.root("promoted-prod-plan-only-adds")
+    first, second = dev.in_change("promoted", "dev"), prod.in_change("promoted", "prod", AFTER_DEV)
+    _stumbles(prod, second)
+    dev.enqueue(first)
+    prod.enqueue(second)
+    prod.until_state(second, State.GATED)
+    assert prod.record(second).plan is not None
+    confirm(dev, first)
+    _ends_as(prod, second, State.APPLIED, *GATED, *PLANNED_AGAIN, *_APPLIED)
+    assert [prod.runners(f"{second.id}-plan-{number}") for number in (1, 2, 3)] == [1, 1, 0]
+    assert prod.audits(second) == ["RUNNING", "SUCCESS"]
+
+
+def a_plan_is_reviewed_once_its_gate_is_open(world: World) -> None:
+    dev, prod = world.root("quick-dev-plan-is-empty"), world.root("quick-prod")
+    first, second = dev.in_change("quick", "dev"), prod.in_change("quick", "prod", AFTER_DEV)
+    prod.enqueue(second)
+    prod.until_state(second, State.GATED)
+    dev.enqueue(first)
+    reject(prod, second)
+    reviewed = ("Wait for the plan review", "Was the plan approved?", "Rejected")
+    _ends_as(prod, second, State.REJECTED, *GATED, *reviewed)
+
+
+def a_blocked_deployment_is_rejected_by_its_button(world: World) -> None:
+    dev, prod = world.root("blocked-dev-plan-fails"), world.root("blocked-prod")
+    first, second = dev.in_change("blocked", "dev"), prod.in_change("blocked", "prod", AFTER_DEV)
+    dev.enqueue(first)
+    prod.enqueue(second)
+    prod.until_state(second, State.BLOCKED)
+    reject(prod, second)
+    _ends_as(prod, second, State.REJECTED, *GATED, "Rejected")
+    until(lambda: prod.audits(second) == ["REJECTED"], "the rejection in the audit")
+    assert prod.record(second).rejected_by == "reviewer"
+
+
+def a_retry_runs_again_what_blocks_and_all_goes_on_when_that_is_applied(world: World) -> None:
+    dev, prod = world.root("retried-dev"), world.root("retried-prod-plan-only-adds")
+    first, second = dev.in_change("retried", "dev"), prod.in_change("retried", "prod", AFTER_DEV)
+    dev.enqueue(first)
+    prod.enqueue(second)
+    reject(dev, first)
+    prod.until_state(second, State.BLOCKED)
+    prod.press(second, "Retry")
+    again = until(lambda: next((each for each in _members(world, "retried") if each.rerun_of), None), "a re-run")
+    assert again.rerun_of == first.id
+    prod.until_state(second, State.GATED)
+    confirm(dev, again)
+    _ends_as(prod, second, State.APPLIED, *GATED, *PLANNED_AGAIN, *_APPLIED)
+
+
+def a_newer_revision_takes_the_place_of_a_blocked_one(world: World) -> None:
+    dev, prod = world.root("overtaken-dev-plan-fails"), world.root("overtaken-prod-plan-is-not-empty")
+    first, second = dev.in_change("overtaken", "dev"), prod.in_change("overtaken", "prod", AFTER_DEV)
+    dev.enqueue(first)
+    prod.enqueue(second)
+    prod.until_state(second, State.BLOCKED)
+    newer = prod.in_change("overtaking", "prod", sha=world.commits.second)
+    prod.enqueue(newer)
+    _ends_as(prod, second, State.SUPERSEDED, *GATED, "Superseded")
+    assert (prod.record(second).superseded_by, prod.record(newer).supersedes) == (newer.id, second.id)
+    reject(prod, newer)
+    assert prod.until_final(newer).state is State.REJECTED
+
+
+GATE_STORIES = [
+    a_root_is_planned_once_what_it_depends_on_is_applied,
+    a_plan_is_made_again_when_what_it_waits_for_changed_after_it,
+    a_plan_is_reviewed_once_its_gate_is_open,
+    a_blocked_deployment_is_rejected_by_its_button,
+    a_retry_runs_again_what_blocks_and_all_goes_on_when_that_is_applied,
+    a_newer_revision_takes_the_place_of_a_blocked_one,
+]
