@@ -23,6 +23,7 @@ from tidegate.adapters.memory import (
     MemoryJobs,
     MemoryWorkflows,
 )
+from tidegate.adapters.memory.change_sets import MemoryChangeSets
 from tidegate.adapters.memory.lines import MemoryLineBoards
 from tidegate.adapters.memory.redeliveries import MemoryRedeliveries
 from tidegate.bootstrap import Bootstrap
@@ -60,6 +61,7 @@ class MemoryBootstrap(Bootstrap):
         self.catalog = MemoryCatalog(self.deployments, self.queues)
         self.check_runs = MemoryCheckRuns()
         self.line_boards = MemoryLineBoards()
+        self.change_sets = MemoryChangeSets()
         self.jobs = MemoryJobs()
         self.deliveries = MemoryDeliveries()
         self.forge_deliveries, self.redeliveries = MemoryForgeDeliveries(), MemoryRedeliveries()
