@@ -9,31 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.config.loader import (
-    DeclaredRoot,
-    LoadedConfiguration,
-    Misleading,
-    examine_configuration,
-    load_configuration,
-    without_file,
-)
+from tests.configuration import REPOSITORY, load, refusal
+from tidegate.config.loader import DeclaredRoot, LoadedConfiguration, Misleading, examine_configuration
 from tidegate.config.model import WHEN_MODIFIED
 from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.requirements import Requirements
-from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Engine, EngineName, Root
-
-REPOSITORY = "acme/infra"
-
-
-def load(text: str | bytes):
-    return load_configuration(text.encode() if isinstance(text, str) else text, REPOSITORY)
-
-
-def refusal(text: str | bytes) -> InvalidConfiguration:
-    with pytest.raises(InvalidConfiguration) as caught:
-        load(text)
-    return caught.value
 
 
 def test_the_shortest_file_declares_no_roots_and_keeps_the_defaults():
@@ -206,218 +186,27 @@ MARKS = [
     "#",
     "<<",
 ]
-fragments = st.sampled_from([*MARKS, "version", "roots", "dirs", "engine", "dir", "1", "when_modified", "a&&id", "é"])
+WORDS = [
+    "version",
+    "roots",
+    "dirs",
+    "engine",
+    "dir",
+    "1",
+    "when_modified",
+    "a&&id",
+    "é",
+    "stacks",
+    "names",
+    "variables",
+]
+fragments = st.sampled_from([*MARKS, *WORDS, "workflows", "plan", "tag_query", "type", "run", "hooks", "apply_after"])
 
 
 @given(st.lists(fragments, max_size=30).map("".join) | st.text(max_size=40))
 def test_whatever_the_file_says_it_is_loaded_or_refused(text):
     with contextlib.suppress(InvalidConfiguration):
         assert load(text.encode("utf-8", "surrogatepass")).engine
-
-
-def reviews(text: str) -> dict[str, ReviewRule]:
-    return {each.root.name: each.review_rule for each in load(text).roots}
-
-
-def test_without_a_word_every_plan_with_changes_waits_for_one_person():
-    loaded = load("version: 1\nroots: [{dir: a}]\n")
-    assert loaded.review_rule == ReviewRule() == loaded.roots[0].review_rule
-    assert loaded.requirements == Requirements()
-
-
-def test_plan_review_is_a_word_or_a_mapping_and_each_root_may_have_its_own():
-    text = """
-version: 1
-plan_review: manual
-roots:
-  - {dir: a}
-  - {dir: b, plan_review: {approvals: 2, exclude_authors: true}}
-"""
-    assert reviews(text) == {"a": ReviewRule(PlanReview.MANUAL), "b": ReviewRule(PlanReview.MANUAL, 2, True)}
-    loaded = load(text)
-    assert loaded.rule_of(Root("b", "b")).approvals == 2
-    assert loaded.rule_of(Root("a", "a")) == ReviewRule(PlanReview.MANUAL)
-
-
-def test_the_installation_says_what_the_file_leaves_open():
-    raw = b"version: 1\nroots: [{dir: a, plan_review: {approvals: 2}}, {dir: b, plan_review: always}]\n"
-    loaded = load_configuration(raw, REPOSITORY, PlanReview.NEVER)
-    assert loaded.rule_of(Root("a", "a")) == ReviewRule(PlanReview.NEVER, 2)
-    assert loaded.rule_of(Root("b", "b")) == ReviewRule(PlanReview.ALWAYS)
-    assert without_file(PlanReview.MANUAL).rule_of(Root("a", "a")) == ReviewRule(PlanReview.MANUAL)
-
-
-def test_another_name_is_no_way_around_a_review():
-    text = """
-version: 1
-plan_review: never
-roots:
-  - {dir: production, plan_review: {when: always, approvals: 2}}
-  - {dir: sandbox, plan_review: {when: manual, exclude_authors: true}}
-"""
-    strict = ReviewRule(PlanReview.ALWAYS, 2, True)
-    assert load(text).rule_of(Root("sandbox", "production")) == strict
-    assert load(text).rule_of(Root("production", "sandbox")) == strict
-    assert load(text).rule_of(Root("new", "production")) == strict
-    assert load(text).rule_of(Root("production", "production", "other")) == strict
-    assert load(text).rule_of(Root("new", "new")) == strict
-    assert load(text).rule_of(Root("sandbox", "sandbox")) == ReviewRule(PlanReview.MANUAL, 1, True)
-
-
-def test_workspaces_inherit_the_plan_review_of_their_directory():
-    text = """
-version: 1
-dirs:
-  a: {plan_review: never, workspaces: {dev: {}, prod: {plan_review: always}}}
-  b: {plan_review: manual}
-  c:
-"""
-    assert {name: rule.when for name, rule in reviews(text).items()} == {
-        "a/dev": PlanReview.NEVER,
-        "a/prod": PlanReview.ALWAYS,
-        "b": PlanReview.MANUAL,
-        "c": PlanReview.ALWAYS,
-    }
-
-
-def test_requirements_of_deploys_by_hand_are_those_that_are_named_and_enabled():
-    text = """
-version: 1
-apply_requirements:
-  approved: {any_of_count: 2}
-  merge_conflicts:
-  status_checks: {enabled: false}
-"""
-    assert load(text).requirements == Requirements(approvals=2, mergeable=True, checks=False)
-    everything = "version: 1\napply_requirements: {approved: {enabled: True}, status_checks: {enabled: true}}\n"
-    assert load(everything).requirements == Requirements(approvals=1, mergeable=False, checks=True)
-    assert load("version: 1\napply_requirements:\n").requirements == Requirements()
-    disabled = "version: 1\napply_requirements: {approved: {enabled: false, any_of_count: 3}}\n"
-    assert load(disabled).requirements == Requirements()
-
-
-@pytest.mark.parametrize(
-    ("line", "problem", "allowed"),
-    [
-        ("plan_review: sometimes", "'sometimes'", "always"),
-        ("plan_review: [always]", "a list", "mapping"),
-        ("plan_review: {when: on}", "'on'", "never"),
-        ("plan_review: {approvals: 0}", "'0'", "1"),
-        ("plan_review: {approvals: 21}", "'21'", "20"),
-        ("plan_review: {approval: 2}", "'approval'", "Did you mean 'approvals'?"),
-        ("plan_review: {exclude_authors: yes}", "'yes'", "Write true or false"),
-        ("apply_requirements: {approve: {}}", "'approve'", "Did you mean 'approved'?"),
-        ("apply_requirements: {approved: {count: 2}}", "'count'", "Allowed here: enabled, any_of_count"),
-        ("apply_requirements: {status_checks: {enabled: 1}}", "'1'", "Write true or false"),
-        ("apply_requirements: true", "'true'", "mapping"),
-    ],
-)
-def test_what_reviews_and_requirements_cannot_be_is_told_with_its_place(line, problem, allowed):
-    error = refusal(f"version: 1\n{line}\n")
-    assert (error.line, error.column is not None) == (2, True)
-    assert problem in error.problem
-    assert allowed in error.allowed
-
-
-def test_tags_of_directories_and_workspaces_add_up():
-    text = """
-version: 1
-roots: [{dir: a, tags: [network, prod]}, {dir: b}]
-dirs:
-  c: {tags: [app]}
-  d: {tags: [app, team-a], workspaces: {prod: {tags: [prod, app]}, dev: }}
-"""
-    assert [(each.root.name, each.tags) for each in load(text).roots or ()] == [
-        ("a", ("network", "prod")),
-        ("b", ()),
-        ("c", ("app",)),
-        ("d/prod", ("app", "team-a", "prod")),
-        ("d/dev", ("app", "team-a")),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("tag", "words"),
-    [
-        ("'dir:live'", "looks like a tag that Tidegate gives"),
-        ("workspace:prod", "looks like a tag that Tidegate gives"),
-        ('"a\\tb"', "cannot be seen"),
-        ("''", "at least 1 character"),
-        ("a" * 101, "at most 100 characters"),
-    ],
-)
-def test_a_tag_that_would_mislead_is_refused(tag, words):
-    error = refusal(f"version: 1\nroots:\n  - {{dir: a, tags: [x, {tag}]}}\n")
-    assert (error.line, error.column) == (3, 24)
-    assert words in str(error)
-
-
-CHECKS = """
-version: 1
-apply_requirements:
-  checks:
-    - {tag_query: prod and not dir:live/sandbox/**, approved: {any_of_count: 2}, status_checks: }
-    - {tag_query: dir:live/**, merge_conflicts: {}}
-    - {tag_query: "name:free"}
-roots:
-  - {dir: live/network, tags: [prod]}
-  - {dir: live/sandbox/x, tags: [prod]}
-  - {dir: elsewhere}
-  - {dir: other, name: free}
-"""
-TWO, MERGEABLE = Requirements(approvals=2, checks=True), Requirements(mergeable=True)
-
-
-@pytest.mark.parametrize(
-    ("root", "wanted"),
-    [
-        (Root("live/network", "live/network"), {TWO}),
-        (Root("live/sandbox/x", "live/sandbox/x"), {MERGEABLE}),
-        (Root("elsewhere", "elsewhere"), None),
-        (Root("free", "other"), {Requirements()}),
-        (Root("new", "live/new"), {TWO, MERGEABLE, Requirements()}),
-        (Root("new", "new"), None),
-    ],
-)
-def test_the_first_check_whose_query_matches_tells_what_a_root_requires(root, wanted):
-    required = load(CHECKS).requirements_of(root)
-    assert (None if required is None else set(required)) == wanted
-
-
-@pytest.mark.parametrize(
-    "root",
-    [
-        Root("free", "live/network"),
-        Root("live/network", "live/moved"),
-        Root("live/network", "live/sandbox/x"),
-    ],
-)
-def test_another_name_or_place_is_no_way_around_a_check(root):
-    assert TWO in (load(CHECKS).requirements_of(root) or ())
-
-
-def test_without_checks_every_root_requires_the_same():
-    loaded = load("version: 1\napply_requirements: {approved: {}}\n")
-    assert loaded.requirements_of(Root("a", "a")) == (Requirements(approvals=1),)
-
-
-@pytest.mark.parametrize(
-    ("requirements", "column", "words"),
-    [
-        ("{checks: [{tag_query: 'a and'}]}", 43, ["column 6 of the tag query: nothing stands after 'and'", "'not'"]),
-        ("{checks: [{tag_query: [a]}]}", 43, ["this is not a tag query", "'' matches every root"]),
-        ("{checks: [{tag_query: }]}", 43, ["this is not a tag query"]),
-        ("{checks: [{approved: {}}]}", 31, ["'tag_query' is missing"]),
-        ("{checks: [{tag_query: '', aproved: {}}]}", 47, ["Did you mean 'approved'?"]),
-        ("{checks: [{tag_query: '', approved: {any: []}}]}", 58, ["Did you mean 'any_of'?"]),
-        ("{checks: [], approved: {}}", 21, ["stands beside", "last check with tag_query: ''"]),
-    ],
-)
-def test_what_checks_cannot_be_is_told_with_its_place(requirements, column, words):
-    error = refusal(f"version: 1\napply_requirements: {requirements}\n")
-    assert (error.line, error.column) == (2, column)
-    for word in words:
-        assert word in str(error)
 
 
 def test_queries_that_mislead_are_usable_and_warned_of():

@@ -1,0 +1,22 @@
+"""Reading configuration files in tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidegate.config.loader import LoadedConfiguration, load_configuration
+from tidegate.domain.errors import InvalidConfiguration
+
+REPOSITORY = "acme/infra"
+
+
+def load(text: str | bytes) -> LoadedConfiguration:
+    """Return what a file says."""
+    return load_configuration(text.encode() if isinstance(text, str) else text, REPOSITORY)
+
+
+def refusal(text: str | bytes) -> InvalidConfiguration:
+    """Return the first thing that is wrong with a file."""
+    with pytest.raises(InvalidConfiguration) as caught:
+        load(text)
+    return caught.value
