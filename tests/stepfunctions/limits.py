@@ -32,7 +32,7 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
         "Wait for a revision or an unlock": {"TimeoutSeconds": _short("queue", "idle", 1, 3600)},
     },
     "terraform": {
-        "Wait for what this depends on": {"TimeoutSeconds": _short("deployment", "gate-expires", 1, 1209600)},
+        "Wait for what this depends on": {"TimeoutSeconds": _short("deployment", "gate-expires", 5, 1209600)},
         "Start a runner for the plan": {"TimeoutSeconds": _patience("plan")},
         "Plan": {
             "TimeoutSeconds": _short("job", "hangs-in-plan", 4, 3600, "$tries = 1"),
@@ -42,7 +42,7 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
             ),
         },
         "Wait before planning again": {"Seconds": _PAUSE},
-        "Wait for the stacks before this one": {"TimeoutSeconds": _short("deployment", "gate-expires", 1, 1209600)},
+        "Wait for the stacks before this one": {"TimeoutSeconds": _short("deployment", "gate-expires", 5, 1209600)},
         "Wait for the plan review": {"TimeoutSeconds": _short("deployment", "review-expires", 1, 604800)},
         "Start a runner for the apply": {"TimeoutSeconds": _patience("apply")},
         "Apply": {
