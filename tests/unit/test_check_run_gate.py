@@ -46,7 +46,7 @@ def test_the_name_holds_the_stack_only_where_the_root_is_in_several():
         ({"stack": "dev", "layer": 2, "layers": 3}, "| Stack | `dev`, layer 2 of 3 |"),
         ({"layer": 2, "layers": 3}, "| Layer | 2 of 3 |"),
         ({"stack": "default", "shared": True}, "| Stack | `default` |"),
-        ({"why": "It depends on network."}, "| Part of the change | It depends on network\\. |"),
+        ({"why": "It depends on network.", "change_set": "change-1"}, "| Part of the change | It depends on network\\. |"),
     ],
 )
 def test_what_a_root_is_in_its_change_is_among_the_facts(fields, row):
@@ -54,7 +54,7 @@ def test_what_a_root_is_in_its_change_is_among_the_facts(fields, row):
 
 
 def test_of_a_root_on_its_own_no_stack_or_layer_is_named():
-    summary = shown(State.PLANNING).summary
+    summary = shown(State.PLANNING, why="This commit changes it.").summary
     assert not any(f"| {word} |" in summary for word in ("Stack", "Layer", "Part of the change"))
 
 

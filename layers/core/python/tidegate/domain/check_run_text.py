@@ -151,7 +151,7 @@ def _part_of_change(deployment: Deployment) -> Iterable[tuple[str, str]]:
         yield "Stack", ", ".join(filter(None, (stack, layer)))
     elif layer:
         yield "Layer", layer.removeprefix("layer ")
-    if deployment.why:
+    if deployment.why and deployment.change_set:
         yield "Part of the change", escaped(deployment.why)
 
 
