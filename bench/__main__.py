@@ -6,7 +6,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 
-from bench import calls, configuration, cost, memory, queues, reading, webhook
+from bench import calls, configuration, cost, discovery, memory, queues, reading, webhook
 from bench.deploys import Bench, bench
 from bench.lines import Line, medians, noise, paired
 
@@ -35,7 +35,7 @@ def deploys(measured: Bench, *, quick: bool) -> Iterator[Line]:
 def main(*, quick: bool) -> None:
     """Run and print all benchmarks. ``quick`` runs each once, cold, to see that it works: its times mean nothing."""
     configuration.run(quick=quick).print()
-    for line in webhook.run(quick=quick):
+    for line in itertools.chain(discovery.run(quick=quick), webhook.run(quick=quick)):
         line.print()
     with bench() as measured:
         for line in deploys(measured, quick=quick):

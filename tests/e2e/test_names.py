@@ -32,7 +32,7 @@ def test_directories_with_hostile_names_are_listed_on_the_commit_and_the_others_
     sha = project.push({HARMLESS: thing()}, **files, **{f"{deep}/main.tf": thing()})
     refused = eventually(lambda: configuration(project, sha), what="tidegate/config")
     assert refused["conclusion"] == "failure"
-    assert title(refused) == f"Not deployed because of their names: {len(DIRECTORIES) + 1}"
+    assert title(refused) == f"Not deployed: {len(DIRECTORIES) + 1}"
     assert "<b>" not in words(refused)
     assert "\u202e" not in words(refused)
     project.deployed(sha, HARMLESS)

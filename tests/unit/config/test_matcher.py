@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tidegate.config.loader import DeclaredRoot
-from tidegate.config.matcher import changed_roots
+from tidegate.config.matcher import PatternIndex
 from tidegate.config.model import WHEN_MODIFIED
-from tidegate.domain.root import Root
+from tidegate.config.patterns import matches, root_patterns
 
 
 def concerns(path: str, *patterns: str, directory: str = "live/app") -> bool:
-    return bool(changed_roots([DeclaredRoot(Root("app", directory), patterns)], [path]))
+    index = PatternIndex()
+    index.add("app", directory, patterns)
+    return index.concerned([path]) == {"app"}
 
 
 @pytest.mark.parametrize(
@@ -84,4 +87,41 @@ def test_the_root_at_the_top_is_concerned_by_all_directories_below():
 @pytest.mark.parametrize("pattern", ["../../../x", "../../..", "", "/", "!", "a/../b"])
 def test_a_pattern_that_names_nothing_in_the_repository_is_refused(pattern):
     with pytest.raises(ValueError, match=r"names no file|out of the repository"):
-        concerns("x", pattern)
+        root_patterns("live/app", [pattern])
+
+
+DIRECTORIES = ["live/app", "live/app/db", "live", "a*b", "."]
+PATTERNS = [
+    "**/*.tf",
+    "*.tf",
+    "../lib/**",
+    "!../lib/x.tf",
+    "/lib/*.tf",
+    "lib/x.tf",
+    "./deep/*/x.tf",
+    "[ab]/x.tf",
+    "/x.tf",
+]
+PATHS = [
+    "x.tf",
+    "lib/x.tf",
+    "live/app/x.tf",
+    "live/lib/x.tf",
+    "live/app/db/lib/x.tf",
+    "a*b/deep/y/x.tf",
+    "live/app/a/x.tf",
+]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(DIRECTORIES), st.lists(st.sampled_from(PATTERNS)))),
+    st.lists(st.sampled_from(PATHS)),
+)
+def test_of_many_roots_those_are_found_that_one_pattern_after_the_other_would_find(roots, paths):
+    roots = [(place, [each for each in patterns if place != "." or "../" not in each]) for place, patterns in roots]
+    index = PatternIndex()
+    for number, (place, patterns) in enumerate(roots):
+        index.add(str(number), place, patterns)
+    asked = [root_patterns(place, patterns) for place, patterns in roots]
+    expected = {str(number) for number, each in enumerate(asked) if any(matches(each, path) for path in paths)}
+    assert index.concerned(paths) == expected

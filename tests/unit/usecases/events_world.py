@@ -12,6 +12,7 @@ from tidegate.adapters.memory import (
     MemoryArtifacts,
     MemoryAuditLog,
     MemoryCatalog,
+    MemoryChangeSets,
     MemoryDeliveries,
     MemoryDeployments,
     MemoryDeployQueues,
@@ -22,8 +23,10 @@ from tidegate.domain.authors import Authors
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_request import PullRequest
 from tidegate.ports import Change, Delivery
+from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.enqueue import Enqueuer
 from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.new_deployments import ChangeEnqueuer
 from tidegate.usecases.receive_comment import CommentReceiver
 from tidegate.usecases.receive_request import RequestReceiver
 from tidegate.usecases.repository_source import RepositorySource
@@ -45,6 +48,7 @@ class EventsWorld:
     )
     deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
     deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
+    change_sets: MemoryChangeSets = field(default_factory=MemoryChangeSets)
     audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
     announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
     workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
@@ -64,6 +68,8 @@ class EventsWorld:
         self.enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
         self.unlocker = QueueUnlocker(self.queues, self.deployments, self.audit, self.announcements, workers)
         self.source = RepositorySource(self.forge, self)
+        self.changes = ChangeEnqueuer(self.change_sets, self.enqueuer.enqueue)
+        self.authorizer = Authorizer(self.forge, self.queues, self.deployments)
 
     @contextmanager
     def fetch(self, _url, _token, before, after):
@@ -89,14 +95,14 @@ class EventsWorld:
         where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": by}
         fields = {**where, "pull_request": NUMBER, "comment": 70 + self.received, "text": text}
         receiver = CommentReceiver(
-            self.deliveries, self.source, self.catalog, self.enqueuer.enqueue, self.unlocker.unlock
+            self.deliveries, self.source, self.catalog, self.changes, self.authorizer, self.unlocker.unlock
         )
         return receiver.receive(self.stored("issue_comment", fields, delivery))
 
     def request(self, *roots, by="operator", delivery=None):
         """Let an operator ask for deploys; return what became of it."""
         fields = {"repository": REPOSITORY, "installation": INSTALLATION, "roots": list(roots), "by": by}
-        receiver = RequestReceiver(self.deliveries, self.source, self.enqueuer.enqueue)
+        receiver = RequestReceiver(self.deliveries, self.source, self.changes, self.authorizer)
         return receiver.receive(self.stored("manual", fields, delivery))
 
     @property

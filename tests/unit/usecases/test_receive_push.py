@@ -10,6 +10,7 @@ import pytest
 from tests.builders import sha
 from tests.unit.usecases.test_discover_roots import BASE, Trees
 from tidegate.adapters.memory.catalog import MemoryCatalog
+from tidegate.adapters.memory.change_sets import MemoryChangeSets
 from tidegate.adapters.memory.forge import MemoryForge
 from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.authors import Authors
@@ -19,6 +20,8 @@ from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavaila
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.revision import Comparison
 from tidegate.ports import Change, Delivery, DeliveryOutcome, KnownRepository
+from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.new_deployments import ChangeEnqueuer
 from tidegate.usecases.receive_push import PushReceiver
 
 AFTER = sha(2)
@@ -30,6 +33,7 @@ class World:
     deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
     forge: MemoryForge = field(default_factory=MemoryForge)
     deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
+    change_sets: MemoryChangeSets = field(default_factory=MemoryChangeSets)
     old: dict[str, str] = field(default_factory=lambda: BASE)
     new: dict[str, str] = field(default_factory=lambda: CHANGED)
     fetched: list[tuple[str, str, str, str]] = field(default_factory=list)
@@ -71,7 +75,9 @@ class World:
         return self.receiver().receive(delivery)
 
     def receiver(self, review=PlanReview.ALWAYS):
-        return PushReceiver(self.deliveries, self.forge, self, self.catalog, self.enqueue, review)
+        changes = ChangeEnqueuer(self.change_sets, self.enqueue)
+        granted = Authorizer(self.forge, self.queues, self.deployments).reviewed_unless_granted
+        return PushReceiver(self.deliveries, self.forge, self, self.catalog, changes, granted, review)
 
     @property
     def names(self):
@@ -351,7 +357,7 @@ def test_a_hostile_directory_becomes_a_failed_check_run_and_the_other_roots_are_
     assert world.names == ["live/app", "live/db"]
     (check_run,) = world.forge.check_runs.values()
     assert check_run.conclusion is Conclusion.FAILURE
-    assert check_run.title == "Not deployed because of their names: 3"
+    assert check_run.title == "Not deployed: 3"
     assert "**@all**" not in check_run.summary
     assert check_run.summary.encode()
     assert outcome.encode()

@@ -63,6 +63,15 @@ class GitSource:
             yield _fetched(git, commit_sha(before), commit_sha(after))
 
 
+def trees_in(home: Path, url: str, before: str, after: str, environ: Mapping[str, str] = os.environ) -> PushedTrees:
+    """Return what changed between two commits of ``home``/repository.git, which holds them; zeros stand for none.
+
+    Contents that it lacks are fetched from ``url``, without a token.
+    """
+    git = _Git(home, url, "", environ, time.monotonic() + TIME_LIMIT)
+    return _Trees(git, None if _ZEROS.fullmatch(before) else commit_sha(before), commit_sha(after))
+
+
 class _Git:
     """git in one bare repository under ``home``, until ``deadline`` (monotonic seconds)."""
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tidegate.ports import Delivery
     from tidegate.usecases.answer_button import ButtonAnswerer
     from tidegate.usecases.check_run_view import CheckRunPainter
+    from tidegate.usecases.new_deployments import ChangeEnqueuer
     from tidegate.usecases.publish_check_run import CheckRunPublisher
     from tidegate.usecases.receive_comment import CommentReceiver
     from tidegate.usecases.receive_push import PushReceiver
@@ -65,21 +66,34 @@ class Events(Deploys):
     def push_receiver(self) -> PushReceiver:
         from tidegate.usecases.receive_push import PushReceiver
 
-        enqueue, review = self.enqueuer.enqueue, self._plan_review
-        return PushReceiver(self.deliveries, self.forge, self.history, self.catalog, enqueue, review)
+        return PushReceiver(
+            self.deliveries,
+            self.forge,
+            self.history,
+            self.catalog,
+            self._change_enqueuer,
+            self.authorizer.reviewed_unless_granted,
+            self._plan_review,
+        )
 
     @cached_property
     def comment_receiver(self) -> CommentReceiver:
         from tidegate.usecases.receive_comment import CommentReceiver
 
-        unlock = self.queue_unlocker.unlock
-        return CommentReceiver(self.deliveries, self._repository_source, self.catalog, self.enqueuer.enqueue, unlock)
+        return CommentReceiver(
+            self.deliveries,
+            self._repository_source,
+            self.catalog,
+            self._change_enqueuer,
+            self.authorizer,
+            self.queue_unlocker.unlock,
+        )
 
     @cached_property
     def request_receiver(self) -> RequestReceiver:
         from tidegate.usecases.receive_request import RequestReceiver
 
-        return RequestReceiver(self.deliveries, self._repository_source, self.enqueuer.enqueue)
+        return RequestReceiver(self.deliveries, self._repository_source, self._change_enqueuer, self.authorizer)
 
     @cached_property
     def rerun_requester(self) -> RerunRequester:
@@ -113,6 +127,12 @@ class Events(Deploys):
         if delivery.event == "check_suite":
             return self.rerun_requester.receive_suite(delivery)
         return self.rerun_requester.receive_check(delivery)
+
+    @cached_property
+    def _change_enqueuer(self) -> ChangeEnqueuer:
+        from tidegate.usecases.new_deployments import ChangeEnqueuer
+
+        return ChangeEnqueuer(self.change_sets, self.enqueuer.enqueue)
 
     @cached_property
     def _repository_source(self) -> RepositorySource:

@@ -1,18 +1,35 @@
-"""Which declared roots a change concerns."""
+"""Which roots a change concerns, by the patterns of their files."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 
-from tidegate.config.loader import DeclaredRoot
-from tidegate.config.patterns import matches, root_patterns
-
-
-def changed_roots(declared: Iterable[DeclaredRoot], paths: Collection[str]) -> list[DeclaredRoot]:
-    """Return the declared roots that have a pattern for one of the changed ``paths``, in their order."""
-    return [root for root in declared if _concerns(root, paths)]
+from tidegate.config.patterns import literal_directory, matches, root_patterns
+from tidegate.domain.root_discovery import directories_above
 
 
-def _concerns(declared: DeclaredRoot, paths: Collection[str]) -> bool:
-    patterns = root_patterns(declared.root.dir, declared.when_modified)
-    return any(matches(patterns, path) for path in paths)
+class PatternIndex:
+    """The patterns of many roots. A root is only asked about files below the directories that its patterns name."""
+
+    def __init__(self) -> None:
+        self._below: dict[str, list[str]] = {}
+        self._patterns: dict[str, tuple[str, Sequence[str]]] = {}
+
+    def add(self, name: str, directory: str, patterns: Sequence[str]) -> None:
+        """Add a root: its name, its directory, and its patterns."""
+        self._patterns[name] = directory, patterns
+        for place in {literal_directory(directory, each) for each in patterns if not each.startswith("!")}:
+            self._below.setdefault(place, []).append(name)
+
+    def concerned(self, paths: Iterable[str]) -> set[str]:
+        """Return the names of the roots that have a pattern for one of the paths."""
+        near: dict[str, list[str]] = {}
+        for path in paths:
+            for place in directories_above(path.replace("\n", " ")):
+                for name in self._below.get(place, ()):
+                    near.setdefault(name, []).append(path)
+        return {name for name, below in near.items() if self._concerns(name, below)}
+
+    def _concerns(self, name: str, paths: Iterable[str]) -> bool:
+        patterns = root_patterns(*self._patterns[name])
+        return any(matches(patterns, path) for path in paths)

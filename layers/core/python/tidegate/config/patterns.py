@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -33,8 +34,26 @@ def matches(patterns: PathSpec[Pattern], path: str) -> bool:
     return patterns.match_file(path.replace("\n", " "))
 
 
+def leads_out(pattern: str) -> bool:
+    """Tell whether a pattern is for files that need not lie below the root's directory."""
+    return pattern.removeprefix("!").removeprefix("./").startswith(("/", _ABOVE))
+
+
+def literal_directory(directory: str, pattern: str) -> str:
+    """Return the longest directory, from the top, that all files lie below which a pattern means; ``.`` is the top."""
+    _, parts, rest = _parts(directory, pattern)
+    literal = itertools.takewhile(lambda part: not _SPECIAL.search(part), rest.split("/")[:-1])
+    return "/".join(part for part in (*parts, *literal) if part) or "."
+
+
 def _from_top(directory: str, pattern: str) -> str:
     """Return the pattern relative to the repository's top, and anchored there."""
+    negation, parts, rest = _parts(directory, pattern)
+    return negation + "/" + "".join(_SPECIAL.sub(r"\\\1", part) + "/" for part in parts) + rest
+
+
+def _parts(directory: str, pattern: str) -> tuple[str, list[str], str]:
+    """Return the sign of a pattern, the directory that it is relative to, by its parts, and the rest of it."""
     negation = "!" if pattern.startswith("!") else ""
     rest = pattern.removeprefix("!").removeprefix("./")
     parts = [] if directory == "." else directory.replace("\n", " ").split("/")
@@ -46,4 +65,4 @@ def _from_top(directory: str, pattern: str) -> str:
         parts, rest = parts[:-1], rest.removeprefix(_ABOVE)
     if not rest.strip("/ ") or ".." in rest.split("/"):
         raise ValueError(f"{pattern!r} names no file")
-    return negation + "/" + "".join(_SPECIAL.sub(r"\\\1", part) + "/" for part in parts) + rest
+    return negation, parts, rest

@@ -66,6 +66,11 @@ def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
     return f"**Nothing was done.**\n\n{_list(lines)}\n\n{there}"
 
 
+def roots_refused(problems: Sequence[str]) -> str:
+    """Return why roots cannot be deployed; ``problems`` are sentences. Nothing was done."""
+    return f"**Nothing was done.**\n\n{_list(escaped(problem) for problem in problems)}"
+
+
 def not_found(problem: str) -> str:
     """Return that the forge does not have what the comment is about."""
     return f"**Nothing was done.** {escaped(problem)}"

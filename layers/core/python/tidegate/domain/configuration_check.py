@@ -33,14 +33,24 @@ def render_invalid(sha: str, error: InvalidConfiguration) -> CheckRun:
 
 
 def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
-    """Show which roots are not deployed because of their names; ``refused`` has a sentence for each."""
+    """Show which roots are not deployed, such as for their names; ``refused`` has a sentence for each."""
     lines = [f"- {escaped(sentence)}" for sentence in refused[:_LISTED]]
     if len(refused) > _LISTED:
         lines.append(f"- … and {len(refused) - _LISTED} more")
     summary = "\n".join(
-        ["These directories are not deployed. Rename them, or give them names in `tidegate.yaml`.", "", *lines]
+        [
+            "These roots are not deployed until that is corrected, here or in `tidegate.yaml`. Others are.",
+            "",
+            *lines,
+        ]
     )
-    return _failed(sha, f"Not deployed because of their names: {len(refused)}", summary)
+    return _failed(sha, f"Not deployed: {len(refused)}", summary)
+
+
+def render_cyclic(sha: str, problem: str) -> CheckRun:
+    """Show which roots or stacks of a commit wait for each other, so that none of it is deployed."""
+    summary = f"{escaped(problem)}\n\nNothing of this commit is deployed. Correct `tidegate.yaml` and merge that."
+    return _failed(sha, "Roots of this commit wait for each other", summary)
 
 
 def render_valid(

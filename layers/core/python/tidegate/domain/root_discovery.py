@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tidegate.domain.module_file import ModuleFile
@@ -54,14 +54,18 @@ def root_directories(modules: Mapping[str, Module]) -> set[str]:
     return {place for place, module in modules.items() if module.keeps_state or place not in used}
 
 
-def owner_of(path: str, owners: Mapping[str, object] | set[str]) -> str | None:
-    """Return the nearest directory at or above a file that is one of ``owners``, if there is one."""
+def directories_above(path: str) -> Iterator[str]:
+    """Yield the directory of a file and all around it, the top last."""
     place = directory_of(path)
-    while place not in owners:
-        if place == TOP:
-            return None
+    while place != TOP:
+        yield place
         place = directory_of(place)
-    return place
+    yield TOP
+
+
+def owner_of(path: str, *owners: Collection[str]) -> str | None:
+    """Return the nearest directory at or above a file that is one of ``owners``, if there is one."""
+    return next((place for place in directories_above(path) if any(place in each for each in owners)), None)
 
 
 def users_of(changed: Iterable[str], modules: Mapping[str, Module]) -> set[str]:

@@ -1,191 +1,209 @@
-"""Discover the roots that a push changes: by the configuration file, or else by what the directories hold."""
+"""Discover what a commit changes: roots in their stacks, by the configuration file and by what directories hold."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from tidegate.config.loader import DeclaredRoot, LoadedConfiguration, load_configuration, without_file
-from tidegate.config.matcher import changed_roots
+from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+from tidegate.config.loaded import LoadedConfiguration, without_file
+from tidegate.config.loader import load_configuration
 from tidegate.config.model import FILE
-from tidegate.config.patterns import matches, root_patterns
-from tidegate.domain.errors import InvalidConfiguration, InvalidName
-from tidegate.domain.module_file import read_module_file
+from tidegate.config.resolution import configure
+from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.review_rule import PlanReview
-from tidegate.domain.root import Engine, Root, directory, root_name
-from tidegate.domain.root_discovery import (
-    TOP,
-    Module,
-    default_root_name,
-    directory_of,
-    is_module_file,
-    modules_in,
-    owner_of,
-    root_directories,
-    users_of,
-)
+from tidegate.domain.root import Root
 from tidegate.ports import FileChange, PushedTrees
+from tidegate.usecases.find_roots import CommitModules
+from tidegate.usecases.root_index import Configure, Deployable, RootIndex, Selection
+from tidegate.usecases.touched_roots import TouchedRoots
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The roots that a push changes, by name; a sentence for each refused one, and for what else was seen.
+    """What a commit changes and pulls in, each member after what it waits for.
 
-    ``configured`` are the roots that the configuration file names, by name, or None when it leaves them to
-    be found; ``configures`` tells whether the push brings this file, and ``configuration`` is what it says.
+    ``refused`` has a sentence for each root that cannot be deployed until something is corrected, ``notes`` for what
+    else was seen. ``configured`` are the roots that the configuration file names, by name, or None when it leaves
+    them to be found; ``configures`` tells whether the commit brings this file, ``configuration`` is what it says.
+    ``index`` serves the discovery of the next commit.
     """
 
-    roots: tuple[Root, ...]
+    members: tuple[Deployable, ...] = ()
     refused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     configures: bool = False
     configured: tuple[str, ...] | None = None
     configuration: LoadedConfiguration = field(default_factory=without_file, compare=False)
+    index: RootIndex | None = field(default=None, compare=False)
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """The roots by name, each once."""
+        roots = {each.member.root.name: each.member.root for each in self.members}
+        return tuple(roots[name] for name in sorted(roots))
 
 
-def discover_roots(trees: PushedTrees, repository: str, review: PlanReview = PlanReview.ALWAYS) -> Discovery:
-    """Return what the push changes. Raise InvalidConfiguration when the file after it cannot be used.
+@dataclass(frozen=True, slots=True)
+class AllRoots:
+    """All roots of a commit, in their stacks."""
 
-    ``review`` tells which plans wait for people where the file does not.
+    configured: ConfiguredRoots
+    names: tuple[str, ...]
+
+    def problems(self, names: Iterable[str]) -> list[str]:
+        """Return a sentence for each of the named roots that is in no stack."""
+        return [*_refused(self.configured, names), *_left_out(self.configured, names)]
+
+    def named(self, names: Collection[str]) -> tuple[Deployable, ...]:
+        """Return the named roots, in all of their stacks, and nothing that they pull in. Raise CyclicChange."""
+        chosen = [each for each in self.configured.roots if each.root.name in names]
+        return Selection(self.configured, chosen).deployables([each.key for each in chosen])
+
+
+def discover_roots(
+    trees: PushedTrees,
+    repository: str,
+    review: PlanReview = PlanReview.ALWAYS,
+    configuring: Configure = configure,
+    *,
+    by_hand: bool = False,
+    known: RootIndex | None = None,
+) -> Discovery:
+    """Return what the commit changes. Raise InvalidConfiguration when its file cannot be used, and CyclicChange.
+
+    ``review`` tells which plans wait for people where the file does not. ``by_hand`` tells that a person asks: then
+    roots count, too, that the file keeps from merges. ``known`` is the index of the commit before, made with the same
+    ``configuring``: it is used up, and saves the work that does not depend on what changed.
     """
     own = next((change for change in trees.changes if change.path == FILE), None)
-    read = trees.read({blob for blob in (trees.files.get(FILE), own.before if own else None) if blob})
-    configuration = _loaded(trees, read, repository, review)
-    earlier = _Earlier(own, read, repository)
-    configures = own is not None and own.after is not None
-    if configuration.roots is not None:
-        declared = _declared(configuration.roots, trees, earlier)
-        names = sorted(each.root.name for each in configuration.roots)
-        return replace(declared, configures=configures, configured=tuple(names), configuration=configuration)
-    return replace(_discovered(configuration, trees, earlier), configures=configures, configuration=configuration)
+    if not trees.before_is_known:
+        known = None
+    after = (own.after if own else None) if known else trees.files.get(FILE)
+    read = trees.read({blob for blob in (after, own.before if own else None) if blob})
+    index = _index(trees, repository, review, configuring, own, read, known)
+    search = _Search(trees, index, own, read)
+    members = search.members(by_hand=by_hand)
+    return Discovery(
+        members,
+        tuple(search.refused),
+        tuple(dict.fromkeys(search.notes)),
+        own is not None and own.after is not None,
+        index.declared_names,
+        index.configuration,
+        index,
+    )
 
 
 def read_configuration(
     trees: PushedTrees, repository: str, review: PlanReview = PlanReview.ALWAYS
 ) -> LoadedConfiguration:
     """Return what the file of the newer commit says, as ``discover_roots`` does."""
-    return _loaded(trees, trees.read({trees.files[FILE]} if FILE in trees.files else ()), repository, review)
+    blob = trees.files.get(FILE)
+    return _loaded(blob, trees.read({blob} if blob else ()), repository, review)
 
 
-def all_roots(trees: PushedTrees, repository: str) -> tuple[Root, ...]:
-    """Return all roots of the newer commit, by name. Raise InvalidConfiguration when its file cannot be used."""
-    configuration = read_configuration(trees, repository)
-    files = {path: blob for path, blob in trees.files.items() if is_module_file(path)}
-    if configuration.roots is not None:
-        present = {directory_of(path) for path in files}
-        return _by_name(each.root for each in configuration.roots if each.root.dir in present)
-    modules = _modules(trees, files)
-    roots, _ = _selected(configuration.engine, modules, set(modules), _Earlier(None, {}, repository))
-    return _by_name(roots)
+def all_roots(
+    trees: PushedTrees, repository: str, review: PlanReview = PlanReview.ALWAYS, configuring: Configure = configure
+) -> AllRoots:
+    """Return all roots of the newer commit. Raise InvalidConfiguration when its file cannot be used."""
+    configuration = read_configuration(trees, repository, review)
+    index = RootIndex(CommitModules(trees), repository, configuration, configuring)
+    return AllRoots(index.configured, tuple(sorted(root.name for root in index.found.roots)))
 
 
-def _loaded(trees: PushedTrees, read: Mapping[str, bytes], repository: str, review: PlanReview) -> LoadedConfiguration:
-    if FILE not in trees.files:
-        return without_file(review)
-    return load_configuration(read[trees.files[FILE]], repository, review)
+def _loaded(blob: str | None, read: Mapping[str, bytes], repository: str, review: PlanReview) -> LoadedConfiguration:
+    return load_configuration(read[blob], repository, review) if blob else without_file(review)
 
 
-class _Earlier:
-    """The roots as they were configured before the push."""
+def _index(  # noqa: PLR0917
+    trees: PushedTrees,
+    repository: str,
+    review: PlanReview,
+    configuring: Configure,
+    own: FileChange | None,
+    read: Mapping[str, bytes],
+    known: RootIndex | None,
+) -> RootIndex:
+    """Return the index of the newer commit: the known one, as far as the changes leave it as it is."""
+    if known is None:
+        configuration = _loaded(trees.files.get(FILE), read, repository, review)
+        return RootIndex(CommitModules(trees), repository, configuration, configuring)
+    same = known.modules.advance(trees, uses_count=known.discovers)
+    if own is not None:
+        return known.other(_loaded(own.after, read, repository, review))
+    return known if same else known.other(known.configuration)
 
-    def __init__(self, own: FileChange | None, read: Mapping[str, bytes], repository: str) -> None:
-        self.repository = repository
-        self.changed = own is not None
-        self._configuration: LoadedConfiguration | None = without_file()
-        if own is not None and own.before is not None:
-            try:
-                self._configuration = load_configuration(read[own.before], repository)
-            except InvalidConfiguration:
-                self._configuration = None
 
-    def differs(self, root: Root) -> bool:
-        """Tell whether the push itself configures ``root`` anew.
+class _Search:
+    """Looks for what a commit changes; ``refused`` and ``notes`` are sentences on what it sees besides."""
+
+    def __init__(self, trees: PushedTrees, index: RootIndex, own: FileChange | None, read: Mapping[str, bytes]) -> None:
+        self._index = index
+        self._own = own
+        self._read = read
+        self._touched = TouchedRoots(trees, index)
+        self.refused: list[str] = []
+        self.notes = [_gone(place) for place in sorted(self._touched.former)]
+
+    def members(self, *, by_hand: bool) -> tuple[Deployable, ...]:
+        if self._own is None and not self._touched.anything:
+            return ()
+        self._tell()
+        touched = (each for name in self._touched.names for each in self._index.by_name.get(name, ()))
+        changed = {each.key: each for each in (*touched, *self._anew())}
+        if by_hand:
+            return self._index.by_hand.deployables(changed)
+        self.notes += [_kept(changed[key]) for key in sorted(changed) if not changed[key].autoplan]
+        return self._index.of_merges.deployables(changed)
+
+    def _tell(self) -> None:
+        """Say what of the roots that the commit touches is not deployed; if it touches the file, of all."""
+        found, configured, touched = self._index.found, self._index.configured, self._touched.names
+        told = touched if self._own is None else touched | {root.name for root in found.roots}
+        self.notes += [_gone(root.dir) for root in found.gone if self._own or root.name in touched]
+        self.notes += _left_out(configured, told)
+        places = self._touched.places | self._misnamed_anew()
+        self.refused += [found.misnamed[place] for place in sorted(found.misnamed) if place in places]
+        self.refused += _refused(configured, told)
+
+    def _anew(self) -> Iterable[ConfiguredRoot]:
+        """Return what the commit itself configures anew: put in a stack, moved, or with another engine or other steps.
 
         After a file that could not be used every root counts as new: what was pushed under it was not deployed.
         """
-        if not self.changed:
-            return False
-        if self._configuration is None:
-            return True
-        if self._configuration.roots is None:
-            name = default_root_name(self.repository, root.dir)
-            return root != Root(name, root.dir, engine=self._configuration.engine)
-        return root not in {declared.root for declared in self._configuration.roots}
+        if self._own is None:
+            return ()
+        before = {each.key: (each.root, each.run) for each in self._earlier.configured.roots} if self._earlier else {}
+        return (each for each in self._index.configured.roots if before.get(each.key) != (each.root, each.run))
 
+    def _misnamed_anew(self) -> set[str]:
+        """Return the directories whose names are told because the file changed: they were no such roots before."""
+        if self._own is None:
+            return set()
+        return self._index.found.misnamed.keys() - (self._earlier.found.misnamed.keys() if self._earlier else ())
 
-def _declared(declared: Collection[DeclaredRoot], trees: PushedTrees, earlier: _Earlier) -> Discovery:
-    touched = {each.root.name for each in changed_roots(declared, [change.path for change in trees.changes])}
-    concerned = [each.root for each in declared if each.root.name in touched or earlier.differs(each.root)]
-    present = {directory_of(path) for path in trees.files if is_module_file(path)}
-    told = [each.root for each in declared] if earlier.changed else concerned
-    return Discovery(
-        roots=_by_name(root for root in concerned if root.dir in present),
-        notes=tuple(_gone(root.dir) for root in told if root.dir not in present),
-    )
-
-
-def _discovered(configuration: LoadedConfiguration, trees: PushedTrees, earlier: _Earlier) -> Discovery:
-    files = {path: blob for path, blob in trees.files.items() if is_module_file(path)}
-    places = {directory_of(path) for path in files}
-    former = {directory_of(change.path) for change in trees.changes if is_module_file(change.path)} - places
-    notes = tuple(_gone(place) for place in sorted(former))
-    changed = _changed_places(trees, configuration.when_modified, places | former)
-    if not changed and not earlier.changed:
-        return Discovery((), notes=notes)
-    modules = _modules(trees, files)
-    roots, refused = _selected(configuration.engine, modules, users_of(changed, modules), earlier)
-    return Discovery(_by_name(roots), tuple(refused), notes)
-
-
-def _changed_places(trees: PushedTrees, when_modified: tuple[str, ...], owners: set[str]) -> set[str]:
-    """Return the directories of modules that changed files belong to: the nearest one at or above each."""
-    changed: set[str] = set()
-    patterns = {}
-    for change in trees.changes:
-        place = owner_of(change.path, owners)
-        if place is None or place in changed:
-            continue
-        if place not in patterns:
-            patterns[place] = root_patterns(place, when_modified)
-        if matches(patterns[place], change.path):
-            changed.add(place)
-    return changed
-
-
-def _modules(trees: PushedTrees, files: Mapping[str, str]) -> dict[str, Module]:
-    """Return the modules of the repository; one request fetches all that they say."""
-    contents = trees.read(set(files.values()))
-    return modules_in({path: read_module_file(path, contents[blob]) for path, blob in files.items()})
-
-
-def _selected(
-    engine: Engine, modules: Mapping[str, Module], touched: Collection[str], earlier: _Earlier
-) -> tuple[Iterable[Root], list[str]]:
-    """Return the root modules that were touched or configured anew, and a sentence for each with a bad name."""
-    roots: dict[str, Root] = {}
-    refused: list[str] = []
-    for place in sorted(root_directories(modules), key=lambda place: (place != TOP, place)):
-        root = Root(default_root_name(earlier.repository, place), place, engine=engine)
-        if place not in touched and not earlier.differs(root):
-            continue
+    @cached_property
+    def _earlier(self) -> RootIndex | None:
+        """Return the same commit as the file before it has it, None if that could not be used."""
         try:
-            _check_names(root, roots)
-        except InvalidName as error:
-            refused.append(str(error))
-        else:
-            roots[root.name] = root
-    return roots.values(), refused
+            blob = self._own.before if self._own else None
+            return self._index.other(_loaded(blob, self._read, self._index.repository, PlanReview.ALWAYS))
+        except InvalidConfiguration:
+            return None
 
 
-def _check_names(root: Root, taken: Mapping[str, Root]) -> None:
-    directory(root.dir)
-    root_name(root.name)
-    if root.name in taken:
-        raise InvalidName("root name", root.name, "the root at the repository's top has it; give one of them another")
+def _refused(configured: ConfiguredRoots, names: Iterable[str]) -> Iterator[str]:
+    return (configured.refused[name] for name in sorted(names) if name in configured.refused)
 
 
-def _by_name(roots: Iterable[Root]) -> tuple[Root, ...]:
-    return tuple(sorted(roots, key=lambda root: root.name))
+def _left_out(configured: ConfiguredRoots, names: Iterable[str]) -> Iterator[str]:
+    return (f"{name}: {configured.left_out[name]}" for name in sorted(names) if name in configured.left_out)
+
+
+def _kept(each: ConfiguredRoot) -> str:
+    return f"{each.root.name}: It changed, and no merge deploys it (autoplan: false). Deploy it by hand."
 
 
 def _gone(place: str) -> str:

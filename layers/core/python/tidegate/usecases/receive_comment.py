@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tidegate.config.loader import LoadedConfiguration
+from tidegate.config.loaded import LoadedConfiguration
 from tidegate.domain import comment_replies as replies
+from tidegate.domain.access import Action
 from tidegate.domain.authors import Authors
 from tidegate.domain.comment import Command, Misread, Verb, help_text, read_comment
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment, Trigger, Unlocking
-from tidegate.domain.errors import AppLacksPermission, InvalidConfiguration, NotFound
+from tidegate.domain.errors import AppLacksPermission, CyclicChange, InvalidConfiguration, NotFound
+from tidegate.domain.markdown import escaped
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest
 from tidegate.domain.requirements import Missing, always_missing, may_not_write
-from tidegate.domain.root import Revision, Root, deployment_id, queue_id
-from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.root import Revision, queue_id
 from tidegate.ports import Catalog, Change, Deliveries, Delivery, DeliveryOutcome, Forge
 from tidegate.usecases.answer_comment import CommentAnswerer
+from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.check_requirements import RequirementsChecker
 from tidegate.usecases.conclude import conclude, is_concluded
 from tidegate.usecases.discover_roots import all_roots, discover_roots
-from tidegate.usecases.enqueue_all import enqueue_all
-from tidegate.usecases.repository_source import RepositorySource
+from tidegate.usecases.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
+from tidegate.usecases.repository_source import Granted, RepositorySource
+from tidegate.usecases.root_index import Deployable
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +56,14 @@ class Comment:
 class CommentReceiver:
     """Receives comments; receiving one again is harmless.
 
-    ``enqueue`` is as for pushes. ``unlock`` unlocks a queue and says what came of it.
+    ``unlock`` unlocks a queue and says what came of it.
     """
 
     deliveries: Deliveries
     source: RepositorySource
     catalog: Catalog
-    enqueue: Callable[[Deployment], object]
+    changes: ChangeEnqueuer
+    authorizer: Authorizer
     unlock: Callable[[str, Unlocking], Decision]
 
     @property
@@ -87,7 +91,7 @@ class CommentReceiver:
                     return self._unlock(comment, command)
                 case _:
                     return self._deploy(comment, command)
-        except (NotFound, InvalidConfiguration, AppLacksPermission) as error:
+        except (NotFound, InvalidConfiguration, CyclicChange, AppLacksPermission) as error:
             return self._refuse(comment, _why_not(error))
 
     def _refuse(self, comment: Comment, reply: str) -> DeliveryOutcome:
@@ -101,31 +105,36 @@ class CommentReceiver:
         bound = self.deliveries.bind(comment.delivery, pull_request.head_sha)
         if bound != pull_request.head_sha:
             return self._refuse(comment, replies.head_moved(bound, pull_request))
-        configuration = self._granted(comment)
-        missing = self._missing(comment, pull_request, configuration)
+        granted = self.source.granted(*comment.where, pull_request.head_branch, pull_request.base_branch)
+        missing = self._missing(comment, pull_request, granted.configuration)
         if missing.always or (missing.configured and not command.force):
             return self._refuse(comment, replies.requirements_missing(pull_request, missing, comment.prefix))
         change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
-        roots = self._roots(comment, command, pull_request, change)
-        if not isinstance(roots, list):
-            return self._refuse(comment, roots)
-        missing = self._missing_by_root(comment, pull_request, configuration, roots, missing)
-        if missing.configured and not command.force:
-            return self._refuse(comment, replies.requirements_missing(pull_request, missing, comment.prefix))
+        members = self._members(comment, command, pull_request, change, granted)
+        if isinstance(members, str):
+            return self._refuse(comment, members)
         authors = Authors((pull_request.author,)).and_also(change.authors)
-        deployments = [_deployment(comment, command, pull_request, root, configuration, authors) for root in roots]
-        enqueue_all(deployments, self.enqueue)
-        answer, names = self._answer(comment), [root.name for root in roots]
+        deployments = new_deployments(_request(comment, command, pull_request, authors), members)
+        missing = self._missing_by_root(comment, pull_request, granted, deployments, missing)
+        if missing.always or (missing.configured and not command.force):
+            return self._refuse(comment, replies.requirements_missing(pull_request, missing, comment.prefix))
+        self.changes.enqueue_all(deployments)
+        return self._accepted(comment, command, pull_request, deployments, missing)
+
+    def _accepted(
+        self,
+        comment: Comment,
+        command: Command,
+        pull_request: PullRequest,
+        deployments: Sequence[Deployment],
+        missing: Missing,
+    ) -> DeliveryOutcome:
+        answer, names = self._answer(comment), list(dict.fromkeys(each.root.name for each in deployments))
         problems = [answer.accept()]
         if command.force:
             problems.append(answer.reply(replies.forced(comment.sender, pull_request, names, missing)))
         ids = tuple(deployment.id for deployment in deployments)
         return _outcome(f"Enqueued: {', '.join(names)}.", *problems, deployments=ids)
-
-    def _granted(self, comment: Comment) -> LoadedConfiguration:
-        """Return the configuration that decides what is granted: the default branch's, never the pull request's."""
-        branch = self.forge.default_branch(*comment.where)
-        return self.source.configuration(*comment.where, self.forge.branch_head(*comment.where, branch))
 
     def _missing(self, comment: Comment, pull_request: PullRequest, configuration: LoadedConfiguration) -> Missing:
         """Return what is missing before it is known which roots are deployed."""
@@ -140,26 +149,35 @@ class CommentReceiver:
         self,
         comment: Comment,
         pull_request: PullRequest,
-        configuration: LoadedConfiguration,
-        roots: Sequence[Root],
+        granted: Granted,
+        deployments: Sequence[Deployment],
         missing: Missing,
     ) -> Missing:
-        """Return what is missing, where checks tell what each root requires: known only once the roots are."""
-        if configuration.checks is None:
+        """Return what is missing by root: who may deploy it, and what checks require of it."""
+        refusals = self.authorizer.refusals(accesses(deployments), comment.where, Action.APPLY, comment.sender)
+        missing = replace(missing, always=tuple(escaped(refusal) for refusal in refusals))
+        if granted.configuration.checks is None:
             return missing
-        required = {(root.name, DEFAULT_STACK): configuration.requirements_of(root) for root in roots}
+        keys = [(each.root.name, each.stack) for each in deployments]
+        required = {key: granted.requirements[key] for key in keys}
         checker = RequirementsChecker(self.forge)
         return replace(missing, configured=checker.by_root(comment.where, pull_request, required))
 
-    def _roots(self, comment: Comment, command: Command, pull_request: PullRequest, change: Change) -> list[Root] | str:
-        """Return the roots as the pull request's head has them, or why there are none, in Markdown."""
+    def _members(
+        self, comment: Comment, command: Command, pull_request: PullRequest, change: Change, granted: Granted
+    ) -> tuple[Deployable, ...] | str:
+        """Return what the pull request's head deploys, or why it does not deploy anything, in Markdown."""
+        review = self.source.review
         with self.source.fetch(*comment.where, pull_request.head_sha, change.after) as trees:
             if not command.roots:
-                discovery = discover_roots(trees, comment.repository)
-                return list(discovery.roots) or replies.nothing_changed(discovery.notes + discovery.refused)
-            known = {root.name: root for root in all_roots(trees, comment.repository)}
-        unknown = [name for name in command.roots if name not in known]
-        return replies.unknown_roots(unknown, known) if unknown else [known[name] for name in command.roots]
+                found = discover_roots(trees, comment.repository, review, granted, by_hand=True)
+                return found.members or replies.nothing_changed(found.notes + found.refused)
+            known = all_roots(trees, comment.repository, review, granted)
+        unknown = [name for name in command.roots if name not in known.names]
+        if unknown:
+            return replies.unknown_roots(unknown, known.names)
+        problems = known.problems(command.roots)
+        return replies.roots_refused(problems) if problems else known.named(command.roots)
 
     def _unlock(self, comment: Comment, command: Command) -> DeliveryOutcome:
         if self.forge.permission(*comment.where, comment.sender) < Permission.WRITE:
@@ -180,7 +198,8 @@ class CommentReceiver:
         pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
         change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
         with self.source.fetch(*comment.where, pull_request.head_sha, change.after) as trees:
-            return [root.name for root in discover_roots(trees, comment.repository).roots]
+            found = discover_roots(trees, comment.repository, by_hand=True)
+            return [root.name for root in found.roots]
 
     def _unlocked(self, comment: Comment, name: str) -> Decision:
         return self.unlock(queue_id(comment.repository, name), Unlocking(comment.sender, comment.received_at))
@@ -190,35 +209,26 @@ def _outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> De
     return DeliveryOutcome(" ".join(filter(None, (text, *problems))), deployments)
 
 
-def _why_not(error: NotFound | InvalidConfiguration | AppLacksPermission) -> str:
+def _why_not(error: NotFound | InvalidConfiguration | CyclicChange | AppLacksPermission) -> str:
     if isinstance(error, InvalidConfiguration):
         return replies.invalid_configuration(error)
     if isinstance(error, AppLacksPermission):
         return replies.app_lacks(error.permissions)
+    if isinstance(error, CyclicChange):
+        return replies.roots_refused([str(error)])
     return replies.not_found(str(error))
 
 
-def _deployment(  # noqa: PLR0917
-    comment: Comment,
-    command: Command,
-    pull_request: PullRequest,
-    root: Root,
-    configuration: LoadedConfiguration,
-    authors: Authors,
-) -> Deployment:
-    return Deployment(
-        id=deployment_id(comment.repository, root.name, pull_request.head_sha, f"comment {comment.comment}"),
-        repository=comment.repository,
-        root=root,
-        revision=Revision(pull_request.head_sha, pull_request.head_branch),
-        trigger=Trigger.MANUAL,
-        requested_by=comment.sender,
-        requested_at=comment.received_at,
-        installation=comment.installation,
-        changed_at=comment.received_at,
-        authors=authors.logins,
-        authors_known=authors.known,
-        pull_request=pull_request.number,
-        forced=command.force,
-        review_rule=configuration.rule_of(root),
+def _request(comment: Comment, command: Command, pull_request: PullRequest, authors: Authors) -> Request:
+    return Request(
+        comment.repository,
+        comment.installation,
+        Revision(pull_request.head_sha, pull_request.head_branch),
+        Trigger.MANUAL,
+        f"comment {comment.comment}",
+        comment.sender,
+        comment.received_at,
+        authors,
+        pull_request.number,
+        command.force,
     )

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
+from functools import partial
 
+from tidegate.config.resolution import configure
 from tidegate.domain.authors import UNKNOWN, Authors
 from tidegate.domain.check_run import CheckRun
-from tidegate.domain.configuration_check import external_id, render_invalid, render_refused, render_valid
+from tidegate.domain.configuration_check import (
+    external_id,
+    render_cyclic,
+    render_invalid,
+    render_refused,
+    render_valid,
+)
 from tidegate.domain.deployment import Deployment, Trigger
-from tidegate.domain.errors import ForgeRefused, InvalidConfiguration, NotFound
+from tidegate.domain.errors import CyclicChange, ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.domain.review_rule import PlanReview
 from tidegate.domain.revision import Comparison
-from tidegate.domain.root import Revision, Root, deployment_id
+from tidegate.domain.root import Revision
 from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge, KnownRepository, SourceHistory
 from tidegate.usecases.conclude import conclude
 from tidegate.usecases.discover_roots import Discovery, discover_roots
-from tidegate.usecases.enqueue_all import enqueue_all
 from tidegate.usecases.missed_push import HEAD, missed_push
+from tidegate.usecases.new_deployments import ChangeEnqueuer, Request, later, new_deployments
+from tidegate.usecases.root_index import Deployable, RootIndexes
 
 #: Who asks for the deployment of a head that no webhook told of.
 _RECONCILER = "tidegate"
+#: How long a push that nobody told of counts as before the one that showed it: its roots' stacks stand in between.
+_BEFORE_MICROSECONDS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +59,18 @@ class Push:
 class PushReceiver:
     """Receives pushes, and heads that no push told of; receiving one again is harmless.
 
-    ``enqueue`` takes a deployment, new or known, puts a new one in line, announces it and makes sure
-    that its queue has a worker. ``review`` tells which plans wait for people where a repository does not.
+    ``reviewed_unless_granted`` returns a deployment whose plan waits for people unless somebody may deploy it.
+    ``review`` tells which plans wait for people where a repository does not.
     """
 
     deliveries: Deliveries
     forge: Forge
     history: SourceHistory
     catalog: Catalog
-    enqueue: Callable[[Deployment], object]
+    changes: ChangeEnqueuer
+    reviewed_unless_granted: Callable[[Deployment, str], Deployment]
     review: PlanReview = PlanReview.ALWAYS
+    indexes: RootIndexes = field(default_factory=RootIndexes)
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the push.
@@ -112,8 +124,11 @@ class PushReceiver:
         except InvalidConfiguration as error:
             shown = self._show(push, render_invalid(push.after, error))
             return DeliveryOutcome(f"{error} Nothing is deployed. {shown}")
+        except CyclicChange as error:
+            shown = self._show(push, render_cyclic(push.after, str(error)))
+            return DeliveryOutcome(f"{error} Nothing is deployed. {shown}")
         deployments = self._deployments(push, discovery)
-        enqueue_all(deployments, self.enqueue)
+        self.changes.enqueue_all(deployments)
         check_run = _check_run(push, discovery)
         shown = self._show(push, check_run) if check_run else ""
         text = " ".join(part for part in (_sentences(discovery), shown) if part)
@@ -123,16 +138,41 @@ class PushReceiver:
         url = self.forge.clone_url(push.repository)
         token = self.forge.clone_token(push.installation, push.repository)
         with self.history.fetch(url, token, push.before, push.after) as trees:
-            return discover_roots(trees, push.repository, self.review)
+            configuring = partial(configure, branch=push.branch, dest_branch=push.branch)
+            known = self.indexes.take(push.repository, push.branch, push.before)
+            discovery = discover_roots(trees, push.repository, self.review, configuring, known=known)
+            if discovery.index is not None:
+                self.indexes.keep(push.repository, push.branch, push.after, discovery.index)
+            return discovery
 
     def _deployments(self, push: Push, discovery: Discovery) -> list[Deployment]:
-        authors = self._authors(push, discovery) if discovery.roots else UNKNOWN
-        return [_deployment(push, root, discovery, authors) for root in discovery.roots]
+        if not discovery.members:
+            return []
+        request = Request(
+            push.repository,
+            push.installation,
+            Revision(push.after, push.branch),
+            Trigger.MERGE,
+            _request(push),
+            push.sender,
+            push.received_at,
+            self._authors(push, discovery),
+        )
+        return self._reviewed(push, new_deployments(request, discovery.members))
+
+    def _reviewed(self, push: Push, deployments: list[Deployment]) -> list[Deployment]:
+        """Let plans wait for people where who merged may not deploy: each rule is judged once."""
+        judged: dict[object, Deployment] = {}
+        for each in deployments:
+            rule = each.access, each.review_rule, each.stack
+            judged[rule] = judged.get(rule) or self.reviewed_unless_granted(each, push.sender)
+        rules = [judged[each.access, each.review_rule, each.stack].review_rule for each in deployments]
+        return [replace(each, review_rule=rule) for each, rule in zip(deployments, rules, strict=True)]
 
     def _authors(self, push: Push, discovery: Discovery) -> Authors:
         """Return who made the change: the commits and, where it matters, the pull request."""
         made = self._made(push)
-        if not any(discovery.configuration.rule_of(root).exclude_authors for root in discovery.roots):
+        if not any(each.configured.review_rule.exclude_authors for each in discovery.members):
             return made
         try:
             openers = self.forge.openers(push.installation, push.repository, push.after)
@@ -172,8 +212,8 @@ def _push(delivery: Delivery) -> Push:
 
 
 def _just_before(at: str) -> str:
-    """Return the moment before: what was pushed earlier goes first, and does not count as the newest commit."""
-    return (datetime.fromisoformat(at) - timedelta(microseconds=1)).isoformat(timespec="microseconds")
+    """Return a moment before: what was pushed earlier goes first, and does not count as the newest commit."""
+    return later(at, -_BEFORE_MICROSECONDS)
 
 
 def _check_run(push: Push, discovery: Discovery) -> CheckRun | None:
@@ -182,23 +222,6 @@ def _check_run(push: Push, discovery: Discovery) -> CheckRun | None:
         return render_refused(push.after, discovery.refused)
     names = [root.name for root in discovery.roots]
     return render_valid(push.after, discovery.configured, names, discovery.notes) if discovery.configures else None
-
-
-def _deployment(push: Push, root: Root, discovery: Discovery, authors: Authors) -> Deployment:
-    return Deployment(
-        id=deployment_id(push.repository, root.name, push.after, _request(push)),
-        repository=push.repository,
-        root=root,
-        revision=Revision(push.after, push.branch),
-        trigger=Trigger.MERGE,
-        requested_by=push.sender,
-        requested_at=push.received_at,
-        installation=push.installation,
-        changed_at=push.received_at,
-        authors=authors.logins,
-        authors_known=authors.known,
-        review_rule=discovery.configuration.rule_of(root),
-    )
 
 
 def _request(push: Push) -> str:
@@ -211,6 +234,12 @@ def _request(push: Push) -> str:
 
 
 def _sentences(discovery: Discovery) -> str:
-    names = ", ".join(root.name for root in discovery.roots)
+    names = ", ".join(_name(each) for each in discovery.members)
     enqueued = f"Enqueued: {names}." if names else "No root is changed by this push."
     return " ".join([enqueued, *discovery.notes, *discovery.refused])
+
+
+def _name(each: Deployable) -> str:
+    """Return the name of a root, with its stack where it has several."""
+    name = each.member.root.name
+    return f"{name} ({each.member.stack})" if each.configured.shared else name

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from tidegate.config.loader import LoadedConfiguration
+from tidegate.config.resolution import configure
+from tidegate.domain.access import Action
+from tidegate.domain.authors import UNKNOWN
 from tidegate.domain.comment import nearest
 from tidegate.domain.deployment import Deployment, Trigger
-from tidegate.domain.errors import InvalidConfiguration, NotFound, quoted
-from tidegate.domain.root import Revision, Root, deployment_id
+from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
+from tidegate.domain.root import Revision
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
+from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.conclude import conclude
-from tidegate.usecases.discover_roots import all_roots, read_configuration
-from tidegate.usecases.enqueue_all import enqueue_all
+from tidegate.usecases.discover_roots import all_roots
+from tidegate.usecases.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
 from tidegate.usecases.repository_source import RepositorySource
 
 
@@ -35,7 +39,8 @@ class RequestReceiver:
 
     deliveries: Deliveries
     source: RepositorySource
-    enqueue: Callable[[Deployment], object]
+    changes: ChangeEnqueuer
+    authorizer: Authorizer
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the request. Raise as for pushes."""
@@ -44,24 +49,33 @@ class RequestReceiver:
         return conclude(self.deliveries, delivery.id, lambda: self._outcome(request))
 
     def _outcome(self, request: DeployRequest) -> DeliveryOutcome:
-        where = request.installation, request.repository
         try:
-            branch = self.source.forge.default_branch(*where)
-            head = self._head(request, branch)
-            with self.source.fetch(*where, head.sha) as trees:
-                known = {root.name: root for root in all_roots(trees, request.repository)}
-                configuration = read_configuration(trees, request.repository, self.source.review)
-        except NotFound as error:
+            return self._deployed(request)
+        except (NotFound, InvalidConfiguration, CyclicChange) as error:
             return DeliveryOutcome(f"{error} Nothing is deployed.")
-        except InvalidConfiguration as error:
-            return DeliveryOutcome(f"{error} Nothing is deployed.")
-        unknown = [name for name in request.roots if name not in known]
-        if unknown:
-            return DeliveryOutcome(f"{unknown_roots(unknown, known)} Nothing is deployed.")
-        deployments = [_deployment(request, head, known[name], configuration) for name in request.roots]
-        enqueue_all(deployments, self.enqueue)
+
+    def _deployed(self, request: DeployRequest) -> DeliveryOutcome:
+        where = request.installation, request.repository
+        branch = self.source.forge.default_branch(*where)
+        head = self._head(request, branch)
+        configuring = partial(configure, branch=branch, dest_branch=branch)
+        with self.source.fetch(*where, head.sha) as trees:
+            known = all_roots(trees, request.repository, self.source.review, configuring)
+        unknown = [name for name in request.roots if name not in known.names]
+        problems = [unknown_roots(unknown, known.names)] if unknown else known.problems(request.roots)
+        deployments = new_deployments(_request(request, head), () if problems else known.named(request.roots))
+        problems += self._denied(request, deployments)
+        if problems:
+            return DeliveryOutcome(f"{' '.join(problems)} Nothing is deployed.")
+        self.changes.enqueue_all(deployments)
         names = ", ".join(request.roots)
         return DeliveryOutcome(f"Enqueued at {head.short}: {names}.", tuple(each.id for each in deployments))
+
+    def _denied(self, request: DeployRequest, deployments: Sequence[Deployment]) -> tuple[str, ...]:
+        """Return why somebody may not deploy. Without access control that was judged when it was asked for."""
+        where = request.installation, request.repository
+        controlled = {what: access for what, access in accesses(deployments).items() if access is not None}
+        return self.authorizer.refusals(controlled, where, Action.APPLY, request.by) if controlled else ()
 
     def _head(self, request: DeployRequest, branch: str) -> Revision:
         """Return the branch's head as the request found it first: received again, it deploys no later one."""
@@ -69,7 +83,7 @@ class RequestReceiver:
         return Revision(self.deliveries.bind(request.id, sha), branch)
 
 
-def unknown_roots(unknown: Sequence[str], known: Iterable[str] | Mapping[str, Root]) -> str:
+def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
     """Return sentences that say which roots do not exist, and which may have been meant."""
     names = sorted(known)
     told = []
@@ -79,17 +93,14 @@ def unknown_roots(unknown: Sequence[str], known: Iterable[str] | Mapping[str, Ro
     return " ".join(told)
 
 
-def _deployment(request: DeployRequest, head: Revision, root: Root, configuration: LoadedConfiguration) -> Deployment:
-    return Deployment(
-        id=deployment_id(request.repository, root.name, head.sha, f"request {request.id}"),
-        repository=request.repository,
-        root=root,
-        revision=head,
-        trigger=Trigger.MANUAL,
-        requested_by=request.by,
-        requested_at=request.received_at,
-        installation=request.installation,
-        changed_at=request.received_at,
-        authors_known=False,  # They are found when it is its turn: what is deployed then is what it changes.
-        review_rule=configuration.rule_of(root),
+def _request(request: DeployRequest, head: Revision) -> Request:
+    return Request(
+        request.repository,
+        request.installation,
+        head,
+        Trigger.MANUAL,
+        f"request {request.id}",
+        request.by,
+        request.received_at,
+        UNKNOWN,  # They are found when it is its turn: what is deployed then is what it changes.
     )

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from tidegate.config.loader import LoadedConfiguration
+from tidegate.config.configured import ConfiguredRoots
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.trust import trusted
+from tidegate.domain.change_set import Key
+from tidegate.domain.requirements import Requirements
 from tidegate.domain.review_rule import PlanReview
+from tidegate.domain.root import Root
 from tidegate.ports import Forge, PushedTrees, SourceHistory
 from tidegate.usecases.discover_roots import read_configuration
+from tidegate.usecases.find_roots import CommitModules, find_roots
 
 #: Stands for no commit, so that everything in the other one is new.
 _NO_COMMIT = "0" * 40
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What the default branch grants: what its file says, and its roots.
+
+    Called in place of ``configure``, it says what holds for roots of another commit, whose own file grants nothing;
+    ``requirements`` then have what deploys of these require. ``branch`` and ``dest_branch`` are as in ``configure``.
+    """
+
+    configuration: LoadedConfiguration
+    roots: tuple[Root, ...]
+    branch: str = ""
+    dest_branch: str = ""
+    requirements: dict[Key, tuple[Requirements, ...] | None] = field(default_factory=dict)
+
+    def __call__(self, _own: LoadedConfiguration, roots: Iterable[Root]) -> ConfiguredRoots:
+        judged = trusted(self.configuration, self.roots, roots, self.branch, self.dest_branch)
+        self.requirements.update(judged.requirements)
+        return judged.configured
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +56,13 @@ class RepositorySource:
         url = self.forge.clone_url(repository)
         return self.history.fetch(url, self.forge.clone_token(installation, repository), before, after)
 
-    def configuration(self, installation: int, repository: str, sha: str) -> LoadedConfiguration:
-        """Return what the file of a commit says. Raise InvalidConfiguration, and as ``fetch`` does."""
-        with self.fetch(installation, repository, sha) as trees:
-            return read_configuration(trees, repository, self.review)
+    def granted(self, installation: int, repository: str, branch: str, dest_branch: str) -> Granted:
+        """Return what the default branch grants a commit of ``branch`` that goes to ``dest_branch``.
+
+        Raise InvalidConfiguration when the default branch's file cannot be used, and as ``fetch`` does.
+        """
+        head = self.forge.branch_head(installation, repository, self.forge.default_branch(installation, repository))
+        with self.fetch(installation, repository, head) as trees:
+            configuration = read_configuration(trees, repository, self.review)
+            roots = find_roots(CommitModules(trees), repository, configuration).roots
+        return Granted(configuration, roots, branch, dest_branch)

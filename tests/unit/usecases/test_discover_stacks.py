@@ -1,0 +1,292 @@
+"""Which roots a commit changes and pulls in, in their stacks, as the file says."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from tests.unit.usecases.test_discover_roots import Trees
+from tidegate.config.resolution import configure
+from tidegate.domain.errors import CyclicChange
+from tidegate.domain.root import Root
+from tidegate.usecases.discover_roots import Discovery, all_roots, discover_roots
+from tidegate.usecases.root_index import RootIndexes
+
+REPOSITORY = "acme/infra"
+PLACES = ("network/dev", "network/prod", "app/dev", "app/prod")
+MODULES = {f"{place}/main.tf": "" for place in PLACES}
+ENVIRONMENTS = """
+dirs:
+  network/dev: {tags: [dev, network]}
+  network/prod: {tags: [prod, network]}
+  app/dev: {tags: [dev], when_modified: {depends_on: network}}
+  app/prod: {tags: [prod], when_modified: {depends_on: network}}
+stacks:
+  names:
+    dev:
+      tag_query: dev
+      variables: {region: eu}
+    prod:
+      tag_query: prod
+      on_change:
+        can_apply_after: [dev]
+"""
+
+
+def with_file(text: str, **contents: str) -> dict[str, str]:
+    """Return the modules and the file; ``network_dev="x"`` gives the module in network/dev another content."""
+    changed = {f"{place.replace('_', '/')}/main.tf": content for place, content in contents.items()}
+    return {**MODULES, "tidegate.yaml": text, **changed}
+
+
+def discover(old: dict[str, str], new: dict[str, str], **options: object) -> Discovery:
+    return discover_roots(Trees(old, new), REPOSITORY, **options)
+
+
+def members(discovery: Discovery) -> list[str]:
+    return ["@".join(each.member.key) for each in discovery.members]
+
+
+def changing(text: str, **options: object) -> Discovery:
+    """Return what a change of the module in network/dev discovers."""
+    return discover(with_file(text), with_file(text, network_dev="# new"), **options)
+
+
+class TestChangeSets:
+    def test_a_changed_root_pulls_in_what_depends_on_it_in_its_stack_only(self):
+        found = changing(ENVIRONMENTS)
+        assert members(found) == ["network/dev@dev", "app/dev@dev"]
+        assert [each.member.waits.roots for each in found.members] == [(), ("network/dev",)]
+
+    def test_stacks_of_one_change_wait_for_each_other_as_the_file_says(self):
+        new = with_file(ENVIRONMENTS, network_dev="# new", network_prod="# new")
+        found = discover(with_file(ENVIRONMENTS), new)
+        assert members(found) == ["network/dev@dev", "app/dev@dev", "network/prod@prod", "app/prod@prod"]
+        assert [each.member.waits.apply_after for each in found.members] == [(), (), ("dev",), ("dev",)]
+        assert [each.member.layer for each in found.members] == [1, 2, 1, 2]
+
+    def test_what_holds_for_a_root_comes_with_it(self):
+        found = changing(ENVIRONMENTS)
+        assert ("STACK_VAR_REGION", "eu") in found.members[0].configured.run.variables
+
+    def test_a_root_in_two_stacks_is_a_member_of_both(self):
+        text = ENVIRONMENTS.replace("stacks:\n", "stacks:\n  allow_workspace_in_multiple_stacks: true\n")
+        text = text.replace("tag_query: prod", "tag_query: prod or network")
+        found = changing(text)
+        assert "network/dev@dev" in members(found)
+        assert "network/dev@prod" in members(found)
+        assert [each.configured.shared for each in found.members if each.member.root.name == "network/dev"] == [
+            True
+        ] * 2
+        assert [root.name for root in found.roots] == ["app/dev", "app/prod", "network/dev"]
+
+    def test_roots_that_wait_for_each_other_are_refused(self):
+        text = "dirs:\n  app/dev: {when_modified: {depends_on: 'name:app/prod'}}\n"
+        text += "  app/prod: {when_modified: {depends_on: 'name:app/dev'}}\n"
+        with pytest.raises(CyclicChange, match="app/dev → app/prod → app/dev"):
+            discover(with_file(text), with_file(text, app_dev="# new"))
+
+
+class TestWhatTheFileChanges:
+    def test_another_variable_of_a_stack_configures_its_roots_anew(self):
+        found = discover(with_file(ENVIRONMENTS), with_file(ENVIRONMENTS.replace("region: eu", "region: us")))
+        assert members(found) == ["network/dev@dev", "app/dev@dev"]
+
+    def test_another_engine_of_a_stack_configures_its_roots_anew(self):
+        text = ENVIRONMENTS.replace("tag_query: prod\n", "tag_query: prod\n      engine: {name: tofu}\n")
+        found = discover(with_file(ENVIRONMENTS), with_file(text))
+        assert members(found) == ["network/prod@prod", "app/prod@prod"]
+
+    def test_a_root_that_moves_to_another_stack_is_configured_anew(self):
+        text = ENVIRONMENTS.replace("network/dev: {tags: [dev, network]}", "network/dev: {tags: [prod, network]}")
+        assert "network/dev@prod" in members(discover(with_file(ENVIRONMENTS), with_file(text)))
+
+    def test_other_rules_and_other_reviewers_deploy_nothing(self):
+        text = ENVIRONMENTS.replace("[dev]\n", "[]\n") + "plan_review: manual\n"
+        text += "access_control: {policies: [{tag_query: '', apply: ['team:sre']}]}\n"
+        found = discover(with_file(ENVIRONMENTS), with_file(text))
+        assert (members(found), found.configures) == ([], True)
+
+    def test_tags_of_branches_do_not_make_a_root_new(self):
+        configuring = partial(configure, branch="main", dest_branch="main")
+        text = ENVIRONMENTS + "tags: {branch: {trunk: main}}\n"
+        assert members(discover(with_file(text), with_file(text + "# more\n"), configuring=configuring)) == []
+
+
+class TestGlobs:
+    GLOB = "dirs:\n  'network/**': {tags: [network]}\n"
+
+    def test_a_glob_declares_the_root_modules_that_fit_and_no_others(self):
+        new = with_file(self.GLOB, network_dev="# new", app_dev="# new")
+        found = discover(with_file(self.GLOB), new)
+        assert members(found) == ["network/dev@default"]
+        assert "network" in found.members[0].configured.tagged.tags
+
+    def test_a_module_of_a_glob_that_others_use_is_no_root_and_touches_these(self):
+        files = {"live/a/main.tf": 'module "x" {\n  source = "../lib"\n}\n', "live/lib/main.tf": ""}
+        files["tidegate.yaml"] = "dirs: {'live/*': {}}\n"
+        found = discover(files, {**files, "live/lib/main.tf": "# new"})
+        assert [root.name for root in found.roots] == ["live/a"]
+
+    def test_the_longest_glob_decides_about_workspaces(self):
+        text = "dirs:\n  '**': {}\n  'network/**': {workspaces: {blue: {}, green: {}}}\n"
+        found = discover(with_file(text), with_file(text, network_dev="# new", app_dev="# new"))
+        assert found.roots == (
+            Root("app/dev", "app/dev"),
+            Root("network/dev/blue", "network/dev", "blue"),
+            Root("network/dev/green", "network/dev", "green"),
+        )
+
+    def test_a_section_of_its_own_stands_in_place_of_a_glob(self):
+        text = "dirs:\n  '**': {tags: [any]}\n  network/dev: {name: net, tags: [own]}\n"
+        found = discover(with_file(text), with_file(text, network_dev="# new", app_dev="# new"))
+        assert [root.name for root in found.roots] == ["app/dev", "net"]
+
+    def test_a_pattern_of_a_glob_may_lead_out_of_the_directory(self):
+        text = "dirs:\n  'network/*': {when_modified: ['*.tf', '../../shared/*.json']}\n"
+        found = discover(with_file(text), {**with_file(text), "shared/zones.json": "{}"})
+        assert members(found) == ["network/dev@default", "network/prod@default"]
+        assert members(discover(with_file(text), with_file(text, app_dev="# new"))) == []
+
+    def test_a_directory_of_a_glob_that_is_gone_is_told_and_others_are_not(self):
+        old = with_file(self.GLOB)
+        new = {path: text for path, text in old.items() if path not in {"network/dev/main.tf", "app/dev/main.tf"}}
+        (note,) = discover(old, new).notes
+        assert "'network/dev'" in note
+
+
+class TestWhatIsNotDeployed:
+    OVERLAP = """
+dirs: {'**': {}}
+stacks:
+  names:
+    a: {tag_query: 'dir:network/**'}
+    b: {tag_query: 'dir:network/dev'}
+"""
+
+    def test_a_root_in_several_stacks_fails_the_commits_that_touch_it(self):
+        found = changing(self.OVERLAP)
+        assert members(found) == []
+        assert "'network/dev'" in found.refused[0]
+        assert "several stacks" in found.refused[0]
+
+    def test_and_no_others(self):
+        found = discover(with_file(self.OVERLAP), with_file(self.OVERLAP, app_dev="# new"))
+        assert (members(found), found.refused) == (["app/dev@default"], ())
+
+    def test_a_commit_of_the_file_is_told_of_all_of_them(self):
+        found = discover(with_file(self.OVERLAP), with_file(self.OVERLAP + "# more\n"))
+        assert len(found.refused) == 1
+
+    def test_a_root_in_no_stack_is_left_out_and_told_when_it_is_touched(self):
+        text = "dirs: {'**': {}}\nstacks:\n  names:\n    default: {tag_query: 'dir:app/**'}\n"
+        found = changing(text)
+        assert (members(found), found.refused) == ([], ())
+        assert found.notes[0].startswith("network/dev: It is in no stack")
+        assert discover(with_file(text), with_file(text, app_dev="# new")).notes == ()
+
+    def test_no_merge_deploys_what_the_file_keeps_for_people(self):
+        text = ENVIRONMENTS.replace(
+            "network/dev: {tags: [dev, network]}",
+            "network/dev: {tags: [dev, network], when_modified: {autoplan: false}}",
+        )
+        found = changing(text)
+        assert members(found) == []
+        assert "network/dev" in found.notes[0]
+        assert "by hand" in found.notes[0]
+        assert members(changing(text, by_hand=True)) == ["network/dev@dev", "app/dev@dev"]
+
+    def test_what_is_kept_for_people_is_not_pulled_in_by_a_merge(self):
+        text = ENVIRONMENTS.replace("depends_on: network}", "depends_on: network, autoplan: false}")
+        found = changing(text)
+        assert (members(found), found.notes) == (["network/dev@dev"], ())
+
+
+class TestNamedRoots:
+    def all_roots(self, text: str):
+        return all_roots(Trees({}, with_file(text)), REPOSITORY)
+
+    def test_named_roots_pull_in_nothing_and_wait_for_each_other(self):
+        named = self.all_roots(ENVIRONMENTS).named(["network/dev"])
+        assert ["@".join(each.member.key) for each in named] == ["network/dev@dev"]
+        both = self.all_roots(ENVIRONMENTS).named(["app/dev", "network/dev"])
+        assert [each.member.waits.roots for each in both] == [(), ("network/dev",)]
+
+    def test_it_is_told_why_a_named_root_is_in_no_stack(self):
+        known = self.all_roots(TestWhatIsNotDeployed.OVERLAP)
+        assert "several stacks" in known.problems(["network/dev", "app/dev"])[0]
+        assert known.problems(["app/dev"]) == []
+        assert known.names == tuple(sorted(PLACES))
+
+
+class TestFromOneCommitToTheNext:
+    """What is known of a commit serves the one that follows, and says the same as looking at that anew."""
+
+    LIB = 'module "lib" {\n  source = "../../lib"\n}\n'
+    STEPS = (
+        {},
+        {"app/dev/main.tf": "# new"},
+        {"app/dev/main.tf": LIB},
+        {"lib/main.tf": ""},
+        {"lib/main.tf": "# new"},
+        {"app/prod/main.tf": None},
+        {"app/prod/main.tf": "", "app/prod/more.tf": LIB},
+        {"lib/outputs.tf": "", "app/prod/main.tf": None},
+        {"tidegate.yaml": ENVIRONMENTS},
+        {"network/dev/main.tf": "# new"},
+        {"tidegate.yaml": ENVIRONMENTS.replace("region: eu", "region: us")},
+        {"network/dev/main.tf": None},
+        {"network/dev/main.tf": "# again"},
+        {"README.md": "hello"},
+        {"tidegate.yaml": "dirs: {'network/*': {}, app/dev: {}}\n"},
+        {"network/qa/main.tf": LIB, "lib/main.tf": "# newer"},
+        {"tidegate.yaml": None},
+        {"lib/main.tf": None, "lib/outputs.tf": None},
+    )
+
+    def test_it_says_the_same_as_without(self):
+        files, known = dict(MODULES), None
+        for step in self.STEPS:
+            before, files = files, {path: text for path, text in {**files, **step}.items() if text is not None}
+            found = discover(before, files, known=known)
+            assert found == discover(before, files)
+            known = found.index
+
+    def test_what_did_not_change_is_not_read_again(self):
+        files = {**MODULES, "app/dev/main.tf": self.LIB, "lib/main.tf": ""}
+        known = discover({}, files).index
+        newer = {**files, "lib/main.tf": "# new"}
+        trees = Trees(files, newer)
+        found = discover_roots(trees, REPOSITORY, known=known)
+        assert members(found) == ["app/dev@default"]
+        assert [len(request) for request in trees.requests if request] == [1]
+        assert found.index is known
+
+    def test_an_unknown_commit_before_makes_all_of_it_new(self):
+        known = discover({}, MODULES).index
+        found = discover_roots(Trees({}, MODULES, before_is_known=False), REPOSITORY, known=known)
+        assert len(found.members) == len(PLACES)
+        assert found.index is not known
+
+
+def test_an_index_is_given_once_and_for_its_commit_only():
+    index = discover({}, MODULES).index
+    assert index is not None
+    kept = RootIndexes()
+    kept.keep(REPOSITORY, "main", "a", index)
+    assert kept.take(REPOSITORY, "other", "a") is None
+    assert kept.take(REPOSITORY, "main", "a") is index
+    assert kept.take(REPOSITORY, "main", "a") is None
+    kept.keep(REPOSITORY, "main", "a", index)
+    assert kept.take(REPOSITORY, "main", "b") is None
+
+
+def test_of_many_repositories_the_last_are_kept():
+    index = discover({}, MODULES).index
+    assert index is not None
+    kept = RootIndexes()
+    for number in range(100):
+        kept.keep(f"acme/{number}", "main", "a", index)
+    assert kept.take("acme/0", "main", "a") is None
+    assert kept.take("acme/99", "main", "a") is index

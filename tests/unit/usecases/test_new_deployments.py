@@ -1,0 +1,96 @@
+"""The deployments of a change: who they are, in which order they stand in line, and that they are known before."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import NOW, any_revision, any_root
+from tidegate.adapters.memory import MemoryChangeSets
+from tidegate.config.configured import ConfiguredRoot
+from tidegate.domain.access import Access
+from tidegate.domain.change_set import Member
+from tidegate.domain.deployment import Trigger
+from tidegate.domain.root import change_set_id, deployment_id
+from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.tag_terms import tagged
+from tidegate.domain.waits import Waits
+from tidegate.usecases.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
+from tidegate.usecases.root_index import Deployable
+
+REQUEST = Request("acme/infra", 7, any_revision(), Trigger.MERGE, "merge", "maintainer", NOW)
+
+
+def deployable(name="app", stack=DEFAULT_STACK, *, shared=False, access=None, **member) -> Deployable:
+    root = any_root(name=name, dir=name)
+    configured = ConfiguredRoot(root, tagged(root), (), stack, shared, access=access)
+    return Deployable(Member(root, stack, "This commit changes it.", **member), configured)
+
+
+def test_of_a_change_of_one_root_nothing_is_enrolled():
+    (deployment,) = new_deployments(REQUEST, [deployable()])
+    assert (deployment.change_set, deployment.requested_at) == ("", NOW)
+    assert deployment.id == deployment_id("acme/infra", "app", any_revision().sha, "merge")
+
+
+def test_deployments_of_one_change_share_its_id_and_tell_their_place():
+    waits = Waits(roots=("app",))
+    first, second = new_deployments(REQUEST, [deployable(), deployable("db", layer=2, waits=waits)])
+    assert first.change_set == second.change_set == change_set_id("acme/infra", any_revision().sha, "merge")
+    assert [(each.layer, each.layers) for each in (first, second)] == [(1, 2), (2, 2)]
+    assert (second.waits, second.why) == (waits, "This commit changes it.")
+
+
+def test_the_stacks_of_one_root_have_ids_of_their_own_and_stand_in_line_in_order():
+    stacks = [deployable(stack="dev", shared=True), deployable("db"), deployable(stack="prod", shared=True)]
+    dev, db, prod = new_deployments(REQUEST, stacks)
+    assert dev.queue == prod.queue
+    assert len({dev.id, db.id, prod.id}) == 3
+    assert dev.requested_at == db.requested_at < prod.requested_at
+    assert prod.requested_at == prod.changed_at == NOW.replace(".000000", ".000001")
+
+
+def test_a_root_of_one_stack_keeps_its_id_whatever_the_stack_is_called():
+    (named,) = new_deployments(REQUEST, [deployable(stack="prod")])
+    (unnamed,) = new_deployments(REQUEST, [deployable()])
+    assert named.id == unnamed.id
+
+
+def test_all_of_a_change_are_enrolled_before_the_first_is_enqueued():
+    change_sets = MemoryChangeSets()
+    seen = []
+    changes = ChangeEnqueuer(
+        change_sets, lambda each: seen.append([one.deployment for one in change_sets.deployments(each.change_set)])
+    )
+    deployments = new_deployments(REQUEST, [deployable(), deployable("db")])
+    changes.enqueue_all(deployments)
+    assert seen == [[each.id for each in deployments]] * 2
+
+
+def test_one_that_cannot_be_enqueued_does_not_hold_up_the_others():
+    enqueued = []
+
+    def enqueue(deployment):
+        if deployment.root.name == "app":
+            raise RuntimeError("no")
+        enqueued.append(deployment.root.name)
+
+    with pytest.raises(ExceptionGroup):
+        ChangeEnqueuer(MemoryChangeSets(), enqueue).enqueue_all(
+            new_deployments(REQUEST, [deployable(), deployable("db")])
+        )
+    assert enqueued == ["db"]
+
+
+def test_rules_of_access_are_told_once_for_a_stack_and_by_root_where_they_differ():
+    team, person = Access(apply=("team:sre",)), Access(apply=("user:ann",))
+    members = [
+        deployable("a", "prod", access=team),
+        deployable("b", "prod", access=team),
+        deployable("c", "prod", access=person),
+        deployable("d"),
+    ]
+    assert accesses(new_deployments(REQUEST, members)) == {
+        "stack prod": team,
+        "root c in stack prod": person,
+        "root d": None,
+    }
