@@ -61,48 +61,37 @@ def descendants(pid):
     return found
 
 
-@pytest.fixture
-def up(tmp_path):
-    """Start local clouds as ``make up PORT=`` does; interrupt those that are left."""
-    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
-    started = []
-
-    def start():
-        port = free_ports()
-        command = [sys.executable, "-m", "cli.main", "local", "up", "--no-warm", "--port", str(port)]
-        with (tmp_path / f"{port}.log").open("w") as log:
-            process = subprocess.Popen(
-                command, cwd=TOP, env=environment, stdout=log, stderr=log, start_new_session=True
-            )
-        started.append(process)
-        return process, poll(lambda: info(port, environment), f"the local cloud on port {port}")
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            process.wait(PATIENCE)
+@pytest.fixture(scope="module")
+def clouds(tmp_path_factory):
+    """Two local clouds that were started at once, as by ``make up PORT=``, each with its process; end what is left."""
+    home = tmp_path_factory.mktemp("state")
+    environment = {**os.environ, "XDG_STATE_HOME": str(home)}
+    ports = [free_ports()]
+    ports.append(poll(lambda: abs((port := free_ports()) - ports[0]) > 2 and port, "three other free ports"))
+    started = [begin(port, home, environment) for port in ports]
+    try:
+        yield [(process, look(port, home, environment)) for process, port in zip(started, ports, strict=True)]
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                process.wait(PATIENCE)
 
 
-def test_two_local_clouds_run_side_by_side_and_end_without_a_trace(up):
-    clouds = [up(), up()]
-    addresses = [cloud["forge_url"] for _, cloud in clouds]
-    assert len(set(addresses)) == 2
-    for address in addresses:
-        with urllib.request.urlopen(address, timeout=30) as page:
-            assert page.status == 200
-    for process, cloud in clouds:
-        below = descendants(process.pid)
-        assert below
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 0
-        poll(lambda below=below: not any(Path(f"/proc/{pid}").exists() for pid in below), "the end of all processes")
-        with pytest.raises(OSError, match="refused"):
-            urllib.request.urlopen(cloud["webhook_url"], timeout=30)
+def begin(port, home, environment):
+    command = [sys.executable, "-m", "cli.main", "local", "up", "--no-warm", "--port", str(port)]
+    with (home / f"{port}.log").open("w") as log:
+        return subprocess.Popen(command, cwd=TOP, env=environment, stdout=log, stderr=log, start_new_session=True)
 
 
-def test_the_information_names_all_that_a_script_needs(up):
-    _, cloud = up()
+def look(port, home, environment):
+    """Return what ``tidegate local info`` says of a local cloud. It is asked once there is something to say."""
+    poll(lambda: any(f":{port}" in file.read_text() for file in home.glob("tidegate/local/*.json")), "a note of it")
+    return poll(lambda: info(port, environment), f"the local cloud on port {port}")
+
+
+def test_the_information_names_all_that_a_script_needs(clouds):
+    [(_, cloud), _] = clouds
     assert set(cloud) >= {
         "forge_url",
         "webhook_url",
@@ -124,6 +113,22 @@ def test_the_information_names_all_that_a_script_needs(up):
     assert {"login": "reviewer", "password": "reviewer", "token": "reviewer", "permission": "write"} in cloud["users"]
     assert set(cloud["state_machines"]) == {"deploy", "terraform"}
     assert all(cloud.values())
+
+
+def test_two_local_clouds_run_side_by_side_and_end_without_a_trace(clouds):
+    addresses = [cloud["forge_url"] for _, cloud in clouds]
+    assert len(set(addresses)) == 2
+    for address in addresses:
+        with urllib.request.urlopen(address, timeout=30) as page:
+            assert page.status == 200
+    for process, cloud in clouds:
+        below = descendants(process.pid)
+        assert below
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+        poll(lambda below=below: not any(Path(f"/proc/{pid}").exists() for pid in below), "the end of all processes")
+        with pytest.raises(OSError, match="refused"):
+            urllib.request.urlopen(cloud["webhook_url"], timeout=30)
 
 
 def test_without_a_local_cloud_the_information_says_how_to_start_one(tmp_path):
