@@ -18,6 +18,7 @@ from tidegate.config.declarations import (
     Hooks,
     RootDeclaration,
 )
+from tidegate.config.limits import Limits
 from tidegate.config.model import WHEN_MODIFIED
 from tidegate.domain.requirements import Requirements
 from tidegate.domain.review_rule import PlanReview, ReviewRule
@@ -66,7 +67,7 @@ class LoadedConfiguration:
     in directories which fit a pattern, ``defaults`` what holds for roots that nothing declares.
     ``several`` tells whether a root may be in several stacks. ``policies`` are None without access control.
     ``branch_tags`` and ``dest_branch_tags`` give tags to the branches that fit, the first that does.
-    ``destination_branches`` are empty for the default branch alone.
+    ``destination_branches`` are empty for the default branch alone. ``limits`` are the organization's.
     """
 
     engine: Engine
@@ -89,6 +90,7 @@ class LoadedConfiguration:
     dest_branch_tags: tuple[tuple[str, BranchPattern], ...] = ()
     drift: Drift = field(default_factory=Drift)
     destination_branches: tuple[DestinationBranch, ...] = ()
+    limits: Limits = field(default_factory=Limits)
 
     def requirements_of(self, root: Root) -> tuple[Requirements, ...] | None:
         """Return what a deploy of a root by hand requires, None when no check matches it: then it is refused.

@@ -13,8 +13,11 @@ from tidegate.config.loaded import DeclaredRoot, LoadedConfiguration, Misleading
 from tidegate.config.misleading import misleading
 from tidegate.config.model import FILE, SECTIONS, Configuration
 from tidegate.config.model_rights import CheckSection
+from tidegate.config.organization import Organization
 from tidegate.config.refusals import refusal_of
-from tidegate.config.root_sections import Around, RootSections, around, root_sections
+from tidegate.config.root_sections import Around as AroundRoots
+from tidegate.config.root_sections import RootSections, root_sections
+from tidegate.config.root_sections import around as around_roots
 from tidegate.config.section import keys_at
 from tidegate.config.stack_sections import (
     declared_drift,
@@ -27,7 +30,11 @@ from tidegate.config.stack_sections import (
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 
+#: What holds around a file.
+Around = PlanReview | Organization
+
 __all__ = [
+    "Around",
     "DeclaredRoot",
     "LoadedConfiguration",
     "Misleading",
@@ -39,25 +46,30 @@ __all__ = [
 
 
 def load_configuration(
-    raw: bytes, repository: str, review: PlanReview = PlanReview.ALWAYS, file: str = FILE
+    raw: bytes | None, repository: str, around: Around = PlanReview.ALWAYS, file: str = FILE
 ) -> LoadedConfiguration:
-    """Return what the file says about ``repository`` (``owner/name``). Raise InvalidConfiguration.
+    """Return what the file says about ``repository`` (``owner/name``); None is no file. Raise InvalidConfiguration.
 
-    ``review`` tells which plans wait for people where the file does not. Of several mistakes the first is told.
+    ``around`` is what the organization says, or just which plans wait for people where the file does not tell. Of
+    several mistakes the first is told.
     """
-    loaded = examine_configuration(raw, repository, review, file)
+    loaded = examine_configuration(raw, repository, around, file)
     if isinstance(loaded, LoadedConfiguration):
         return loaded
     raise loaded[0]
 
 
 def examine_configuration(
-    raw: bytes, repository: str, review: PlanReview = PlanReview.ALWAYS, file: str = FILE
+    raw: bytes | None, repository: str, around: Around = PlanReview.ALWAYS, file: str = FILE
 ) -> LoadedConfiguration | list[InvalidConfiguration]:
     """Return what the file says, or everything that is wrong with it, in the order of its lines."""
+    organization = around if isinstance(around, Organization) else Organization(around)
+    if raw is None and organization.says_nothing:
+        return without_file(organization.review)
     try:
-        document = read_document(file, raw)
-        return _loaded(document, _validated(document), repository, review)
+        own = Document(file, {}) if raw is None else read_document(file, raw)
+        document = organization.layered(own)
+        return _loaded(document, _validated(document), repository, organization)
     except InvalidConfiguration as error:
         return [error]
     except ExceptionGroup as group:
@@ -77,10 +89,10 @@ def _validated(document: Document) -> Configuration:
 
 
 def _loaded(
-    document: Document, configuration: Configuration, repository: str, review: PlanReview
+    document: Document, configuration: Configuration, repository: str, organization: Organization
 ) -> LoadedConfiguration:
-    rule = configuration.plan_review.rule(ReviewRule(review))
-    outside = around(configuration, repository, rule)
+    rule = configuration.plan_review.rule(ReviewRule(organization.review))
+    outside = around_roots(configuration, repository, rule)
     sections, stacks = _both(document, configuration, outside)
     wanted = configuration.apply_requirements
     loaded = LoadedConfiguration(
@@ -103,12 +115,13 @@ def _loaded(
         dest_branch_tags=tuple(configuration.tags.dest_branch.items()),
         drift=declared_drift(document, configuration.drift),
         destination_branches=_destinations(document, configuration),
+        limits=organization.limits,
     )
     return replace(loaded, warnings=misleading(document, loaded))
 
 
 def _both(
-    document: Document, configuration: Configuration, outside: Around
+    document: Document, configuration: Configuration, outside: AroundRoots
 ) -> tuple[RootSections, tuple[DeclaredStack, ...]]:
     """Return roots and stacks. Raise a group of all that is wrong with either."""
     sections, of_roots = root_sections(document, configuration, outside)

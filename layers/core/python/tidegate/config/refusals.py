@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic_core import ErrorDetails
 
 from tidegate.config.document import KEY, Document, Path
 from tidegate.config.model import SECTIONS
-from tidegate.config.section import keys_at
+from tidegate.config.section import Section, keys_at
 from tidegate.domain.errors import InvalidConfiguration, InvalidStacks, UnknownStack, quoted
 
 #: What pydantic puts into a place for a key of a mapping that is itself wrong.
 _OF_KEY = "[key]"
 
 
-def refusal_of(document: Document, error: ErrorDetails) -> InvalidConfiguration:
-    """Return what is wrong where the models of the file do not take it."""
+def refusal_of(
+    document: Document, error: ErrorDetails, sections: Mapping[tuple[str, ...], type[Section]] = SECTIONS
+) -> InvalidConfiguration:
+    """Return what is wrong where the models of the file, with these sections, do not take it."""
     path = _path(document, error["loc"])
     match error["type"]:
         case "extra_forbidden":
-            return _unknown_key(document, path, keys_at(SECTIONS, error["loc"][:-1]))
+            return _unknown_key(document, path, keys_at(sections, error["loc"][:-1]))
         case "missing" | "union_tag_not_found":
             key = error["loc"][-1] if error["type"] == "missing" else "type"
             return document.refusal(path, f"the key {key!r} is missing", "Add it")

@@ -67,6 +67,10 @@ class Settings:
 
     def review_rule(self, own: RootDeclaration, stack: str) -> tuple[ReviewRule, int]:
         """Return who reviews plans, and the line that says it: of the root's own section, of its stack, or none."""
+        rule, line = self._said_rule(own, stack)
+        return self._loaded.limits.reviewed(rule), line
+
+    def _said_rule(self, own: RootDeclaration, stack: str) -> tuple[ReviewRule, int]:
         auto_apply = self._stacks[stack].auto_apply
         if own.reviewed:
             return own.review_rule, own.line
@@ -153,7 +157,11 @@ class Settings:
         workflow = self._workflow(number)
         said = [own, *self._engines_around(stack), workflow and workflow.engine, self._loaded.engine_text]
         texts = [each for each in said if each and (each.name is not None or each.version is not None)]
-        return self._nearest_engine(texts, stack), texts[0].line if texts else 0
+        engine, line = self._nearest_engine(texts, stack), texts[0].line if texts else 0
+        problem = self._loaded.limits.problem(engine)
+        if problem:
+            raise Unusable(max(line, 1), problem, "Choose one that it allows")
+        return engine, line
 
     def _engines_around(self, stack: str) -> Iterator[EngineText]:
         """Return the engines that a stack and the nests around it say, the nearest first."""

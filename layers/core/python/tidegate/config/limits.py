@@ -1,0 +1,43 @@
+"""What an organization allows, whatever its repositories say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.root import Engine, EngineName
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits: the least of all review rules, None for none, and the engines that may run, None for any.
+
+    ``engines`` has for each allowed program globs of versions. ``file`` and the lines say where that stands.
+    """
+
+    review: ReviewRule | None = None
+    engines: Mapping[EngineName, tuple[str, ...]] | None = None
+    file: str = ""
+    line: int = field(default=0, compare=False)
+
+    def reviewed(self, rule: ReviewRule) -> ReviewRule:
+        """Return a review rule that is as strict as demanded."""
+        return rule if self.review is None else rule.and_also(self.review)
+
+    def problem(self, engine: Engine) -> str | None:
+        """Return why an engine may not run, in sentences; None if it may.
+
+        Without a version it is the one of the installation, which who deployed that has chosen.
+        """
+        if self.engines is None:
+            return None
+        versions = self.engines.get(engine.name)
+        wanted = f"{engine.name}{f' {engine.version}' if engine.version else ''}"
+        if versions is not None and (
+            engine.version is None or any(fnmatchcase(engine.version, glob) for glob in versions)
+        ):
+            return None
+        allowed = ", ".join(f"{name} {' or '.join(globs)}" for name, globs in self.engines.items())
+        return f"{wanted} is not allowed: the organization's file ({self.file}:{self.line}) allows {allowed or 'none'}"
