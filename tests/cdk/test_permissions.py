@@ -169,7 +169,7 @@ def test_an_engine_never_reaches_tidegates_own_records_and_plans(template: dict[
 def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
     answering = {permission.role for permission in allowed if set(permission.actions) & TOKENS}
     functions = {"DiscoverRoots", "AnswerButton", "ExecutionClosed", "RunnerStopped", "Reconcile"}
-    functions |= {"WaitForSignal", "RequestReview", "HandOverWorker", "Api"}
+    functions |= {"WaitForSignal", "WaitAtGate", "OpenGates", "RequestReview", "HandOverWorker", "Api"}
     assert answering == {f"Functions{name}FunctionRole" for name in functions} | {
         "RunnersPlanTaskRole",
         "RunnersApplyTaskRole",

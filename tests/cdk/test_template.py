@@ -96,9 +96,11 @@ def test_messages_are_hidden_longer_than_their_function_runs(resources):
         assert queue["VisibilityTimeout"] >= 6 * function["Timeout"]
 
 
-def test_check_runs_are_brought_up_to_date_in_order(resources):
+def test_check_runs_lines_and_changes_are_looked_at_in_order(resources):
     fifo = [queue for queue in resources("AWS::SQS::Queue").values() if queue.get("FifoQueue")]
     assert sorted(queue["QueueName"] for queue in fifo) == [
+        "tidegate-change-dead.fifo",
+        "tidegate-change.fifo",
         "tidegate-check-run-dead.fifo",
         "tidegate-check-run.fifo",
         "tidegate-line-dead.fifo",
