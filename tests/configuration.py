@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.config.loader import LoadedConfiguration, load_configuration
+from tidegate.config.loader import LoadedConfiguration, examine_configuration, load_configuration
 from tidegate.domain.errors import InvalidConfiguration
 
 REPOSITORY = "acme/infra"
@@ -20,3 +20,10 @@ def refusal(text: str | bytes) -> InvalidConfiguration:
     with pytest.raises(InvalidConfiguration) as caught:
         load(text)
     return caught.value
+
+
+def mistakes(text: str) -> list[InvalidConfiguration]:
+    """Return everything that is wrong with a file."""
+    found = examine_configuration(text.encode(), REPOSITORY)
+    assert isinstance(found, list)
+    return found

@@ -18,7 +18,7 @@ from tidegate.config.step_values import (
     OwnVariable,
     PlanOptions,
 )
-from tidegate.config.values import Flag, Query, empty_if_absent, refused
+from tidegate.config.values import Flag, Query, as_list, empty_if_absent, refused
 from tidegate.domain.workflow import RunOn, StepKind, WorkflowStep
 from tidegate.domain.workflow_rules import apply_problem, plan_problem, step_problem
 
@@ -145,8 +145,8 @@ def _usable(step: _Step) -> _Step:
 def _job(find: Callable[[Sequence[WorkflowStep]], str | None], usual: str) -> AfterValidator:
     """Return the validator that refuses steps which do not make a job."""
 
-    def validate(steps: tuple[_Step, ...]) -> tuple[_Step, ...]:
-        if problem := find([each.step for each in steps]):
+    def validate(steps: tuple[_Step, ...] | None) -> tuple[_Step, ...] | None:
+        if steps is not None and (problem := find([each.step for each in steps])):
             raise refused(f"this cannot be run: {problem}", f"Without this key the steps are {usual}")
         return steps
 
@@ -166,8 +166,10 @@ HookStep = Annotated[
     BeforeValidator(_step_alone, json_schema_input_type=RunStep | EnvStep),
     AfterValidator(_usable),
 ]
-_Steps = Annotated[tuple[Step, ...], Field(max_length=50)]
-_HookSteps = Annotated[tuple[HookStep, ...], Field(max_length=20), BeforeValidator(lambda value: value or ())]
+_Steps = Annotated[tuple[Step, ...], Field(max_length=50), BeforeValidator(as_list)]
+_HookSteps = Annotated[
+    tuple[HookStep, ...], Field(max_length=20), BeforeValidator(lambda value: () if value is None else as_list(value))
+]
 
 
 def letters(steps: Sequence[_Step]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -124,19 +125,19 @@ def _shown(value: Any) -> str:
             return quoted(str(value))
 
 
-_WORDS = {
-    "Input should": "It should",
-    "a valid tuple": "a list",
-    "a valid dictionary": "a mapping",
-    "a valid string": "text",
-    "a valid integer": "a number",
-    "Tuple should": "It should",
-    "Dictionary should": "It should",
-}
+#: Pydantic's words, and what stands for them here.
+_WORDS = (
+    (r"^(Input|String|Tuple|Value|List|Dictionary) should", "It should"),
+    (r"a valid (tuple|list)", "a list"),
+    (r"a valid dictionary", "a mapping"),
+    (r"a valid string", "text"),
+    (r"a valid integer", "a number"),
+    (r"after validation, not .*|, unable to parse .*|\.$", ""),
+)
 
 
 def _sentence(message: str) -> str:
     """Return pydantic's advice in our form: "Input should be a list" becomes "It should be a list"."""
-    for words, ours in _WORDS.items():
-        message = message.replace(words, ours)
-    return message.rstrip(".")
+    for pattern, words in _WORDS:
+        message = re.sub(pattern, words, message)
+    return message.strip()

@@ -145,8 +145,8 @@ def _engine_version(text: str) -> str:
     return exact_version(text)
 
 
-def _options(command: str) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
-    return lambda texts: tuple(option_of(command, text) for text in texts)
+def _option(command: str) -> Callable[[str], str]:
+    return lambda text: option_of(command, text)
 
 
 Scalar = str | int | float | bool
@@ -174,11 +174,7 @@ Environment = Annotated[dict[OwnVariable, EnvironmentValue], Field(max_length=50
 EngineNameText = Annotated[str, AfterValidator(_engine_name)]
 VersionText = Annotated[str, Field(max_length=200), AfterValidator(_engine_version)]
 EnvironmentName = Annotated[str, Field(max_length=200), AfterValidator(_one_line), AfterValidator(with_stack_variables)]
-Options = Annotated[
-    tuple[Word, ...],
-    Field(max_length=50),
-    BeforeValidator(as_list, json_schema_input_type=list[str]),
-]
-InitOptions = Annotated[Options, AfterValidator(_options("init"))]
-PlanOptions = Annotated[Options, AfterValidator(_options("plan"))]
-ApplyOptions = Annotated[Options, AfterValidator(_options("apply"))]
+_List = BeforeValidator(as_list, json_schema_input_type=list[str])
+InitOptions = Annotated[tuple[Annotated[Word, AfterValidator(_option("init"))], ...], Field(max_length=50), _List]
+PlanOptions = Annotated[tuple[Annotated[Word, AfterValidator(_option("plan"))], ...], Field(max_length=50), _List]
+ApplyOptions = Annotated[tuple[Annotated[Word, AfterValidator(_option("apply"))], ...], Field(max_length=50), _List]

@@ -1,0 +1,119 @@
+"""What ``stacks`` may say, and what is told to whoever wrote something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.configuration import load, mistakes, refusal
+from tidegate.config.declarations import EngineText
+from tidegate.domain.stack import RunStrategy, StackRules
+
+
+def test_a_stack_is_a_leaf_or_a_nest_with_variables_an_engine_and_rules():
+    loaded = load("""
+stacks:
+  names:
+    dev:
+      tag_query: dev
+      variables: {region: eu-west-1, Replicas: 5, spot: true, ratio: 1.50, note: ''}
+      engine: {name: '${STACK_VAR_ENGINE}', tf_version: 1.6.1}
+    prod:
+      tag_query: 'prod and not dev'
+      engine: tofu
+      on_change: {can_apply_after: [dev], apply_after: [stage], run_strategy: all-for-one}
+      rules: {apply_after: [dev, shared], plan_after: [], modified_by: [dev, dev], auto_apply: false}
+    shared: {tag_query: shared}
+    stage: {tag_query: stage, on_change: , rules: , variables: }
+    all: {stacks: [dev, stage]}
+""")
+    dev, prod, _, stage, nest = loaded.stacks
+    assert dev.definition.variables == (
+        ("REGION", "eu-west-1"),
+        ("REPLICAS", "5"),
+        ("SPOT", "true"),
+        ("RATIO", "1.50"),
+        ("NOTE", ""),
+    )
+    assert (dev.line, dev.engine) == (4, EngineText("${STACK_VAR_ENGINE}", "1.6.1", 7))
+    assert prod.definition.rules == StackRules(("dev", "stage", "shared"), (), ("dev",), False)
+    assert prod.definition.run_strategy is RunStrategy.ALL_FOR_ONE
+    assert prod.engine == EngineText("tofu", None, 10)
+    assert stage.definition.rules == StackRules()
+    assert (nest.query, nest.definition.nests) == (None, ("dev", "stage"))
+    assert not loaded.several
+
+
+def stack(text: str) -> str:
+    return f"stacks:\n  names:\n    dev: {{tag_query: dev}}\n    it: {text}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ("{}", 4, 9, ["neither 'tag_query' nor 'stacks'", "make it a nest"]),
+        ("{tag_query: a, stacks: [dev]}", 4, 9, ["both 'tag_query' and 'stacks'", "Keep one"]),
+        ("{stacks: []}", 4, 18, ["at least 1 item"]),
+        ("{stacks: dev}", 4, 18, ["Write [dev]"]),
+        ("{stacks: [dve]}", 4, 19, ["there is no stack 'dve'", "Did you mean 'dev'?"]),
+        ("{tag_query: a, rules: {apply_after: [dev, prd]}}", 4, 51, ["stack 'it'", "there is no stack 'prd'"]),
+        ("{tag_query: a, on_change: {can_apply_after: [x]}}", 4, 54, ["there is no stack 'x'"]),
+        ("{tag_query: a, on_change: {apply_after: [x]}}", 4, 50, ["there is no stack 'x'"]),
+        ("{tag_query: a, rules: {apply_after: [it]}}", 4, 45, ["it → it"]),
+        ("{stacks: [dev, it]}", 4, 18, ["nested in itself"]),
+        ("{tag_query: a, on_change: {run_strategy: all}}", 4, 50, ["'one-for-one' or 'all-for-one'"]),
+        ("{tag_query: a, can_apply_after: [dev]}", 4, 24, ["unknown key 'can_apply_after'"]),
+        ("{tag_query: a, rules: {auto_apply: maybe}}", 4, 44, ["Write true or false"]),
+        ("{tag_query: a, variables: {x: [1]}}", 4, 39, ["not one value", "lists and mappings are not taken"]),
+        ("{tag_query: a, variables: {x: {y: 1}}}", 4, 39, ["not one value"]),
+        ("{tag_query: a, variables: {x: }}", 4, 39, ["has no value", "''"]),
+        ("{tag_query: a, variables: {a-b: 1}}", 4, 36, ["'a-b'", "letters, digits and '_'"]),
+        ("{tag_query: a, variables: {ß: 1}}", 4, 36, ["letters, digits and '_'"]),
+        ('{tag_query: a, variables: {x: "a\\tb"}}', 4, 39, ["cannot be seen"]),
+        (f"{{tag_query: a, variables: {{x: {'y' * 1001}}}}}", 4, 39, ["at most 1000 characters"]),
+        ("{tag_query: a, engine: pulumi}", 4, 32, ["'pulumi' is no engine", "'terraform' or 'tofu'"]),
+        ("{tag_query: a, engine: {version: '>1'}}", 4, 42, ["not an exact version"]),
+        ("{tag_query: a, engine: {version: '${STACK_VAR_v}'}}", 4, 42, ["Write ${STACK_VAR_V}"]),
+        ("{tag_query: a, engine: {version: 1.2.3, tf_version: 1.2.4}}", 4, 32, ["'1.2.3'", "Keep one"]),
+    ],
+)
+def test_what_stacks_cannot_be_is_told_with_its_place(text, line, column, words):
+    error = refusal(stack(text))
+    assert (error.line, error.column) == (line, column)
+    for word in words:
+        assert word in str(error)
+
+
+def test_variables_of_one_name_in_upper_case_are_refused_with_both_lines():
+    error = refusal(
+        "stacks:\n  names:\n    a:\n      tag_query: ''\n      variables:\n        foo: 1\n        Foo: 2\n"
+    )
+    assert (error.line, error.column) == (7, 9)
+    assert error.problem == "the variables 'foo' (line 6) and 'Foo' are both STACK_VAR_FOO"
+
+
+def test_variables_are_bounded_together():
+    one = "stacks: {names: {a: {tag_query: '', variables: {" + ", ".join(f"v{n}: {'x' * 1000}" for n in range(11))
+    assert "10000 letters together" in str(refusal(one + "}}}}\n"))
+
+
+def test_the_names_of_stacks_are_plain():
+    assert "name of a stack" in str(refusal("stacks: {names: {'a b': {tag_query: ''}}}\n"))
+    assert refusal("stacks: {names: {'a b': {tag_query: ''}}}\n").column == 18
+
+
+def test_stacks_that_wait_for_each_other_are_shown_as_a_circle():
+    error = refusal("""
+stacks:
+  names:
+    dev: {tag_query: dev, rules: {apply_after: [prod]}}
+    prod:
+      tag_query: prod
+      on_change: {can_apply_after: [dev]}
+""")
+    assert "dev → prod → dev" in error.problem
+    assert error.line in {4, 7}
+
+
+def test_mistakes_of_roots_and_stacks_are_told_together():
+    text = "dirs:\n  a: {name: x}\n  b: {name: x}\nstacks: {names: {s: {stacks: [t]}}}\n"
+    assert [each.line for each in mistakes(text)] == [3, 4]
