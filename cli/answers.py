@@ -77,6 +77,51 @@ class Brief(_Answer):
     pull_request: int | None = None
     forced: bool = False
     rerun_of: str | None = None
+    stack: str = "default"
+    change_set: str | None = None
+    layer: int = 1
+    url: str = ""
+
+
+class Awaited(_Answer):
+    """A deployment of the same change that goes first, before the ``plan`` or the ``apply``."""
+
+    deployment: str
+    root: str
+    stack: str
+    state: str
+    before: str = "apply"
+
+
+class Member(Brief):
+    """A deployment as a part of its change, and what it still waits for."""
+
+    why: str = ""
+    gated_by: list[Awaited] = []
+
+
+class Stack(_Answer):
+    """A stack of a change. ``tier`` counts from 1; rules name the stacks right before it."""
+
+    name: str
+    tier: int = 1
+    state: str
+    done: int = 0
+    plan_after: list[str] = []
+    apply_after: list[str] = []
+    members: list[Member] = []
+
+
+class Change(_Answer):
+    """A change: its stacks by tier and name."""
+
+    id: str
+    repository: str
+    revision: str
+    branch: str = ""
+    pull_request: int | None = None
+    stacks: list[Stack]
+    left_out: int = 0
     url: str = ""
 
 
@@ -135,6 +180,9 @@ class Deployment(Brief):
     last_lines: str = ""
     check_run_url: str | None = None
     execution_url: str | None = None
+    why: str = ""
+    layers: int = 1
+    gated_by: list[Awaited] = []
 
 
 class Deployments(_Answer):

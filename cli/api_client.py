@@ -84,6 +84,10 @@ class ApiClient:
         """Return one deployment."""
         return self._get(f"/api/deployments/{_path(deployment)}", answers.Deployment)
 
+    def change(self, change: str) -> answers.Change:
+        """Return one change."""
+        return self._get(f"/api/changes/{_path(change)}", answers.Change)
+
     def deploy(self, repository: str, roots: list[str]) -> str:
         """Ask for the default branch's head to be deployed to these roots; return the request's id."""
         return self._post("/api/deployments", answers.Accepted, {"repository": repository, "roots": roots}).request

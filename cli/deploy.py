@@ -10,7 +10,7 @@ import typer
 
 from cli.exits import Exit
 from cli.options import Json, Person, Repository, Url, as_json, complete_root, open_client
-from cli.problems import NotFound, NotYet
+from cli.problems import NotFound, NotYet, WrongUsage
 from cli.waiting import Deadline, until_ended
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def deploy(
     """Deploy the head of the default branch to roots. It locks their queues for merges."""
     from cli import finding, screen
 
+    check_timeout(timeout, wait=wait)
     deadline, console = Deadline(timeout), screen.console(stderr=json)
     with open_client(url, person) as client:
         try:
@@ -53,6 +54,7 @@ def deploy(
         except NotFound as problem:
             raise finding.explained(client, problem, repository, roots) from None
         answer = _answer(client, request, console)
+        _check_roots(client, answer, repository, roots)
         console.print(screen.text(answer.outcome or ""))
         made = answer.deployments
         _show_made(client, made, console)
@@ -62,6 +64,12 @@ def deploy(
         screen.print_json(as_json(answer) | {"deployments": [as_json(item) for item in made]})
     if not made or (wait and not all(screen.succeeded(item.state) for item in made)):
         raise typer.Exit(int(Exit.FAILED))
+
+
+def check_timeout(timeout: float | None, *, wait: bool) -> None:
+    """Raise WrongUsage for a time limit of nothing."""
+    if timeout is not None and not wait:
+        raise WrongUsage("--timeout says how long to wait, and nothing is waited for.", "Add --wait, or leave it out.")
 
 
 def _answer(client: ApiClient, request: str, console: Console) -> Request:
@@ -74,6 +82,16 @@ def _answer(client: ApiClient, request: str, console: Console) -> Request:
                 )
             time.sleep(ASK_SECONDS)
     return answer
+
+
+def _check_roots(client: ApiClient, answer: Request, repository: str, roots: Sequence[str]) -> None:
+    """Raise NotFound for roots that the repository does not have: only its files tell."""
+    from cli import finding
+
+    outcome = answer.outcome or ""
+    if not answer.deployments and any(f"There is no root '{root}'" in outcome for root in roots):
+        told = NotFound(outcome)
+        raise NotFound(outcome, finding.explained(client, told, repository, roots).hint)
 
 
 def _show_made(client: ApiClient, made: Sequence[Brief], console: Console) -> None:

@@ -41,6 +41,12 @@ def id_in(text: str) -> str:
     raise WrongUsage(f"{text} is not the address of a deployment or a job.", "Give a deployment's id, or its page.")
 
 
+def change_in(text: str) -> str | None:
+    """Return the id in the address of a change's page; None for what is no such address."""
+    parts = [unquote(part) for part in urlsplit(text).path.split("/")] if "://" in text else []
+    return parts[parts.index("changes") + 1] if "changes" in parts[:-1] else None
+
+
 def repository(text: str) -> str:
     """Return ``text`` if it has the form of a repository's name. Raise WrongUsage."""
     if not _REPOSITORY.fullmatch(text):

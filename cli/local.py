@@ -14,6 +14,7 @@ import typer
 
 from cli.options import Json
 from cli.problems import NotFound, Refused
+from cli.tree import Command, Group
 from local import instances
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from local.client import LocalCloud
 
-app = typer.Typer(no_args_is_help=True, help="The whole product on this machine, without an AWS account.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="The whole product on this machine, without an AWS account.")
 
 #: The operators' team of a local cloud, unless another is given: the local forge has this team in every organization.
 _OPERATORS = "acme/platform"
@@ -41,7 +42,7 @@ _SHOWN = (
 _END_SECONDS = 45.0
 
 
-@app.command()
+@app.command(cls=Command)
 def up(
     *,
     port: _Port = None,
@@ -84,7 +85,7 @@ def up(
     out.print("The local cloud has ended.")
 
 
-@app.command()
+@app.command(cls=Command)
 def info(*, port: _Port = None, json: Json = False) -> None:
     """Say where the running local cloud is."""
     from cli import screen
@@ -98,7 +99,7 @@ def info(*, port: _Port = None, json: Json = False) -> None:
         _show(screen.console(), found)
 
 
-@app.command()
+@app.command(cls=Command)
 def down(*, port: _Port = None, json: Json = False) -> None:
     """End the running local cloud, and wait until it has ended."""
     from cli import screen

@@ -18,6 +18,7 @@ _LEFT_OUT = frozenset({"command_pid"})
 def for_scripts(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the information with readable names, the forge's users, and how to reach the AWS API."""
     shown = {name: value for name, value in found.items() if name not in _LEFT_OUT}
+    shown["web_url"] = found["api_url"]  # Pages and API have one address.
     for kind in ("queues", "log_groups"):
         shown[kind] = readable(shown.get(kind, {}))
     if found.get("forge_url"):

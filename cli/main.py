@@ -7,14 +7,17 @@ from typing import Annotated
 import typer
 
 from cli import local, secret
+from cli.convert import convert
 from cli.deploy import deploy
 from cli.doctor import doctor
 from cli.exits import epilog
+from cli.explain import explain
 from cli.logs import logs
 from cli.queue import queue, unlock
 from cli.review import approve, reject
+from cli.stacks import stacks
 from cli.status import status
-from cli.tree import Commands
+from cli.tree import Command, Commands
 from cli.validate import validate
 
 app = typer.Typer(
@@ -39,16 +42,18 @@ def _version(asked: bool) -> None:
 @app.callback()
 def tidegate(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Deploy Terraform and OpenTofu by merging."""
 
 
-for _command in (status, queue, deploy, approve, reject, unlock, logs):
-    app.command(rich_help_panel="Deploying")(_command)
-app.command("validate", rich_help_panel="Configuring")(validate)
-app.command("doctor", rich_help_panel="Installing")(doctor)
+for _command in (status, stacks, queue, deploy, approve, reject, unlock, logs):
+    app.command(cls=Command, rich_help_panel="Deploying")(_command)
+for _looking in (validate, explain, convert):
+    app.command(cls=Command, rich_help_panel="Configuring")(_looking)
+app.command("doctor", cls=Command, rich_help_panel="Installing")(doctor)
 app.add_typer(secret.app, name="secret", rich_help_panel="Installing")
 app.add_typer(local.app, name="local", rich_help_panel="Installing")
 

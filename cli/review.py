@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli.deploy import Timeout, follow
+from cli.deploy import Timeout, check_timeout, follow
 from cli.exits import Exit
 from cli.options import DeploymentId, Json, Person, Url, as_json, open_client
 from cli.waiting import Deadline
@@ -42,6 +42,7 @@ def _review(
 ) -> None:
     from cli import finding, screen, views
 
+    check_timeout(timeout, wait=wait)
     console = screen.console(stderr=json)
     with open_client(url, person) as client:
         found = finding.find_deployment(client, text)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _STATES = {
     "queued": ("○", "queued", "default"),
     "planning": ("◔", "planning", "cyan"),
+    "gated": ("◌", "waiting for others", "default"),
+    "blocked": ("■", "blocked", "bold red"),
     "awaiting_review": ("◆", "waiting for review", "bold magenta"),
     "approved": ("◑", "approved", "cyan"),
     "applying": ("◕", "applying", "cyan"),
@@ -28,12 +30,13 @@ _STATES = {
     "apply_failed": ("✘", "apply failed", "bold red"),
     "rejected": ("✘", "rejected", "red"),
     "review_expired": ("✘", "review expired", "red"),
+    "gate_expired": ("✘", "waited too long", "red"),
     "refused": ("✘", "refused", "red"),
     "superseded": ("↷", "superseded", "default"),
     "outcome_unknown": ("?", "outcome unknown", "bold red"),
     "engine_fault": ("✘", "engine fault", "bold red"),
 }
-_UNDER_WAY = frozenset({"queued", "planning", "awaiting_review", "approved", "applying"})
+_UNDER_WAY = frozenset({"queued", "planning", "gated", "blocked", "awaiting_review", "approved", "applying"})
 _SUCCEEDED = frozenset({"applied", "no_changes"})
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 

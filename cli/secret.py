@@ -14,8 +14,9 @@ import typer
 
 from cli.options import Json
 from cli.problems import Refused, WrongUsage
+from cli.tree import Command, Group
 
-app = typer.Typer(no_args_is_help=True, help="Store the secrets of the GitHub App in Secrets Manager.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Store the secrets of the GitHub App in Secrets Manager.")
 
 WEBHOOK = "tidegate/webhook-secret"
 APP = "tidegate/github-app"
@@ -23,7 +24,7 @@ APP = "tidegate/github-app"
 _Name = Annotated[str, typer.Option("--name", help="The secret's name, if not the default one.")]
 
 
-@app.command("webhook")
+@app.command(cls=Command, name="webhook")
 def webhook(
     *,
     name: _Name = WEBHOOK,
@@ -49,7 +50,7 @@ def webhook(
     _say(valid[0], {"name": name, "valid": len(valid), "secret": valid[0]}, json=json)
 
 
-@app.command("app")
+@app.command(cls=Command, name="app")
 def github_app(
     *,
     app_id: Annotated[

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from cli.exits import Exit
 from cli.harmless import dumps, plain
@@ -18,7 +18,27 @@ from cli.problems import Problem
 _DEBUG = "TIDEGATE_DEBUG"
 
 
-class Commands(TyperGroup):
+class _Flags:
+    """Shows flags without a type: there is nothing to be written after them."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters, for help and for reading the command line."""
+        params = super().get_params(ctx)  # type: ignore[misc]  # It stands before one that has it.
+        for param in params:
+            if getattr(param, "is_flag", False) and param.metavar is None:
+                param.metavar = ""
+        return params
+
+
+class Command(_Flags, TyperCommand):
+    """One command."""
+
+
+class Group(_Flags, TyperGroup):
+    """A group of commands below the root."""
+
+
+class Commands(Group):
     """A group whose commands may raise problems."""
 
     def invoke(self, ctx: Any) -> Any:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli.configuration import FILE, content_of
 from cli.exits import Exit
 from cli.options import Json
-from cli.problems import NotFound, Refused
 
 if TYPE_CHECKING:
-    from tidegate.config.loader import LoadedConfiguration
+    from tidegate.config.loaded import LoadedConfiguration
     from tidegate.domain.errors import InvalidConfiguration
 
 #: Stands for the repository, whose name only the root at its top would have.
@@ -27,7 +29,8 @@ def validate(
 ) -> None:
     """Check a configuration file: every mistake with its line and column, and what is easily misunderstood.
 
-    Exits 1 when the file cannot be used, 0 also with warnings.
+    In a checkout it is also asked what it means for the roots there. Exits 1 when the file cannot be used, or a root
+    cannot be deployed by it, 0 also with warnings.
     """
     from cli import screen
 
@@ -36,42 +39,58 @@ def validate(
 
         screen.print_json(json_schema())
         return
-    from tidegate.config.loader import LoadedConfiguration, examine_configuration
+    from tidegate.config.loaded import LoadedConfiguration
+    from tidegate.config.loader import examine_configuration
 
-    found = examine_configuration(_read(file), _REPOSITORY, file=str(file))
-    valid = isinstance(found, LoadedConfiguration)
+    found = examine_configuration(content_of(file, "tidegate validate FILE"), _REPOSITORY, file=str(file))
+    roots = _roots(file, found) if isinstance(found, LoadedConfiguration) else _Roots()
     if json:
-        screen.print_json(_document(file, found))
+        screen.print_json(_document(file, found, roots))
     else:
-        _show(file, found)
-    if not valid:
+        _show(file, found, roots)
+    if not isinstance(found, LoadedConfiguration) or roots.refused:
         raise typer.Exit(int(Exit.FAILED))
 
 
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except FileNotFoundError:
-        raise NotFound(f"There is no file {file}.", "Name it: tidegate validate FILE") from None
-    except OSError as error:
-        raise Refused(f"{file} cannot be read: {error.strerror}.", "Look at its kind and its permissions.") from None
+@dataclass(frozen=True, slots=True)
+class _Roots:
+    """What a file means for the roots of the checkout that it stands in: sentences by the root's name."""
+
+    count: int | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
-def _document(file: Path, found: LoadedConfiguration | list[InvalidConfiguration]) -> dict[str, Any]:
+def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
+    """Return what the file means for roots; nothing where it does not stand at the top of a checkout."""
+    from cli.checkout import checkout_around
+
+    checkout = checkout_around(file.parent)
+    if checkout is None or file.resolve() != checkout.top / FILE:
+        return _Roots()
+    found = checkout.found(loaded)
+    configured = checkout.configured(loaded, checkout.branch)
+    gone = {root.name: f"Its directory {root.dir} holds no module." for root in found.gone}
+    return _Roots(len(found.roots), configured.refused, {**configured.left_out, **gone})
+
+
+def _document(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], roots: _Roots) -> dict[str, Any]:
     errors = found if isinstance(found, list) else []
     warnings = [] if isinstance(found, list) else found.warnings
     return {
         "file": str(file),
-        "valid": not errors,
+        "valid": not errors and not roots.refused,
         "errors": [
             {"line": each.line, "column": each.column, "problem": each.problem, "allowed": each.allowed}
             for each in errors
         ],
         "warnings": [{"line": each.line, "column": each.column, "text": each.text} for each in warnings],
+        "refused": dict(roots.refused),
+        "left_out": dict(roots.left_out),
     }
 
 
-def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration]) -> None:
+def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], roots: _Roots) -> None:
     from cli import screen
 
     # Lines are not wrapped, so that editors and scripts find the place at their beginning.
@@ -82,5 +101,18 @@ def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration]) -
         return
     for warning in found.warnings:
         typer.echo(screen.text(f"! {file}:{warning.line}:{warning.column}: {warning.text}").plain)
-    roots = "the roots are found by their modules" if found.roots is None else f"{len(found.roots)} roots"
-    typer.echo(screen.text(f"✔ {file} is in order: {roots}.").plain)
+    for name, why in roots.left_out.items():
+        typer.echo(screen.text(f"! {name}: {why}").plain)
+    for name, why in roots.refused.items():
+        typer.echo(screen.text(f"✘ {name}: {why}").plain)
+    if roots.refused:
+        count = len(roots.refused)
+        typer.echo(f"{count} root{' is' if count == 1 else 's are'} not deployed until this is corrected.")
+        return
+    typer.echo(screen.text(f"✔ {file} is in order: {_counted(found, roots)}.").plain)
+
+
+def _counted(found: LoadedConfiguration, roots: _Roots) -> str:
+    if roots.count is not None:
+        return f"{roots.count} root{'' if roots.count == 1 else 's'} in this checkout"
+    return "the roots are found by their modules" if found.roots is None else f"{len(found.roots)} roots"

@@ -9,8 +9,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cli import screen
-from cli.answers import Brief, Changes, Deployment, Repository, Root, Step
+from cli.answers import Awaited, Brief, Changes, Deployment, Repository, Root, Step
 
+#: Deployments that are named of those that one waits for.
+_NAMED = 5
 _COUNTS = ["ROOTS", "RUNNING", "REVIEW", "WAITING", "LOCKED"]
 
 
@@ -137,6 +139,10 @@ def deployment(shown: Deployment) -> RenderableType:
                 ("Id", shown.id),
                 ("Revision", " on ".join(filter(None, (shown.revision, shown.branch)))),
                 ("Asked for", asked + forced),
+                ("Stack", shown.stack if shown.change_set else ""),
+                ("Layer", f"{shown.layer} of {shown.layers}" if shown.layers > 1 else ""),
+                ("Change", shown.change_set or ""),
+                ("Waits for", awaited(shown.gated_by)),
                 ("Pull request", f"#{shown.pull_request}" if shown.pull_request else ""),
                 ("Plan", changes(shown.changes)),
                 ("Review", _review(shown)),
@@ -159,11 +165,20 @@ def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
     if shown.state == "awaiting_review":
         yield command(f"tidegate approve {shown.id}")
         yield command(f"tidegate reject {shown.id}")
+    if shown.state in {"gated", "blocked"} and shown.change_set:
+        yield command(f"tidegate stacks {shown.change_set}")
     if has_log:
         yield command(f"tidegate logs {shown.id}{'' if screen.is_final(shown.state) else ' --follow'}")
     if shown.state == "outcome_unknown":
         yield Text("  Look at the state of the infrastructure first, then:")
         yield command(f"tidegate unlock {shown.repository} {shown.root}")
+
+
+def awaited(waits: Sequence[Awaited]) -> str:
+    """Return what a deployment waits for, in words; the first few by name."""
+    named = [f"{one.root} of {one.stack} ({screen.state_word(one.state)})" for one in waits[:_NAMED]]
+    more = [f"{len(waits) - _NAMED} more"] if len(waits) > _NAMED else []
+    return ", ".join([*named, *more])
 
 
 def _review(shown: Deployment) -> str:

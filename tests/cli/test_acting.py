@@ -150,3 +150,22 @@ def test_a_mistyped_root_of_a_deploy_is_answered_with_the_known_ones(api, tidega
     result = tidegate("deploy", "acme/live", "zebra")
     assert result.exit_code == 3
     assert "Known roots: orders, network." in result.stderr
+
+
+@pytest.mark.parametrize("words", [["deploy", "acme/live", "orders"], ["approve", "orders-0123456-0a1b2c3d4e5f"]])
+def test_a_time_limit_of_nothing_is_refused_before_anything_is_asked(api, tidegate, words):
+    result = tidegate(*words, "--timeout", "5")
+    assert result.exit_code == 2
+    assert "Add --wait" in result.output
+    assert api.asked == []
+
+
+def test_a_root_that_the_repositorys_files_do_not_have_is_not_found(api, tidegate):
+    outcome = "There is no root 'oders'. Did you mean 'orders'? Nothing is deployed."
+    api.answers |= {
+        "POST /api/deployments": (202, {"request": "r-1"}),
+        "GET /api/requests/r-1": {"request": "r-1", "outcome": outcome, "deployments": []},
+    }
+    result = tidegate("deploy", "acme/live", "oders")
+    assert result.exit_code == 3
+    assert "There is no root 'oders'." in result.output

@@ -18,6 +18,7 @@ PAIRS = [
     (answers.Unlocked, models.Unlocked),
     (answers.Deployments, models.DeploymentsPage),
     (answers.Deployment, models.DeploymentDetails),
+    (answers.Change, models.ChangeModel),
     (answers.Accepted, models.Accepted),
     (answers.Request, models.RequestOutcome),
     (answers.Decided, models.Decided),

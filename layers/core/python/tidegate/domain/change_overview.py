@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tidegate.domain.deployment import Deployment, State, is_final
+from tidegate.domain.gate import DONE
+from tidegate.domain.stack_order import nearest, tiers
 
 #: How far a state is: the first is the least advanced. What came to a bad end stands at the step where it ended.
 _ADVANCE = (
@@ -28,7 +30,6 @@ _ADVANCE = (
     State.APPLIED,
     State.NO_CHANGES,
 )
-_DONE = frozenset({State.APPLIED, State.NO_CHANGES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class StackOverview:
 
 def is_done(deployment: Deployment) -> bool:
     """Tell whether those that wait for this deployment may go on."""
-    return deployment.state in _DONE
+    return deployment.state in DONE
 
 
 def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
@@ -72,17 +73,17 @@ def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
     plans = {name: {first for one in its for first in one.waits.plan_after} for name, its in members.items()}
     applies = {name: {first for one in its for first in one.waits.apply_after} for name, its in members.items()}
     before = {name: (plans[name] | applies[name]) & members.keys() - {name} for name in members}
-    tiers = _tiers(before)
+    tier = tiers(before)
     return tuple(
         StackOverview(
             name,
-            tiers[name],
+            tier[name],
             min((one.state for one in members[name]), key=_ADVANCE.index),
             tuple(members[name]),
-            tuple(first for first in _nearest(name, before) if first in plans[name]),
-            tuple(first for first in _nearest(name, before) if first not in plans[name]),
+            tuple(first for first in nearest(name, before) if first in plans[name]),
+            tuple(first for first in nearest(name, before) if first not in plans[name]),
         )
-        for name in sorted(members, key=lambda name: (tiers[name], name))
+        for name in sorted(members, key=lambda name: (tier[name], name))
     )
 
 
@@ -103,30 +104,3 @@ def _goes_before_plan(one: Deployment, deployment: Deployment) -> bool:
     waits = deployment.waits
     is_awaited = one.stack in waits.plan_after or (one.stack == deployment.stack and one.root.name in waits.roots)
     return is_awaited and deployment.plan is None
-
-
-def _tiers(before: Mapping[str, set[str]]) -> dict[str, int]:
-    """Return the length of the longest way to each stack; no way is longer than there are stacks."""
-    tiers = dict.fromkeys(before, 1)
-    for _ in before:
-        longer = {name: 1 + max((tiers[first] for first in firsts), default=0) for name, firsts in before.items()}
-        if longer == tiers:
-            break
-        tiers = longer
-    return tiers
-
-
-def _nearest(name: str, before: Mapping[str, set[str]]) -> Sequence[str]:
-    """Return the stacks right before one: those that no other one before it comes after."""
-    further = {earlier for first in before[name] for earlier in _all_before(first, before)}
-    return sorted(before[name] - further)
-
-
-def _all_before(name: str, before: Mapping[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    ahead = [name]
-    while ahead:
-        new = before[ahead.pop()] - found
-        found |= new
-        ahead.extend(new)
-    return found

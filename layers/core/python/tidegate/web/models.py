@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.gate import Point
 from tidegate.domain.job import JobKind
 from tidegate.domain.review_rule import PlanReview
 from tidegate.domain.root import MAXIMUM_ROOT_NAME
@@ -180,7 +181,7 @@ class AwaitedModel(_Shown):
     root: str
     stack: str
     state: State
-    before: Literal["plan", "apply"] = Field(description="What must not happen before it is done")
+    before: Point = Field(description="What must not happen before it is done")
     url: str = Field(description="Its page")
 
 

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 from tidegate.domain.change_overview import AwaitedMember, StackOverview, awaited, overview
 from tidegate.domain.deployment import Deployment, Review, Unlocking
 from tidegate.domain.deployment_summary import DeploymentSummary
+from tidegate.domain.gate import Point
 from tidegate.domain.job import job_parts
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.queue import Lock
@@ -166,7 +167,7 @@ class Shapes:
                 root=each.deployment.root.name,
                 stack=each.deployment.stack,
                 state=each.deployment.state,
-                before="plan" if each.before_plan else "apply",
+                before=Point.PLAN if each.before_plan else Point.APPLY,
                 url=self.deployment_url(each.deployment.id),
             )
             for each in waits_for

@@ -1,0 +1,1 @@
+"""Turning configuration files of other tools into tidegate.yaml."""

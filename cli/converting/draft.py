@@ -1,0 +1,134 @@
+"""A draft of tidegate.yaml: what of another file was carried over, from which line each part is, and what was not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from tidegate.config.document import KEY, read_document
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.loader import examine_configuration
+from tidegate.domain.errors import InvalidConfiguration
+
+Path = tuple[str | int, ...]
+
+_FILE = "tidegate.yaml"
+#: Stands for the repository, whose name only the root at its top would have.
+_REPOSITORY = "owner/repository"
+#: What is granted to nobody where it cannot be carried over.
+_GRANTS = frozenset({"plan", "apply", "unlock", "review"})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LeftOut:
+    """Something that was not carried over: its line in the other file, and a sentence."""
+
+    line: int
+    text: str
+
+
+@dataclass(slots=True)
+class Draft:
+    """``content`` is the file so far, ``lines`` the other file's line of what stands at a path."""
+
+    content: dict[str, Any] = field(default_factory=dict)
+    lines: dict[Path, int] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def leave_out(self, line: int, text: str) -> None:
+        """Remember what is not carried over."""
+        self.left_out.append(LeftOut(line, text))
+
+    def line_of(self, path: Path) -> int:
+        """Return the other file's line of what stands at a path, or of what it stands in."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def finished(draft: Draft) -> str:
+    """Return the file: whatever of the draft cannot be used is left out of it, and remembered as such.
+
+    Raise InvalidConfiguration when nothing can be used.
+    """
+    while True:
+        text = _written(draft.content)
+        found = examine_configuration(text.encode(), _REPOSITORY)
+        if isinstance(found, LoadedConfiguration):
+            return text
+        _without(draft, found[0], text)
+
+
+def _without(draft: Draft, error: InvalidConfiguration, text: str) -> None:
+    """Take out of a draft what an error is about. Raise the error where that is the whole file."""
+    path = _path_at(read_document(_FILE, text.encode()).places, error)
+    if not path:
+        raise error
+    if path[-1] == "type":  # A step of another kind: its other keys mean nothing without it.
+        path = path[:-1]
+    where = ".".join(str(part) for part in path)
+    draft.leave_out(draft.line_of(path), f"{where}: {error.problem}.")
+    holder: Any = draft.content
+    for part in path[:-1]:
+        holder = holder[part]
+    if path[0] == "access_control" and path[-1] in _GRANTS and not isinstance(holder[path[-1]], list):
+        holder[path[-1]] = []
+    else:
+        del holder[path[-1]]
+        _renumber(draft.lines, path)
+
+
+def _path_at(places: Mapping[Path, tuple[int, int]], error: InvalidConfiguration) -> Path:
+    """Return the path of what stands where an error points to; the longest, as it is the narrowest."""
+    here = [path for path, place in places.items() if place == (error.line, error.column or 1)]
+    keys = [path[:-1] for path in here if path and path[-1] == KEY]
+    return max(keys or here, key=len, default=())
+
+
+def _renumber(lines: dict[Path, int], gone: Path) -> None:
+    """Keep the lines of a list's items after one of them went."""
+    if not isinstance(gone[-1], int):
+        return
+    depth = len(gone) - 1
+    moved = dict(_moved(lines, gone, depth))
+    lines.clear()
+    lines.update(moved)
+
+
+def _moved(lines: Mapping[Path, int], gone: Path, depth: int) -> Iterator[tuple[Path, int]]:
+    for path, line in lines.items():
+        number = path[depth] if len(path) > depth and path[:depth] == gone[:depth] else None
+        if not isinstance(number, int) or not isinstance(gone[-1], int) or number < gone[-1]:
+            yield path, line
+        elif number > gone[-1]:
+            yield (*path[:depth], number - 1, *path[depth + 1 :]), line
+
+
+def _written(content: Mapping[str, Any]) -> str:
+    return yaml.dump(_plain(content), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes no aliases: what is the same twice is written twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+        super().increase_indent(flow, indentless=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return values as they are usually written: true and numbers without quotes. The loader reads texts either way."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if value in ("true", "false"):
+        return value == "true"
+    if isinstance(value, str) and value.isascii() and value.isdigit() and str(int(value)) == value:
+        return int(value)
+    return value

@@ -1,0 +1,123 @@
+"""``tidegate explain``: for each root of a checkout, what holds for it, and which line of the file says so."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli.exits import Exit
+from cli.options import Json
+from cli.problems import NotFound
+
+if TYPE_CHECKING:
+    from cli.checkout import Checkout
+    from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+    from tidegate.domain.root import Root
+
+_COMMAND = "tidegate explain --file FILE"
+
+
+def explain(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PATH|ROOT",
+            show_default=False,
+            help="A directory or file of the checkout, or a root's name. Without it: all roots.",
+        ),
+    ] = None,
+    *,
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", show_default=False, help="The file, if not the checkout's.")
+    ] = None,
+    branch: Annotated[
+        str | None,
+        typer.Option("--branch", metavar="BRANCH", show_default=False, help="As if on this branch; else the current."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Tell for each root its tags, stack, workflow, engine, variables, rights and gates, and which lines decide them.
+
+    Exits 1 when one of the roots cannot be deployed until the file is corrected.
+    """
+    from cli import explain_view, screen
+    from cli.checkout import the_checkout
+    from cli.configuration import loaded_of_checkout
+
+    checkout = the_checkout(Path.cwd())
+    loaded, shown = loaded_of_checkout(file, checkout.top, checkout.repository, _COMMAND)
+    found = checkout.found(loaded)
+    configured = checkout.configured(loaded, checkout.branch if branch is None else branch)
+    chosen = _chosen(checkout, what, found.roots)
+    refused = {root.name: configured.refused[root.name] for root in chosen if root.name in configured.refused}
+    left_out = {root.name: configured.left_out[root.name] for root in chosen if root.name in configured.left_out}
+    explained = [
+        explain_view.Explained(each, configured.stacks[each.stack], _dependencies(each, configured), loaded)
+        for each in _of(configured, chosen)
+    ]
+    if json:
+        document: dict[str, Any] = {"file": shown or None, "roots": [explain_view.document(each) for each in explained]}
+        screen.print_json(document | {"left_out": left_out, "refused": refused})
+    else:
+        console = screen.console()
+        for part in explain_view.shown(explained, left_out, refused, shown):
+            console.print(part, crop=False, soft_wrap=True)
+    if refused:
+        raise typer.Exit(int(Exit.FAILED))
+
+
+def _of(configured: ConfiguredRoots, chosen: Sequence[Root]) -> Iterator[ConfiguredRoot]:
+    names = {root.name for root in chosen}
+    return (each for each in configured.roots if each.root.name in names)
+
+
+def _dependencies(one: ConfiguredRoot, configured: ConfiguredRoots) -> list[str]:
+    """Return the roots of the same stack that a root depends on."""
+    if one.depends_on is None:
+        return []
+    others = (each for each in configured.roots if each.stack == one.stack and each.root.name != one.root.name)
+    return sorted({each.root.name for each in others if one.depends_on.matches(each.tagged)})
+
+
+def _chosen(checkout: Checkout, what: str | None, roots: Sequence[Root]) -> list[Root]:
+    """Return the roots that are meant: by name, or by a path that is theirs, lies in them, or holds them."""
+    if what is None:
+        return sorted(roots, key=lambda root: root.name)
+    named = [root for root in roots if root.name == what]
+    if named:
+        return named
+    place = _place(checkout, what)
+    found = [root for root in roots if place is not None and _is_below(root.dir, place)]
+    if not found and place is not None:
+        around = [root for root in roots if _is_below(place, root.dir)]
+        nearest = max((len(root.dir) for root in around), default=0)
+        found = [root for root in around if len(root.dir) == nearest]
+    if not found:
+        raise NotFound(f"There is no root {what} in {checkout.top}, and none at such a path.", _meant(what, roots))
+    return sorted(found, key=lambda root: root.name)
+
+
+def _place(checkout: Checkout, what: str) -> str | None:
+    """Return a path, as it is typed here, from the checkout's top; None for one outside."""
+    path = (Path.cwd() / what).resolve()
+    if not path.is_relative_to(checkout.top):
+        return None
+    return posixpath.normpath(path.relative_to(checkout.top).as_posix())
+
+
+def _is_below(place: str, top: str) -> bool:
+    return top in {".", place} or place.startswith(f"{top}/")
+
+
+def _meant(what: str, roots: Sequence[Root]) -> str:
+    from difflib import get_close_matches
+
+    names = sorted({root.name for root in roots})
+    near = get_close_matches(what, names, n=3, cutoff=0.5)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    return "tidegate explain shows all roots." if names else "No directory here holds a root module."

@@ -1,0 +1,205 @@
+"""What ``tidegate explain`` prints of roots, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from cli import screen
+from tidegate.config.configured import ConfiguredRoot
+from tidegate.domain.access import Action
+from tidegate.domain.requirements import Requirements
+from tidegate.domain.stack import Stack, StackRules
+from tidegate.domain.workflow import StepKind, WorkflowStep
+
+if TYPE_CHECKING:
+    from tidegate.config.loaded import LoadedConfiguration
+
+_WHERE = "  "
+_EVERYBODY = "everybody who may write"
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A root in one of its stacks, the stack, the roots that it depends on, and what the whole file says."""
+
+    one: ConfiguredRoot
+    stack: Stack
+    dependencies: Sequence[str]
+    loaded: LoadedConfiguration
+
+    @property
+    def requirements(self) -> Requirements | None:
+        """What deploys by hand require; None where no check matches."""
+        return self.loaded.required_of(self.one.tagged)
+
+
+def shown(
+    explained: Sequence[Explained], left_out: Mapping[str, str], refused: Mapping[str, str], file: str
+) -> Iterator[RenderableType]:
+    """Yield what people read of roots: those that are in stacks, those that are in none, those that are refused."""
+    if not file:
+        yield screen.text("There is no tidegate.yaml: every directory that holds a root module is a root.", "dim")
+    for each in explained:
+        yield _root(each, file)
+    for name, why in left_out.items():
+        yield Group(screen.text(name, "bold"), screen.text(f"  · {why} It never runs."), Text())
+    for name, why in refused.items():
+        yield Group(screen.text(name, "bold"), screen.text(f"  ✘ {why}", "red"), Text())
+    if not (explained or left_out or refused):
+        yield screen.text("No directory here holds a root module.")
+
+
+def _root(each: Explained, file: str) -> RenderableType:
+    one = each.one
+    title = Text.assemble(screen.text(one.root.name, "bold"), screen.text(f"  in stack {one.stack}"))
+    rows = [(label, value, line) for label, value, line in _rows(each) if value]
+    width = max(len(label) for label, _, _ in rows) + 2
+    lines = []
+    for label, value, line in rows:
+        where = screen.text(f"{_WHERE}{file}:{line}", "dim") if line else Text()
+        lines.append(Text.assemble("  ", (label.ljust(width), "dim"), screen.text(value), where))
+    return Group(title, *lines, Text())
+
+
+def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
+    """Yield what holds for a root: a label, what holds, and the line that says so, 0 for none."""
+    one, stack, line = each.one, each.stack, each.one.sources.get
+    within = f", within {', then '.join(stack.within)}" if stack.within else ""
+    yield "Directory", f"{one.root.dir}, workspace {one.root.workspace}", line("root", 0)
+    yield "Stack", f"{stack.name}{within}{', and others' if one.shared else ''}", line("stack", 0)
+    yield "Tags", " ".join(sorted(one.tagged.tags)), 0
+    yield "Engine", " ".join(filter(None, (one.root.engine.name.value, one.root.engine.version))), line("engine", 0)
+    yield "Workflow", _workflow(one), line("workflow", 0)
+    yield "Environment", one.run.environment, line("environment", 0) or line("workflow", 0)
+    for name, value in one.run.variables:
+        yield "Variable", f"{name}={value}", line(f"variables.{name.removeprefix('STACK_VAR_')}", 0)
+    yield "Plan steps", _steps(one.run.plan), line("hooks", 0)
+    yield "Apply steps", _steps(one.run.apply), line("hooks", 0)
+    own = 0 if one.when_modified == each.loaded.when_modified else line("root", 0)
+    yield "Changes with", ", ".join(one.when_modified), own
+    yield "Depends on", _depends(each), line("root", 0)
+    yield "By itself", "" if one.autoplan else "no: a merge does not deploy it (autoplan: false)", line("root", 0)
+    yield "Planned after", _stacks(stack.plan_after), _rule_line(each, lambda rules: rules.plan_after)
+    yield "Applied after", _stacks(stack.apply_after), _rule_line(each, lambda rules: rules.apply_after)
+    yield "Pulled in by", _stacks(stack.modified_by, "a change of "), _rule_line(each, lambda rules: rules.modified_by)
+    yield "Plan review", _review(one), line("plan_review", 0)
+    yield from _rights(one)
+    yield "By hand", _required(each.requirements), _check_line(each)
+
+
+def _rule_line(each: Explained, said: Callable[[StackRules], object]) -> int:
+    """Return the line of the stack, or of the nearest nest around it, that has a rule."""
+    declared = {one.definition.name: one for one in each.loaded.stacks}
+    around = [declared[name] for name in (each.stack.name, *each.stack.within) if name in declared]
+    return next((one.line for one in around if said(one.definition.rules)), 0)
+
+
+def _check_line(each: Explained) -> int:
+    """Return the line of the check that says what deploys by hand require."""
+    return next((check.line for check in each.loaded.checks or () if check.query.matches(each.one.tagged)), 0)
+
+
+def _stacks(names: Sequence[str] | frozenset[str], words: str = "") -> str:
+    return f"{words}{', '.join(sorted(names))}" if names else ""
+
+
+def _workflow(one: ConfiguredRoot) -> str:
+    return one.workflow or "the usual steps"
+
+
+def _steps(steps: Sequence[WorkflowStep]) -> str:
+    usual = {StepKind.INIT, StepKind.PLAN, StepKind.APPLY}
+    return ", ".join(
+        " ".join((step.kind.value, *step.extra_args))
+        if step.kind in usual
+        else " ".join(filter(None, (step.kind.value, step.name, *step.command)))
+        for step in steps
+    )
+
+
+def _depends(each: Explained) -> str:
+    if each.one.depends_on is None:
+        return ""
+    found = ", ".join(each.dependencies) or "no root of its stack"
+    return f"{each.one.depends_on.text}: {found}"
+
+
+def _review(one: ConfiguredRoot) -> str:
+    rule = one.review_rule
+    words = {"always": "plans with changes wait", "manual": "plans of deploys by hand wait", "never": "no plan waits"}
+    people = f", for {rule.approvals} people" if rule.approvals > 1 else ""
+    authors = ", authors excluded" if rule.exclude_authors else ""
+    return f"{words[rule.when.value]}{people}{authors}"
+
+
+def _rights(one: ConfiguredRoot) -> Iterator[tuple[str, str, int]]:
+    line = one.sources.get("access", 0)
+    if one.access is None:
+        return
+    if one.access.denied:
+        yield "Rights", one.access.denied, line
+        return
+    for action in Action:
+        who = ", ".join(one.access.who_may(action)) or "nobody"
+        yield f"May {action.value}", _EVERYBODY if who == "*" else who, line
+
+
+def _required(requirements: Requirements | None) -> str:
+    if requirements is None:
+        return "refused without --force: no check of apply_requirements matches it"
+    parts = [
+        f"{requirements.approvals} approvals" if requirements.approvals else "",
+        f"of any of {', '.join(requirements.any_of)}" if requirements.any_of else "",
+        f"of all of {', '.join(requirements.all_of)}" if requirements.all_of else "",
+        "no merge conflict" if requirements.mergeable else "",
+        "all checks passed" if requirements.checks else "",
+    ]
+    named = ", ".join(filter(None, parts))
+    return f"requires {named}" if named else ""
+
+
+def document(each: Explained) -> dict[str, Any]:
+    """Return what holds for a root as JSON has it."""
+    one, stack = each.one, each.stack
+    return {
+        "name": one.root.name,
+        "directory": one.root.dir,
+        "workspace": one.root.workspace,
+        "stack": one.stack,
+        "within": list(stack.within),
+        "in_several_stacks": one.shared,
+        "tags": sorted(one.tagged.tags),
+        "engine": {"name": one.root.engine.name.value, "version": one.root.engine.version},
+        "workflow": one.workflow or None,
+        "environment": one.run.environment or None,
+        "variables": dict(one.run.variables),
+        "plan_steps": [_steps([step]) for step in one.run.plan],
+        "apply_steps": [_steps([step]) for step in one.run.apply],
+        "when_modified": list(one.when_modified),
+        "autoplan": one.autoplan,
+        "depends_on": one.depends_on.text if one.depends_on else None,
+        "dependencies": list(each.dependencies),
+        "plan_after": sorted(stack.plan_after),
+        "apply_after": sorted(stack.apply_after),
+        "modified_by": sorted(stack.modified_by),
+        "plan_review": {
+            "when": one.review_rule.when.value,
+            "approvals": one.review_rule.approvals,
+            "exclude_authors": one.review_rule.exclude_authors,
+        },
+        "access": _access(one),
+        "requirements": _required(each.requirements),
+        "lines": {name: line for name, line in one.sources.items() if line},
+    }
+
+
+def _access(one: ConfiguredRoot) -> dict[str, Any] | None:
+    if one.access is None:
+        return None
+    who: dict[str, Any] = {action.value: list(one.access.who_may(action)) for action in Action}
+    return who | {"denied": one.access.denied or None}

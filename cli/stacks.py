@@ -1,0 +1,122 @@
+"""``tidegate stacks``: the stacks of a change with their states, or those that a file configures, drawn as a graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli.options import Json, Person, Url, as_json, complete_repository, open_client
+from cli.problems import NotFound, WrongUsage
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from cli.answers import Change
+    from cli.api_client import ApiClient
+
+#: Deployments among which the newest change of a repository is looked for.
+_NEWEST = 100
+
+
+def stacks(
+    change: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CHANGE",
+            show_default=False,
+            help="A change's id, a deployment of it, or the address of either's page.",
+        ),
+    ] = None,
+    *,
+    repository: Annotated[
+        str | None,
+        typer.Option(
+            "--repository",
+            metavar="REPOSITORY",
+            show_default=False,
+            autocompletion=complete_repository,
+            help="The newest change of this repository.",
+        ),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", metavar="FILE", show_default=False, help="The stacks that this file configures."),
+    ] = None,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Draw the stacks of a change with the state of each; without one, those that tidegate.yaml here configures."""
+    from cli import screen
+
+    if sum(given is not None for given in (change, repository, file)) > 1:
+        raise WrongUsage("A change, --repository and --file exclude each other.", "Give one of them, or none.")
+    if change is None and repository is None:
+        document, view = _configured(file)
+    else:
+        with open_client(url, person) as client:
+            found = _named(client, change) if change is not None else _newest(client, repository or "")
+        document, view = _shown(found)
+    if json:
+        screen.print_json(document)
+    else:
+        screen.console().print(view, crop=False)
+
+
+def _shown(found: Change) -> tuple[Any, RenderableType]:
+    from cli import stacks_view
+
+    return as_json(found), stacks_view.change(found)
+
+
+def _configured(file: Path | None) -> tuple[Any, RenderableType]:
+    from cli import stacks_view
+    from cli.checkout import checkout_around
+    from cli.configuration import FILE, loaded_from
+    from tidegate.domain.stack import resolve_stacks
+
+    named = file or Path(FILE)
+    checkout = checkout_around(named.parent)
+    loaded = loaded_from(named, checkout.repository if checkout else "owner/repository", "tidegate stacks --file FILE")
+    leaves = resolve_stacks([each.definition for each in loaded.stacks])
+    return stacks_view.configured_document(named, loaded, leaves), stacks_view.configured(loaded, leaves)
+
+
+def _named(client: ApiClient, text: str) -> Change:
+    """Return the change with this id, or that of the deployment that is named. Raise NotFound, WrongUsage."""
+    from cli import finding
+
+    wanted = finding.change_in(text)
+    if wanted is None and "://" not in text:
+        try:
+            return client.change(text)
+        except NotFound:
+            wanted = None
+    if wanted is not None:
+        return client.change(wanted)
+    try:
+        deployment = finding.find_deployment(client, text)
+    except NotFound:
+        raise NotFound(
+            f"There is no change {text}, and no such deployment, or you may not see it.",
+            "tidegate stacks --repository OWNER/NAME draws the newest change.",
+        ) from None
+    if deployment.change_set is None:
+        raise NotFound(f"{deployment.id} is part of no change.", f"tidegate status {deployment.id}")
+    return client.change(deployment.change_set)
+
+
+def _newest(client: ApiClient, name: str) -> Change:
+    """Return the newest change of a repository. Raise NotFound, WrongUsage."""
+    from cli import finding
+
+    try:
+        listed = client.deployments(finding.repository(name), limit=_NEWEST)
+    except NotFound as problem:
+        raise finding.explained(client, problem, name) from None
+    newest = next((one.change_set for one in listed if one.change_set), None)
+    if newest is None:
+        raise NotFound(f"{name} has no change among its newest deployments.", f"tidegate status {name}")
+    return client.change(newest)

@@ -1,0 +1,199 @@
+"""``tidegate convert``: files of Atlantis and Terrateam become a file that is always usable; the rest is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tidegate.config.loader import load_configuration
+
+ATLANTIS = """\
+version: 3
+automerge: true
+projects:
+- name: net
+  dir: live/net
+  terraform_version: v1.5.7
+  autoplan:
+    when_modified: ["*.tf", "../modules/**/*.tf"]
+  apply_requirements: [approved, mergeable, undiverged]
+  workflow: mine
+- name: app
+  dir: live/app
+  workspace: staging
+  depends_on: [net]
+  execution_order_group: 2
+- name: app2
+  dir: live/app
+  workspace: prod
+  terraform_distribution: opentofu
+  autoplan: {enabled: false}
+- name: again
+  dir: live/net
+workflows:
+  mine:
+    plan:
+      steps:
+      - run: ./check.sh | tee log
+      - env: {name: FOO, command: echo bar}
+      - env: {name: FIXED, value: text}
+      - init
+      - plan: {extra_args: ["-var-file", "x.tfvars"]}
+      - multienv: foo
+    apply: {steps: [apply]}
+"""
+
+TERRATEAM = """\
+version: "1"
+default_tf_version: 1.5.7
+automerge: {enabled: true}
+when_modified:
+  file_patterns: ["**/*.tf", "!${DIR}/docs/**", "modules/**/*.tf"]
+dirs:
+  envs/*/*.tf: {tags: [env]}
+  live/prod:
+    tags: [production]
+    when_modified: {file_patterns: ["${DIR}/*.tf", "${WORKSPACE}.tfvars"]}
+stacks:
+  names:
+    prod: {tag_query: production, rules: {apply_after: [dev], unknown: 1}}
+    dev: {tag_query: development}
+access_control:
+  policies:
+    - tag_query: production
+      apply: ['team:sre', 'group:none']
+      plan: 7
+    - tag_query: ''
+apply_requirements:
+  checks:
+    - tag_query: production
+      approved: {enabled: true, any_of: ['team:sre']}
+workflows:
+  - tag_query: production
+    plan: [{type: oidc, provider: aws}, {type: init}, {type: plan, mode: strict}]
+"""
+
+
+@pytest.fixture
+def convert(tidegate, tmp_path):
+    """Convert a text; return the file as data, and what was told on stderr."""
+
+    def run(text, name, *words):
+        file = tmp_path / name
+        file.write_text(text)
+        result = tidegate("convert", str(file), *words)
+        assert result.exit_code == 0, result.output
+        load_configuration(result.stdout.encode(), "acme/live")
+        return yaml.safe_load(result.stdout), result.stderr
+
+    return run
+
+
+def test_projects_of_atlantis_become_roots_with_their_workflows_and_requirements(convert):
+    made, told = convert(ATLANTIS, "atlantis.yaml")
+    net = made["dirs"]["live/net"]
+    assert net["engine"] == {"name": "terraform", "version": "1.5.7"}
+    assert net["when_modified"]["file_patterns"] == ["*.tf", "../modules/**/*.tf"]
+    assert net["tags"] == ["workflow_mine", "requires_approved_mergeable"]
+    spaces = made["dirs"]["live/app"]["workspaces"]
+    assert spaces["staging"] == {"name": "app", "when_modified": {"depends_on": "name:net"}}
+    assert spaces["prod"]["when_modified"] == {"autoplan": False}
+    assert spaces["prod"]["engine"] == {"name": "tofu"}
+    check, rest = made["apply_requirements"]["checks"]
+    assert check["approved"] == {"any_of_count": 1}
+    assert rest == {"tag_query": ""}
+    (workflow,) = made["workflows"]
+    assert workflow["tag_query"] == "workflow_mine"
+    assert workflow["plan"] == [
+        {"type": "run", "cmd": ["sh", "-c", "./check.sh | tee log"]},
+        {"type": "env", "name": "FOO", "cmd": ["sh", "-c", "echo bar"]},
+        {"type": "env", "name": "FIXED", "cmd": ["printf", "%s", "text"]},
+        {"type": "init"},
+        {"type": "plan", "extra_args": ["-var-file=x.tfvars"]},
+    ]
+    for line, words in (
+        (2, "automerge"),
+        (9, "undiverged"),
+        (14, "depends_on"),
+        (15, "execution_order_group"),
+        (21, "live/net has a root in the workspace default already"),
+        (32, "multienv"),
+    ):
+        assert any(f":{line}: " in each and words in each for each in told.splitlines()), (line, words, told)
+
+
+def test_a_file_of_terrateam_keeps_what_means_the_same_and_what_holds_without_being_said(convert):
+    made, told = convert(TERRATEAM, "config.yml")
+    assert made["engine"] == {"version": "1.5.7"}
+    assert made["when_modified"]["file_patterns"] == ["**/*.tf", "!./docs/**", "/modules/**/*.tf"]
+    assert made["dirs"]["envs/*"] == {"tags": ["env"]}
+    assert made["dirs"]["live/prod"]["when_modified"] == {"file_patterns": ["./*.tf"]}
+    assert made["stacks"]["names"]["prod"]["rules"] == {"apply_after": ["dev"]}
+    (check,) = made["apply_requirements"]["checks"]
+    assert check["merge_conflicts"] == check["status_checks"] == {"enabled": True}
+    assert made["workflows"][0]["plan"] == [{"type": "init"}, {"type": "plan"}]
+    for line, words in ((3, "automerge"), (10, "WORKSPACE"), (13, "unknown"), (18, "group:none"), (27, "oidc")):
+        assert any(f":{line}: " in each and words in each for each in told.splitlines()), (line, words, told)
+
+
+def test_a_right_that_cannot_be_carried_over_is_granted_to_nobody(convert):
+    made, _ = convert(TERRATEAM, "config.yml")
+    policy = made["access_control"]["policies"][0]
+    assert (policy["apply"], policy["plan"]) == (["team:sre"], [])
+
+
+def test_a_file_that_is_there_is_overwritten_only_by_force(tidegate, tmp_path):
+    source, output = tmp_path / "atlantis.yaml", tmp_path / "tidegate.yaml"
+    source.write_text(ATLANTIS)
+    output.write_text("mine")
+    result = tidegate("convert", str(source), "--output", str(output))
+    assert (result.exit_code, output.read_text()) == (1, "mine")
+    assert "--force" in result.output
+    assert tidegate("convert", str(source), "--output", str(output), "--force").exit_code == 0
+    assert tidegate("validate", str(output)).exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["atlantis.yaml", "tidegate.yaml"]
+
+
+def test_json_has_the_file_and_what_is_left_out(tidegate, tmp_path):
+    (tmp_path / "atlantis.yaml").write_text(ATLANTIS)
+    document = json.loads(tidegate("convert", str(tmp_path / "atlantis.yaml"), "--json").stdout)
+    assert document["content"].startswith("version: 1\n")
+    assert document["left_out"][0]["line"] == 2
+
+
+@pytest.mark.parametrize("text", ["", "- a\n", "a: [\n", "\x00", "a: 1\na: 2\n", "<<: {a: 1}\n"])
+def test_what_is_no_configuration_is_refused(tidegate, tmp_path, text):
+    (tmp_path / "atlantis.yaml").write_text(text)
+    assert tidegate("convert", str(tmp_path / "atlantis.yaml")).exit_code == 1
+    assert tidegate("convert", str(tmp_path / "none.yaml")).exit_code == 3
+
+
+_INNER = """
+    name dir workspace tags steps run env plan apply init names tag_query rules apply_after workspaces type cmd
+    when_modified file_patterns depends_on enabled approved checks policies autoplan extra_args
+"""
+_OUTER = """
+    version projects workflows dirs stacks access_control apply_requirements when_modified engine hooks
+    tags drift destination_branches enabled default_tf_version automerge
+"""
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["a", "prod", "", "${DIR}/*.tf", "*.tf", "../x"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_INNER.split()), inner, max_size=4),
+    max_leaves=12,
+)
+_FILES = st.dictionaries(st.sampled_from(_OUTER.split()), _VALUES, min_size=1, max_size=4)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=_FILES, name=st.sampled_from(["atlantis.yaml", "config.yml"]))
+def test_whatever_is_in_a_file_what_comes_out_is_usable(tidegate, tmp_path, content, name):
+    (tmp_path / name).write_text(yaml.safe_dump(content))
+    result = tidegate("convert", str(tmp_path / name))
+    assert "mistake of its own" not in result.output
+    assert result.exit_code in {0, 1}
+    if result.exit_code == 0:
+        load_configuration(result.stdout.encode(), "acme/live")

@@ -1,0 +1,172 @@
+"""``tidegate explain`` and ``tidegate validate`` in a checkout: what holds for each root, and which line says so."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+FILE = """\
+dirs:
+  live/dev: {tags: [development]}
+  live/prod:
+    tags: [production]
+    when_modified: {depends_on: 'name:live/base'}
+  live/base: {tags: [production]}
+  live/other:
+stacks:
+  names:
+    prod:
+      tag_query: production
+      variables: {environment: prod}
+      on_change: {can_apply_after: [dev]}
+      engine: {name: terraform, tf_version: 1.5.7}
+    dev: {tag_query: development}
+    default: {tag_query: nothing}
+workflows:
+  - tag_query: stack_name:prod
+    environment: '${STACK_VAR_ENVIRONMENT}'
+access_control:
+  policies:
+    - tag_query: stack_name:prod
+      apply: ['team:sre']
+    - tag_query: ''
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A repository with four roots; nothing of it is committed."""
+    top = tmp_path / "live-repository"
+    for name in ("dev", "prod", "base", "other"):
+        place = top / "live" / name
+        place.mkdir(parents=True)
+        (place / "main.tf").write_text('terraform {\n  backend "s3" {}\n}\n')
+    for words in (["init", "-q", "-b", "main"], ["remote", "add", "origin", "https://forge.example.com/acme/live.git"]):
+        subprocess.run(["git", "-C", str(top), *words], check=True, capture_output=True)
+    (top / "tidegate.yaml").write_text(FILE)
+    monkeypatch.chdir(top)
+    return top
+
+
+def explained(tidegate, *words):
+    result = tidegate("explain", *words, "--json")
+    return json.loads(result.stdout)
+
+
+def test_a_root_is_explained_with_the_lines_that_decide(checkout, tidegate):
+    (root,) = explained(tidegate, "live/prod")["roots"]
+    assert (root["stack"], root["engine"], root["environment"]) == (
+        "prod",
+        {"name": "terraform", "version": "1.5.7"},
+        "prod",
+    )
+    assert root["variables"] == {"STACK_VAR_ENVIRONMENT": "prod"}
+    assert (root["apply_after"], root["dependencies"]) == (["dev"], ["live/base"])
+    assert (root["access"]["apply"], root["access"]["review"]) == (["team:sre"], ["team:sre"])
+    lines = {name: root["lines"][name] for name in ("root", "stack", "engine", "workflow", "access")}
+    assert lines == {"root": 3, "stack": 10, "engine": 14, "workflow": 18, "access": 22}
+
+
+def test_people_read_each_thing_with_its_place(checkout, tidegate):
+    output = tidegate("explain", "live/prod").output
+    for line in (
+        "live/prod  in stack prod",
+        "Engine         terraform 1.5.7  tidegate.yaml:14",
+        "Applied after  dev  tidegate.yaml:10",
+        "Depends on     name:live/base: live/base  tidegate.yaml:3",
+        "May apply      team:sre  tidegate.yaml:22",
+        "May plan       everybody who may write  tidegate.yaml:22",
+    ):
+        assert line in " ".join(output.splitlines()) or line in output
+
+
+def test_a_root_in_no_stack_says_why(checkout, tidegate):
+    result = tidegate("explain", "live/other")
+    assert result.exit_code == 0
+    assert "tidegate.yaml:16" in result.output
+    assert "It never runs." in result.output
+    assert list(explained(tidegate, "live/other")["left_out"]) == ["live/other"]
+
+
+@pytest.mark.parametrize(
+    ("what", "names"),
+    [
+        (None, ["live/base", "live/dev", "live/prod"]),
+        ("live", ["live/base", "live/dev", "live/prod"]),
+        (".", ["live/base", "live/dev", "live/prod"]),
+        ("live/dev/main.tf", ["live/dev"]),
+        ("live/dev/deeper/not-there.tf", ["live/dev"]),
+    ],
+)
+def test_roots_are_named_by_their_paths_and_by_what_lies_in_them(checkout, tidegate, what, names):
+    words = [what] if what else []
+    assert sorted(root["name"] for root in explained(tidegate, *words)["roots"]) == names
+
+
+def test_paths_are_those_of_the_directory_that_one_is_in(checkout, tidegate, monkeypatch):
+    monkeypatch.chdir(checkout / "live")
+    assert [root["name"] for root in explained(tidegate, "dev")["roots"]] == ["live/dev"]
+
+
+def test_what_is_no_root_is_not_found_and_the_nearest_is_told(checkout, tidegate, tmp_path):
+    result = tidegate("explain", "live/prd")
+    assert (result.exit_code, "live/prod" in result.output) == (3, True)
+    assert tidegate("explain", str(tmp_path)).exit_code == 3
+
+
+def test_without_a_file_roots_are_found_by_their_modules(checkout, tidegate):
+    (checkout / "tidegate.yaml").unlink()
+    document = explained(tidegate)
+    assert document["file"] is None
+    assert {root["stack"] for root in document["roots"]} == {"default"}
+    assert "There is no tidegate.yaml" in tidegate("explain").output
+
+
+def test_outside_of_a_checkout_nothing_is_explained(tidegate, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = tidegate("explain")
+    assert (result.exit_code, "not in a git repository" in result.output) == (3, True)
+
+
+def test_what_git_ignores_is_no_root(checkout, tidegate):
+    (checkout / ".gitignore").write_text("live/dev/\n")
+    assert "live/dev" not in {root["name"] for root in explained(tidegate)["roots"]}
+
+
+SEVERAL = FILE.replace("tag_query: nothing", "tag_query: development")
+UNSET = FILE.replace("variables: {environment: prod}", "variables: {environ: prod}")
+
+
+@pytest.mark.parametrize(("file", "root", "words"), [(SEVERAL, "live/dev", "default"), (UNSET, "live/prod", ":19")])
+def test_roots_that_cannot_be_deployed_are_told_by_explain_and_by_validate(checkout, tidegate, file, root, words):
+    (checkout / "tidegate.yaml").write_text(file)
+    result = tidegate("explain", root)
+    assert (result.exit_code, words in result.output) == (1, True)
+    result = tidegate("validate")
+    assert result.exit_code == 1
+    assert root in result.output
+    assert "until this is corrected" in result.output
+    document = json.loads(tidegate("validate", "--json").stdout)
+    assert (document["valid"], document["errors"], root in document["refused"]) == (False, [], True)
+
+
+def test_validate_counts_the_roots_of_a_checkout_and_warns_of_those_that_never_run(checkout, tidegate):
+    result = tidegate("validate")
+    assert result.exit_code == 0
+    assert "! live/other: It is in no stack" in result.output
+    assert "tidegate.yaml is in order: 4 roots in this checkout." in result.output
+    (checkout / "tidegate.yaml").write_text("dirs: {live/none: }\n")
+    assert "! live/none: Its directory live/none holds no module." in tidegate("validate").output
+
+
+def test_a_file_that_is_not_the_checkouts_own_is_checked_by_itself(checkout, tidegate):
+    (checkout / "other.yaml").write_text(SEVERAL)
+    assert tidegate("validate", "other.yaml").exit_code == 0
+
+
+def test_a_file_with_mistakes_is_refused(checkout, tidegate):
+    (checkout / "tidegate.yaml").write_text("dir: {}\n")
+    result = tidegate("explain")
+    assert (result.exit_code, "Did you mean 'dirs'" in result.output) == (1, True)

@@ -1,0 +1,155 @@
+"""The stacks of a change, and those of a file, as a graph and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import SHA, brief, details
+
+WAITS = {
+    "deployment": "staging-network",
+    "root": "network",
+    "stack": "staging",
+    "state": "awaiting_review",
+    "before": "apply",
+    "url": "",
+}
+
+
+def stack(name, tier, state, members, **after):
+    done = sum(member["state"] == "applied" for member in members)
+    rules = {"plan_after": [], "apply_after": []} | after
+    return {"name": name, "tier": tier, "state": state, "done": done, "members": members} | rules
+
+
+def member(stack_, state, **fields):
+    return brief(id=f"{stack_}-network", root="network", stack=stack_, state=state, change_set="c-1") | {
+        "why": "",
+        "gated_by": [],
+        **fields,
+    }
+
+
+CHANGE = {
+    "id": "c-1",
+    "repository": "acme/live",
+    "revision": SHA,
+    "branch": "main",
+    "pull_request": None,
+    "layers": 1,
+    "left_out": 0,
+    "url": "https://tidegate.example.com/changes/c-1",
+    "stacks": [
+        stack("dev", 1, "applied", [member("dev", "applied")]),
+        stack("staging", 2, "awaiting_review", [member("staging", "awaiting_review")], apply_after=["dev"]),
+        stack("prod", 3, "gated", [member("prod", "gated", gated_by=[WAITS])], apply_after=["staging"]),
+    ],
+}
+
+
+@pytest.fixture
+def known(api):
+    api.answers["GET /api/changes/c-1"] = CHANGE
+    return api
+
+
+def test_a_change_is_drawn_with_the_state_of_each_stack_below_what_it_waits_for(known, tidegate):
+    result = tidegate("stacks", "c-1")
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[0].startswith("acme/live · 0123456  1 of 3 done")
+    dev, staging, prod = (next(line for line in lines if f"{name}  " in line) for name in ("dev", "staging", "prod"))
+    assert "✔ applied" in dev
+    assert "◆ waiting for review" in staging
+    assert "◌ waiting for others" in prod
+    assert dev.index("dev") < staging.index("staging") < prod.index("prod")
+    assert "applied after staging" in result.output
+    assert "waits for network of staging (waiting for review)" in " ".join(result.output.split())
+
+
+def test_a_stack_that_waits_for_two_stands_once_and_names_both(known, tidegate):
+    stacks = [
+        stack("a", 1, "applied", [member("a", "applied")]),
+        stack("b", 1, "applied", [member("b", "applied")]),
+        stack("c", 2, "gated", [member("c", "gated")], apply_after=["a"], plan_after=["b"]),
+    ]
+    known.answers["GET /api/changes/c-1"] = CHANGE | {"stacks": stacks}
+    output = tidegate("stacks", "c-1").output
+    assert output.count("c  ◌") == 1
+    assert "planned after b; applied after a" in output
+
+
+def test_json_is_the_change(known, tidegate):
+    document = json.loads(tidegate("stacks", "c-1", "--json").output)
+    assert [one["name"] for one in document["stacks"]] == ["dev", "staging", "prod"]
+    assert document["stacks"][2]["members"][0]["gated_by"][0]["stack"] == "staging"
+
+
+@pytest.mark.parametrize("name", ["https://tidegate.example.com/changes/c-1", "prod-network", "c-1"])
+def test_a_change_is_named_by_its_id_its_page_or_a_deployment_of_it(known, tidegate, name):
+    known.answers["GET /api/deployments/prod-network"] = details(id="prod-network", change_set="c-1")
+    assert tidegate("stacks", name).exit_code == 0
+
+
+def test_the_newest_change_of_a_repository_is_drawn(known, tidegate):
+    listed = [brief(change_set=None), brief(change_set="c-1"), brief(change_set="c-0")]
+    known.answers["GET /api/deployments"] = {"deployments": listed, "next": None}
+    assert "staging" in tidegate("stacks", "--repository", "acme/live").output
+
+
+def test_what_is_no_change_is_not_found(api, tidegate):
+    api.answers["GET /api/repositories"] = {"repositories": []}
+    assert tidegate("stacks", "none").exit_code == 3
+    api.answers["GET /api/deployments/orders"] = details(id="orders", change_set=None)
+    result = tidegate("stacks", "orders")
+    assert (result.exit_code, "part of no change" in result.output) == (3, True)
+    api.answers["GET /api/deployments"] = {"deployments": [brief()], "next": None}
+    assert tidegate("stacks", "--repository", "acme/live").exit_code == 3
+
+
+def test_a_change_and_a_file_exclude_each_other(api, tidegate):
+    result = tidegate("stacks", "c-1", "--file", "tidegate.yaml")
+    assert (result.exit_code, api.asked) == (2, [])
+
+
+FILE = """
+stacks:
+  names:
+    dev: {tag_query: development}
+    staging:
+      tag_query: staged
+      rules: {apply_after: [dev]}
+    prod:
+      tag_query: production
+      variables: {environment: prod}
+      on_change: {can_apply_after: [staging]}
+"""
+
+
+def test_the_stacks_of_a_file_are_drawn_without_a_server(api, tidegate, tmp_path):
+    file = tmp_path / "tidegate.yaml"
+    file.write_text(FILE)
+    output = tidegate("stacks", "--file", str(file)).output
+    assert output.index("dev") < output.index("staging") < output.index("prod")
+    document = json.loads(tidegate("stacks", "--file", str(file), "--json").output)
+    assert [(one["name"], one["tier"], one["apply_after"]) for one in document["stacks"]] == [
+        ("default", 1, []),
+        ("dev", 1, []),
+        ("staging", 2, ["dev"]),
+        ("prod", 3, ["staging"]),
+    ]
+    assert document["stacks"][3]["variables"] == {"ENVIRONMENT": "prod"}
+    assert api.asked == []
+
+
+def test_the_file_of_this_directory_is_drawn_without_a_word(tidegate, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert tidegate("stacks").exit_code == 3
+    (tmp_path / "tidegate.yaml").write_text(FILE)
+    assert "staging" in tidegate("stacks").output
+    (tmp_path / "tidegate.yaml").write_text("version: 1\n")
+    assert "No stacks are configured" in tidegate("stacks").output
+    (tmp_path / "tidegate.yaml").write_text("stack: {}\n")
+    assert tidegate("stacks").exit_code == 1
