@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tidegate.domain.root import Root
 from tidegate.domain.tag_query import parse_tag_query
-from tidegate.domain.tag_terms import Tagged, tagged
+from tidegate.domain.tag_terms import Tagged, spelled, tagged
 from tidegate.domain.tag_words import InvalidTagQuery
 
 NETWORK = Tagged(
@@ -258,3 +258,59 @@ def test_no_pattern_takes_long():
     begun = time.process_time()
     assert not true("dir:" + "*a" * 500 + "/" + "**/*a*/" * 100 + "b", tagged(Root("r", "/".join(["a" * 60] * 16))))
     assert time.process_time() - begun < 1
+
+
+def test_tags_that_are_asked_for_are_known():
+    assert parse_tag_query("b a and not (a or 'in' or x in dir) dir:* stack_name:c").tags == (
+        "b",
+        "a",
+        "in",
+        "stack_name:c",
+    )
+    assert parse_tag_query("").tags == ()
+
+
+@given(queries, st.sets(st.sampled_from(TAGS)))
+def test_a_query_that_is_spelled_out_means_the_same(tokens, tags):
+    spelled_out = spelled(parse_tag_query(" ".join(tokens)).term)
+    assert true(spelled_out, Tagged(".", frozenset(tags))) is naive(tokens, tags)
+
+
+@pytest.mark.parametrize("text", ["dir:a/*", "a/b in dir", "dir~a", "'it\\'s \\\\ \"odd\"'", "''", "'dir:a/*'", ""])
+def test_each_kind_of_term_is_spelled_as_it_is_read(text):
+    term = parse_tag_query(text).term
+    assert parse_tag_query(spelled(term)).term == term
+
+
+class TestDirectoriesFromAnother:
+    def from_directory(self, query: str, directory: str, of: str) -> bool:
+        return parse_tag_query(query).relative_to(directory).matches(tagged(Root("r", of), ["x"]))
+
+    @pytest.mark.parametrize(
+        ("query", "directory", "of"),
+        [
+            ("relative_dir:../b", "live/a", "live/b"),
+            ("relative_dir:.", "live/a", "live/a"),
+            ("relative_dir:../..", "live/a", "."),
+            ("relative_dir:b/./c/../d", ".", "b/d"),
+            ("'relative_dir:../a b'", "live/a", "live/a b"),
+            ("x and not (relative_dir:../c or c in dir) relative_dir:../b", "live/a", "live/b"),
+        ],
+    )
+    def test_the_path_is_told_from_there(self, query, directory, of):
+        assert self.from_directory(query, directory, of)
+        assert not self.from_directory(query, f"{directory}/deeper", of)
+        assert not true(query, tagged(Root("r", of), ["x"]))
+
+    def test_what_leads_out_of_the_repository_is_no_directory(self):
+        assert not self.from_directory("relative_dir:../../b", "a", "b")
+        assert self.from_directory("relative_dir:../..b", "a", "..b")
+
+    def test_queries_that_mean_the_same_have_the_same_text(self):
+        query = parse_tag_query("relative_dir:../b a or c")
+        assert query.relative_to("x/a") == query.relative_to("x/c") != query.relative_to("y/a")
+        assert query.relative_to("x/a").warnings == query.warnings != ()
+
+    def test_a_query_without_such_tags_stays_as_it_is_written(self):
+        query = parse_tag_query("a  (b)")
+        assert query.relative_to("x") is query
