@@ -46,7 +46,10 @@ def test_the_name_holds_the_stack_only_where_the_root_is_in_several():
         ({"stack": "dev", "layer": 2, "layers": 3}, "| Stack | `dev`, layer 2 of 3 |"),
         ({"layer": 2, "layers": 3}, "| Layer | 2 of 3 |"),
         ({"stack": "default", "shared": True}, "| Stack | `default` |"),
-        ({"why": "It depends on network.", "change_set": "change-1"}, "| Part of the change | It depends on network\\. |"),
+        (
+            {"why": "It depends on network.", "change_set": "change-1"},
+            "| Part of the change | It depends on network\\. |",
+        ),
     ],
 )
 def test_what_a_root_is_in_its_change_is_among_the_facts(fields, row):
@@ -213,6 +216,12 @@ def test_both_say_that_one_takes_the_place_of_the_other():
     assert "[`2222222`](https://forge.example/runs/2) takes its place" in old.summary
     new = shown(State.QUEUED, View(supersedes=replace(NEWER, sha="1" * 40)))
     assert "takes the place of [`1111111`](https://forge.example/runs/2), which waited at a gate" in new.summary
+
+
+def test_a_review_says_early_that_the_plan_holds_what_was_held_up_at_a_gate():
+    summary = shown(State.AWAITING_REVIEW, View(supersedes=NEWER)).summary
+    words = "**Look twice:** This takes the place of [`2222222`](https://forge.example/runs/2), which waited at a gate"
+    assert summary.index(words) < summary.index("**Confirm** applies exactly this plan")
 
 
 def test_what_was_superseded_before_its_plan_says_so():

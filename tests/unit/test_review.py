@@ -6,18 +6,21 @@ import pytest
 
 from tests.builders import NOW, any_plan, any_review, deployment_in
 from tidegate.domain.deployment import Approval, State
+from tidegate.domain.rerun import run_again
 from tidegate.domain.review import (
     Followup,
+    Need,
     answer_given,
     decided,
     excluded,
     expires_at,
+    judge_plan,
     judge_press,
     missing_approvals,
     moment,
     review_id,
 )
-from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.review_rule import PlanReview, ReviewRule
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 
@@ -116,3 +119,14 @@ def test_who_is_excluded_is_named_once_and_nobody_is_where_authors_count():
     made = deployment_in(State.AWAITING_REVIEW, authors=("Dev", "ann"), requested_by="dev")
     assert excluded(made) == ()
     assert excluded(replace(made, review_rule=ReviewRule(exclude_authors=True))) == ("dev", "ann")
+
+
+@pytest.mark.parametrize(("supersedes", "need"), [("network-1", Need.REVIEW), (None, Need.APPLY)])
+def test_who_takes_the_place_of_a_blocked_deployment_is_reviewed_whatever_the_rule(supersedes, need):
+    newer = deployment_in(State.PLANNING, supersedes=supersedes, review_rule=ReviewRule(when=PlanReview.NEVER))
+    assert judge_plan(newer, any_plan()).next is need
+
+
+def test_run_again_it_is_reviewed_as_well():
+    newer = deployment_in(State.REJECTED, supersedes="network-1", review_rule=ReviewRule(when=PlanReview.NEVER))
+    assert judge_plan(run_again(newer, "main", "maintainer", LATER, "1"), any_plan()).next is Need.REVIEW

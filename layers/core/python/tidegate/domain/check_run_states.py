@@ -37,7 +37,7 @@ def face_of(deployment: Deployment, view: View) -> Face:
     """Return how the deployment's check run looks now."""
     face = _FACES[deployment.state](deployment, view)
     face = _without_altered_plan(face, deployment, view)
-    return _with_supersession(_with_reruns(_with_lock(face, deployment, view), view), view)
+    return _with_supersession(_with_reruns(_with_lock(face, deployment, view), view), deployment, view)
 
 
 def _without_altered_plan(face: Face, deployment: Deployment, view: View) -> Face:
@@ -80,15 +80,18 @@ def _with_reruns(face: Face, view: View) -> Face:
     return face
 
 
-def _with_supersession(face: Face, view: View) -> Face:
+def _with_supersession(face: Face, deployment: Deployment, view: View) -> Face:
     """Say which deployment gave up waiting for this one, or that this one did so for another."""
-    if view.supersedes:
-        face = _saying(
-            face, f"This takes the place of {view.supersedes}, which waited at a gate: its changes are part of this."
-        )
     if view.superseded_by:
         face = _saying(face, f"{view.superseded_by} takes its place.")
-    return face
+    if not view.supersedes:
+        return face
+    takes = f"This takes the place of {view.supersedes}, which waited at a gate: its changes are part of this."
+    if deployment.state is not State.AWAITING_REVIEW:
+        return _saying(face, takes)
+    first, *others = face.paragraphs
+    twice = f"**Look twice:** {takes} Others of its change were to be deployed before these."
+    return replace(face, paragraphs=(first, twice, *others))
 
 
 def _saying(face: Face, paragraph: str) -> Face:

@@ -76,4 +76,5 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         waits=old.waits,
         run=old.run,
         access=old.access,
+        supersedes=old.supersedes,
     )

@@ -15,6 +15,10 @@ from tidegate.domain.review_rule import PlanReview
 REVIEW_DAYS = 7
 
 
+#: Why the plan of who takes the place of a blocked deployment is reviewed: else it would be a way around its gate.
+_HELD_UP_BEFORE = "Its plan holds what a deployment was to change that others of its change held up."
+
+
 class Need(StrEnum):
     """What a plan needs next. The values are the Terraform machine's words."""
 
@@ -38,8 +42,9 @@ def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     """
     if not plan.changes.any:
         return PlanVerdict(Need.NOTHING, "The plan has nothing to change.")
-    if deployment.must_review:
-        return PlanVerdict(Need.REVIEW, deployment.must_review)
+    demanded = deployment.must_review or (_HELD_UP_BEFORE if deployment.supersedes else None)
+    if demanded:
+        return PlanVerdict(Need.REVIEW, demanded)
     when = deployment.review_rule.when
     if when is PlanReview.ALWAYS:
         return PlanVerdict(Need.REVIEW, "Every plan with changes is reviewed.")
