@@ -52,7 +52,7 @@ def stack(text: str) -> str:
     [
         ("{}", 4, 9, ["neither 'tag_query' nor 'stacks'", "make it a nest"]),
         ("{tag_query: a, stacks: [dev]}", 4, 9, ["both 'tag_query' and 'stacks'", "Keep one"]),
-        ("{stacks: []}", 4, 18, ["at least 1 item"]),
+        ("{stacks: []}", 4, 18, ["the nest is empty"]),
         ("{stacks: dev}", 4, 18, ["Write [dev]"]),
         ("{stacks: [dve]}", 4, 19, ["there is no stack 'dve'", "Did you mean 'dev'?"]),
         ("{tag_query: a, rules: {apply_after: [dev, prd]}}", 4, 51, ["stack 'it'", "there is no stack 'prd'"]),

@@ -70,9 +70,11 @@ def _unknown(query: TagQuery, known: Collection[str]) -> Iterator[str]:
     """Yield a sentence for each tag of a stack or of a branch that no root ever has."""
     for tag in query.tags:
         if tag.startswith((_STACK, *_BRANCHES)) and tag not in known:
-            near = difflib.get_close_matches(tag, known, n=1)
+            kind, _, name = tag.partition(":")
+            names = [each.partition(":")[2] for each in known if each.startswith(f"{kind}:")]
+            near = difflib.get_close_matches(name, names, n=1)
             where = "stacks.names" if tag.startswith(_STACK) else "the key 'tags'"
-            advice = f"Did you mean {quoted(near[0])}?" if near else f"Declare it under {where}."
+            advice = f"Did you mean {quoted(f'{kind}:{near[0]}')}?" if near else f"Declare it under {where}."
             yield f"no root ever has the tag {quoted(tag)}. {advice}"
 
 

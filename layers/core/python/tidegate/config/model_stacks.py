@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tidegate.config.declarations import EngineText
 from tidegate.config.model_roots import one_version
@@ -83,12 +83,21 @@ def _variables(value: Any) -> Any:
     return empty_if_absent(value)
 
 
+def _some(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    # Not a minimum of pydantic's: it tells a list with a wrong name to be empty, too.
+    if names == ():
+        raise refused("the nest is empty", "Name its stacks, or give it a tag_query to make it a leaf")
+    return names
+
+
 class StackSection(Section):
     """One stack: a leaf, which takes the roots that `tag_query` matches, or a nest, which holds other `stacks`."""
 
     tag_query: Annotated[Query | None, Field(description="The roots of a leaf.")] = None
     stacks: Annotated[
-        StackNames | None, Field(min_length=1, description="The stacks in a nest: leaves and other nests.")
+        StackNames | None,
+        AfterValidator(_some),
+        Field(description="The stacks in a nest: leaves and other nests."),
     ] = None
     variables: Annotated[
         dict[VariableName, Value],

@@ -120,7 +120,7 @@ def _word(text: str) -> str:
 
 
 def _command(words: tuple[str, ...]) -> tuple[str, ...]:
-    if not words[0].strip():
+    if not words or not words[0].strip():
         raise refused("the command names no program", "Write the program first, then its arguments: ['make', 'check']")
     return words
 
@@ -165,7 +165,7 @@ Word = Annotated[
 EnvironmentValue = Annotated[Word, BeforeValidator(scalar, json_schema_input_type=Scalar)]
 Command = Annotated[
     tuple[Word, ...],
-    Field(min_length=1, max_length=100),
+    Field(max_length=100),
     BeforeValidator(as_list, json_schema_input_type=list[str]),
     AfterValidator(_command),
 ]

@@ -1,0 +1,95 @@
+"""Tags of branches, branches that changes may go to, and when roots are looked at for drift."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.configuration import load, refusal
+from tidegate.config.branches import BranchPattern
+from tidegate.config.declarations import DestinationBranch, Drift, Interval, Window
+
+
+def test_branches_have_tags_by_regular_expressions_in_the_order_of_the_file():
+    loaded = load(
+        "tags: {branch: {hot: '^hotfix/', any: ''}, dest_branch: {main: '^main$'}}\n".replace(", any: ''", "")
+    )
+    assert [(name, pattern.search("hotfix/1")) for name, pattern in loaded.branch_tags] == [("hot", True)]
+    assert [(name, pattern.search("maintenance")) for name, pattern in loaded.dest_branch_tags] == [("main", False)]
+    assert load("tags:\n").branch_tags == ()
+
+
+def test_a_pattern_of_a_branch_takes_no_longer_than_the_name():
+    started = time.process_time()
+    assert not BranchPattern("^(a+)+$").search("a" * 1000 + "b")
+    assert time.process_time() - started < 1
+    assert BranchPattern("a") == BranchPattern("a") != BranchPattern("b")
+    assert len({BranchPattern("a"), BranchPattern("a")}) == 1
+    assert repr(BranchPattern("^a")) == "BranchPattern('^a')"
+
+
+@pytest.mark.parametrize(
+    ("tags", "column", "words"),
+    [
+        ("{branch: {a: '('}}", 20, ["'(' is not a regular expression"]),
+        ("{branch: {a: 'feature%-'}}", 20, ["has a '%'", "backslashes"]),
+        ("{branch: {a: }}", 20, ["not a pattern of branches"]),
+        ("{branch: {'dir:x': a}}", 17, ["looks like a tag that Tidegate gives"]),
+        ("{branches: {}}", 8, ["Did you mean 'branch'?"]),
+    ],
+)
+def test_what_tags_of_branches_cannot_be_is_told_with_its_place(tags, column, words):
+    error = refusal(f"tags: {tags}\n")
+    assert (error.line, error.column) == (1, column)
+    for word in words:
+        assert word in str(error)
+
+
+def test_destinations_are_names_or_say_where_changes_may_come_from():
+    text = """
+destination_branches:
+  - main
+  - {branch: release/*, source_branches: [main]}
+  - {branch: dev, source_branches: ['!bot/*']}
+"""
+    assert load(text).destination_branches == (
+        DestinationBranch("main", ("*",), 3),
+        DestinationBranch("release/*", ("main",), 4),
+        DestinationBranch("dev", ("*", "!bot/*"), 5),
+    )
+    assert "Write [main]" in str(refusal("destination_branches: main\n"))
+    assert "'branch' is missing" in str(refusal("destination_branches: [{source_branches: []}]\n"))
+
+
+def test_schedules_of_drift_are_taken_with_their_hours():
+    loaded = load("""
+drift:
+  schedules:
+    nightly: {tag_query: prod, schedule: daily, window: {start: '22:00 Europe/Berlin', end: '04:00'}}
+    often: {tag_query: '', schedule: hourly, reconcile: true}
+""")
+    assert loaded.drift.enabled
+    nightly, often = loaded.drift.schedules
+    assert (nightly.name, nightly.interval, nightly.line) == ("nightly", Interval.DAILY, 4)
+    assert nightly.window == Window("22:00", "04:00", "Europe/Berlin")
+    assert (often.reconcile, often.window) == (True, None)
+    assert load("version: 1\n").drift == Drift()
+    assert not load("drift: {enabled: false}\n").drift.enabled
+
+
+@pytest.mark.parametrize(
+    ("schedule", "words"),
+    [
+        ("{tag_query: ''}", ["'schedule' is missing"]),
+        ("{tag_query: '', schedule: often}", ["'hourly', 'daily', 'weekly' or 'monthly'"]),
+        ("{tag_query: '', schedule: daily, window: {start: '25:00', end: '01:00'}}", ["'25:00' is not a time"]),
+        ("{tag_query: '', schedule: daily, window: {start: '01:00', end: '01:00'}}", ["ends when it begins"]),
+        ("{tag_query: '', schedule: daily, window: {start: '1:00 UTC', end: '2:00'}}", ["not a time of the day"]),
+        ("{tag_query: '', schedule: daily, window: {start: '01:00 UTC', end: '02:00 CET'}}", ["Name one time zone"]),
+    ],
+)
+def test_what_schedules_cannot_be_is_told(schedule, words):
+    error = refusal(f"drift: {{schedules: {{s: {schedule}}}}}\n")
+    for word in words:
+        assert word in str(error)
