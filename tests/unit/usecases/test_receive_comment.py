@@ -100,6 +100,27 @@ def test_everything_that_is_missing_is_told_in_one_reply(world):
     assert world.names == []
 
 
+def test_what_is_missing_and_a_root_that_does_not_exist_are_told_in_one_reply(world):
+    world.file(MAIN, STRICT)
+    world.comment("tidegate deploy -p live/ap")
+    assert "2 approvals" in world.reply
+    assert "Did you mean `live/app`?" in world.reply
+    assert world.names == []
+
+
+def test_who_may_not_deploy_at_all_is_not_told_which_roots_there_are(world):
+    world.comment("tidegate deploy -p live/ap", by="visitor")
+    assert "may not write" in world.reply
+    assert "live/app" not in world.reply
+
+
+def test_named_roots_that_exist_are_not_deployed_while_something_is_missing(world):
+    world.file(MAIN, STRICT)
+    world.comment("tidegate deploy -p live/app")
+    assert "2 approvals" in world.reply
+    assert world.names == []
+
+
 def test_what_is_fulfilled_is_not_asked_for_again(world):
     world.file(MAIN, STRICT)
     approve(world, "reviewer")

@@ -107,17 +107,19 @@ class CommentReceiver:
             return self._refuse(comment, replies.head_moved(bound, pull_request))
         granted = self.source.granted(*comment.where, pull_request.head_branch, pull_request.base_branch)
         missing = self._missing(comment, pull_request, granted.configuration)
-        if missing.always or (missing.configured and not command.force):
-            return self._refuse(comment, replies.requirements_missing(pull_request, missing, comment.prefix))
+        lacks = _lacks(comment, command, pull_request, missing)
+        if missing.always or (lacks and not command.roots):
+            return self._refuse(comment, lacks)
         change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
         members = self._members(comment, command, pull_request, change, granted)
         if isinstance(members, str):
-            return self._refuse(comment, members)
+            return self._refuse(comment, "\n\n".join(filter(None, (lacks, members))))
         authors = Authors((pull_request.author,)).and_also(change.authors)
         deployments = new_deployments(_request(comment, command, pull_request, authors), members)
         missing = self._missing_by_root(comment, pull_request, granted, deployments, missing)
-        if missing.always or (missing.configured and not command.force):
-            return self._refuse(comment, replies.requirements_missing(pull_request, missing, comment.prefix))
+        lacks = _lacks(comment, command, pull_request, missing)
+        if lacks:
+            return self._refuse(comment, lacks)
         self.changes.enqueue_all(deployments)
         return self._accepted(comment, command, pull_request, deployments, missing)
 
@@ -203,6 +205,13 @@ class CommentReceiver:
 
     def _unlocked(self, comment: Comment, name: str) -> Decision:
         return self.unlock(queue_id(comment.repository, name), Unlocking(comment.sender, comment.received_at))
+
+
+def _lacks(comment: Comment, command: Command, pull_request: PullRequest, missing: Missing) -> str:
+    """Return the reply that names what holds the command up, or an empty text when nothing does."""
+    if missing.always or (missing.configured and not command.force):
+        return replies.requirements_missing(pull_request, missing, comment.prefix)
+    return ""
 
 
 def _outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> DeliveryOutcome:
