@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
+from itertools import accumulate
 
 from tidegate.domain.tag_query import TagQuery
-from tidegate.domain.tag_terms import All, Any, Tag, Tagged, Term
+from tidegate.domain.tag_terms import All, Any, Directories, InDirectory, Tag, Tagged, Term
 
 
 class TagIndex:
-    """Many things with tags. Only those are asked that have the tags which a query cannot be true without."""
+    """Many things with tags. Only those are asked that have a tag, or a place, which the query cannot do without."""
 
     def __init__(self, items: Sequence[Tagged]) -> None:
         self._items = items
@@ -18,6 +20,19 @@ class TagIndex:
         for position, item in enumerate(items):
             for tag in item.tags:
                 self._by_tag.setdefault(tag, []).append(position)
+
+    @cached_property
+    def _by_directory(self) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+        """What is in each directory or below, and what has each segment in its path."""
+        below: dict[str, list[int]] = {}
+        having: dict[str, list[int]] = {}
+        for position, item in enumerate(self._items):
+            segments = item.directory.split("/")
+            for path in accumulate(segments, "{}/{}".format):
+                below.setdefault(path, []).append(position)
+            for segment in dict.fromkeys(segments):
+                having.setdefault(segment, []).append(position)
+        return below, having
 
     def matching(self, query: TagQuery) -> tuple[int, ...]:
         """Return the positions of the things that the query is true for, in order."""
@@ -32,6 +47,11 @@ class TagIndex:
         match term:
             case Tag(name):
                 return self._by_tag.get(name, ())
+            case Directories():
+                return None if term.within == "." else self._by_directory[0].get(term.within, ())
+            case InDirectory():
+                by_segment = self._by_directory[1]
+                return min((by_segment.get(segment, ()) for segment in term.segments), key=len)
             case All(terms):
                 known = [found for found in map(self._possible, terms) if found is not None]
                 return min(known, key=len, default=None)

@@ -54,6 +54,11 @@ class Directories:
     def matches(self, tagged: Tagged) -> bool:
         return directory_fits(self.pattern, tagged.directory)
 
+    @property
+    def within(self) -> str:
+        """The directory that all which fit are, or lie in, as far as it has no wildcards: ``.`` for any."""
+        return _pattern(self.pattern)[0].strip("/") or "."
+
 
 @dataclass(frozen=True, slots=True)
 class InDirectory:
@@ -64,6 +69,11 @@ class InDirectory:
     def matches(self, tagged: Tagged) -> bool:
         wanted = self.path.strip("/")
         return bool(wanted) and f"/{wanted}/" in f"/{tagged.directory}/"
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """The segments."""
+        return tuple(self.path.strip("/").split("/"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +151,8 @@ def spelled(term: Term) -> str:
             return f"not ({spelled(inner)})"
         case All(terms):
             return " and ".join(f"({spelled(each)})" for each in terms)
-        case Any(terms):
-            return " or ".join(f"({spelled(each)})" for each in terms)
+        case _:
+            return " or ".join(f"({spelled(each)})" for each in term.terms)
 
 
 def _in_quotes(tag: str) -> str:
