@@ -358,3 +358,14 @@ def test_a_commit_that_nothing_was_deployed_of_has_nothing_to_run_again(world):
     world.ended(State.APPLIED, repository="acme/other")
     assert "nothing to run again" in world.suite(sha(1))
     assert world.reruns == []
+
+
+def test_the_stacks_of_one_root_run_again_in_the_order_that_they_had(world):
+    at = "2026-03-02T08:00:00.00000{}+00:00"
+    shared = {"shared": True, "attempted": False}
+    prod = world.ended(State.APPLIED, "network", id="prod", stack="prod", requested_at=at.format(1), **shared)
+    dev = world.ended(State.APPLIED, "network", id="dev", stack="dev", requested_at=at.format(0), **shared)
+    world.suite(dev.revision.sha)
+    again = {each.rerun_of: each.requested_at for each in world.reruns}
+    assert again.keys() == {dev.id, prod.id}
+    assert again[dev.id] < again[prod.id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ from tidegate.domain.change_set import Key
 from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
 from tidegate.domain.configuration_check import NAME as CONFIGURATION
 from tidegate.domain.deployment import Deployment, Trigger
+from tidegate.domain.moment import later
 from tidegate.domain.queue import Deployed, QueueHead
 from tidegate.domain.rerun import attempt_refusal, run_again, state_refusal
 from tidegate.domain.revision import Comparison, rerun_refusal
@@ -117,8 +119,10 @@ class RerunRequester:
         branch = self.forge.default_branch(*demand.where)
         comparison = self.forge.compare(*demand.where, demand.sha, branch)
         again, told = [], []
-        for number, old in shown.items():
-            new = run_again(old, branch, demand.by, demand.at, demand.id)
+        before: Counter[str] = Counter()  # The stacks of one root stand in line in the order that they had.
+        for number, old in sorted(shown.items(), key=lambda each: each[1].requested_at):
+            new = run_again(old, branch, demand.by, later(demand.at, before[old.root.name]), demand.id)
+            before[old.root.name] += 1
             refusal = self._refusal(old, new, comparison, asking, only_failed=only_failed)
             if refusal is None:
                 again.append(new)
