@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import indent
 
+import jsonschema
 import pytest
+import yaml
 
 from tidegate.config.declarations import EngineText
 from tidegate.config.loader import LoadedConfiguration, load_configuration
 from tidegate.config.resolution import configure
+from tidegate.config.schema import json_schema
 from tidegate.domain.access import Access
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.requirements import Requirements
@@ -136,3 +139,15 @@ def test_a_root_may_be_in_two_stacks():
         "production": ["prod"],
         "development": ["dev"],
     }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(path for path in sorted(EXAMPLES.glob("*.yaml")) if path.stem not in {*WITHOUT_BRACKET, SECTION}),
+        EXAMPLES.parent / "configuration/everything.yaml",
+    ],
+    ids=lambda path: path.stem,
+)
+def test_the_schema_that_editors_read_takes_the_example(path):
+    jsonschema.validate(yaml.safe_load(path.read_text(encoding="utf-8")), json_schema())
