@@ -16,6 +16,7 @@ from tests.api.wsgi import wsgi
 from tests.builders import PLAN_TEXT, REPOSITORY, any_deployment, any_job, any_lock, any_queue, deployment_in
 from tidegate.domain.deployment import State
 from tidegate.domain.job import log_key
+from tidegate.domain.waits import Waits
 from tidegate.ports import LogChunk
 
 CHROMIUM = shutil.which("chromium")
@@ -289,3 +290,62 @@ def test_pages_fit_their_screen(site, visit, width):
     ):
         page = visit(path, viewport={"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def a_change(site):
+    """Store a change of four stacks, one after the other."""
+    names = ("dev", "staging", "prod", "reports")
+    return site.wires.changed(
+        *(
+            replace(
+                deployment_in(State.GATED if number else State.APPLIED, number + 1),
+                stack=name,
+                waits=Waits(apply_after=names[:number]),
+            )
+            for number, name in enumerate(names)
+        )
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_picture_of_a_change_scrolls_on_a_small_screen_and_leads_to_its_groups(site, visit, scheme):
+    a_change(site)
+    page = visit("/changes/c-1", viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    picture = page.locator(".picture")
+    assert picture.evaluate("one => one.scrollWidth > one.clientWidth")
+    prod = page.get_by_role("link", name="prod: Waiting for others")
+    prod.scroll_into_view_if_needed()
+    prod.click()
+    expect(page.locator("#stack-3")).to_be_in_viewport()
+    colours = page.locator(".graph .good rect").evaluate(
+        "one => [getComputedStyle(one).fill, getComputedStyle(one).stroke]"
+    )
+    assert len({*colours, "none", "rgb(0, 0, 0)"}) == 4
+
+
+def test_a_picture_stays_scrolled_while_the_page_keeps_itself_up_to_date(site, visit):
+    made = a_change(site)
+    page = visit("/changes/c-1", viewport={"width": 360, "height": 740})
+    page.locator(".picture").evaluate("one => { one.scrollLeft = 200; }")
+    site.wires.deployments.save(made[1].moved(State.AWAITING_REVIEW, made[1].changed_at))
+    expect(page.locator("#stack-2")).to_contain_text("Waiting for review", timeout=10_000)
+    assert page.locator(".picture").evaluate("one => one.scrollLeft") == 200
+
+
+def test_the_last_lines_are_shown_from_their_end(site, visit):
+    lines = "\n".join(f"line {number}" for number in range(200))
+    one = site.wires.deployed(replace(deployment_in(State.PLAN_FAILED), last_lines=lines))
+    box = visit(f"/deployments/{one.id}").locator(".ends")
+    bottom = box.evaluate(
+        "one => one.getBoundingClientRect().bottom - one.firstElementChild.getBoundingClientRect().bottom"
+    )
+    assert 0 <= bottom < 40
+
+
+def test_a_query_is_typed_into_the_box_of_the_list(site, visit):
+    a_change(site)
+    page = visit(f"/repositories/{REPOSITORY}/deployments")
+    page.get_by_role("searchbox").fill("stack_name:dev")
+    page.get_by_role("button", name="Search").click()
+    expect(page.locator("tbody tr")).to_have_count(1)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import groupby
 
 from tidegate.domain.deployment_summary import DeploymentSummary
+from tidegate.usecases.look_at_queue import RootView
+
+#: A root that nothing was deployed to for so long, and where nothing waits, is folded away: it may be gone.
+RESTING = timedelta(days=180)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +44,11 @@ def _by_stack(change: str, newest_first: Sequence[DeploymentSummary]) -> Iterabl
     for one in reversed(newest_first):
         stacks.setdefault(one.stack, []).append(one)
     return (Group(change, stack, tuple(its)) for stack, its in stacks.items())
+
+
+def is_resting(view: RootView, now: str) -> bool:
+    """Tell whether nothing happens to a root any more: not for long, and nothing runs, waits, or is locked."""
+    if view.running or view.head.length or view.head.lock or view.last is None:
+        return False
+    at = view.last.changed_at or view.last.requested_at
+    return datetime.fromisoformat(at) < datetime.fromisoformat(now) - RESTING

@@ -18,6 +18,7 @@ from tidegate.domain.root import queue_id, root_name
 from tidegate.domain.tag_words import InvalidTagQuery
 from tidegate.ports import HistoryPage
 from tidegate.web.authorization import Access, Authorization
+from tidegate.web.grouping import is_resting
 from tidegate.web.offers import offers, unlocking
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
@@ -81,7 +82,12 @@ class Pages:
         repository = _access(app).repository
         roots = self._parts.queue_looker.roots(repository)
         recent = self._parts.catalog.of_repository(repository, 10)
-        return self.show(app, "repository.html", repository=repository, roots=roots, recent=recent)
+        now = self._parts.clock.now()
+        resting = [view for view in roots if is_resting(view, now)]
+        active = [view for view in roots if view not in resting]
+        return self.show(
+            app, "repository.html", repository=repository, roots=roots, active=active, resting=resting, recent=recent
+        )
 
     def _deployments(self, app: APIGatewayHttpResolver) -> Response[str]:
         repository, fields = _access(app).repository, app.context["fields"]

@@ -14,7 +14,7 @@ from tidegate.web.picture_layout import HEIGHT, WIDTH, Arrow, Point, layout
 #: Stacks that a picture has at most: nobody finds a way through more.
 MOST_DRAWN = 60
 #: Characters of a name that fit into a box.
-_FITTING = 21
+_FITTING = 18
 
 
 def picture(stacks: Sequence[StackOverview], states: Mapping[State, tuple[str, str]]) -> Markup | None:

@@ -1,6 +1,6 @@
 "use strict";
 // Keeps a page up to date: fetches it again and replaces its content when that has changed.
-// What was unfolded stays unfolded; while a button or field has the focus, nothing is replaced.
+// What was unfolded stays unfolded, what was scrolled stays where it is; while a button or field has the focus, nothing is replaced.
 (() => {
   const main = document.getElementById("main");
   const seconds = Number(main.dataset.live || 0);
@@ -15,9 +15,12 @@
     if (shown === null) shown = main.innerHTML;
     const busy = main.contains(document.activeElement) && document.activeElement.matches("button, input");
     if (text === shown || busy) return Boolean(fresh.dataset.live);
+    const boxes = () => [...main.querySelectorAll(".scroll, .picture, .output")];
+    const places = boxes().map((one) => [one.scrollLeft, one.scrollTop]);
     const open = [...main.querySelectorAll("details")].map((one) => one.open);
     main.replaceChildren(...fresh.childNodes);
     main.querySelectorAll("details").forEach((one, number) => { if (number in open) one.open = open[number]; });
+    boxes().forEach((one, number) => { if (number in places) [one.scrollLeft, one.scrollTop] = places[number]; });
     shown = text;
     return Boolean(fresh.dataset.live);
   }
