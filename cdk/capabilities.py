@@ -48,6 +48,7 @@ class Capability(Enum):
     ANSWER_WORKERS = "answer the tokens of deploy executions"
     ANSWER_JOBS = "answer the tokens of terraform executions"
     READ_ARTIFACTS = "read plans and logs"
+    READ_ORGANIZATION = "read the organization-wide configuration file"
     PLAN_REVIEW = "know which plans wait for people where no configuration says so"
     COMMENT_PREFIXES = "know the words that comments begin with"
     ROUNDS = "know how long a deploy execution works"
@@ -219,6 +220,15 @@ def _read_artifacts(around: Surroundings) -> Grant:
     return Grant(statements, environment)
 
 
+def _read_organization(around: Surroundings) -> Grant:
+    bucket = around.storage.bucket
+    statements = (
+        allow("s3:GetObject", on=bucket.arn_for_objects("configuration/organization.yaml")),
+        tell_missing(bucket.bucket_arn, "configuration/*"),
+    )
+    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
+
+
 def tell_missing(bucket: str, *prefixes: str) -> iam.PolicyStatement:
     """Return what makes S3 answer 404 for an object that is missing, where it would answer 403 otherwise.
 
@@ -326,6 +336,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.ANSWER_WORKERS: _answer_workers,
     Capability.ANSWER_JOBS: _answer_jobs,
     Capability.READ_ARTIFACTS: _read_artifacts,
+    Capability.READ_ORGANIZATION: _read_organization,
     Capability.PLAN_REVIEW: _plan_review,
     Capability.COMMENT_PREFIXES: _comment_prefixes,
     Capability.ROUNDS: _rounds,

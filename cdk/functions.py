@@ -59,6 +59,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.CATALOG,
             _C.DELIVERIES,
             _C.PUSH_QUEUE,
+            _C.READ_ORGANIZATION,
             _C.PLAN_REVIEW,
             _C.AUDIT,
             _C.ANNOUNCE,

@@ -21,6 +21,7 @@ from tidegate.adapters.memory import (
     MemoryForge,
     MemoryForgeDeliveries,
     MemoryJobs,
+    MemoryOrganizationFile,
     MemoryWorkflows,
 )
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
@@ -69,6 +70,7 @@ class MemoryBootstrap(Bootstrap):
         self.announcements = MemoryAnnouncements()
         self.audit = MemoryAuditLog()
         self.artifacts = MemoryArtifacts()
+        self.organization_file = MemoryOrganizationFile()
         self.workflows = MemoryWorkflows()
         self.clock = MemoryClock()
         self.patience = MemoryPatience()

@@ -77,7 +77,7 @@ class World:
     def receiver(self, review=PlanReview.ALWAYS):
         changes = ChangeEnqueuer(self.change_sets, self.enqueue)
         granted = Authorizer(self.forge, self.queues, self.deployments).reviewed_unless_granted
-        return PushReceiver(self.deliveries, self.forge, self, self.catalog, changes, granted, review)
+        return PushReceiver(self.deliveries, self.forge, self, self.catalog, changes, granted, lambda: review)
 
     @property
     def names(self):

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         ForgeAddresses,
         Jobs,
         LineBoards,
+        OrganizationFile,
         SourceHistory,
         Workflows,
     )
@@ -154,6 +155,15 @@ class Adapters:
         from tidegate.adapters.artifacts import S3Artifacts
 
         return S3Artifacts(self.client("s3"), ArtifactSettings.from_env(self.environ).bucket)
+
+    @cached_property
+    def organization_file(self) -> OrganizationFile:
+        from tidegate.adapters.organization_file import S3OrganizationFile
+        from tidegate.config.document import MAXIMUM_BYTES
+        from tidegate.config.organization import ORGANIZATION
+
+        bucket = ArtifactSettings.from_env(self.environ).bucket
+        return S3OrganizationFile(self.client("s3"), bucket, ORGANIZATION, MAXIMUM_BYTES)
 
     @cached_property
     def workflows(self) -> Workflows:

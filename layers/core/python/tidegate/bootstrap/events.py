@@ -11,12 +11,12 @@ from tidegate.bootstrap.deploys import Deploys
 from tidegate.settings import ArtifactSettings, LinkSettings, ReviewSettings
 
 if TYPE_CHECKING:
-    from tidegate.domain.review_rule import PlanReview
     from tidegate.ports import Delivery
     from tidegate.usecases.answer_button import ButtonAnswerer
     from tidegate.usecases.check_run_view import CheckRunPainter
     from tidegate.usecases.new_deployments import ChangeEnqueuer
     from tidegate.usecases.publish_check_run import CheckRunPublisher
+    from tidegate.usecases.read_organization import OrganizationReader
     from tidegate.usecases.receive_comment import CommentReceiver
     from tidegate.usecases.receive_push import PushReceiver
     from tidegate.usecases.receive_request import RequestReceiver
@@ -49,9 +49,11 @@ class Events(Deploys):
     @cached_property
     def check_run_publisher(self) -> CheckRunPublisher:
         from tidegate.usecases.publish_check_run import CheckRunPublisher
+        from tidegate.usecases.tell_waiting import WaitingTeller
 
+        waiting = WaitingTeller(self.change_sets, self.deployments, self.announcements)
         return CheckRunPublisher(
-            self.deployments, self.check_runs, self.forge, self.announcements, self.check_run_painter
+            self.deployments, self.check_runs, self.forge, self.announcements, self.check_run_painter, waiting
         )
 
     @cached_property
@@ -73,7 +75,7 @@ class Events(Deploys):
             self.catalog,
             self._change_enqueuer,
             self.authorizer.reviewed_unless_granted,
-            self._plan_review,
+            self._organization,
         )
 
     @cached_property
@@ -138,11 +140,13 @@ class Events(Deploys):
     def _repository_source(self) -> RepositorySource:
         from tidegate.usecases.repository_source import RepositorySource
 
-        return RepositorySource(self.forge, self.history, self._plan_review)
+        return RepositorySource(self.forge, self.history, self._organization)
 
-    @property
-    def _plan_review(self) -> PlanReview:
-        return ReviewSettings.from_env(self.environ).plan_review
+    @cached_property
+    def _organization(self) -> OrganizationReader:
+        from tidegate.usecases.read_organization import OrganizationReader
+
+        return OrganizationReader(self.organization_file, ReviewSettings.from_env(self.environ).plan_review)
 
     @cached_property
     def button_answerer(self) -> ButtonAnswerer:

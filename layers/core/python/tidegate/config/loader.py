@@ -33,12 +33,19 @@ from tidegate.domain.review_rule import PlanReview, ReviewRule
 #: What holds around a file.
 Around = PlanReview | Organization
 
+
+def always_reviewed() -> Around:
+    """Return what holds where nobody says anything."""
+    return PlanReview.ALWAYS
+
+
 __all__ = [
     "Around",
     "DeclaredRoot",
     "LoadedConfiguration",
     "Misleading",
     "RequirementCheck",
+    "always_reviewed",
     "examine_configuration",
     "load_configuration",
     "without_file",

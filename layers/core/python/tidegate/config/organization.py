@@ -13,7 +13,8 @@ A key is one of the file's top level, and whatever says the same of single roots
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -100,7 +101,8 @@ class Layered(Document):
 class Organization:
     """What holds around repositories' files. ``review`` tells which plans wait where neither file does.
 
-    ``problem`` is why the organization's file cannot be used: then no repository's can either.
+    ``digest`` tells one file from another. ``problem`` is why the organization's file cannot be used: then no
+    repository's can either.
     """
 
     review: PlanReview = PlanReview.ALWAYS
@@ -108,6 +110,7 @@ class Organization:
     section: OrganizationSection = field(default_factory=OrganizationSection)
     limits: Limits = field(default_factory=Limits)
     problem: InvalidConfiguration | None = None
+    digest: str = ""
 
     @property
     def says_nothing(self) -> bool:
@@ -158,8 +161,10 @@ def read_organization(raw: bytes | None, review: PlanReview = PlanReview.ALWAYS)
     """Return what the organization's file says; without a file, nothing. It never raises: see ``problem``."""
     if raw is None:
         return Organization(review)
-    mistakes = examine_organization(raw, review)
-    return mistakes if isinstance(mistakes, Organization) else Organization(review, problem=mistakes[0])
+    found, digest = examine_organization(raw, review), sha256(raw).hexdigest()
+    if isinstance(found, Organization):
+        return replace(found, digest=digest)
+    return Organization(review, problem=found[0], digest=digest)
 
 
 def examine_organization(

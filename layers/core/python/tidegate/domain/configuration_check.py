@@ -11,6 +11,12 @@ from tidegate.domain.markdown import code, escaped
 NAME = "tidegate/config"
 #: Refused names that are listed; more would not be read, and the forge limits the text.
 _LISTED = 50
+_OWN = "tidegate.yaml"
+_AFTER = "Correct the file and merge that: every root is then planned, so that nothing is missed."
+_OF_ORGANIZATION = (
+    "This is not a file of this repository: an operator corrects it with `tidegate organization set FILE`. "
+    "After that, merge again what should be deployed, or deploy it by hand."
+)
 #: Roots that a title names.
 _NAMED = 3
 
@@ -26,8 +32,7 @@ def render_invalid(sha: str, error: InvalidConfiguration) -> CheckRun:
     summary = (
         f"{code(error.file)}, line {error.line}{column}: {escaped(error.problem)}.\n\n"
         f"{escaped(error.allowed)}.\n\n"
-        "Nothing of this commit is deployed. Correct the file and merge that: "
-        "every root is then planned, so that nothing is missed."
+        f"Nothing of this commit is deployed. {_AFTER if error.file == _OWN else _OF_ORGANIZATION}"
     )
     return _failed(sha, f"{error.file} cannot be used (line {error.line})", summary)
 

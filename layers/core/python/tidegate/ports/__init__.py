@@ -37,7 +37,7 @@ _ROOMS = {
     "forge": "Accounts Change FailedDelivery Forge ForgeAddresses ForgeDeliveries",
     "jobs": "JobLogs Jobs LogChunk",
     "queues": "DeployQueues Deployments",
-    "source": "FileChange PushedTrees SourceHistory",
+    "source": "FileChange OrganizationFile PushedTrees SourceHistory",
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
 

@@ -20,6 +20,13 @@ class FileChange:
     after: str | None
 
 
+class OrganizationFile(Protocol):
+    """The organization-wide configuration file, which operators put there."""
+
+    def read(self) -> bytes | None:
+        """Return what it holds now, None when there is none. Raise CloudUnavailable."""
+
+
 class PushedTrees(Protocol):
     """What a push changed. When the commit before it is not known any more, every file counts as new."""
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration, without_file
-from tidegate.config.loader import load_configuration
+from tidegate.config.loader import Around, load_configuration
 from tidegate.config.model import FILE
 from tidegate.config.resolution import configure
 from tidegate.domain.errors import InvalidConfiguration
@@ -65,7 +65,7 @@ class AllRoots:
 def discover_roots(
     trees: PushedTrees,
     repository: str,
-    review: PlanReview = PlanReview.ALWAYS,
+    review: Around = PlanReview.ALWAYS,
     configuring: Configure = configure,
     *,
     by_hand: bool = False,
@@ -73,9 +73,10 @@ def discover_roots(
 ) -> Discovery:
     """Return what the commit changes. Raise InvalidConfiguration when its file cannot be used, and CyclicChange.
 
-    ``review`` tells which plans wait for people where the file does not. ``by_hand`` tells that a person asks: then
-    roots count, too, that the file keeps from merges. ``known`` is the index of the commit before, made with the same
-    ``configuring``: it is used up, and saves the work that does not depend on what changed.
+    ``review`` is what holds around the file, such as which plans wait for people where it does not tell.
+    ``by_hand`` tells that a person asks: then roots count, too, that the file keeps from merges. ``known`` is the
+    index of the commit before, made with the same ``review`` and ``configuring``: it is used up, and saves the work
+    that does not depend on what changed.
     """
     own = next((change for change in trees.changes if change.path == FILE), None)
     if not trees.before_is_known:
@@ -96,16 +97,14 @@ def discover_roots(
     )
 
 
-def read_configuration(
-    trees: PushedTrees, repository: str, review: PlanReview = PlanReview.ALWAYS
-) -> LoadedConfiguration:
+def read_configuration(trees: PushedTrees, repository: str, review: Around = PlanReview.ALWAYS) -> LoadedConfiguration:
     """Return what the file of the newer commit says, as ``discover_roots`` does."""
     blob = trees.files.get(FILE)
     return _loaded(blob, trees.read({blob} if blob else ()), repository, review)
 
 
 def all_roots(
-    trees: PushedTrees, repository: str, review: PlanReview = PlanReview.ALWAYS, configuring: Configure = configure
+    trees: PushedTrees, repository: str, review: Around = PlanReview.ALWAYS, configuring: Configure = configure
 ) -> AllRoots:
     """Return all roots of the newer commit. Raise InvalidConfiguration when its file cannot be used."""
     configuration = read_configuration(trees, repository, review)
@@ -113,14 +112,14 @@ def all_roots(
     return AllRoots(index.configured, tuple(sorted(root.name for root in index.found.roots)))
 
 
-def _loaded(blob: str | None, read: Mapping[str, bytes], repository: str, review: PlanReview) -> LoadedConfiguration:
-    return load_configuration(read[blob], repository, review) if blob else without_file(review)
+def _loaded(blob: str | None, read: Mapping[str, bytes], repository: str, review: Around) -> LoadedConfiguration:
+    return load_configuration(read[blob] if blob else None, repository, review)
 
 
 def _index(  # noqa: PLR0917
     trees: PushedTrees,
     repository: str,
-    review: PlanReview,
+    review: Around,
     configuring: Configure,
     own: FileChange | None,
     read: Mapping[str, bytes],
@@ -139,10 +138,12 @@ def _index(  # noqa: PLR0917
 class _Search:
     """Looks for what a commit changes; ``refused`` and ``notes`` are sentences on what it sees besides."""
 
-    def __init__(self, trees: PushedTrees, index: RootIndex, own: FileChange | None, read: Mapping[str, bytes]) -> None:
+    def __init__(
+        self, trees: PushedTrees, index: RootIndex, own: FileChange | None, read: Mapping[str, bytes], review: Around
+    ) -> None:
         self._index = index
         self._own = own
-        self._read = read
+        self._read, self._review = read, review
         self._touched = TouchedRoots(trees, index)
         self.refused: list[str] = []
         self.notes = [_gone(place) for place in sorted(self._touched.former)]
@@ -189,7 +190,7 @@ class _Search:
         """Return the same commit as the file before it has it, None if that could not be used."""
         try:
             blob = self._own.before if self._own else None
-            return self._index.other(_loaded(blob, self._read, self._index.repository, PlanReview.ALWAYS))
+            return self._index.other(_loaded(blob, self._read, self._index.repository, self._review))
         except InvalidConfiguration:
             return None
 

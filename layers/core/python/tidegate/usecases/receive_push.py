@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from tidegate.config.loader import Around, always_reviewed
+from tidegate.config.organization import Organization
 from tidegate.config.resolution import configure
 from tidegate.domain.authors import UNKNOWN, Authors
 from tidegate.domain.check_run import CheckRun
@@ -60,7 +62,7 @@ class PushReceiver:
     """Receives pushes, and heads that no push told of; receiving one again is harmless.
 
     ``reviewed_unless_granted`` returns a deployment whose plan waits for people unless somebody may deploy it.
-    ``review`` tells which plans wait for people where a repository does not.
+    ``around`` tells what holds around a repository's file.
     """
 
     deliveries: Deliveries
@@ -69,7 +71,7 @@ class PushReceiver:
     catalog: Catalog
     changes: ChangeEnqueuer
     reviewed_unless_granted: Callable[[Deployment, str], Deployment]
-    review: PlanReview = PlanReview.ALWAYS
+    around: Callable[[], Around] = always_reviewed
     indexes: RootIndexes = field(default_factory=RootIndexes)
 
     def receive(self, delivery: Delivery) -> str:
@@ -139,8 +141,10 @@ class PushReceiver:
         token = self.forge.clone_token(push.installation, push.repository)
         with self.history.fetch(url, token, push.before, push.after) as trees:
             configuring = partial(configure, branch=push.branch, dest_branch=push.branch)
-            known = self.indexes.take(push.repository, push.branch, push.before)
-            discovery = discover_roots(trees, push.repository, self.review, configuring, known=known)
+            around = self.around()
+            place = push.repository, f"{push.branch}\n{_digest(around)}"  # Another file around it, another index.
+            known = self.indexes.take(*place, push.before)
+            discovery = discover_roots(trees, push.repository, around, configuring, known=known)
             if discovery.index is not None:
                 self.indexes.keep(push.repository, push.branch, push.after, discovery.index)
             return discovery
@@ -213,6 +217,10 @@ def _push(delivery: Delivery) -> Push:
 
 def _just_before(at: str) -> str:
     """Return a moment before: what was pushed earlier goes first, and does not count as the newest commit."""
+def _digest(around: Around) -> str:
+    return around.digest if isinstance(around, Organization) else ""
+
+
     return later(at, -_BEFORE_MICROSECONDS)
 
 

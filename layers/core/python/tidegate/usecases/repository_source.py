@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from tidegate.config.configured import ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.loader import Around, always_reviewed
 from tidegate.config.trust import trusted
 from tidegate.domain.change_set import Key
 from tidegate.domain.requirements import Requirements
-from tidegate.domain.review_rule import PlanReview
 from tidegate.domain.root import Root
 from tidegate.ports import Forge, PushedTrees, SourceHistory
 from tidegate.usecases.discover_roots import read_configuration
@@ -43,11 +43,16 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class RepositorySource:
-    """Fetches commits. ``review`` tells which plans wait for people where a repository does not."""
+    """Fetches commits. ``around`` tells what holds around a repository's file."""
 
     forge: Forge
     history: SourceHistory
-    review: PlanReview = PlanReview.ALWAYS
+    around: Callable[[], Around] = always_reviewed
+
+    @property
+    def review(self) -> Around:
+        """What holds around a repository's file now. Raise CloudUnavailable."""
+        return self.around()
 
     def fetch(
         self, installation: int, repository: str, after: str, before: str = _NO_COMMIT

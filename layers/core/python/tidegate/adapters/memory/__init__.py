@@ -4,6 +4,7 @@ from tidegate.adapters.memory.catalog import MemoryCatalog
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
 from tidegate.adapters.memory.forge import MemoryForge, MemoryForgeDeliveries
 from tidegate.adapters.memory.lines import MemoryLineBoards
+from tidegate.adapters.memory.organization import MemoryOrganizationFile
 from tidegate.adapters.memory.stores import (
     MemoryCheckRuns,
     MemoryDeliveries,
@@ -38,5 +39,6 @@ __all__ = [
     "MemoryJobLogs",
     "MemoryJobs",
     "MemoryLineBoards",
+    "MemoryOrganizationFile",
     "MemoryWorkflows",
 ]

@@ -1,0 +1,80 @@
+"""What the organization says around repositories' files, from its file to the deployments of a push."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import sha
+from tests.unit.usecases.test_receive_push import CHANGED, World
+from tidegate.adapters.memory import MemoryOrganizationFile
+from tidegate.config.organization import ORGANIZATION
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.usecases.read_organization import OrganizationReader
+
+
+@pytest.fixture
+def file():
+    return MemoryOrganizationFile()
+
+
+class OrganizedWorld(World):
+    """A world whose pushes are received with an organization-wide file around them."""
+
+    def __init__(self, reader):
+        super().__init__()
+        self.pushes = replace(self.receiver(), around=reader)
+
+    def push(self, number):
+        """Push commit ``number`` on the one before."""
+        self.receiver = lambda: self.pushes
+        return self.receive(f"delivery-{number}", before=sha(number - 1), after=sha(number))
+
+
+@pytest.fixture
+def world(file):
+    return OrganizedWorld(OrganizationReader(file, PlanReview.MANUAL))
+
+
+def test_the_file_is_read_anew_and_understood_again_only_when_it_changed(file):
+    reader = OrganizationReader(file, PlanReview.MANUAL)
+    nothing = reader()
+    assert (nothing.says_nothing, nothing.review, reader() is nothing) == (True, PlanReview.MANUAL, True)
+    file.content = b"defaults: {engine: tofu}"
+    said = reader()
+    assert (said.section.defaults, reader() is said) == ({"engine": "tofu"}, True)
+    file.content = None
+    assert reader().says_nothing
+
+
+def test_what_the_organization_forces_holds_for_what_a_push_deploys(world, file):
+    file.content = b"forced: {plan_review: {when: always, approvals: 2}}"
+    world.new = {**CHANGED, "tidegate.yaml": "plan_review: never"}
+    world.push(1)
+    assert {each.review_rule for each in world.enqueued} == {ReviewRule(PlanReview.ALWAYS, 2)}
+
+
+def test_a_repository_without_a_file_is_under_the_organizations_defaults(world, file):
+    file.content = b"defaults: {plan_review: {when: always, approvals: 3}}"
+    world.push(1)
+    assert {each.review_rule for each in world.enqueued} == {ReviewRule(PlanReview.ALWAYS, 3)}
+
+
+def test_a_file_that_cannot_be_used_stops_every_deploy_and_is_named_on_the_commit(world, file):
+    file.content = b"version: 1\nforced: {plan_revew: never}\n"
+    told = world.push(1)
+    assert world.enqueued == []
+    assert f"{ORGANIZATION}:2:10" in told
+    (shown,) = world.forge.check_runs.values()
+    assert ORGANIZATION in shown.title
+    assert "tidegate organization set" in shown.summary
+
+
+def test_a_file_that_changed_counts_for_the_next_push_at_once(world, file):
+    world.push(1)
+    assert {each.review_rule.approvals for each in world.enqueued} == {1}
+    world.enqueued.clear()
+    file.content = b"limits: {plan_review: {approvals: 2}}"
+    world.push(2)
+    assert {each.review_rule.approvals for each in world.enqueued} == {2}
