@@ -10,6 +10,8 @@ from tidegate.ports import Deliveries, DeliveryOutcome
 
 #: Characters of an outcome that are stored with the delivery.
 _LONGEST_OUTCOME = 2000
+#: Ids of deployments that are stored with it: with 64 characters each they leave room in an item of 400 KB.
+_MOST_DEPLOYMENTS = 4000
 _AGAIN = "The event is received again."
 
 
@@ -39,4 +41,4 @@ def is_concluded(deliveries: Deliveries, delivery: str) -> bool:
 
 def _store(deliveries: Deliveries, delivery: str, outcome: DeliveryOutcome) -> None:
     with suppress(NotFound):  # Deliveries expire; what was to be done for this one is done.
-        deliveries.conclude(delivery, outcome.text[:_LONGEST_OUTCOME], outcome.deployments)
+        deliveries.conclude(delivery, outcome.text[:_LONGEST_OUTCOME], outcome.deployments[:_MOST_DEPLOYMENTS])
