@@ -106,7 +106,8 @@ class WhenModifiedSection(Section):
         Field(description="A tag query: when one of these roots changes, this one runs too, after them."),
     ] = None
     autoplan: Annotated[
-        Flag | None, Field(description="Whether pull requests are planned without being asked for it.")
+        Flag | None,
+        Field(description="Whether its changes are planned and deployed without being asked for; else by hand."),
     ] = None
 
 
