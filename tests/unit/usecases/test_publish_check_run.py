@@ -14,6 +14,7 @@ from tidegate.domain.line import Named, Shown, Standing
 from tidegate.ports import PublishedCheckRun
 from tidegate.usecases.check_run_view import PLAN_START
 from tidegate.usecases.publish_check_run import CheckRunPublisher, digest_of
+from tidegate.usecases.tell_waiting import WaitingTeller
 
 
 @pytest.fixture
@@ -22,8 +23,10 @@ def world():
 
 
 def publisher_of(world, forge=None, **links):
+    waiting = WaitingTeller(world.change_sets, world.deployments, world.announcements)
+    forge = forge or world.forge
     return CheckRunPublisher(
-        world.deployments, world.check_runs, forge or world.forge, world.announcements, world.painter(**links)
+        world.deployments, world.check_runs, forge, world.announcements, world.painter(**links), waiting
     )
 
 

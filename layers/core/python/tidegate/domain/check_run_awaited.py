@@ -20,6 +20,11 @@ def are_enough(deployment: Deployment, looked_at: Sequence[Dependency]) -> bool:
     return len(held_by) >= NAMED and (deployment.state is State.GATED or opening is Opening.BLOCKED)
 
 
+def is_listed_whole(dependencies: Sequence[Dependency]) -> bool:
+    """Tell whether the list names all of these that are not done yet."""
+    return sum(each.state not in DONE for each in dependencies) <= NAMED
+
+
 def waited_for(deployment: Deployment, looked_at: Sequence[Dependency], total: int) -> WaitedFor:
     """Return what the deployment waits for, of ``total`` dependencies of which these were looked at.
 

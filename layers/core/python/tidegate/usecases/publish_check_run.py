@@ -11,6 +11,7 @@ from tidegate.domain.check_run_text import render_continued
 from tidegate.domain.deployment import Deployment, is_final
 from tidegate.ports import Announcements, CheckRuns, Deployments, Forge, PublishedCheckRun
 from tidegate.usecases.check_run_view import CheckRunPainter
+from tidegate.usecases.tell_waiting import WaitingTeller
 
 _COMPLETED = "completed"
 
@@ -21,7 +22,7 @@ class CheckRunPublisher:
 
     A check run that the forge shows as completed (one that waits for review, too) is never reopened: a
     new one goes on, and the old one is told so. What a call did before it died is found by the
-    deployment's id and gone on with, so no second new one is made.
+    deployment's id and gone on with, so no second new one is made. ``waiting`` are told what is shown new.
     """
 
     deployments: Deployments
@@ -29,6 +30,7 @@ class CheckRunPublisher:
     forge: Forge
     announcements: Announcements
     painter: CheckRunPainter
+    waiting: WaitingTeller
 
     def publish(self, deployment_id: str, *, again: bool = False, if_new: bool = False, repeated_by: str = "") -> None:
         """Show the deployment's newest state; with ``again`` also if it is shown, as its surroundings changed.
@@ -54,6 +56,8 @@ class CheckRunPublisher:
         is_shown = if_new and shown is not None and shown.digest == published.digest
         if not is_shown:
             published = self._publish(deployment, shown, published, check_run)
+        if shown is None or shown.shown_version < deployment.version:
+            self.waiting.tell(deployment)
         self.check_runs.remember(published)
         if is_final(deployment.state):
             self.deployments.shown(deployment.id)

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_root, deployment_in
+from tests.unit.usecases.terraform_world import World
+from tests.unit.usecases.test_publish_check_run import publisher_of
+from tidegate.domain.deployment import State
+from tidegate.ports import Enrolled
+from tidegate.usecases.tell_waiting import WaitingTeller
+
+TOLD = {state for state in State if state not in {State.QUEUED, State.PLANNING, State.APPROVED}} - {
+    State.GATED,
+    State.BLOCKED,
+}
+
+
+class PromotedWorld(World):
+    """A world in which a deployment of stack ``prod`` waits for ``dev``, where ``app`` is in one state."""
+
+    def __init__(self, state=State.AWAITING_REVIEW, at=State.GATED):
+        super().__init__()
+        self.gated = self.member(deployment_in(at))
+        self.app = self.member(deployment_in(state, id="app-1", root=any_root(name="app"), stack="dev"))
+
+    def member(self, deployment):
+        one = self.put(replace(deployment, change_set="change-1"))
+        self.change_sets.enroll("change-1", [Enrolled(one.root.name, one.stack, one.id, one.requested_at)])
+        return one
+
+    def others(self, count, state):
+        for number in range(count):
+            name = f"root-{number:04}"
+            self.member(deployment_in(state, id=f"{name}-1", root=any_root(name=name), stack="dev"))
+
+    def tell(self, deployment=None):
+        WaitingTeller(self.change_sets, self.deployments, self.announcements).tell(deployment or self.app)
+        return self.announcements.places
+
+
+@pytest.mark.parametrize("state", State)
+def test_who_waits_is_told_of_what_lasts_and_of_every_end(state):
+    world = PromotedWorld(state)
+    assert world.tell() == ([world.gated.id] if state in TOLD else [])
+
+
+@pytest.mark.parametrize("at", State)
+def test_only_who_is_at_a_gate_is_told(at):
+    world = PromotedWorld(at=at)
+    assert world.tell() == ([world.gated.id] if at in {State.GATED, State.BLOCKED} else [])
+
+
+def test_who_waits_for_others_is_not_told():
+    world = PromotedWorld()
+    staging = world.member(
+        deployment_in(State.AWAITING_REVIEW, id="staging-1", root=any_root(name="staging"), stack="staging")
+    )
+    assert world.tell(staging) == []
+
+
+def test_a_deployment_without_a_change_tells_nobody():
+    world = PromotedWorld()
+    assert world.tell(replace(world.app, change_set="")) == []
+
+
+@pytest.mark.parametrize(("others", "is_told"), [(9, True), (10, False)])
+def test_who_cannot_list_all_that_it_waits_for_is_not_told_of_each(others, is_told):
+    world = PromotedWorld()
+    world.others(others, State.PLANNING)
+    assert world.tell() == ([world.gated.id] if is_told else [])
+
+
+def test_what_is_done_makes_no_list_longer():
+    world = PromotedWorld()
+    world.others(30, State.APPLIED)
+    assert world.tell() == [world.gated.id]
+
+
+def test_in_a_huge_change_nobody_is_told():
+    world = PromotedWorld()
+    world.others(1000, State.APPLIED)
+    assert world.tell() == []
+
+
+def test_a_state_that_is_shown_for_the_first_time_is_told_once():
+    world = PromotedWorld()
+    publisher_of(world).publish(world.app.id)
+    publisher_of(world).publish(world.app.id)
+    publisher_of(world).publish(world.app.id, again=True)
+    assert world.announcements.places == [world.gated.id]
+
+
+def test_what_could_not_be_told_is_told_when_it_is_published_once_more():
+    world = PromotedWorld()
+    told = []
+
+    class Failing:
+        def place_changed(self, deployment):
+            told.append(deployment)
+            if len(told) == 1:
+                raise ConnectionError
+
+    publisher = publisher_of(world)
+    publisher = replace(publisher, waiting=WaitingTeller(world.change_sets, world.deployments, Failing()))
+    with pytest.raises(ConnectionError):
+        publisher.publish(world.app.id)
+    publisher.publish(world.app.id)
+    assert told == [world.gated.id, world.gated.id]
