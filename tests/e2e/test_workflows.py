@@ -62,6 +62,7 @@ def test_each_stack_runs_with_its_own_variables_and_a_failure_after_the_apply_le
         deployment = project.confirmed(sha, root)["external_id"]
         applied = project.ended(sha, root)
         assert title(applied).startswith("Applied"), words(applied)
+        assert "THE APPLY SUCCEEDED, BUT A STEP AFTER IT DID NOT" in words(applied)
         assert project.value(root) == value
         logs = [
             project.tidegate.object("artifact_bucket", f"logs/{deployment}-{job}.txt").decode()
