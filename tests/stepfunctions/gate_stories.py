@@ -116,6 +116,24 @@ def a_newer_revision_takes_the_place_of_a_blocked_one(world: World) -> None:
     assert prod.until_final(newer).state is State.REJECTED
 
 
+def two_stacks_of_one_root_share_its_queue_and_what_is_run_again_goes_first(world: World) -> None:
+    root = world.root("two-stacks")
+    first = root.in_change("two-stacks", "dev", shared=True)
+    second = root.in_change("two-stacks", "prod", AFTER_DEV, shared=True)
+    root.enqueue(first, second)
+    reject(root, first)
+    root.until_state(second, State.BLOCKED)
+    root.press(second, "Retry")
+    _ends_as(root, second, State.SUPERSEDED, *GATED, "Superseded")
+    again = {each.stack: each for each in _members(world, "two-stacks")}
+    assert {each.rerun_of for each in again.values()} == {first.id, second.id}
+    confirm(root, again["dev"])
+    confirm(root, again["prod"])
+    reviewed = ("Wait for the plan review", "Was the plan approved?")
+    _ends_as(root, again["prod"], State.APPLIED, *GATED, *reviewed, *_APPLIED)
+    assert root.record(again["dev"]).state is State.APPLIED
+
+
 GATE_STORIES = [
     a_root_is_planned_once_what_it_depends_on_is_applied,
     a_plan_is_made_again_when_what_it_waits_for_changed_after_it,
@@ -123,4 +141,5 @@ GATE_STORIES = [
     a_blocked_deployment_is_rejected_by_its_button,
     a_retry_runs_again_what_blocks_and_all_goes_on_when_that_is_applied,
     a_newer_revision_takes_the_place_of_a_blocked_one,
+    two_stacks_of_one_root_share_its_queue_and_what_is_run_again_goes_first,
 ]

@@ -13,6 +13,7 @@ from local.client import LocalCloud
 from local.forge.client import ForgeClient
 from tests.stepfunctions.histories import History, read_history
 from tidegate.bootstrap import Bootstrap
+from tidegate.domain.check_run_text import check_run_name
 from tidegate.domain.deployment import Deployment, State, Trigger, is_final
 from tidegate.domain.queue import QueueHead
 from tidegate.domain.review_rule import PlanReview, ReviewRule
@@ -143,9 +144,12 @@ class RootInWorld:
             review_rule=ReviewRule(PlanReview.NEVER if "plan-only-adds" in self.name else PlanReview.ALWAYS),
         )
 
-    def in_change(self, change: str, stack: str, waits: Waits = NO_WAITS, **wanted: Any) -> Deployment:
+    def in_change(
+        self, change: str, stack: str, waits: Waits = NO_WAITS, *, shared: bool = False, sha: str | None = None
+    ) -> Deployment:
         """Return and enroll what a merge asks for that changes several stacks; it is not enqueued yet."""
-        deployment = replace(self.deployment(**wanted), change_set=change, stack=stack, waits=waits)
+        wanted = self.deployment(sha, request=f"merge {stack}" if shared else "merge")
+        deployment = replace(wanted, change_set=change, stack=stack, shared=shared, waits=waits)
         self.world.enroll(change, stack, self.name, deployment.id)
         return deployment
 
@@ -185,9 +189,8 @@ class RootInWorld:
         ForgeClient(self.world.forge.url, user).press(deployment.repository, found["id"], button)
 
     def check_run(self, deployment: Deployment) -> Mapping[str, Any] | None:
-        runs = self.world.forge.check_runs(
-            deployment.repository, deployment.revision.sha, name=f"tidegate/deploy: {self.name}"
-        )
+        name = check_run_name(deployment)
+        runs = self.world.forge.check_runs(deployment.repository, deployment.revision.sha, name=name)
         mine = [run for run in runs if run["external_id"] == deployment.id]
         return max(mine, key=lambda run: int(run["id"]), default=None)
 

@@ -38,7 +38,7 @@ class GateWorld(World):
         )
         enqueuer = Enqueuer(queues, deployments, self.audit, told, WorkerEnsurer(queues, workflows))
         self.waiter = GateWaiter(deployments, changes, workflows, told, self.clock)
-        self.opener = GateOpener(queues, deployments, changes, workflows, told, self.clock)
+        self.opener = GateOpener(queues, deployments, changes, workflows, told, self.clock, enqueuer.enqueue)
         self.decider = GateDecider(deployments, changes, workflows, told, enqueuer.enqueue, self.may_apply)
 
     def may_apply(self, deployment: Deployment, login: str) -> Decision:

@@ -74,6 +74,16 @@ def test_one_that_goes_on_or_was_superseded_has_nothing_to_decide(world, retry):
 
 
 @pytest.mark.parametrize("retry", [True, False])
+def test_one_that_steps_aside_for_what_runs_again_has_nothing_to_decide(world, retry):
+    dev = world.member("web", "dev", State.REJECTED, shared=True)
+    prod = world.waits(world.planned("web", "prod", shared=True))
+    world.decider.retry(prod.id, "maintainer", LATER)
+    world.look()
+    assert "is run again, after others" in world.decider.decide(prod.id, retry, "maintainer", LATER).reason
+    assert {each.rerun_of for each in world.deployments.all()} >= {dev.id, prod.id}
+
+
+@pytest.mark.parametrize("retry", [True, False])
 @pytest.mark.parametrize("state", [State.AWAITING_REVIEW, State.REJECTED])
 def test_what_does_not_wait_is_refused_with_its_state(world, retry, state):
     other = world.put(deployment_in(state))

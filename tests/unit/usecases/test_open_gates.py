@@ -11,10 +11,12 @@ from tests.contract.queue_actors import Died
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.domain.deployment import AfterGate, State, Trigger, is_final
 from tidegate.domain.errors import CloudUnavailable, Conflict
-from tidegate.domain.gate import DONE
+from tidegate.domain.gate import DONE, is_behind
+from tidegate.domain.rerun import run_again
 from tidegate.domain.waits import Waits
 from tidegate.messages import WaitAtGate
 
+LATE = "2026-03-02T20:00:00.000000+00:00"
 BAD_ENDS = sorted({state for state in State if is_final(state)} - DONE)
 
 
@@ -160,8 +162,40 @@ def test_who_keeps_being_changed_is_looked_at_later(world):
         replace(world.opener, deployments=Busy()).open(CHANGE)
 
 
+def _shared(world):
+    """One root in two stacks: prod waits at its gate, dev has failed and is run again, behind prod in their queue."""
+    dev = world.member("app", "dev", State.REJECTED, shared=True)
+    prod = world.waits(world.planned("app", "prod", shared=True))
+    again = run_again(dev, "main", "maintainer", LATE, "by hand")
+    world.queues.enqueue(again)
+    world.enroll("app", "dev", again.id, again.requested_at)
+    return prod, again
+
+
+def test_what_stands_behind_the_one_that_waits_for_it_goes_first_and_that_one_runs_after_it(world):
+    prod, again = _shared(world)
+    world.look()
+    old = world.now(prod)
+    assert world.answers == {"token": "superseded"}
+    assert old.ending.reason.startswith("app (dev) stood behind it in line and goes first")
+    new = world.deployments.get(old.superseded_by)
+    assert (new.rerun_of, new.supersedes, new.stack, new.waits) == (old.id, old.id, "prod", old.waits)
+    assert [each.deployment for each in world.queues.waiting(old.queue)] == [again.id, new.id]
+    (enrolled,) = [each for each in world.change_sets.deployments(CHANGE) if each.stack == "prod"]
+    assert enrolled.deployment == new.id
+
+
+def test_one_whose_root_waits_elsewhere_in_line_for_nothing_stays(world):
+    world.member("app", "dev", State.APPLYING)
+    waiting = world.waits(world.planned("app", "prod", shared=True))
+    other = replace(world.member("app", "qa", State.QUEUED, shared=True), state=State.QUEUED)
+    assert not is_behind(waiting, other)
+    world.look()
+    assert world.answers == {}
+
+
 #: More calls to ports than any of these use cases makes.
-DEATHS = list(itertools.product(range(14), (False, True)))
+DEATHS = list(itertools.product(range(20), (False, True)))
 
 
 @pytest.mark.parametrize("death", DEATHS, ids=lambda death: f"{'after' if death[1] else 'before'}-call-{death[0]}")
@@ -191,6 +225,19 @@ class TestDeaths:
         world.look()
         assert world.answers == {"token": "superseded"}
         assert (world.now(blocked).superseded_by, world.now(newer).supersedes) == (newer.id, blocked.id)
+
+    @pytest.mark.parametrize("ends", [True, False])
+    def test_who_lets_one_step_aside_may_die_and_the_next_look_does_it(self, world, death, ends):
+        prod, again = _shared(world)
+        self.dies(world, death, lambda: world.opener.open(CHANGE))
+        if ends and world.answers:  # Then its execution goes on, and its queue records the end.
+            world.deployments.save(world.now(prod).ended(world.now(prod).ending))
+        world.look()
+        assert world.answers == {"token": "superseded"}
+        waiting = [each.deployment for each in world.queues.waiting(prod.queue)]
+        assert waiting == [again.id, world.now(prod).superseded_by]
+        assert world.change_sets.deployments(CHANGE)[-1].deployment == world.now(prod).superseded_by
+        assert world.deployments.get(waiting[-1]).supersedes == prod.id
 
     @pytest.mark.parametrize("ends", ["before", "meanwhile", "after"])
     def test_who_begins_to_wait_may_die_and_the_retried_state_is_answered(self, world, death, ends):

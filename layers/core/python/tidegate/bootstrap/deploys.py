@@ -158,7 +158,13 @@ class Deploys(Adapters):
         from tidegate.usecases.open_gates import GateOpener
 
         return GateOpener(
-            self.queues, self.deployments, self.change_sets, self.workflows, self.announcements, self.clock
+            self.queues,
+            self.deployments,
+            self.change_sets,
+            self.workflows,
+            self.announcements,
+            self.clock,
+            self.enqueuer.enqueue,
         )
 
     @cached_property

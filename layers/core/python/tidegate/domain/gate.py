@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from tidegate.domain.deployment import AfterGate, Deployment, Ending, Gate, State, Trigger
+from tidegate.domain.rerun import run_again
 from tidegate.domain.review import Need, judge_plan
 
 #: How long the Terraform machine waits at a gate (its TimeoutSeconds): twice as long as at a review, as what is
@@ -156,6 +158,39 @@ def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: str) -
     return replace(deployment, gate=decided, ending=ending, superseded_by=newer.id)
 
 
+def is_behind(deployment: Deployment, other: Deployment) -> bool:
+    """Tell whether ``other``, of the same change, stands in line behind a deployment that waits for it.
+
+    Both are of one root, in two stacks, and share its queue: ``other`` is run again. Neither would ever go on.
+    """
+    waits = deployment.waits
+    is_awaited = other.stack in {*waits.plan_after, *waits.apply_after}
+    return other.state is State.QUEUED and other.queue == deployment.queue and is_awaited
+
+
+def stepping_aside(deployment: Deployment, gate: Gate, other: Deployment, at: str) -> Deployment:
+    """Return the record of a deployment that steps aside for ``other``, and is run again after it."""
+    reason = f"{_named(other)} stood behind it in line and goes first; this one is run again after it."
+    ending = Ending(State.SUPERSEDED, reason, "", "", at)
+    decided = replace(gate, next=AfterGate.SUPERSEDED, by=other.requested_by, at=max(at, other.requested_at))
+    stepped = replace(deployment, gate=decided, ending=ending)
+    return replace(stepped, superseded_by=run_after(stepped).id)
+
+
+def run_after(stepped: Deployment) -> Deployment:
+    """Return the deployment that runs one again that stepped aside: the same each time."""
+    gate = stepped.gate or Gate("", stepped.changed_at)
+    later = datetime.fromisoformat(gate.at) + timedelta(microseconds=1)
+    at = later.isoformat(timespec="microseconds")
+    return run_again(stepped, stepped.revision.branch, gate.by, at, f"after others {stepped.id}")
+
+
+def stepped_aside(deployment: Deployment) -> bool:
+    """Tell whether a deployment gave way to what stood behind it, and not to a newer revision."""
+    gate = deployment.gate
+    return gate is not None and gate.next is AfterGate.SUPERSEDED and bool(gate.by)
+
+
 def successor(deployment: Deployment, waiting: Collection[Deployment]) -> Deployment | None:
     """Return the newest deployment that takes the place of a blocked one, of those that wait in its queue.
 
@@ -186,6 +221,10 @@ def _planned_since(deployment: Deployment) -> str:
     """Return when the plan began: what is applied from then on, it may not have seen."""
     began = [step.at for step in deployment.history if step.state is State.PLANNING]
     return began[-1] if began else ""
+
+
+def _named(deployment: Deployment) -> str:
+    return f"{deployment.root.name} ({deployment.stack})"
 
 
 def _verdict(opening: Opening, reason: str, about: Sequence[Dependency]) -> GateVerdict:

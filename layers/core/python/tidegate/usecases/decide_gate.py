@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import AfterGate, Deployment, State, is_final
-from tidegate.domain.gate import DONE, WAITING, rejected, waits_for
+from tidegate.domain.gate import DONE, WAITING, rejected, stepped_aside, waits_for
 from tidegate.domain.rerun import run_again, state_refusal
 from tidegate.ports import Announcements, ChangeSets, Deployments, Enrolled, Workflows
 from tidegate.usecases.decide_again import deciding_again
@@ -122,6 +122,8 @@ def _refusal(deployment: Deployment) -> str | None:
         return f"This deployment is {words} now and does not wait for others of its change."
     if gate.next is AfterGate.REJECTED:
         return f"{gate.by} rejected this deployment before. That decision stands."
+    if stepped_aside(deployment):
+        return "This deployment is run again, after others of its root and change."
     if gate.next is AfterGate.SUPERSEDED:
         return "A newer revision has taken the place of this deployment."
     if gate.next is not None:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import AfterGate, Deployment, State
 from tidegate.domain.errors import Conflict
-from tidegate.domain.gate import WAITING, Dependency, dependency, looked_at, successor, superseded, waits_for
+from tidegate.domain.gate import (
+    WAITING,
+    Dependency,
+    dependency,
+    is_behind,
+    looked_at,
+    run_after,
+    stepped_aside,
+    stepping_aside,
+    successor,
+    superseded,
+    waits_for,
+)
 from tidegate.ports import Announcements, ChangeSets, Clock, Deployments, DeployQueues, Enrolled, Workflows
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.settle_gate import settle_gate
@@ -15,7 +27,10 @@ from tidegate.usecases.settle_gate import settle_gate
 
 @dataclass(frozen=True, slots=True)
 class GateOpener:
-    """Opens gates. Done once more, it changes nothing, and carries out again what was decided before."""
+    """Opens gates. Done once more, it changes nothing, and carries out again what was decided before.
+
+    ``enqueue`` is as for pushes: what steps aside is run again.
+    """
 
     queues: DeployQueues
     deployments: Deployments
@@ -23,6 +38,7 @@ class GateOpener:
     workflows: Workflows
     announcements: Announcements
     clock: Clock
+    enqueue: Callable[[Deployment], object]
 
     def open(self, change_set: str) -> int:
         """Look at all gates of a change at which somebody waits. Return how many deployments this changed.
@@ -33,7 +49,7 @@ class GateOpener:
         members = self.change_sets.deployments(change_set)
         records = self.deployments.many([each.deployment for each in members])
         changed, failures, is_passed_on = 0, [], False
-        for before in [each for each in records.values() if each.state in WAITING]:
+        for before in [each for each in records.values() if each.state in WAITING or stepped_aside(each)]:
             try:
                 after = self._look_at(before, members, records)
             except Exception as error:  # noqa: BLE001  # One's failure must not hold the others back.
@@ -41,7 +57,9 @@ class GateOpener:
                 failures.append(error)
                 continue
             changed += after.version != before.version
-            is_passed_on |= State.BLOCKED in {before.state, after.state} and before.state is not after.state
+            is_passed_on |= stepped_aside(after) or (
+                State.BLOCKED in {before.state, after.state} and before.state is not after.state
+            )
         if is_passed_on:
             self.announcements.change_moved(change_set)
         if failures:
@@ -51,23 +69,28 @@ class GateOpener:
     def _look_at(self, known: Deployment, members: Sequence[Enrolled], records: Mapping[str, Deployment]) -> Deployment:
         awaited = [each for each in members if waits_for(known, each.root, each.stack)]
         dependencies = [dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]
+        behind = next((each for each in records.values() if is_behind(known, each)), None)
         try:
-            looked = self._look(known, dependencies)
+            looked = self._look(known, dependencies, behind)
         except Conflict:
-            looked = deciding_again(lambda: self._look(self.deployments.get(known.id), dependencies))
+            looked = deciding_again(lambda: self._look(self.deployments.get(known.id), dependencies, behind))
         self._carry_out(looked)
         if looked.version != known.version:
             self.announcements.changed(looked)
         return looked
 
-    def _look(self, deployment: Deployment, dependencies: Sequence[Dependency]) -> Deployment:
+    def _look(
+        self, deployment: Deployment, dependencies: Sequence[Dependency], behind: Deployment | None
+    ) -> Deployment:
         at = self.clock.now()
         looked = looked_at(deployment, dependencies, at)
         gate = looked.gate
-        if looked.state is State.BLOCKED and gate is not None and gate.next is None:
-            newer = self._successor(looked)
+        if looked.state in WAITING and gate is not None and gate.next is None:
+            newer = self._successor(looked) if looked.state is State.BLOCKED else None
             if newer is not None:
                 looked = superseded(looked, gate, newer, at)
+            elif behind is not None:
+                looked = stepping_aside(looked, gate, behind, at)
         return self.deployments.save(looked) if looked != deployment else deployment
 
     def _successor(self, blocked: Deployment) -> Deployment | None:
@@ -75,10 +98,19 @@ class GateOpener:
         return successor(blocked, self.deployments.many([each.deployment for each in line]).values()) if line else None
 
     def _carry_out(self, deployment: Deployment) -> None:
-        """Go on with what was decided: the newer one says whose place it takes before the older one ends."""
+        """Go on with what was decided: the newer one says whose place it takes before the older one ends.
+
+        What steps aside is part of the change until all else is done: so this is found again after a death.
+        """
+        again = run_after(deployment) if stepped_aside(deployment) else None
+        if again is not None:
+            self.enqueue(again)
         if deployment.gate is not None and deployment.gate.next is AfterGate.SUPERSEDED:
             deciding_again(lambda: self._link(deployment))
         settle_gate(deployment, self.deployments, self.workflows)
+        if again is not None:
+            enrolled = Enrolled(again.root.name, again.stack, again.id, again.requested_at)
+            self.change_sets.enroll(deployment.change_set, [enrolled])
 
     def _link(self, old: Deployment) -> None:
         newer = self.deployments.get(old.superseded_by or "")
