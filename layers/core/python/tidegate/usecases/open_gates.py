@@ -105,7 +105,7 @@ class GateOpener:
         again = run_after(deployment) if stepped_aside(deployment) else None
         if again is not None:
             self.enqueue(again)
-        if deployment.gate is not None and deployment.gate.next is AfterGate.SUPERSEDED:
+        elif deployment.gate is not None and deployment.gate.next is AfterGate.SUPERSEDED:
             deciding_again(lambda: self._link(deployment))
         settle_gate(deployment, self.deployments, self.workflows)
         if again is not None:
