@@ -25,7 +25,7 @@ def test_a_deployment_that_has_not_begun_returns_to_the_line_and_gets_a_new_work
     assert world.head.worker.execution != execution
 
 
-@pytest.mark.parametrize("state", [State.PLANNING, State.AWAITING_REVIEW, State.APPROVED])
+@pytest.mark.parametrize("state", [State.PLANNING, State.GATED, State.BLOCKED, State.AWAITING_REVIEW, State.APPROVED])
 def test_a_deployment_that_has_begun_ends_as_a_fault(world, state):
     execution = world.in_flight(deployment_in(state))
     release(world, execution)

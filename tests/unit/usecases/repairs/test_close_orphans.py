@@ -34,6 +34,14 @@ def test_a_deployment_that_is_in_no_line_and_not_in_flight_is_ended_with_a_reaso
     assert world.take_turn(repair) == 0
 
 
+@pytest.mark.parametrize("state", [State.GATED, State.BLOCKED])
+def test_an_orphan_at_a_gate_is_ended_and_those_that_wait_for_it_hear_of_it(world, repair, state):
+    orphan = world.put(deployment_in(state, change_set="change-1"))
+    assert world.take_turn(repair) == 1
+    assert _state(world, orphan) is State.ENGINE_FAULT
+    assert world.announcements.moved == ["change-1"]
+
+
 def test_an_orphan_whose_apply_was_taken_locks_its_queue_and_leaves_its_worker_to_it(world, repair):
     orphan = world.put(deployment_in(State.APPLYING))
     world.jobs.create(any_job(JobKind.APPLY, id=orphan.apply_job))
