@@ -92,7 +92,8 @@ class TestWithoutFile:
 
     def test_other_files_select_nothing_and_cost_no_request(self):
         trees = Trees(BASE, after(README_dot_md="bye", live__db__policies__deny_dot_json="[]"))
-        assert discover_roots(trees, "acme/infra") == Discovery(())
+        found = discover_roots(trees, "acme/infra")
+        assert (found.members, found.notes, found.refused) == ((), (), ())
         assert trees.requests == [set()]
 
     def test_module_files_are_fetched_in_one_request(self):

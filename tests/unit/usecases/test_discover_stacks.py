@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.unit.usecases.test_discover_roots import Trees
 from tidegate.config.resolution import configure
-from tidegate.domain.errors import CyclicChange
+from tidegate.domain.errors import CyclicChange, InvalidConfiguration
 from tidegate.domain.root import Root
 from tidegate.usecases.discover_roots import Discovery, all_roots, discover_roots
 from tidegate.usecases.root_index import RootIndexes
@@ -272,7 +274,6 @@ class TestFromOneCommitToTheNext:
 
 def test_an_index_is_given_once_and_for_its_commit_only():
     index = discover({}, MODULES).index
-    assert index is not None
     kept = RootIndexes()
     kept.keep(REPOSITORY, "main", "a", index)
     assert kept.take(REPOSITORY, "other", "a") is None
@@ -284,9 +285,47 @@ def test_an_index_is_given_once_and_for_its_commit_only():
 
 def test_of_many_repositories_the_last_are_kept():
     index = discover({}, MODULES).index
-    assert index is not None
     kept = RootIndexes()
     for number in range(100):
         kept.keep(f"acme/{number}", "main", "a", index)
     assert kept.take("acme/0", "main", "a") is None
     assert kept.take("acme/99", "main", "a") is index
+
+
+CONTENTS = st.sampled_from(
+    ["", "# new", 'module "lib" {\n  source = "../../lib"\n}\n', 'terraform {\n  backend "s3" {}\n}\n']
+)
+MODULE_FILES = st.sampled_from(
+    [*MODULES, "app/dev/more.tf", "lib/main.tf", "lib/deep/main.tf", "main.tf", "app/dev/x.tfvars"]
+)
+OWN_FILES = st.sampled_from(
+    [
+        ENVIRONMENTS,
+        ENVIRONMENTS.replace("region: eu", "region: us"),
+        "dirs: {'*/*': {when_modified: ['*.tf', '../../lib/*.tf']}, app/dev: {}}\n",
+        "dirs: {'**': {}}\nstacks: {names: {a: {tag_query: 'dir:app/**'}, b: {tag_query: 'dir:app/dev'}}}\n",
+        "engine: tofu\n",
+        "broken: true\n",
+    ]
+)
+EDITS = st.dictionaries(MODULE_FILES, st.none() | CONTENTS, max_size=3)
+COMMITS = st.lists(st.tuples(EDITS, st.just({}) | st.fixed_dictionaries({"tidegate.yaml": st.none() | OWN_FILES})))
+
+
+@settings(deadline=None, max_examples=50)
+@given(COMMITS)
+def test_whatever_changes_from_commit_to_commit_what_is_known_leads_to_the_same(commits):
+    files: dict[str, str] = dict(MODULES)
+    known = None
+    for edits, own in commits:
+        before, files = files, {path: text for path, text in {**files, **edits, **own}.items() if text is not None}
+        try:
+            anew = discover(before, files)
+        except InvalidConfiguration:
+            with pytest.raises(InvalidConfiguration):
+                discover(before, files, known=known)
+            known = None
+        else:
+            found = discover(before, files, known=known)
+            assert found == anew
+            known = found.index

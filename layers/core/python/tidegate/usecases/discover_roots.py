@@ -30,13 +30,13 @@ class Discovery:
     ``index`` serves the discovery of the next commit.
     """
 
+    index: RootIndex = field(compare=False)
     members: tuple[Deployable, ...] = ()
     refused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     configures: bool = False
     configured: tuple[str, ...] | None = None
     configuration: LoadedConfiguration = field(default_factory=without_file, compare=False)
-    index: RootIndex | None = field(default=None, compare=False)
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -84,16 +84,16 @@ def discover_roots(
     after = (own.after if own else None) if known else trees.files.get(FILE)
     read = trees.read({blob for blob in (after, own.before if own else None) if blob})
     index = _index(trees, repository, review, configuring, own, read, known)
-    search = _Search(trees, index, own, read)
+    search = _Search(trees, index, own, read, review)
     members = search.members(by_hand=by_hand)
     return Discovery(
+        index,
         members,
         tuple(search.refused),
         tuple(dict.fromkeys(search.notes)),
         own is not None and own.after is not None,
         index.declared_names,
         index.configuration,
-        index,
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from tidegate.domain.access import Access
 from tidegate.domain.authors import UNKNOWN, Authors
 from tidegate.domain.deployment import Deployment, Trigger
+from tidegate.domain.moment import later
 from tidegate.domain.root import Revision, change_set_id, deployment_id
 from tidegate.ports import ChangeSets, Enrolled
 from tidegate.usecases.authorize import subject
@@ -62,12 +62,6 @@ def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:
         if found.setdefault(what, each.access) != each.access:
             found[f"root {each.root.name} in {what}"] = each.access
     return found
-
-
-def later(at: str, microseconds: int) -> str:
-    """Return a time (ISO 8601 in UTC) that is some microseconds later."""
-    moved = datetime.fromisoformat(at) + timedelta(microseconds=microseconds)
-    return moved.isoformat(timespec="microseconds") if microseconds else at
 
 
 @dataclass(frozen=True, slots=True)

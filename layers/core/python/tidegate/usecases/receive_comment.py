@@ -182,7 +182,8 @@ class CommentReceiver:
         return replies.roots_refused(problems) if problems else known.named(command.roots)
 
     def _unlock(self, comment: Comment, command: Command) -> DeliveryOutcome:
-        if self.forge.permission(*comment.where, comment.sender) < Permission.WRITE:
+        permission = self.forge.permission(*comment.where, comment.sender)
+        if permission < Permission.READ:
             return self._refuse(comment, replies.may_not_unlock(comment.sender))
         known = [head.root_name for head in self.catalog.roots(comment.repository)]
         names = command.roots or self._changed(comment)
@@ -191,7 +192,7 @@ class CommentReceiver:
         unknown = [name for name in names if name not in known] if command.roots else []
         if unknown:
             return self._refuse(comment, replies.unknown_roots(unknown, known))
-        told = [(name, self._unlocked(comment, name)) for name in names]
+        told = [(name, self._unlocked(comment, name, permission)) for name in names]
         problem = self._answer(comment).reply(replies.unlocked(told))
         return _outcome(" ".join(f"{name}: {decision.reason}" for name, decision in told), problem)
 
@@ -203,8 +204,11 @@ class CommentReceiver:
             found = discover_roots(trees, comment.repository, by_hand=True)
             return [root.name for root in found.roots]
 
-    def _unlocked(self, comment: Comment, name: str) -> Decision:
-        return self.unlock(queue_id(comment.repository, name), Unlocking(comment.sender, comment.received_at))
+    def _unlocked(self, comment: Comment, name: str, permission: Permission) -> Decision:
+        """Unlock a queue, if who comments may: by the rule of the deployment that locked it."""
+        queue = queue_id(comment.repository, name)
+        may = self.authorizer.may_unlock(queue, comment.installation, comment.sender, permission)
+        return self.unlock(queue, Unlocking(comment.sender, comment.received_at)) if may.done else may
 
 
 def _lacks(comment: Comment, command: Command, pull_request: PullRequest, missing: Missing) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from tidegate.config.loader import Around, always_reviewed
 from tidegate.config.organization import Organization
 from tidegate.config.resolution import configure
+from tidegate.domain.access import EVERYBODY
 from tidegate.domain.authors import UNKNOWN, Authors
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.configuration_check import (
@@ -20,6 +21,7 @@ from tidegate.domain.configuration_check import (
 )
 from tidegate.domain.deployment import Deployment, Trigger
 from tidegate.domain.errors import CyclicChange, ForgeRefused, InvalidConfiguration, NotFound
+from tidegate.domain.moment import later
 from tidegate.domain.review_rule import PlanReview
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import Revision
@@ -27,7 +29,7 @@ from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge
 from tidegate.usecases.conclude import conclude
 from tidegate.usecases.discover_roots import Discovery, discover_roots
 from tidegate.usecases.missed_push import HEAD, missed_push
-from tidegate.usecases.new_deployments import ChangeEnqueuer, Request, later, new_deployments
+from tidegate.usecases.new_deployments import ChangeEnqueuer, Request, new_deployments
 from tidegate.usecases.root_index import Deployable, RootIndexes
 
 #: Who asks for the deployment of a head that no webhook told of.
@@ -145,8 +147,7 @@ class PushReceiver:
             place = push.repository, f"{push.branch}\n{_digest(around)}"  # Another file around it, another index.
             known = self.indexes.take(*place, push.before)
             discovery = discover_roots(trees, push.repository, around, configuring, known=known)
-            if discovery.index is not None:
-                self.indexes.keep(push.repository, push.branch, push.after, discovery.index)
+            self.indexes.keep(*place, push.after, discovery.index)
             return discovery
 
     def _deployments(self, push: Push, discovery: Discovery) -> list[Deployment]:
@@ -169,9 +170,17 @@ class PushReceiver:
         judged: dict[object, Deployment] = {}
         for each in deployments:
             rule = each.access, each.review_rule, each.stack
-            judged[rule] = judged.get(rule) or self.reviewed_unless_granted(each, push.sender)
+            judged[rule] = judged.get(rule) or self._judged(push, each)
         rules = [judged[each.access, each.review_rule, each.stack].review_rule for each in deployments]
         return [replace(each, review_rule=rule) for each, rule in zip(deployments, rules, strict=True)]
+
+    def _judged(self, push: Push, each: Deployment) -> Deployment:
+        """Judge one. Who made a push that nobody told of is not known: only what everybody may deploy is theirs."""
+        if push.told:
+            return self.reviewed_unless_granted(each, push.sender)
+        if each.access is None or EVERYBODY in each.access.apply:
+            return each
+        return replace(each, review_rule=replace(each.review_rule, when=PlanReview.ALWAYS))
 
     def _authors(self, push: Push, discovery: Discovery) -> Authors:
         """Return who made the change: the commits and, where it matters, the pull request."""
@@ -207,6 +216,10 @@ class PushReceiver:
         return ""
 
 
+def _digest(around: Around) -> str:
+    return around.digest if isinstance(around, Organization) else ""
+
+
 def _push(delivery: Delivery) -> Push:
     fields = dict(delivery.fields)
     authors = fields.pop("authors", None)
@@ -217,10 +230,6 @@ def _push(delivery: Delivery) -> Push:
 
 def _just_before(at: str) -> str:
     """Return a moment before: what was pushed earlier goes first, and does not count as the newest commit."""
-def _digest(around: Around) -> str:
-    return around.digest if isinstance(around, Organization) else ""
-
-
     return later(at, -_BEFORE_MICROSECONDS)
 
 
