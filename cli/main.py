@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli import local, secret
+from cli import local, organization, secret
 from cli.convert import convert
 from cli.deploy import deploy
 from cli.doctor import doctor
@@ -55,6 +55,7 @@ for _looking in (validate, explain, convert):
     app.command(cls=Command, rich_help_panel="Configuring")(_looking)
 app.command("doctor", cls=Command, rich_help_panel="Installing")(doctor)
 app.add_typer(secret.app, name="secret", rich_help_panel="Installing")
+app.add_typer(organization.app, name="organization", rich_help_panel="Installing")
 app.add_typer(local.app, name="local", rich_help_panel="Installing")
 
 

@@ -12,6 +12,7 @@ import typer
 from cli.configuration import FILE, content_of
 from cli.exits import Exit
 from cli.options import Json
+from cli.organization import examined
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
@@ -24,6 +25,15 @@ _REPOSITORY = "owner/repository"
 def validate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file.", show_default=True)] = Path("tidegate.yaml"),
     *,
+    organization: Annotated[
+        Path | None,
+        typer.Option(
+            "--organization",
+            metavar="FILE",
+            show_default=False,
+            help="The organization-wide file: check it, and the other file as it is read under it.",
+        ),
+    ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema that editors read, and end.")] = False,
     json: Json = False,
 ) -> None:
@@ -40,9 +50,15 @@ def validate(
         screen.print_json(json_schema())
         return
     from tidegate.config.loaded import LoadedConfiguration
-    from tidegate.config.loader import examine_configuration
+    from tidegate.config.loader import always_reviewed, examine_configuration
 
-    found = examine_configuration(content_of(file, "tidegate validate FILE"), _REPOSITORY, file=str(file))
+    around = always_reviewed()
+    if organization is not None:
+        around = examined(organization, content_of(organization, "tidegate validate --organization FILE"))
+        if not file.exists():
+            typer.echo(screen.text(f"✔ {organization} is in order.").plain)
+            return
+    found = examine_configuration(content_of(file, "tidegate validate FILE"), _REPOSITORY, around, str(file))
     roots = _roots(file, found) if isinstance(found, LoadedConfiguration) else _Roots()
     if json:
         screen.print_json(_document(file, found, roots))
