@@ -1,0 +1,66 @@
+"""Temporary layers: the roots that a pull request affects, each with its speculative plan, gone when it closes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tidegate.domain.deployment import Plan
+from tidegate.domain.policy import PolicyVerdict
+from tidegate.domain.root import Root
+from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.workflow import RunSettings
+
+
+class LayerState(StrEnum):
+    """Where a temporary layer is. ``planned`` has changes; ``refused`` was not run, for ``reason``."""
+
+    WAITING = "waiting"
+    PLANNING = "planning"
+    PLANNED = "planned"
+    NO_CHANGES = "no_changes"
+    FAILED = "failed"
+    REFUSED = "refused"
+    CANCELLED = "cancelled"
+
+
+class Checkout(StrEnum):
+    """What is planned: the merge result of head and base, or the head alone."""
+
+    MERGE = "merge"
+    BRANCH = "branch"
+
+
+@dataclass(frozen=True, slots=True)
+class TemporaryLayer:
+    """One root in one stack at one head of a pull request. Times are ISO 8601 in UTC.
+
+    ``id`` is legal as a part of job ids. ``sha`` is the head, ``base_sha`` the base branch's commit that it is merged
+    with. ``plan`` is what the job left; ``last_lines`` end the engine's output after a failure.
+    """
+
+    id: str
+    repository: str
+    pull_request: int
+    installation: int
+    root: Root
+    sha: str
+    base_sha: str
+    stack: str = DEFAULT_STACK
+    shared: bool = False
+    checkout: Checkout = Checkout.MERGE
+    why: str = ""
+    run: RunSettings = field(default_factory=RunSettings)
+    state: LayerState = LayerState.WAITING
+    reason: str = ""
+    job: str | None = None
+    plan: Plan | None = None
+    last_lines: str = ""
+    verdicts: tuple[PolicyVerdict, ...] = ()
+    changed_at: str = ""
+    version: int = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing of it still runs or waits to."""
+        return self.state not in {LayerState.WAITING, LayerState.PLANNING}

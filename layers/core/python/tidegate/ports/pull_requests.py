@@ -1,0 +1,45 @@
+"""The records of pull requests, and their temporary layers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.domain.pull_request_record import PullRequestRecord
+    from tidegate.domain.temporary_layer import TemporaryLayer
+
+
+class PullRequests(Protocol):
+    """The records. One that was never written has version 0."""
+
+    def get(self, repository: str, number: int) -> PullRequestRecord:
+        """Return the record. Raise NotFound."""
+
+    def save(self, record: PullRequestRecord) -> PullRequestRecord:
+        """Write the record if the stored one still has its version (0: there is none); return it with its new version.
+
+        Raise Conflict.
+        """
+
+    def opened(self) -> Iterable[tuple[str, int]]:
+        """Return repository and number of all that are open (for the reconciler and lists)."""
+
+
+class TemporaryLayers(Protocol):
+    """The temporary layers."""
+
+    def create(self, layers: Sequence[TemporaryLayer]) -> None:
+        """Store layers; those whose ids are stored already stay as they are."""
+
+    def get(self, layer: str) -> TemporaryLayer:
+        """Return a layer. Raise NotFound."""
+
+    def save(self, layer: TemporaryLayer) -> TemporaryLayer:
+        """Replace the layer if it still has this ``version``; return it with its new version. Raise Conflict."""
+
+    def many(self, layers: Collection[str]) -> Sequence[TemporaryLayer]:
+        """Return those that exist, by stack and root."""
+
+    def remove(self, layers: Collection[str]) -> None:
+        """Remove layers; those that are gone already count as removed."""
