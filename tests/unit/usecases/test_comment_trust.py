@@ -1,0 +1,86 @@
+"""A pull request that rewrites what grants or demands in its own file gains nothing by it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.usecases.events_world import HEAD, MAIN, EventsWorld
+from tests.unit.usecases.test_receive_comment import approve
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.root import EngineName
+from tidegate.domain.workflow import StepKind
+
+GUARDED = """
+engine: {name: terraform, version: 1.11.4}
+plan_review: {when: always, approvals: 2}
+dirs:
+  live/app: {tags: [prod]}
+  live/db: {tags: [dev]}
+stacks:
+  names:
+    prod: {tag_query: prod, variables: {account: production}, rules: {apply_after: [dev]}}
+    dev: {tag_query: dev}
+workflows:
+  - {tag_query: prod, environment: '${STACK_VAR_ACCOUNT}', plan: [{type: init}, {type: plan}]}
+hooks: {plan: {pre: [{type: run, cmd: [./check]}]}}
+access_control:
+  policies:
+    - {tag_query: 'stack_name:prod', apply: ['team:sre']}
+    - {tag_query: '', apply: ['*']}
+apply_requirements:
+  checks:
+    - {tag_query: 'stack_name:prod', approved: {any_of: ['team:sre'], any_of_count: 1}}
+    - {tag_query: ''}
+"""
+#: The same file, with every guard taken away by the pull request.
+FREED = """
+engine: {name: tofu, version: 1.9.0}
+plan_review: never
+dirs:
+  live/app: {tags: [dev]}
+  live/db: {tags: [dev]}
+stacks: {names: {anything: {tag_query: '', rules: {auto_apply: true}}}}
+workflows: [{tag_query: '', environment: mine, plan: [{type: init}, {type: run, cmd: [./steal]}, {type: plan}]}]
+access_control: {policies: [{tag_query: '', apply: ['*'], review: ['*']}]}
+"""
+
+
+@pytest.fixture
+def world():
+    world = EventsWorld()
+    world.file(MAIN, GUARDED)
+    world.file(HEAD, FREED)
+    world.forge.teams["acme/sre"] = {"reviewer", "maintainer"}
+    return world
+
+
+def test_who_is_not_granted_a_deploy_by_the_default_branch_gets_none(world):
+    approve(world, "reviewer")
+    world.comment("tidegate deploy -p live/app", by="writer")
+    assert world.names == []
+    assert "team:sre may deploy stack prod here, and writer is not among them" in world.reply
+
+
+def test_requirements_are_those_of_the_default_branch(world):
+    world.comment("tidegate deploy -p live/app", by="maintainer")
+    assert world.names == []
+    assert "`live/app` of stack `prod`: 1 approval by one among `team:sre`" in world.reply
+
+
+def test_stack_review_access_engine_hooks_and_steps_are_those_of_the_default_branch(world):
+    approve(world, "reviewer")
+    world.comment("tidegate deploy -p live/app", by="maintainer")
+    (one,) = world.deployments.all()
+    assert (one.stack, one.review_rule) == ("prod", ReviewRule(PlanReview.ALWAYS, 2))
+    assert one.access.apply == one.access.review == ("team:sre",)
+    assert (one.root.engine.name, one.root.engine.version) == (EngineName.TERRAFORM, "1.11.4")
+    assert one.run.environment == "production"
+    commands = [step.command for step in one.run.plan if step.kind is StepKind.RUN]
+    assert commands == [("./check",)]
+
+
+def test_gates_are_those_of_the_default_branch(world):
+    approve(world, "reviewer")
+    world.comment("tidegate deploy -p live/app -p live/db", by="maintainer")
+    waits = {one.root.name: one.waits.apply_after for one in world.deployments.all()}
+    assert waits == {"live/app": ("dev",), "live/db": ()}
