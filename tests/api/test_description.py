@@ -7,6 +7,7 @@ import json
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from tests.api.test_authorization import prepare
 from tests.api.world import Client, WebBootstrap
@@ -31,7 +32,10 @@ ONLY = settings(max_examples=20, deadline=None, suppress_health_check=list(Healt
 @SCHEMA.parametrize()
 @ONLY
 def test_no_request_is_answered_otherwise_than_described(case):
-    case.call_and_validate(headers={"Authorization": "Bearer token-of-reviewer"})
+    # A description has no words for the grammar of tag queries: what it does not refuse may be refused with 400.
+    asks = case.path == "/api/deployments" and (case.query or {}).get("query")
+    excluded = [positive_data_acceptance] if asks else []
+    case.call_and_validate(headers={"Authorization": "Bearer token-of-reviewer"}, excluded_checks=excluded)
 
 
 @pytest.mark.parametrize(

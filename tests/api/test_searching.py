@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_root, deployment_in
 from tidegate.domain.deployment import State
+from tidegate.ports import KnownRepository
 from tidegate.usecases.search_deployments import SEARCHED
 
 LIST = f"/repositories/{REPOSITORY}/deployments"
@@ -93,3 +94,19 @@ def test_deployments_of_one_change_stand_together_stack_by_stack(made, browser):
     text = browser.get(LIST).text
     assert text.index("stack dev") < text.index("stack prod") < text.index("orders")
     assert 'href="/changes/c-1"' in browser.get(LIST).body
+
+
+def test_without_a_repository_all_that_one_may_read_are_searched(made, wires, reader, visitor):
+    wires.catalog.remember(KnownRepository("acme/other", 7, "main", "0" * 40, "2026-03-02T09:00:00.000000+00:00"))
+    other = wires.deployed(any_deployment(7, repository="acme/other", stack="prod")).id
+    first = reader.get("/api/deployments?query=stack_name:prod+and+state:waiting&limit=1")
+    second = reader.get(f"/api/deployments?query=stack_name:prod+and+state:waiting&limit=1&after={first.json['next']}")
+    assert ids(first) + ids(second) == [other, made["gated"]]
+    assert first.json["unsearched"] == 0
+    assert ids(reader.get("/api/deployments?query=repository:acme/other")) == [other]
+    assert ids(visitor.get("/api/deployments?query=stack_name:prod")) == []
+
+
+def test_without_a_repository_and_without_a_query_the_newest_of_all_are_listed(made, reader):
+    assert set(ids(reader.get("/api/deployments"))) == set(made.values())
+    assert reader.get("/api/deployments?query=root:network&after=none").status == 404

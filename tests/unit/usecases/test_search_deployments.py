@@ -7,6 +7,7 @@ import pytest
 from tests.builders import REPOSITORY, any_deployment, any_root
 from tidegate.adapters.memory import MemoryCatalog, MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.deployment_query import parse_deployment_query
+from tidegate.domain.deployment_summary import summary_of
 from tidegate.domain.errors import NotFound
 from tidegate.usecases.search_deployments import SEARCHED, DeploymentSearcher
 
@@ -77,3 +78,35 @@ def test_a_request_looks_at_a_thousand_and_then_says_how_to_go_on(queues, search
 def test_what_is_no_place_is_not_found(searcher):
     with pytest.raises(NotFound):
         searcher.search(REPOSITORY, parse_deployment_query(""), 10, after="x")
+
+
+def search_everywhere(searcher, names, query, limit):
+    """Return the ids on all pages of a search of several repositories."""
+    ids, after = [], None
+    while True:
+        found = searcher.search_all(names, parse_deployment_query(query), limit, after)
+        ids += [one.id for one in found.deployments]
+        if found.next is None:
+            return ids
+        after = summary_of(next(one for one in searcher.catalog._deployments.all() if one.id == found.next))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+def test_several_repositories_are_searched_as_if_they_were_one(queues, searcher, limit):
+    names = ["acme/a", "acme/b", "acme/c"]
+    made = [enqueue(queues, number, repository=names[number % 3]) for number in range(60)]
+    assert search_everywhere(searcher, names[:2], "state:waiting", limit) == [
+        one for number, one in reversed(list(enumerate(made))) if number % 3 < 2
+    ]
+
+
+def test_a_search_of_several_repositories_ends_after_a_thousand_too(queues, searcher):
+    for number in range(SEARCHED + 3):
+        enqueue(queues, number, repository=f"acme/{number % 2}")
+    found = searcher.search_all(["acme/0", "acme/1"], parse_deployment_query("root:none"), 5)
+    assert (found.deployments, found.searched, found.is_cut) == ((), SEARCHED, True)
+
+
+def test_without_repositories_nothing_is_found(searcher):
+    found = searcher.search_all([], parse_deployment_query(""), 5)
+    assert (found.deployments, found.searched, found.next) == ((), 0, None)

@@ -1,8 +1,10 @@
-"""Search the deployments of a repository, or of one root, by a tag query. Nothing is changed."""
+"""Search the deployments of repositories, or of one root, by a tag query. Nothing is changed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from heapq import merge
 
 from tidegate.domain.deployment_query import deployment_tags
 from tidegate.domain.deployment_summary import DeploymentSummary
@@ -12,8 +14,8 @@ from tidegate.ports import Catalog, HistoryPage
 
 #: Deployments that one request looks at: some ten reads of DynamoDB, a fraction of a second.
 SEARCHED = 1000
-#: Deployments of one read.
-_READ = 100
+#: Deployments of one read; of one of several repositories.
+_READ, _READ_OF_MANY = 100, 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,34 @@ class DeploymentSearcher:
             after = page.next
             if after is None or searched >= SEARCHED:
                 return Found(tuple(found), searched, after)
+
+    def search_all(
+        self, repositories: Iterable[str], query: TagQuery, limit: int, after: DeploymentSummary | None = None
+    ) -> Found:
+        """Return at most ``limit`` that match, of the newest ones of several repositories before ``after``.
+
+        ``next`` is the id of the deployment that was looked at last. Each repository costs a read at least.
+        """
+        histories = (self._history(repository, after) for repository in repositories)
+        newest = merge(*histories, key=lambda one: (one.requested_at, one.id), reverse=True)
+        found: list[DeploymentSummary] = []
+        searched = 0
+        for one in newest:
+            searched += 1
+            if query.matches(deployment_tags(one)):
+                found.append(one)
+            if len(found) == limit or searched == SEARCHED:
+                return Found(tuple(found), searched, one.id if next(newest, None) else None)
+        return Found(tuple(found), searched, None)
+
+    def _history(self, repository: str, after: DeploymentSummary | None) -> Iterator[DeploymentSummary]:
+        place = None if after is None else self.catalog.after(repository, after)
+        while True:
+            page = self.catalog.of_repository(repository, _READ_OF_MANY, place)
+            yield from page.deployments
+            place = page.next
+            if place is None:
+                return
 
     def _page(self, repository: str, root: str | None, after: str | None) -> HistoryPage:
         if root is None:

@@ -12,6 +12,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
 from tidegate.domain.deployment import Deployment, Unlocking
 from tidegate.domain.deployment_query import parse_deployment_query
+from tidegate.domain.deployment_summary import summary_of
 from tidegate.domain.root import queue_id
 from tidegate.usecases.search_deployments import SEARCHED
 from tidegate.web import models
@@ -25,6 +26,8 @@ from tidegate.web.shapes import Shapes
 
 #: Deployments of one page, if nobody says how many, and at most: a page stays one read.
 PAGE, LONGEST_PAGE = 25, 100
+#: Repositories that one request searches: each costs a read.
+SEARCHED_REPOSITORIES = 40
 
 _QUERY = (
     "A tag query (docs/web.md): `stack_name:prod and state:waiting`. One request looks at the newest "
@@ -133,18 +136,20 @@ class Api:
 
         @app.get(
             "/api/deployments",
-            summary="Deployments of a repository, or of one root, newest first; `query` searches them",
+            summary="Deployments of a repository or a root, newest first; `query` searches them, or all repositories",
             tags=["deployments"],
             responses=_described(200, "Deployments", models.DeploymentsPage, 404),
         )
         def deployments(
-            repository: _Repository,
+            repository: _Repository | None = None,
             root: Annotated[RootName | None, Query()] = None,
             limit: Annotated[int, Query(ge=1, le=LONGEST_PAGE)] = PAGE,
             after: Annotated[str | None, Query(max_length=400)] = None,
             query: Annotated[str | None, Query(description=_QUERY)] = None,
         ) -> models.DeploymentsPage:
             name = _access(app).repository
+            if not name:
+                return self._everywhere(_access(app).login, query, limit, after)
             if query:
                 asked = parse_deployment_query(query)
                 return shapes.found(parts.searcher.search(name, asked, limit, root=root, after=after))
@@ -174,6 +179,16 @@ class Api:
             if not decision.done:
                 raise NotPossible(decision.reason)
             return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
+
+    def _everywhere(self, login: str, query: str | None, limit: int, after: str | None) -> models.DeploymentsPage:
+        """Search the repositories that somebody may read, those that something happened in last."""
+        asked, parts = parse_deployment_query(query or ""), self._parts
+        allowed = readable(parts.catalog, self._authorization, login)
+        newest = sorted(allowed.repositories, key=lambda known: known.seen_at, reverse=True)
+        last = summary_of(parts.deployments.get(after)) if after else None
+        found = parts.searcher.search_all([known.name for known in newest[:SEARCHED_REPOSITORIES]], asked, limit, last)
+        left = allowed.unchecked + len(newest[SEARCHED_REPOSITORIES:])
+        return self._shapes.found(found, left)
 
     def _requests(self, app: APIGatewayHttpResolver) -> None:
         parts, shapes = self._parts, self._shapes

@@ -57,6 +57,7 @@ class About(Enum):
 
     NOTHING = "none"
     REPOSITORY = "its name"
+    ANY_REPOSITORY = "its name, or none: then all that one may read"
     DEPLOYMENT = "the deployment's id"
     JOB = "the job's id"
     CHANGE = "the change's id"
@@ -87,7 +88,7 @@ RULES: Mapping[str, Rule] = {
     "GET /api/repositories/<owner>/<name>/roots": Rule(Right.READ, About.REPOSITORY),
     "GET /api/queue": Rule(Right.READ, About.REPOSITORY),
     "POST /api/queue/unlock": _UNLOCK,
-    "GET /api/deployments": Rule(Right.READ, About.REPOSITORY),
+    "GET /api/deployments": Rule(Right.READ, About.ANY_REPOSITORY),
     "POST /api/deployments": Rule(Right.OPERATE, About.REPOSITORY),
     "GET /api/deployments/<id>": Rule(Right.READ, About.DEPLOYMENT),
     "POST /api/deployments/<id>/review": _REVIEW,
@@ -202,7 +203,7 @@ class Authorization:
         Raise Hidden for what does not exist or may not be read, NotGranted and NoOperator for what
         may be read only, InvalidName, ForgeUnavailable.
         """
-        if rule.about is About.NOTHING:
+        if rule.about is About.NOTHING or (rule.about is About.ANY_REPOSITORY and not given.get("repository")):
             return Access(login)
         repository, installation, deployment = self._subject(rule.about, given)
         permission = self.permission(login, repository, installation)
@@ -293,7 +294,7 @@ class Authorization:
 
     def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, int, Deployment | None]:
         try:
-            if about is About.REPOSITORY:
+            if about in {About.REPOSITORY, About.ANY_REPOSITORY}:
                 return self._repository(_repository_of(given))
             if about is About.REQUEST:
                 return self._request(given["id"])

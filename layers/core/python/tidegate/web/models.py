@@ -219,6 +219,9 @@ class DeploymentsPage(_Shown):
         description="How many a search looked at, the newest before `after`; where `next` is not null, older ones are "
         "left to be searched",
     )
+    unsearched: int = Field(
+        default=0, description="Repositories that a search of all left out: those in which nothing happened for longest"
+    )
 
 
 class RootModel(_Shown):

@@ -203,8 +203,9 @@ class Shapes:
     def history(self, page: HistoryPage) -> DeploymentsPage:
         return DeploymentsPage(deployments=self.briefs(page.deployments), next=page.next)
 
-    def found(self, found: Found) -> DeploymentsPage:
-        return DeploymentsPage(deployments=self.briefs(found.deployments), next=found.next, searched=found.searched)
+    def found(self, found: Found, unsearched: int = 0) -> DeploymentsPage:
+        shown = self.briefs(found.deployments)
+        return DeploymentsPage(deployments=shown, next=found.next, searched=found.searched, unsearched=unsearched)
 
     def briefs(self, deployments: Iterable[Deployment | DeploymentSummary]) -> list[DeploymentBrief]:
         return [self.brief(one) for one in deployments]
