@@ -1,0 +1,153 @@
+"""The gates of a change in any order, with deaths, repetitions and messages that come late: nothing goes too early,
+and nobody waits for ever.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from tests.contract.queue_actors import Died
+from tests.unit.usecases.gate_world import CHANGE, GateWorld
+from tidegate.domain.deployment import AfterGate, State, Step, is_final
+from tidegate.domain.gate import DONE, WAITING
+from tidegate.domain.rerun import run_again
+from tidegate.domain.waits import Waits
+
+#: The stacks of the change, each after all before it, and two roots in each.
+STACKS = ("dev", "staging", "prod")
+ROOTS = [(f"{stack}-{number}", stack) for stack in STACKS for number in (1, 2)]
+ENDS = st.sampled_from([State.NO_CHANGES, State.APPLIED, State.APPLIED, State.APPLY_FAILED, State.REJECTED])
+MEMBERS = st.sampled_from(ROOTS)
+DEATHS = st.none() | st.tuples(st.integers(0, 9), st.booleans())
+PASSED = {AfterGate.PLAN_AGAIN, AfterGate.REVIEW, AfterGate.APPLY}
+
+
+def stacks_before(stack):
+    return STACKS[: STACKS.index(stack)]
+
+
+class GatesInAnyOrder(RuleBasedStateMachine):
+    """Rules are what may happen next. A message that somebody died over is delivered again."""
+
+    def __init__(self):
+        super().__init__()
+        self.world = GateWorld()
+        self.presses = 0
+        for root, stack in ROOTS:
+            self.world.planned(root, stack, Waits(apply_after=stacks_before(stack)))
+
+    def newest(self, root, stack):
+        (enrolled,) = [each for each in self.world.change_sets.deployments(CHANGE) if each.root == root]
+        assert enrolled.stack == stack
+        return self.world.deployments.get(enrolled.deployment)
+
+    def before(self, stack):
+        return [self.newest(root, other) for root, other in ROOTS if other in stacks_before(stack)]
+
+    def mortal(self, death, call):
+        """Call, and die there; tell whether it came to its end."""
+        if death is not None:
+            self.world.fate.countdown, self.world.fate.after = death
+        done = False
+        with suppress(Died, ExceptionGroup):
+            call()
+            done = True
+        self.world.fate.countdown = None
+        return done
+
+    @rule(member=MEMBERS, death=DEATHS)
+    def comes_to_its_gate(self, member, death):
+        """The state machine's wait is retried until it is kept, with a new token each time."""
+        deployment = self.newest(*member)
+        if deployment.state is not State.PLANNING:
+            return
+        if not self.mortal(death, lambda: self.world.waits(deployment, f"{deployment.id} dies")):
+            self.world.waits(deployment, f"{deployment.id} again")
+
+    @rule(member=MEMBERS, state=ENDS)
+    def goes_on_and_ends(self, member, state):
+        """Only what its gate let through goes on; its end is saved, and the change is asked to be looked at."""
+        deployment = self.newest(*member)
+        gate = deployment.gate
+        if deployment.state is not State.GATED or gate is None or gate.next not in PASSED:
+            return
+        at = self.world.clock.now()
+        if gate.next is AfterGate.PLAN_AGAIN:
+            planning = (*deployment.history, Step(State.PLANNING, at))
+            self.world.change(deployment, state=State.PLANNING, gate=None, history=planning)
+            return
+        self.world.change(deployment, state=state, changed_at=at, history=(*deployment.history, Step(state, at)))
+        self.world.announcements.moved.append(CHANGE)
+
+    @rule(member=MEMBERS)
+    def runs_again(self, member):
+        old = self.newest(*member)
+        if is_final(old.state) and old.state not in DONE:
+            at = self.world.clock.now()
+            new = run_again(old, "main", "maintainer", at, at)
+            step = (Step(State.PLANNING, at),)
+            plan = replace(old.plan, job=f"{new.id}-plan-1")
+            self.world.queues.enqueue(new)
+            self.world.change(new, state=State.PLANNING, plan=plan, plan_job=plan.job, history=step)
+            self.world.enroll(*member, new.id, at)
+            self.world.announcements.moved.append(CHANGE)
+
+    @rule(member=MEMBERS, death=DEATHS)
+    def is_rejected_at_its_gate(self, member, death):
+        deployment = self.newest(*member)
+        self.presses += 1
+        at = f"2027-{self.presses:03}"
+        self.mortal(death, lambda: self.world.decider.reject(deployment.id, "reviewer", at))
+
+    @rule(member=MEMBERS)
+    def ends_as_rejected(self, member):
+        deployment = self.newest(*member)
+        if deployment.ending is not None and not is_final(deployment.state):
+            self.world.deployments.save(deployment.ended(deployment.ending))
+            self.world.announcements.moved.append(CHANGE)
+
+    @precondition(lambda self: self.world.announcements.moved)
+    @rule(death=DEATHS)
+    def a_message_is_delivered(self, death):
+        messages = self.world.announcements.moved
+        messages.pop()
+        if not self.mortal(death, lambda: self.world.opener.open(CHANGE)):
+            messages.append(CHANGE)
+
+    @rule(death=DEATHS)
+    def the_reconciler_looks(self, death):
+        self.mortal(death, lambda: self.world.opener.open(CHANGE))
+
+    @invariant()
+    def nothing_that_goes_on_went_before_its_time(self):
+        for deployment in self.world.deployments.all():
+            gate = deployment.gate
+            if deployment.state is State.GATED and gate is not None and gate.next in PASSED:
+                # What was run again since may be under way: then it was done when the gate opened.
+                ended = [each for each in self.before(deployment.stack) if each.requested_at <= gate.at]
+                assert {each.state for each in ended} <= DONE
+
+    def teardown(self):
+        """Once all messages are delivered, everybody waits rightly or has the answer."""
+        self.world.look()
+        for deployment in [self.newest(*member) for member in ROOTS]:
+            if deployment.state not in WAITING:
+                continue
+            states = [each.state for each in self.before(deployment.stack)]
+            answer = self.world.answers.get(self.world.deployments.gate_token(deployment.id, deployment.gate.id))
+            assert answer == deployment.gate.next
+            if deployment.gate.next is None:
+                is_bad = any(state is State.BLOCKED or (is_final(state) and state not in DONE) for state in states)
+                assert deployment.state is (State.BLOCKED if is_bad else State.GATED)
+                assert not all(state in DONE for state in states)
+
+
+TestGatesInAnyOrder = GatesInAnyOrder.TestCase
+TestGatesInAnyOrder.settings = settings(
+    max_examples=40, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
+)
