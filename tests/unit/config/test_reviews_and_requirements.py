@@ -6,9 +6,25 @@ import pytest
 
 from tests.configuration import REPOSITORY, load, refusal
 from tidegate.config.loader import load_configuration, without_file
+from tidegate.config.trust import trusted
 from tidegate.domain.requirements import Requirements
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Root
+
+
+def judged(loaded, root):
+    """Return what holds for a root of another commit, and what it requires."""
+    found = trusted(loaded, [each.root for each in loaded.roots or ()], [root])
+    (one,) = found.configured.roots
+    return one, found.requirements[one.key]
+
+
+def rule_of(loaded, root):
+    return judged(loaded, root)[0].review_rule
+
+
+def requirements_of(loaded, root):
+    return judged(loaded, root)[1]
 
 
 def reviews(text: str) -> dict[str, ReviewRule]:
@@ -31,16 +47,16 @@ roots:
 """
     assert reviews(text) == {"a": ReviewRule(PlanReview.MANUAL), "b": ReviewRule(PlanReview.MANUAL, 2, True)}
     loaded = load(text)
-    assert loaded.rule_of(Root("b", "b")).approvals == 2
-    assert loaded.rule_of(Root("a", "a")) == ReviewRule(PlanReview.MANUAL)
+    assert rule_of(loaded, Root("b", "b")).approvals == 2
+    assert rule_of(loaded, Root("a", "a")) == ReviewRule(PlanReview.MANUAL)
 
 
 def test_the_installation_says_what_the_file_leaves_open():
     raw = b"version: 1\nroots: [{dir: a, plan_review: {approvals: 2}}, {dir: b, plan_review: always}]\n"
     loaded = load_configuration(raw, REPOSITORY, PlanReview.NEVER)
-    assert loaded.rule_of(Root("a", "a")) == ReviewRule(PlanReview.NEVER, 2)
-    assert loaded.rule_of(Root("b", "b")) == ReviewRule(PlanReview.ALWAYS)
-    assert without_file(PlanReview.MANUAL).rule_of(Root("a", "a")) == ReviewRule(PlanReview.MANUAL)
+    assert rule_of(loaded, Root("a", "a")) == ReviewRule(PlanReview.NEVER, 2)
+    assert rule_of(loaded, Root("b", "b")) == ReviewRule(PlanReview.ALWAYS)
+    assert rule_of(without_file(PlanReview.MANUAL), Root("a", "a")) == ReviewRule(PlanReview.MANUAL)
 
 
 def test_another_name_is_no_way_around_a_review():
@@ -52,12 +68,12 @@ roots:
   - {dir: sandbox, plan_review: {when: manual, exclude_authors: true}}
 """
     strict = ReviewRule(PlanReview.ALWAYS, 2, True)
-    assert load(text).rule_of(Root("sandbox", "production")) == strict
-    assert load(text).rule_of(Root("production", "sandbox")) == strict
-    assert load(text).rule_of(Root("new", "production")) == strict
-    assert load(text).rule_of(Root("production", "production", "other")) == strict
-    assert load(text).rule_of(Root("new", "new")) == strict
-    assert load(text).rule_of(Root("sandbox", "sandbox")) == ReviewRule(PlanReview.MANUAL, 1, True)
+    assert rule_of(load(text), Root("sandbox", "production")) == strict
+    assert rule_of(load(text), Root("production", "sandbox")) == strict
+    assert rule_of(load(text), Root("new", "production")) == strict
+    assert rule_of(load(text), Root("production", "production", "other")) == strict
+    assert rule_of(load(text), Root("new", "new")) == strict
+    assert rule_of(load(text), Root("sandbox", "sandbox")) == ReviewRule(PlanReview.MANUAL, 1, True)
 
 
 def test_workspaces_inherit_the_plan_review_of_their_directory():
@@ -143,7 +159,7 @@ TWO, MERGEABLE = Requirements(approvals=2, checks=True), Requirements(mergeable=
     ],
 )
 def test_the_first_check_whose_query_matches_tells_what_a_root_requires(root, wanted):
-    required = load(CHECKS).requirements_of(root)
+    required = requirements_of(load(CHECKS), root)
     assert (None if required is None else set(required)) == wanted
 
 
@@ -156,12 +172,12 @@ def test_the_first_check_whose_query_matches_tells_what_a_root_requires(root, wa
     ],
 )
 def test_another_name_or_place_is_no_way_around_a_check(root):
-    assert TWO in (load(CHECKS).requirements_of(root) or ())
+    assert TWO in (requirements_of(load(CHECKS), root) or ())
 
 
 def test_without_checks_every_root_requires_the_same():
     loaded = load("version: 1\napply_requirements: {approved: {}}\n")
-    assert loaded.requirements_of(Root("a", "a")) == (Requirements(approvals=1),)
+    assert requirements_of(loaded, Root("a", "a")) == (Requirements(approvals=1),)
 
 
 @pytest.mark.parametrize(
