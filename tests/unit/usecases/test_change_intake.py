@@ -106,6 +106,15 @@ class TestMerges:
         world.receiver().receive(head)
         assert [each.review_rule.when for each in world.enqueued] == [PlanReview.NEVER, PlanReview.ALWAYS]
 
+    def test_a_touched_root_that_the_file_holds_back_is_told_on_the_commit(self, world):
+        text = "dirs: {live/app: {when_modified: {autoplan: false}}, live/db: {}}\n"
+        outcome = self.pushed(world, text)
+        assert places(world.enqueued) == ["live/db@default"]
+        assert "no merge deploys it" in outcome
+        (check_run,) = world.forge.check_runs.values()
+        assert check_run.conclusion is Conclusion.NEUTRAL
+        assert "no merge deploys it" in check_run.summary
+
     def test_the_next_push_is_discovered_from_what_is_known_of_this_one(self, world):
         receiver = world.receiver()
         world.receiver = lambda: receiver

@@ -61,7 +61,7 @@ def render_cyclic(sha: str, problem: str) -> CheckRun:
 def render_valid(
     sha: str, configured: Sequence[str] | None, deployed: Sequence[str], notes: Sequence[str] = ()
 ) -> CheckRun:
-    """Show that the configuration file, which this commit changes, is in order.
+    """Show that the configuration file is in order.
 
     ``configured`` are the roots that it names, None when it leaves them to be found; ``deployed`` are those
     that this commit deploys; ``notes`` are sentences on what it does not deploy although the file names it.

@@ -25,8 +25,9 @@ class Discovery:
     """What a commit changes and pulls in, each member after what it waits for.
 
     ``refused`` has a sentence for each root that cannot be deployed until something is corrected, ``notes`` for what
-    else was seen. ``configured`` are the roots that the configuration file names, by name, or None when it leaves
-    them to be found; ``configures`` tells whether the commit brings this file, ``configuration`` is what it says.
+    else was seen; ``skips`` tells whether one of these is of a root that the commit touches and the file holds back.
+    ``configured`` are the roots that the configuration file names, by name, or None when it leaves them to be found;
+    ``configures`` tells whether the commit brings this file, ``configuration`` is what it says.
     ``index`` serves the discovery of the next commit.
     """
 
@@ -34,6 +35,7 @@ class Discovery:
     members: tuple[Deployable, ...] = ()
     refused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    skips: bool = False
     configures: bool = False
     configured: tuple[str, ...] | None = None
     configuration: LoadedConfiguration = field(default_factory=without_file, compare=False)
@@ -90,7 +92,8 @@ def discover_roots(
         index,
         members,
         tuple(search.refused),
-        tuple(dict.fromkeys(search.notes)),
+        tuple(dict.fromkeys((*search.notes, *search.skipped))),
+        bool(search.skipped),
         own is not None and own.after is not None,
         index.declared_names,
         index.configuration,
@@ -136,7 +139,7 @@ def _index(  # noqa: PLR0917
 
 
 class _Search:
-    """Looks for what a commit changes; ``refused`` and ``notes`` are sentences on what it sees besides."""
+    """Looks for what a commit changes; ``refused``, ``skipped`` and ``notes`` say what it sees besides."""
 
     def __init__(
         self, trees: PushedTrees, index: RootIndex, own: FileChange | None, read: Mapping[str, bytes], review: Around
@@ -146,6 +149,7 @@ class _Search:
         self._read, self._review = read, review
         self._touched = TouchedRoots(trees, index)
         self.refused: list[str] = []
+        self.skipped: list[str] = []
         self.notes = [_gone(place) for place in sorted(self._touched.former)]
 
     def members(self, *, by_hand: bool) -> tuple[Deployable, ...]:
@@ -156,7 +160,7 @@ class _Search:
         changed = {each.key: each for each in (*touched, *self._anew())}
         if by_hand:
             return self._index.by_hand.deployables(changed)
-        self.notes += [_kept(changed[key]) for key in sorted(changed) if not changed[key].autoplan]
+        self.skipped += [_kept(changed[key]) for key in sorted(changed) if not changed[key].autoplan]
         return self._index.of_merges.deployables(changed)
 
     def _tell(self) -> None:
@@ -164,7 +168,7 @@ class _Search:
         found, configured, touched = self._index.found, self._index.configured, self._touched.names
         told = touched if self._own is None else touched | {root.name for root in found.roots}
         self.notes += [_gone(root.dir) for root in found.gone if self._own or root.name in touched]
-        self.notes += _left_out(configured, told)
+        self.skipped += _left_out(configured, told)
         places = self._touched.places | self._misnamed_anew()
         self.refused += [found.misnamed[place] for place in sorted(found.misnamed) if place in places]
         self.refused += _refused(configured, told)

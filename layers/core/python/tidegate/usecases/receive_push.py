@@ -234,11 +234,13 @@ def _just_before(at: str) -> str:
 
 
 def _check_run(push: Push, discovery: Discovery) -> CheckRun | None:
-    """Return what is to be said of the configuration: what of it is refused, or that a new file is in order."""
+    """Return what is to be said of the configuration: what of it is refused, that it is in order, or what it skips."""
     if discovery.refused:
         return render_refused(push.after, discovery.refused)
-    names = [root.name for root in discovery.roots]
-    return render_valid(push.after, discovery.configured, names, discovery.notes) if discovery.configures else None
+    if not discovery.configures and not discovery.skips:
+        return None
+    names = [_name(each) for each in discovery.members]
+    return render_valid(push.after, discovery.configured, names, discovery.notes)
 
 
 def _request(push: Push) -> str:
