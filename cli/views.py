@@ -113,6 +113,10 @@ def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
         yield Text()
         yield Text.assemble(screen.text(root.name, "bold"), " waits for review: ", changes(root.running.changes))
         yield command(f"tidegate approve {root.running.id}")
+    if root.running and root.running.state == "blocked":
+        yield Text()
+        yield Text.assemble(screen.text(root.name, "bold"), " is blocked: ", screen.text(root.running.reason))
+        yield command(f"tidegate stacks {root.running.change_set or root.running.id}")
 
 
 def title(shown: Brief) -> Text:

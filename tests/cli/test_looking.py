@@ -152,3 +152,11 @@ def test_names_and_reasons_from_outside_cannot_drive_the_terminal(api, tidegate)
         shown = tidegate(*words).stdout
         assert not set(shown) & {"\x1b", "\x07", "\x9b", "\u202e"}
         assert "[bold]markup[/bold]" in shown.replace("\n", "").replace("  ", "") or "--json" in words
+
+
+def test_a_root_that_is_blocked_by_others_of_its_change_needs_a_person(api, tidegate):
+    blocked = brief(state="blocked", reason="network (dev) failed to apply.", change_set="c-1")
+    api.answers["GET /api/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root(running=blocked)]}
+    output = tidegate("status", "acme/live").output
+    assert "orders is blocked: network (dev) failed to apply." in output
+    assert "tidegate stacks c-1" in output
