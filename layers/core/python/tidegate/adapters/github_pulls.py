@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import UTC
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import quote
 
 from github import GithubException
@@ -16,6 +18,7 @@ from tidegate.adapters.github_access import NOT_FOUND, READ_CONTENTS, UNPROCESSA
 from tidegate.adapters.github_checks import is_of
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_request_record import PullRequestSpec, SeenPullRequest
 from tidegate.domain.webhook_events import OUR_CHECK_RUNS
 
 _READ_PULLS = {"pull_requests": "read", "metadata": "read"}
@@ -70,6 +73,31 @@ class GitHubPulls:
 
         return self._access.call(installation, repository, READ_CONTENTS, call)
 
+    def seen_pull_request(self, installation: int, repository: str, number: int) -> SeenPullRequest:
+        def call(repo: Repository) -> SeenPullRequest:
+            try:
+                _, answer = repo.requester.requestJsonAndCheck("GET", f"{repo.url}/pulls/{number}")
+            except GithubException as error:
+                if error.status != NOT_FOUND:
+                    raise
+                raise NotFound("pull request", str(number)) from None
+            return _seen(installation, repository, answer)
+
+        return self._access.call(installation, repository, _READ_PULLS, call)
+
+    def open_pull_requests(self, installation: int, repository: str) -> Sequence[SeenPullRequest]:
+        def call(repo: Repository) -> Sequence[SeenPullRequest]:
+            found: list[SeenPullRequest] = []
+            for page in itertools.count(1):
+                path = f"{repo.url}/pulls?state=open&sort=created&direction=asc&per_page={_PER_PAGE}&page={page}"
+                _, answer = repo.requester.requestJsonAndCheck("GET", path)
+                found += [_seen(installation, repository, each) for each in answer]
+                if len(answer) < _PER_PAGE:
+                    break
+            return found
+
+        return self._access.call(installation, repository, _READ_PULLS, call)
+
     def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
         def call(repo: Repository) -> Sequence[str]:
             try:
@@ -115,6 +143,27 @@ def _read(pull: GitHubPullRequest, failing: tuple[str, ...]) -> PullRequest:
         mergeable=pull.mergeable,
         failing_checks=failing,
     )
+
+
+def _seen(installation: int, repository: str, pull: Mapping[str, Any]) -> SeenPullRequest:
+    """Return what a pull request's JSON says, of one alone or in a list (which does not tell of merges)."""
+    head, base = pull["head"], pull["base"]
+    spec = PullRequestSpec(
+        repository,
+        pull["number"],
+        installation,
+        head["ref"],
+        base["ref"],
+        head["sha"],
+        base["sha"],
+        pull["user"]["login"] if pull["user"] else _NOBODY,
+        pull["title"],
+        pull.get("draft") is True,
+        # The repository of a head is gone once its fork was deleted.
+        head["repo"] is None or head["repo"]["id"] != base["repo"]["id"],
+    )
+    opened_at = datetime.fromisoformat(pull["created_at"]).isoformat(timespec="microseconds")
+    return SeenPullRequest(spec, pull["state"] == "open", pull["merged_at"] is not None, opened_at)
 
 
 def _checks(commit: Commit, ours: str) -> Iterator[_Check]:

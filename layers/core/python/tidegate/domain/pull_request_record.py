@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from tidegate.domain.root import pull_request_execution
+from tidegate.domain.temporary_layer import TemporaryLayer
 
 
 class ConditionType(StrEnum):
@@ -71,15 +75,34 @@ class PullRequestSpec:
         """What one execution is about: the head, and what it is merged with."""
         return f"{self.head_sha}+{self.base_sha}"
 
+    @property
+    def where(self) -> tuple[int, str]:
+        """The installation and the repository, as the forge is asked."""
+        return self.installation, self.repository
+
+
+@dataclass(frozen=True, slots=True)
+class SeenPullRequest:
+    """A pull request as the forge has it at one moment. ``opened_at`` is ISO 8601 in UTC.
+
+    ``spec.base_sha`` may be an older commit of the base branch.
+    """
+
+    spec: PullRequestSpec
+    is_open: bool
+    merged: bool
+    opened_at: str
+
 
 @dataclass(frozen=True, slots=True)
 class PullRequestRecord:
     """A pull request and what became of it. ``version`` counts writes.
 
     ``discovered`` and ``commented`` are the revisions (``PullRequestSpec.revision``) whose layers are known, and that
-    the comments show; ``layers`` the ids of the temporary layers of ``discovered``; ``execution`` the name of the
-    execution that works on it; ``comments`` pairs of a stack and the forge's id of its comment; ``notice`` a sentence
-    that is to be shown, such as why nothing is planned. ``closed_at`` is when it was closed or merged.
+    the comments show; ``layers`` the ids of the temporary layers of ``discovered``; ``attempt`` counts the executions
+    for the revision, the last of which works on it; ``comments`` pairs of a stack and the forge's id of its comment;
+    ``notice`` a sentence that is to be shown, such as why nothing is planned; ``skipped`` tells that nothing is
+    planned as long as it is a draft. ``closed_at`` is when it was closed or merged.
     """
 
     spec: PullRequestSpec
@@ -87,10 +110,88 @@ class PullRequestRecord:
     discovered: str = ""
     commented: str = ""
     layers: tuple[str, ...] = ()
-    execution: str = ""
+    attempt: int = 1
     comments: tuple[tuple[str, int], ...] = field(default_factory=tuple)
     notice: str = ""
+    skipped: bool = False
     opened_at: str = ""
     closed_at: str = ""
     merged: bool = False
     version: int = 0
+
+    @property
+    def execution(self) -> str:
+        """The name of the execution that works on it."""
+        return pull_request_execution(self.spec.id, self.spec.revision, self.attempt)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is neither closed nor merged."""
+        return not self.closed_at
+
+    @property
+    def state(self) -> PullRequestState:
+        """What is to be done next, by the conditions as they were judged last."""
+        return state(self.conditions)
+
+
+def judged(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> PullRequestRecord:
+    """Return the record with its conditions as of ``at``; ``layers`` are those of its layers that exist."""
+    return replace(record, conditions=conditions(record, layers, at))
+
+
+def conditions(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> tuple[Condition, ...]:
+    """Return the three conditions of a record. Where a status stays as it was, so does the time since when it is so."""
+    before = {each.type: each for each in record.conditions}
+    found = (_discovered(record, at), _planning(record, layers, at), _commented(record, at))
+    return tuple(_lasting(each, before.get(each.type)) for each in found)
+
+
+def state(conditions: Collection[Condition]) -> PullRequestState:
+    """Return what is to be done next; the first that applies. A condition that is missing counts as unknown."""
+    status = {each.type: each.status for each in conditions}
+    if status.get(ConditionType.IS_LAST_COMMIT_DISCOVERED) is not Status.TRUE:
+        return PullRequestState.DISCOVERY_NEEDED
+    if status.get(ConditionType.IS_COMMENT_UP_TO_DATE) is not Status.FALSE:
+        return PullRequestState.IDLE
+    if status.get(ConditionType.ARE_LAYERS_STILL_PLANNING) is not Status.FALSE:
+        return PullRequestState.PLANNING
+    return PullRequestState.COMMENT_NEEDED
+
+
+def _lasting(condition: Condition, before: Condition | None) -> Condition:
+    if before is None or before.status is not condition.status:
+        return condition
+    return replace(condition, since=before.since)
+
+
+def _discovered(record: PullRequestRecord, at: str) -> Condition:
+    kind, head = ConditionType.IS_LAST_COMMIT_DISCOVERED, record.spec.head_sha[:7]
+    if not record.discovered:
+        return Condition(kind, Status.FALSE, "NothingDiscovered", f"What {head} changes is not known yet.", at)
+    if record.discovered != record.spec.revision:
+        return Condition(kind, Status.FALSE, "NewerCommit", f"What {head} changes is not known yet; older is.", at)
+    return Condition(kind, Status.TRUE, "Discovered", f"It is known what {head} changes.", at)
+
+
+def _planning(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> Condition:
+    kind, total = ConditionType.ARE_LAYERS_STILL_PLANNING, len(record.layers)
+    done = len({each.id for each in layers if each.is_done} & set(record.layers))
+    if not record.discovered:
+        return Condition(kind, Status.UNKNOWN, "NothingDiscovered", "No layers are known yet.", at)
+    if record.discovered != record.spec.revision:
+        return Condition(kind, Status.TRUE, "NewerCommit", "The layers are those of an older commit.", at)
+    if done < total:
+        return Condition(kind, Status.TRUE, "LayersPlanning", f"{done} of {total} layers have ended.", at)
+    message = f"All layers have ended: {total}." if total else "There are no layers."
+    return Condition(kind, Status.FALSE, "LayersEnded" if total else "NoLayers", message, at)
+
+
+def _commented(record: PullRequestRecord, at: str) -> Condition:
+    kind = ConditionType.IS_COMMENT_UP_TO_DATE
+    if not record.discovered:
+        return Condition(kind, Status.UNKNOWN, "NothingDiscovered", "There is nothing to comment yet.", at)
+    if record.commented == record.discovered:
+        return Condition(kind, Status.TRUE, "UpToDate", "The pull request shows all that is known.", at)
+    reason = "OlderCommented" if record.commented else "NothingCommented"
+    return Condition(kind, Status.FALSE, reason, "The pull request does not show yet what is known.", at)

@@ -145,6 +145,19 @@ def change_set_id(repository: str, sha: str, request: str) -> str:
     return f"{sha[:7]}-{_digest(repository, sha, request)}"
 
 
+def layer_id(pull_request: str, root: str, stack: str, revision: str, attempt: int) -> str:
+    """Return the id of a temporary layer: the same for the same attempt at one revision of a pull request.
+
+    ``pull_request`` is ``OWNER/REPO#NUMBER``. At most 64 characters of ``[A-Za-z0-9-]``, as for deployments.
+    """
+    return f"{slug(root, 40)}-{revision[:7]}-{_digest(pull_request, root, stack, revision, str(attempt))}"
+
+
+def pull_request_execution(pull_request: str, revision: str, attempt: int) -> str:
+    """Return the name of the execution that works on one attempt at a revision of ``OWNER/REPO#NUMBER``."""
+    return f"{slug(pull_request, 50)}-{revision[:7]}-{_digest(pull_request, revision, str(attempt))}"
+
+
 def worker_name(queue: str, generation: int) -> str:
     """Return the name of the deploy execution that works on ``queue`` in ``generation``.
 

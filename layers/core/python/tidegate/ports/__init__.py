@@ -37,7 +37,7 @@ _ROOMS = {
     "deliveries": "Asked Deliveries Delivery DeliveryOutcome EventQueue Redeliveries WebhookSecrets",
     "forge": "Accounts Change FailedDelivery Forge ForgeAddresses ForgeDeliveries",
     "jobs": "JobLogs Jobs LogChunk",
-    "pull_requests": "PullRequests TemporaryLayers",
+    "pull_requests": "PullRequestChecks PullRequests TemporaryLayers",
     "queues": "DeployQueues Deployments",
     "source": "FileChange OrganizationFile PushedTrees SourceHistory",
 }

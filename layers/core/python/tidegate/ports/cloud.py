@@ -26,6 +26,18 @@ class Workflows(Protocol):
         Raise NotFound when there is none of this name (any more: they are kept for 90 days).
         """
 
+    def start_pull_request(self, execution: str, pull_request: str, revision: str) -> None:
+        """Start the pull-request machine under this execution name. Started before, and ended by now, is success.
+
+        Its input is ``{"pull_request": "OWNER/REPO#NUMBER", "revision": …}``.
+        """
+
+    def stop_pull_request(self, execution: str, cause: str) -> None:
+        """Stop an execution of the pull-request machine. One that has ended, or never was, counts as stopped."""
+
+    def pull_request_ending(self, execution: str) -> str | None:
+        """Return how an execution of the pull-request machine ended, as ``ending`` does. Raise NotFound."""
+
     def settle(self, token: str, output: Mapping[str, Any]) -> None:
         """Answer a task token. Raise TooLate when nobody waits for it any more."""
 

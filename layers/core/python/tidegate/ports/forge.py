@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.domain.check_run import CheckRun
     from tidegate.domain.permission import Permission
     from tidegate.domain.pull_request import PullRequest, PullRequestReview
+    from tidegate.domain.pull_request_record import SeenPullRequest
     from tidegate.domain.revision import Comparison
 
 
@@ -66,6 +67,12 @@ class Forge(ForgeAddresses, Protocol):
 
     def pull_request(self, installation: int, repository: str, number: int) -> PullRequest:
         """Return a pull request as it is now. Raise NotFound."""
+
+    def seen_pull_request(self, installation: int, repository: str, number: int) -> SeenPullRequest:
+        """Return what a record holds of a pull request, as it is now, in one call. Raise NotFound."""
+
+    def open_pull_requests(self, installation: int, repository: str) -> Sequence[SeenPullRequest]:
+        """Return all open pull requests, by number, in one call for each hundred."""
 
     def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
         """Return who opened the pull requests that a commit came with. Raise NotFound when there is no such commit."""

@@ -23,7 +23,10 @@ class PullRequests(Protocol):
         """
 
     def opened(self) -> Iterable[tuple[str, int]]:
-        """Return repository and number of all that are open (for the reconciler and lists)."""
+        """Return repository and number of all that are open (for the reconciler and lists), oldest first."""
+
+    def many(self, pull_requests: Collection[tuple[str, int]]) -> Sequence[PullRequestRecord]:
+        """Return those that exist, by repository and number."""
 
 
 class TemporaryLayers(Protocol):
@@ -43,3 +46,19 @@ class TemporaryLayers(Protocol):
 
     def remove(self, layers: Collection[str]) -> None:
         """Remove layers; those that are gone already count as removed."""
+
+
+class PullRequestChecks(Protocol):
+    """What the forge shows of a pull request besides its comments. Asking for the same again is harmless."""
+
+    def show(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer] = ()) -> None:
+        """Bring the check run ``tidegate/plan`` of the head to what the record says, and those of layers and policies.
+
+        Not discovered yet, it says that planning begins; without roots and notice, it is green.
+        """
+
+    def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:
+        """End the check runs of this head that still run: ``reason`` is a sentence, such as that a newer commit came."""
+
+    def repeat(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], sha: str) -> None:
+        """Say on another commit, which a merge queue made, what the checks of the head say."""

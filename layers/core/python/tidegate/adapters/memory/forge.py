@@ -9,6 +9,7 @@ from tidegate.domain.check_run import CheckRun
 from tidegate.domain.errors import NotFound, TidegateError
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview
+from tidegate.domain.pull_request_record import SeenPullRequest
 from tidegate.domain.revision import Comparison
 from tidegate.ports import Change, FailedDelivery
 
@@ -20,7 +21,7 @@ class MemoryForge:
     ``comparisons`` is keyed by (base, head); what is not in it is ``comparison``. ``writers`` may write,
     ``readers`` read. ``branches`` are the commits that branches are at, ``main`` the default branch;
     ``changes`` is keyed by (base, head), ``opened`` (who opened a commit's pull requests) by commit.
-    ``comments`` are those that were written (pull request, text), ``reactions`` (comment, reaction),
+    ``seen`` are pull requests by number, as records hold them; ``comments`` are those that were written (pull request, text), ``reactions`` (comment, reaction),
     ``teams`` the members by ``org/slug``, ``roles`` what people may do who are neither writers nor readers.
     ``people_asked`` are those whose permission was asked for, ``teams_asked`` whose membership in which team.
     ``failures`` are raised by the next calls to the API, one each; ``silence`` by every comment and reaction.
@@ -40,6 +41,7 @@ class MemoryForge:
     changes: dict[tuple[str, str], Change] = field(default_factory=dict)
     opened: dict[str, tuple[str, ...]] = field(default_factory=dict)
     pull_requests: dict[int, PullRequest] = field(default_factory=dict)
+    seen: dict[int, SeenPullRequest] = field(default_factory=dict)
     reviewed: dict[int, list[PullRequestReview]] = field(default_factory=dict)
     comments: list[tuple[int, str]] = field(default_factory=list)
     reactions: list[tuple[int, str]] = field(default_factory=list)
@@ -83,6 +85,16 @@ class MemoryForge:
         if number not in self.pull_requests:
             raise NotFound("pull request", str(number))
         return self.pull_requests[number]
+
+    def seen_pull_request(self, installation: int, repository: str, number: int) -> SeenPullRequest:
+        self._called(installation, repository)
+        if number not in self.seen:
+            raise NotFound("pull request", str(number))
+        return self.seen[number]
+
+    def open_pull_requests(self, installation: int, repository: str) -> Sequence[SeenPullRequest]:
+        self._called(installation, repository)
+        return [self.seen[number] for number in sorted(self.seen) if self.seen[number].is_open]
 
     def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
         self._called(installation, repository)

@@ -37,13 +37,15 @@ class MemoryWorkflows:
     """The port ``Workflows``.
 
     ``starts`` holds each accepted start (execution name, queue), ``endings`` how those of them that do
-    not run any more ended (execution name: status), ``waiting`` the tokens that somebody
+    not run any more ended (execution name: status); ``planned`` the starts for pull requests (execution name:
+    pull request, revision), which ``endings`` has as well; ``waiting`` the tokens that somebody
     waits for, ``settled`` and ``failed`` the answers. ``refusals`` makes as many of the next calls
     fail as AWS does when it throttles.
     """
 
     starts: list[tuple[str, str]] = field(default_factory=list)
     endings: dict[str, str] = field(default_factory=dict)
+    planned: dict[str, tuple[str, str]] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
     settled: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     failed: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -57,6 +59,21 @@ class MemoryWorkflows:
     def ending(self, execution: str) -> str | None:
         self._refuse()
         if execution not in dict(self.starts):
+            raise NotFound("execution", execution)
+        return self.endings.get(execution)
+
+    def start_pull_request(self, execution: str, pull_request: str, revision: str) -> None:
+        self._refuse()
+        self.planned.setdefault(execution, (pull_request, revision))
+
+    def stop_pull_request(self, execution: str, cause: str) -> None:  # noqa: ARG002  # The port's.
+        self._refuse()
+        if execution in self.planned:
+            self.endings.setdefault(execution, "ABORTED")
+
+    def pull_request_ending(self, execution: str) -> str | None:
+        self._refuse()
+        if execution not in self.planned:
             raise NotFound("execution", execution)
         return self.endings.get(execution)
 
