@@ -19,6 +19,20 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PATIENCE = 300.0
 #: Merges after the first: they wait in line behind it.
 MORE = 3
+#: The stacks of another repository, each of which waits for the one before.
+STAGES_REPOSITORY = "demo/stages"
+STAGES = ("dev", "staging", "prod")
+STACKS = """\
+dirs:
+  dev/network: {tags: [development]}
+  staging/network: {tags: [staged]}
+  prod/network: {tags: [production]}
+stacks:
+  names:
+    dev: {tag_query: development}
+    staging: {tag_query: staged, rules: {apply_after: [dev]}}
+    prod: {tag_query: production, rules: {apply_after: [staging]}}
+"""
 
 
 def main() -> None:
@@ -33,7 +47,7 @@ def main() -> None:
         for number in range(MORE):
             tag = f"# Tag {number}\n"
             forge.push(demo.REPOSITORY, {f"{demo.ROOTS[1]}/tags.tf": tag}, f"Tag the orders ({number + 1})")
-        _take_pages(browser, cloud.info["api_url"], forge.url)
+        _take_pages(browser, cloud.info["api_url"], forge)
         browser.close()
 
 
@@ -53,16 +67,18 @@ def _take(browser: Browser, url: str, name: str, *, unfold: bool = False) -> Non
     context.add_cookies([{"name": "forge_user", "value": "reviewer", "url": url.partition("/demo")[0]}])
     page = context.new_page()
     page.goto(url)
-    if unfold:
-        page.locator("details summary", has_text="Plan").click()
+    folded = page.locator("details summary", has_text="Plan")
+    if unfold and folded.count():  # A short plan stands there unfolded.
+        folded.click()
     page.screenshot(path=HERE / name, full_page=unfold)
     context.close()
 
 
-def _take_pages(browser: Browser, url: str, forge: str) -> None:
+def _take_pages(browser: Browser, url: str, forge: ForgeClient) -> None:
     """Sign in, and take Tidegate's own pages."""
+    _merge_the_stages(forge)
     context = browser.new_context(viewport={"width": 1120, "height": 760})
-    context.add_cookies([{"name": "forge_user", "value": "reviewer", "url": forge}])
+    context.add_cookies([{"name": "forge_user", "value": "reviewer", "url": forge.url}])
     page = context.new_page()
     page.goto(url)
     page.get_by_role("button", name=re.compile("Authorize")).click()
@@ -76,7 +92,33 @@ def _take_pages(browser: Browser, url: str, forge: str) -> None:
     page.get_by_label("Search").wait_for()
     page.set_viewport_size({"width": 1120, "height": 1160})
     page.screenshot(path=HERE / "log.png")
+    _take_change(page, url)
     context.close()
+
+
+def _merge_the_stages(forge: ForgeClient) -> None:
+    """Push the same root to three stacks, all as one change."""
+    root = (demo.SAMPLE / "network" / "main.tf").read_text()
+    files = {
+        f"{stage}/network/main.tf": root.replace("sample/network", f"stages/{stage}").replace("10.20", f"10.{number}")
+        for number, stage in enumerate(STAGES, 30)
+    }
+    forge.push(STAGES_REPOSITORY, {"README.md": "# Stages\n"}, "Begin")
+    forge.push(STAGES_REPOSITORY, {**files, "tidegate.yaml": STACKS}, "Give each stage a network")
+
+
+def _take_change(page: Page, url: str) -> None:
+    """Confirm the first stage, and take the change while the second one waits for its review."""
+    page.set_viewport_size({"width": 1120, "height": 620})
+    deployments = f"{url}/repositories/{STAGES_REPOSITORY}/deployments"
+    waiting = page.locator("tr", has_text="Waiting for review")
+    _until(page, deployments, lambda: waiting.filter(has_text="dev/network").count() == 1)
+    waiting.filter(has_text="dev/network").get_by_role("link").first.click()
+    page.get_by_role("button", name="Confirm").click()
+    _until(page, deployments, lambda: waiting.filter(has_text="staging/network").count() == 1)
+    page.get_by_role("link", name=re.compile("^Change ")).first.click()
+    page.get_by_label("Picture of the stacks").wait_for()
+    page.screenshot(path=HERE / "change.png")
 
 
 def _until(page: Page, url: str, is_there: Callable[[], bool]) -> None:

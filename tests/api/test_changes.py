@@ -83,7 +83,7 @@ def test_the_page_of_a_deployment_leads_to_its_change_and_offers_retry_and_rejec
     assert 'href="/changes/c-1"' in page.body
     assert f'href="/deployments/{change["staging"].id}"' in page.body
     assert "/pull/7" in page.body
-    assert "Stack prod, layer 3 of 3" in page.text
+    assert "In stack prod, layer 3 of 3" in page.text
     assert ">Retry<" in page.body
     assert ">Reject<" in page.body
     assert ">Retry<" not in browser.get(f"/deployments/{change['dev'].id}").body

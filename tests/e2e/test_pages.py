@@ -119,3 +119,38 @@ def tidegate(project, *arguments):
         timeout=60,
         check=False,
     )
+
+
+STAGES = """
+dirs:
+  dev/app: {tags: [dev]}
+  prod/app: {tags: [prod]}
+stacks:
+  names:
+    dev: {tag_query: dev}
+    prod: {tag_query: prod, rules: {apply_after: [dev]}}
+"""
+
+
+def test_a_change_is_drawn_and_searched_while_one_stack_waits_for_another(project, browser):
+    sha = project.push({"dev/app": thing("one"), "prod/app": thing("one")}, **{"tidegate.yaml": STAGES})
+    first = project.reviewed(sha, "dev/app")["external_id"]
+    waiting = project.wait(sha, "prod/app", lambda run: title(run).startswith("Waiting for"))["external_id"]
+    with httpx.Client(
+        base_url=project.tidegate.cloud.api_url, headers={"Authorization": "Bearer reviewer"}, trust_env=False
+    ) as api:
+        query = {"repository": project.name, "query": "stack_name:prod and state:gated"}
+        [found] = api.get("/api/deployments", params=query).json()["deployments"]
+        assert found["id"] == waiting
+        dev, prod = api.get(f"/api/changes/{found['change_set']}").json()["stacks"]
+    assert (dev["state"], prod["state"], prod["apply_after"]) == ("awaiting_review", "gated", ["dev"])
+    assert [one["deployment"] for one in prod["members"][0]["gated_by"]] == [first]
+    page = sign_in(browser, f"/changes/{found['change_set']}").text
+    assert 'class="graph"' in page
+    assert f'href="/deployments/{first}"' in page
+    drawn = tidegate(project, "stacks", waiting)
+    assert drawn.returncode == 0, drawn.stderr
+    assert "waits for dev/app of dev (waiting for review)" in " ".join(drawn.stdout.split())
+    press(browser, browser.get(f"/deployments/{waiting}"), "/gate", decision="reject")
+    project.press(project.newest(sha, "dev/app"), "Confirm")
+    assert title(project.ended(sha, "prod/app")).startswith("Rejected")
