@@ -7,8 +7,8 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-#: Plans and their JSON hold secrets in clear and are of no use after a review's week.
-_PLAN_DAYS = 14
+#: Plans and their JSON hold secrets in clear and are of no use after the two weeks of a gate and a review's one.
+_PLAN_DAYS = 22
 _LOG_DAYS = 365
 #: States that an engine could not save wait for a person.
 _ERRORED_DAYS = 180

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from tidegate.domain.deployment import Deployment
+from tidegate.domain.gate import GATE_DAYS
 from tidegate.domain.queue import QueueHead
+from tidegate.domain.review import REVIEW_DAYS
 
 
 def _only(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def test_the_bucket_is_private_encrypted_and_forgets(resources):
         for rule in bucket["LifecycleConfiguration"]["Rules"]
         if "Prefix" in rule
     }
-    assert days["plans/"] >= 8, "a review takes up to a week"
+    assert days["plans/"] > GATE_DAYS + REVIEW_DAYS, "a plan waits at its gate, and then for its review"
     assert set(days) == {"plans/", "logs/", "errored/"}
 
 
