@@ -1,0 +1,39 @@
+"""Access control by a team: who is not in it decides nothing, and rewrites nothing by a pull request."""
+
+from __future__ import annotations
+
+from tests.e2e.modules import thing
+from tests.e2e.project import title, words
+from tests.e2e.test_by_hand import Branch
+
+GUARDED = """
+plan_review: always
+dirs: {prod: {tags: [prod]}}
+stacks: {names: {prod: {tag_query: prod}}}
+access_control: {policies: [{tag_query: 'stack_name:prod', apply: ['team:platform']}]}
+"""
+FREED = """
+plan_review: never
+dirs: {prod: {tags: [free]}}
+access_control: {policies: [{tag_query: '', apply: ['*'], review: ['*']}]}
+"""
+
+
+def test_only_the_team_decides_and_a_pull_request_changes_nothing_about_that(project):
+    sha = project.push({"prod": thing("first")}, **{"tidegate.yaml": GUARDED})
+    asked = project.reviewed(sha, "prod")
+    project.press(asked, "Confirm", by="developer")
+    refused = project.wait(sha, "prod", lambda run: "developer is not among them" in words(run))
+    assert "Only team:platform may decide about plans of stack prod here" in words(refused)
+    project.press(refused, "Confirm", by="reviewer")
+    assert title(project.ended(sha, "prod")).startswith("Applied")
+    assert project.value("prod") == "first"
+
+    files = {"prod/main.tf": project.backed("prod", thing("stolen")), "tidegate.yaml": FREED}
+    head = project.push_files(files, branch="feature", base="main")
+    number = project.person("developer").open_pull_request(project.name, "feature", title="Free")
+    branch = Branch(project, number, head)
+    branch.comment("tidegate deploy -p prod", by="developer")
+    assert "Only team:platform may deploy stack prod here" in branch.reply("developer is not among them")
+    assert project.newest(head, "prod") is None
+    assert project.value("prod") == "first"
