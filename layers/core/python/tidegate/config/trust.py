@@ -5,9 +5,9 @@ A pull request could otherwise give itself rights, or take a gate away, in a fil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
@@ -40,9 +40,12 @@ def trusted(
     """
     configured = configure(loaded, roots, branch, dest_branch)
     others = _Others(loaded, configure(loaded, known, branch, dest_branch).roots)
+    stacks: dict[Root, set[str]] = {}
+    for each in configured.roots:
+        stacks.setdefault(each.root, set()).add(each.stack)
     refused, judged = dict(configured.refused), []
     for each in configured.roots:
-        problem = others.conflict(each, configured.roots)
+        problem = others.conflict(each.root, stacks[each.root])
         if problem:
             refused[each.root.name] = problem
         else:
@@ -67,25 +70,23 @@ class _Others:
         """Tell whether the default branch has this root, by its name and in its place."""
         return _identity(each.root) in self._places
 
-    def conflict(self, each: ConfiguredRoot, judged: Iterable[ConfiguredRoot]) -> str:
+    def conflict(self, root: Root, stacks: Collection[str]) -> str:
         """Return why a root cannot be judged: it is one of another stack, under another name or in another place."""
-        if self.has(each):
+        if _identity(root) in self._places:
             return ""
-        own = {other.stack for other in judged if other.root == each.root}
-        same = next((other for other in self._same(each.root) if other.stack not in own), None)
+        same = next((other for other in self._same(root) if other.stack not in stacks), None)
         if same is None:
             return ""
         return (
-            f"Root {quoted(each.root.name)} (directory {quoted(each.root.dir)}) is root {quoted(same.root.name)} "
+            f"Root {quoted(root.name)} (directory {quoted(root.dir)}) is root {quoted(same.root.name)} "
             f"(directory {quoted(same.root.dir)}) on the default branch, in the stack {quoted(same.stack)}, whose "
             "gates it would leave behind. Merge its new name or place first; the merge deploys it."
         )
 
     def strictest(self, each: ConfiguredRoot) -> ConfiguredRoot:
         """Return a root that the default branch does not have, under all rules that its roots are under."""
-        rule = reduce(ReviewRule.and_also, dict.fromkeys(other.review_rule for other in self._known), each.review_rule)
-        accesses = dict.fromkeys(other.access for other in self._known if other.access and not other.access.denied)
-        access = reduce(Access.and_also, accesses, each.access) if each.access else None
+        rule = reduce(ReviewRule.and_also, self._rules, each.review_rule)
+        access = reduce(Access.and_also, self._accesses, each.access) if each.access else None
         return replace(each, review_rule=rule, access=access)
 
     def required(self, each: ConfiguredRoot) -> tuple[Requirements, ...] | None:
@@ -94,8 +95,21 @@ class _Others:
         must = [self._loaded.required_of(judged.tagged) for judged in (each, *same)]
         if None in must:
             return None
-        more = [] if self.has(each) else [self._loaded.required_of(other.tagged) for other in self._known]
+        more = () if self.has(each) else self._requirements
         return tuple(dict.fromkeys(found for found in (*must, *more) if found is not None))
+
+    @cached_property
+    def _rules(self) -> Collection[ReviewRule]:
+        return dict.fromkeys(other.review_rule for other in self._known)
+
+    @cached_property
+    def _accesses(self) -> Collection[Access]:
+        """The rules of all roots that somebody is granted anything with."""
+        return dict.fromkeys(other.access for other in self._known if other.access and not other.access.denied)
+
+    @cached_property
+    def _requirements(self) -> Collection[Requirements | None]:
+        return dict.fromkeys(self._loaded.required_of(other.tagged) for other in self._known)
 
     def _same(self, root: Root) -> list[ConfiguredRoot]:
         """Return the roots that have its name, and that which has its place."""
