@@ -9,8 +9,10 @@ from typing import Any
 from tidegate.domain.deployment import Artifact, Deployment, Plan, Review, State, Trigger
 from tidegate.domain.job import Job, JobKind, job_id
 from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec
 from tidegate.domain.queue import Deployed, Lock
-from tidegate.domain.root import Revision, Root, deployment_id, queue_id
+from tidegate.domain.root import Revision, Root, deployment_id, layer_id, queue_id
+from tidegate.domain.temporary_layer import TemporaryLayer
 from tidegate.domain.waits import Waits
 from tidegate.ports import Delivery
 
@@ -137,3 +139,24 @@ def any_job(kind: JobKind = JobKind.PLAN, **fields: Any) -> Job:
 def any_delivery(number: int = 1, **fields: Any) -> Delivery:
     delivery = Delivery(f"delivery-{number}", "push", {"repository": REPOSITORY, "after": sha(number)}, NOW)
     return replace(delivery, **fields)
+
+
+def any_pull_request(number: int = 5, **fields: Any) -> PullRequestSpec:
+    """Return an open pull request from ``feature`` to ``main``: its head is commit 3, its base commit 2."""
+    spec = PullRequestSpec(REPOSITORY, number, 42, "feature", "main", sha(3), sha(2), "author", "Grow the network")
+    return replace(spec, **fields)
+
+
+def any_pull_request_record(number: int = 5, **fields: Any) -> PullRequestRecord:
+    return replace(PullRequestRecord(any_pull_request(number), opened_at=NOW), **fields)
+
+
+def any_layer(root: str = "network", **fields: Any) -> TemporaryLayer:
+    """Return a layer of the pull request of ``any_pull_request``, waiting to be planned."""
+    spec, stack = any_pull_request(), fields.get("stack", "default")
+    name = layer_id(spec.id, root, stack, spec.revision, 1)
+    place = any_root(name=root, dir=f"roots/{root}")
+    layer = TemporaryLayer(
+        name, spec.repository, spec.number, spec.installation, place, spec.head_sha, spec.base_sha, changed_at=NOW
+    )
+    return replace(layer, **fields)

@@ -22,6 +22,7 @@ from tidegate.adapters.dynamodb_change_sets import DynamoChangeSets
 from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns, DynamoDeployments
 from tidegate.adapters.dynamodb_jobs import DynamoJobLogs, DynamoJobs
 from tidegate.adapters.dynamodb_lines import DynamoLineBoards
+from tidegate.adapters.dynamodb_pull_requests import DynamoPullRequests, DynamoTemporaryLayers
 from tidegate.adapters.dynamodb_queues import DynamoDeployQueues
 from tidegate.adapters.memory import (
     MemoryCatalog,
@@ -33,6 +34,8 @@ from tidegate.adapters.memory import (
     MemoryJobLogs,
     MemoryJobs,
     MemoryLineBoards,
+    MemoryPullRequests,
+    MemoryTemporaryLayers,
 )
 from tidegate.ports import (
     Catalog,
@@ -44,6 +47,8 @@ from tidegate.ports import (
     JobLogs,
     Jobs,
     LineBoards,
+    PullRequests,
+    TemporaryLayers,
 )
 
 KINDS = ("memory", "dynamodb")
@@ -82,6 +87,8 @@ class Stores:
     catalog: Catalog
     boards: LineBoards
     change_sets: ChangeSets
+    pull_requests: PullRequests
+    layers: TemporaryLayers
 
 
 class BotoAws:
@@ -111,6 +118,8 @@ def memory_stores() -> Stores:
         MemoryCatalog(deployments, queues),
         MemoryLineBoards(),
         MemoryChangeSets(),
+        MemoryPullRequests(),
+        MemoryTemporaryLayers(),
     )
 
 
@@ -141,4 +150,6 @@ def dynamodb_stores(client: Any, table: str) -> Stores:
         DynamoCatalog(client, table),
         DynamoLineBoards(client, table, now=lambda: 1_000_000.0),
         DynamoChangeSets(client, table, now=lambda: 1_000_000.0),
+        DynamoPullRequests(client, table, now=lambda: 1_000_000.0),
+        DynamoTemporaryLayers(client, table, now=lambda: 1_000_000.0),
     )

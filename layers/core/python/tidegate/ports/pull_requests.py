@@ -58,7 +58,7 @@ class PullRequestChecks(Protocol):
         """
 
     def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:
-        """End the check runs of this head that still run: ``reason`` is a sentence, such as that a newer commit came."""
+        """End the check runs of this head that still run. ``reason`` is a sentence: a newer commit came, …"""
 
     def repeat(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], sha: str) -> None:
         """Say on another commit, which a merge queue made, what the checks of the head say."""

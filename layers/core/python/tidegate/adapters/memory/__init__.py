@@ -5,6 +5,11 @@ from tidegate.adapters.memory.change_sets import MemoryChangeSets
 from tidegate.adapters.memory.forge import MemoryForge, MemoryForgeDeliveries
 from tidegate.adapters.memory.lines import MemoryLineBoards
 from tidegate.adapters.memory.organization import MemoryOrganizationFile
+from tidegate.adapters.memory.pull_requests import (
+    MemoryPullRequestChecks,
+    MemoryPullRequests,
+    MemoryTemporaryLayers,
+)
 from tidegate.adapters.memory.stores import (
     MemoryCheckRuns,
     MemoryDeliveries,
@@ -40,5 +45,8 @@ __all__ = [
     "MemoryJobs",
     "MemoryLineBoards",
     "MemoryOrganizationFile",
+    "MemoryPullRequestChecks",
+    "MemoryPullRequests",
+    "MemoryTemporaryLayers",
     "MemoryWorkflows",
 ]

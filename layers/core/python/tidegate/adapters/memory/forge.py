@@ -21,7 +21,8 @@ class MemoryForge:
     ``comparisons`` is keyed by (base, head); what is not in it is ``comparison``. ``writers`` may write,
     ``readers`` read. ``branches`` are the commits that branches are at, ``main`` the default branch;
     ``changes`` is keyed by (base, head), ``opened`` (who opened a commit's pull requests) by commit.
-    ``seen`` are pull requests by number, as records hold them; ``comments`` are those that were written (pull request, text), ``reactions`` (comment, reaction),
+    ``seen`` are pull requests by number, as records hold them; ``comments`` are those that were written (pull
+    request, text), ``reactions`` (comment, reaction),
     ``teams`` the members by ``org/slug``, ``roles`` what people may do who are neither writers nor readers.
     ``people_asked`` are those whose permission was asked for, ``teams_asked`` whose membership in which team.
     ``failures`` are raised by the next calls to the API, one each; ``silence`` by every comment and reaction.
