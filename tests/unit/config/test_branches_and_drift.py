@@ -12,9 +12,7 @@ from tidegate.config.declarations import DestinationBranch, Drift, Interval, Win
 
 
 def test_branches_have_tags_by_regular_expressions_in_the_order_of_the_file():
-    loaded = load(
-        "tags: {branch: {hot: '^hotfix/', any: ''}, dest_branch: {main: '^main$'}}\n".replace(", any: ''", "")
-    )
+    loaded = load("tags: {branch: {hot: '^hotfix/'}, dest_branch: {main: '^main$'}}\n")
     assert [(name, pattern.search("hotfix/1")) for name, pattern in loaded.branch_tags] == [("hot", True)]
     assert [(name, pattern.search("maintenance")) for name, pattern in loaded.dest_branch_tags] == [("main", False)]
     assert load("tags:\n").branch_tags == ()
@@ -34,6 +32,7 @@ def test_a_pattern_of_a_branch_takes_no_longer_than_the_name():
     [
         ("{branch: {a: '('}}", 20, ["'(' is not a regular expression"]),
         ("{branch: {a: 'feature%-'}}", 20, ["has a '%'", "backslashes"]),
+        ("{branch: {a: 'x{1000}'}}", 20, ["has a '{'", "without counting"]),
         ("{branch: {a: }}", 20, ["not a pattern of branches"]),
         ("{branch: {'dir:x': a}}", 17, ["looks like a tag that Tidegate gives"]),
         ("{branches: {}}", 8, ["Did you mean 'branch'?"]),

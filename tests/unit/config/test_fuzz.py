@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from tests.configuration import REPOSITORY
 from tidegate.config.loader import LoadedConfiguration, examine_configuration
 from tidegate.config.model import SECTIONS
+from tidegate.config.refusals import MOST_TOLD
 
 EVERYTHING = (Path(__file__).parents[2] / "data/configuration/everything.yaml").read_text(encoding="utf-8")
 WHOLE = yaml.load(EVERYTHING, yaml.BaseLoader)  # noqa: S506  # It makes nothing but text, lists and mappings.
@@ -89,3 +92,15 @@ def test_the_file_that_has_everything_is_in_order():
     assert found.warnings == ()
     used = {part for place in ALL_PLACES for part in place}
     assert set(KEYS) <= used, "a key is missing in the file"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["k{}:", "when_modifie{}:", "'$({})': x"],
+)
+def test_a_file_of_nothing_but_mistakes_is_answered_soon_with_the_first_hundred(line):
+    started = time.process_time()
+    found = examine_configuration("\n".join(line.format(number) for number in range(50_000)).encode(), REPOSITORY)
+    assert isinstance(found, list)
+    assert [each.line for each in found] == [*range(1, MOST_TOLD + 1)]
+    assert time.process_time() - started < 4

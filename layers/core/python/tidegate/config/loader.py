@@ -14,7 +14,7 @@ from tidegate.config.misleading import misleading
 from tidegate.config.model import FILE, SECTIONS, Configuration
 from tidegate.config.model_rights import CheckSection
 from tidegate.config.organization import Organization
-from tidegate.config.refusals import refusal_of
+from tidegate.config.refusals import refusals_of
 from tidegate.config.root_sections import Around as AroundRoots
 from tidegate.config.root_sections import RootSections, root_sections
 from tidegate.config.root_sections import around as around_roots
@@ -92,7 +92,7 @@ def _validated(document: Document) -> Configuration:
     try:
         return Configuration.model_validate(document.content)
     except ValidationError as error:
-        raise ExceptionGroup("mistakes", [refusal_of(document, each) for each in error.errors()]) from None
+        raise ExceptionGroup("mistakes", refusals_of(document, error.errors(include_url=False))) from None
 
 
 def _loaded(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 from tidegate.config.assignment import late_tags
 from tidegate.config.document import Document, Path
 from tidegate.config.loaded import LoadedConfiguration, Misleading
+from tidegate.config.refusals import MOST_TOLD, nearest
 from tidegate.config.substitution import PREFIX
 from tidegate.domain.errors import quoted
 from tidegate.domain.stack import DEFAULT_STACK
@@ -19,8 +20,8 @@ _STACK, _BRANCHES = "stack_name:", ("branch:", "dest_branch:")
 
 
 def misleading(document: Document, loaded: LoadedConfiguration) -> tuple[Misleading, ...]:
-    """Return what is told besides, in the order of the lines."""
-    found = [*_of_queries(document, loaded), *_unset(loaded)]
+    """Return what is told besides, in the order of the lines: so much as can be read."""
+    found = [*islice(_of_queries(document, loaded), MOST_TOLD), *islice(_unset(loaded), MOST_TOLD)]
     return tuple(sorted(found, key=lambda each: (each.line, each.column)))
 
 
@@ -72,9 +73,9 @@ def _unknown(query: TagQuery, known: Collection[str]) -> Iterator[str]:
         if tag.startswith((_STACK, *_BRANCHES)) and tag not in known:
             kind, _, name = tag.partition(":")
             names = [each.partition(":")[2] for each in known if each.startswith(f"{kind}:")]
-            near = difflib.get_close_matches(name, names, n=1)
+            near = nearest(name, names)
             where = "stacks.names" if tag.startswith(_STACK) else "the key 'tags'"
-            advice = f"Did you mean {quoted(f'{kind}:{near[0]}')}?" if near else f"Declare it under {where}."
+            advice = f"Did you mean {quoted(f'{kind}:{near}')}?" if near else f"Declare it under {where}."
             yield f"no root ever has the tag {quoted(tag)}. {advice}"
 
 
@@ -85,6 +86,6 @@ def _unset(loaded: LoadedConfiguration) -> Iterator[Misleading]:
         for text, line in lines.items():
             for name in dict.fromkeys(_REFERENCE.findall(text)):
                 if name not in known:
-                    near = difflib.get_close_matches(name, known, n=1)
-                    advice = f" Did you mean {PREFIX}{near[0]}?" if near else ""
+                    near = nearest(name, known)
+                    advice = f" Did you mean {PREFIX}{near}?" if near else ""
                     yield Misleading(line, 1, f"no stack sets the variable {PREFIX}{name}.{advice}")

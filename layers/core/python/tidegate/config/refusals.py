@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from itertools import islice
 from typing import Any
 
 from pydantic_core import ErrorDetails
@@ -16,6 +18,25 @@ from tidegate.domain.errors import InvalidConfiguration, InvalidStacks, UnknownS
 
 #: What pydantic puts into a place for a key of a mapping that is itself wrong.
 _OF_KEY = "[key]"
+
+
+#: Mistakes that are told of one file, and words among which a nearest one is looked for: nobody reads more, and a
+#: file of nothing but mistakes must not take long.
+MOST_TOLD = 100
+_MOST_COMPARED = 200
+
+
+def refusals_of(document: Document, errors: Sequence[ErrorDetails]) -> list[InvalidConfiguration]:
+    """Return what is wrong where the models of the file do not take it: the first mistakes in the file's order."""
+    if len(errors) > MOST_TOLD:
+        errors = nsmallest(MOST_TOLD, errors, key=lambda error: document.place(_path(document, error["loc"])))
+    return [refusal_of(document, error) for error in errors]
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """Return the one of some words that was probably meant."""
+    found = difflib.get_close_matches(word[:_MOST_COMPARED], list(islice(words, _MOST_COMPARED)), n=1)
+    return found[0] if found else None
 
 
 def refusal_of(
@@ -101,15 +122,15 @@ def _parts(content: Any) -> Container[str | int]:
 
 def _unknown_key(document: Document, path: Path, allowed: Sequence[str]) -> InvalidConfiguration:
     key = str(path[-1])
-    near = difflib.get_close_matches(key, allowed, n=1)
-    advice = (f"Did you mean {near[0]!r}? " if near else "") + f"Allowed here: {', '.join(allowed)}"
+    near = nearest(key, allowed)
+    advice = (f"Did you mean {near!r}? " if near else "") + f"Allowed here: {', '.join(allowed)}"
     return document.refusal((*path, KEY), f"unknown key {_shown(key)}", advice)
 
 
 def _unknown_kind(document: Document, path: Path, context: dict[str, Any]) -> InvalidConfiguration:
     kinds = [kind.strip(" '") for kind in context["expected_tags"].split(",")]
-    near = difflib.get_close_matches(str(context["tag"]), kinds, n=1)
-    advice = (f"Did you mean {near[0]!r}? " if near else "") + f"Allowed here: {', '.join(kinds)}"
+    near = nearest(str(context["tag"]), kinds)
+    advice = (f"Did you mean {near!r}? " if near else "") + f"Allowed here: {', '.join(kinds)}"
     return document.refusal((*path, "type"), f"{_shown(context['tag'])} is no type of step here", advice)
 
 

@@ -13,6 +13,7 @@ from tidegate.config.loaded import DeclaredRoot
 from tidegate.config.model import WHEN_MODIFIED, Configuration
 from tidegate.config.model_roots import DirectorySection, EngineSection, ReviewSection, WhenModifiedSection
 from tidegate.config.patterns import check_patterns
+from tidegate.config.refusals import MOST_TOLD
 from tidegate.domain.errors import InvalidConfiguration, InvalidName, quoted
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.root import Engine, Root, directory, root_name
@@ -77,15 +78,17 @@ def root_sections(
     """Return what the file declares, and what is wrong: such as two roots with one name, or with one state."""
     found, refusals = RootSections(), []
     lines: dict[tuple[str, ...], int] = {}
+    patterns = sum("*" in written for written in configuration.dirs or {})
+    if patterns > _MOST_GLOBS:
+        problem = f"{patterns} keys of 'dirs' have a '*'"
+        return found, [document.refusal(("dirs",), problem, f"At most {_MOST_GLOBS} may")]
     for entry in _entries(configuration):
         try:
             _add(document, outside, entry, lines, found)
         except InvalidConfiguration as refusal:
             refusals.append(refusal)
-    patterns = list(dict.fromkeys(each.pattern for each in found.globs))
-    if len(patterns) > _MOST_GLOBS:
-        problem = f"{len(patterns)} keys of 'dirs' have a '*'"
-        refusals.append(document.refusal(("dirs",), problem, f"At most {_MOST_GLOBS} may"))
+            if len(refusals) >= MOST_TOLD:
+                break
     return found, refusals
 
 

@@ -21,6 +21,9 @@ from tidegate.domain.tag_words import InvalidTagQuery
 
 _STACK_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _LONGEST_PATTERN = 200
+#: Patterns that need no closer look, as most are.
+_SEGMENT = r"(?!\.{1,2}(?:/|$))(?:\*\*(?=/|$)|[\w.-]+(?:\*[\w.-]*)?|\*[\w.-]*)"
+_SIMPLE = re.compile(rf"!?{_SEGMENT}(?:/{_SEGMENT})*")
 #: Letters of a text that are repeated as the list that was probably meant.
 _SHOWN_WORDS = 100
 _VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,30})?")
@@ -64,7 +67,7 @@ def exact_version(text: str) -> str:
 
 def _usable_patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
     for pattern in patterns:
-        if not _is_pattern(pattern):
+        if not _SIMPLE.fullmatch(pattern) and not _is_pattern(pattern):
             raise refused(
                 f"{shown(pattern)} is not a pattern",
                 "Write paths relative to the root's directory, with *, ** and a leading ! for exceptions",
@@ -183,6 +186,8 @@ def _stack_name(text: str) -> str:
 def _branch_pattern(value: Any) -> BranchPattern:
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_PATTERN:
         raise refused("this is not a pattern of branches", f"Write a regular expression of {_LONGEST_PATTERN} letters")
+    if "{" in value:
+        raise refused(f"{shown(value)} has a '{{'", "Write it without counting: + and * repeat what is before them")
     if "%" in value:
         raise refused(f"{shown(value)} has a '%'", "Write a regular expression: backslashes take meaning away in it")
     try:
