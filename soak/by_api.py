@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 import urllib.error
 import urllib.request
 from typing import Any
 
-from soak.history import Act
 from soak.world import ONLOOKERS, REPOSITORY, WRITERS, World, root_of
 
 #: Members of the team that may deploy by hand, and somebody who is none.
@@ -19,6 +17,7 @@ _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 def deploy_by_hand(world: World) -> str:
     """Ask for the default branch's head on a root or a few."""
     roots, by = world.some_roots(), world.chance.choice((*_OPERATORS, *ONLOOKERS))
+    world.note(by, "Deploy", roots)
     return f"{by}: {', '.join(roots)}: {_post(world, by, 'deployments', {'repository': REPOSITORY, 'roots': roots})}"
 
 
@@ -29,7 +28,7 @@ def decide_by_api(world: World) -> str | None:
         return None
     run, by = world.chance.choice(waiting), world.chance.choice((*WRITERS, *ONLOOKERS))
     decision, button = world.chance.choice((("approve", "Confirm"), ("approve", "Confirm"), ("reject", "Reject")))
-    _note(world, by, button, root_of(run), str(run["external_id"]))
+    world.note(by, button, [root_of(run)], str(run["external_id"]))
     answer = _post(world, by, f"deployments/{run['external_id']}/review", {"decision": decision})
     return f"{by}: {decision} {run['external_id']}: {answer}"
 
@@ -38,12 +37,8 @@ def unlock_by_api(world: World) -> str:
     """Unlock a queue, locked or not."""
     root, by = world.chance.choice(world.roots), world.chance.choice((*WRITERS, *ONLOOKERS))
     world.free_state(root)
-    _note(world, by, "Unlock", root, "")
+    world.note(by, "Unlock", [root])
     return f"{by}: {root}: {_post(world, by, 'queue/unlock', {'repository': REPOSITORY, 'root': root})}"
-
-
-def _note(world: World, by: str, what: str, root: str, deployment: str) -> None:
-    world.acts.append(Act(time.time(), by, what, root, deployment, by in WRITERS))
 
 
 def _post(world: World, by: str, path: str, body: Any) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from soak.history import Act, Audit, Check, History, Push
+from soak.history import Act, Audit, Check, Gated, History, Push
 
 RUNNING = "RUNNING"
+#: How a check run is titled whose root was what the revision says before.
+_NOTHING_TO_DO = "Nothing to change"
 ENDS = frozenset({"SUCCESS", "FAILURE", "UNKNOWN"})
 #: Stored objects tell their time in whole seconds.
 _WHOLE_SECOND = 1.0
@@ -135,7 +137,7 @@ def reviewed_is_applied(history: History) -> Iterator[Violation]:
 
 def _review_problems(history: History, audit: Audit) -> Iterator[str]:
     if audit.approved_by is None:
-        if audit.root not in history.unreviewed:
+        if not _needs_no_review(history, audit):
             yield "nobody approved it"
     elif audit.approved_by not in history.writers:
         yield f"{audit.approved_by} approved it, who may not"
@@ -143,6 +145,13 @@ def _review_problems(history: History, audit: Audit) -> Iterator[str]:
         yield f"{audit.approved_by} did not confirm it before it began"
     if not audit.plan:
         yield "the audit message names no plan"
+
+
+def _needs_no_review(history: History, audit: Audit) -> bool:
+    """Tell whether the file at the revision asks for no review; by hand it is the default branch's, of some time."""
+    own = history.commits.get(audit.revision)
+    said = [own] if own and audit.trigger != "manual" else history.commits.values()
+    return any(audit.root in commit.unreviewed for commit in said)
 
 
 def _confirms(act: Act, audit: Audit) -> bool:
@@ -273,6 +282,72 @@ def decisions_are_audited(history: History) -> Iterator[Violation]:
             yield _story(history, rule, audit, f"it was audited as {audit.state}, and nobody who may did that")
 
 
+def gates_hold(history: History) -> Iterator[Violation]:
+    """Promotion: no apply begins before what goes first in the same change is applied or has nothing to change."""
+    rule = "8 no gated apply before its gate"
+    changes = _changes(history)
+    for audit in _begun(history):
+        if audit.trigger == "manual" or _may_be_by_hand(history, audit):
+            continue
+        commit = history.commits.get(audit.revision)
+        first = set(commit.before.get(audit.root, ())) if commit else set()
+        for root in sorted(first & changes.get(audit.revision, set())):
+            if not _is_done(history, audit.revision, root, audit.started or 0.0):
+                yield _story(history, rule, audit, f"it began before {root}, which goes first, was applied")
+
+
+def _changes(history: History) -> dict[str, set[str]]:
+    """Return the roots that are surely part of the change of each commit that was pushed to the default branch.
+
+    That are those whose mark was not on the default branch before, from whichever commit the change is counted, and
+    what depends on them.
+    """
+    seen: dict[str, set[str]] = defaultdict(set)
+    found: dict[str, set[str]] = {}
+    for push in history.pushes:
+        commit = history.commits[push.after]
+        new = {root for root in changed_roots(history, push) if commit.marks[root] not in seen[root]}
+        found.setdefault(push.after, new | {root for root in commit.depends if new & set(commit.depends[root])})
+        for root, mark in commit.marks.items():
+            seen[root].add(mark)
+    return found
+
+
+def _may_be_by_hand(history: History, audit: Audit) -> bool:
+    """Tell whether it may run something again that somebody deployed by hand, which is a change of its own."""
+    return audit.trigger == "rerun" and any(act.what == "Deploy" and act.root == audit.root for act in history.acts)
+
+
+def _is_done(history: History, revision: str, root: str, at: float) -> bool:
+    """Tell whether a root was applied at a revision by then, or a deployment of it had begun and found no changes."""
+    applied = any(
+        (audit.root, audit.revision, audit.state) == (root, revision, "SUCCESS") and (audit.ended or at) <= at
+        for audit in history.audits
+    )
+    return applied or any(
+        (run.root, run.sha) == (root, revision) and run.title.startswith(_NOTHING_TO_DO) and (run.begun or 0.0) <= at
+        for run in history.checks
+    )
+
+
+def gates_say_what_they_wait_for(history: History) -> Iterator[Violation]:
+    """Promotion: whoever waits names a root or a stack that goes first, by a file that counted at some time."""
+    rule = "8 a gate says what it waits for"
+    for gate in history.gates:
+        if not set(gate.named) & _goes_first(history, gate):
+            what = f"check run {gate.run} names nothing that goes first: {gate.title}"
+            yield Violation(rule, gate.root, what, gate.sha)
+
+
+def _goes_first(history: History, gate: Gated) -> set[str]:
+    """Return roots and stacks. By hand, it is the default branch's file that counts, not the commit's."""
+    found: set[str] = set()
+    for commit in history.commits.values():
+        before = commit.before.get(gate.root, ())
+        found |= {*before, *(commit.stacks[root] for root in before if root in commit.stacks)}
+    return found
+
+
 #: All rules, each a function of a history.
 RULES: tuple[Callable[[History], Iterator[Violation]], ...] = (
     one_apply_in_flight,
@@ -284,6 +359,8 @@ RULES: tuple[Callable[[History], Iterator[Violation]], ...] = (
     no_apply_without_audit,
     audited_exactly_once,
     decisions_are_audited,
+    gates_hold,
+    gates_say_what_they_wait_for,
 )
 
 

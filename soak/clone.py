@@ -12,6 +12,7 @@ from pathlib import Path
 from local.forge.git import ENVIRONMENT
 from soak.history import Commit, Push
 from soak.modules import mark_of
+from soak.stacks import order_of
 
 _AUTHOR = {
     "GIT_AUTHOR_NAME": "developer",
@@ -30,6 +31,7 @@ class Clone:
     remote: str
     pushes: list[Push] = field(default_factory=list)
     branches: list[str] = field(default_factory=list)
+    _known: dict[str, Commit] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Make the clone. The repository is empty yet."""
@@ -84,18 +86,29 @@ class Clone:
         self.pushes.append(Push(time.time(), before, sha))
 
     def history(self, roots: list[str]) -> dict[str, Commit]:
-        """Return every commit that was pushed, with the mark that each root has there."""
+        """Return every commit that was pushed, with the mark that each root has there, and what its file says."""
         tips = sorted({push.after for push in self.pushes} | set(self.branches))
-        found = {}
-        for line in self._git("rev-list", "--parents", *tips).splitlines():
+        for line in self._git("rev-list", "--parents", *tips, "--not", *self._known).splitlines():
             sha, *parents = line.split()
-            found[sha] = Commit(sha, tuple(parents), self._marks(sha, roots))
-        return found
+            self._known[sha] = self._commit(sha, tuple(parents), roots)
+        return dict(self._known)
 
-    def _marks(self, sha: str, roots: list[str]) -> dict[str, str]:
-        named = "".join(f"{sha}:{root}/main.tf\n" for root in roots)
-        modules = self._git("cat-file", "--batch", given=named).split("# mark: ")[1:]
-        return dict(zip(roots, (mark_of(f"# mark: {module}") for module in modules), strict=True))
+    def _commit(self, sha: str, parents: tuple[str, ...], roots: list[str]) -> Commit:
+        paths = ["tidegate.yaml", *(f"{root}/main.tf" for root in roots)]
+        said, *modules = self._files(sha, paths)
+        marks = {root: mark_of(module) for root, module in zip(roots, modules, strict=True)}
+        order = order_of(said)
+        return Commit(sha, parents, marks, order.stacks, order.depends, order.before, order.unreviewed)
+
+    def _files(self, sha: str, paths: list[str]) -> list[str]:
+        """Return files of a commit. Git writes a line with the size before each; all of them are plain ASCII."""
+        rest, found = self._git("cat-file", "--batch", given="".join(f"{sha}:{path}\n" for path in paths)), []
+        for _ in paths:
+            head, _, rest = rest.partition("\n")
+            size = int(head.rpartition(" ")[2])
+            found.append(rest[:size])
+            rest = rest[size + 1 :]
+        return found
 
     def _git(self, *arguments: str, given: str | None = None) -> str:
         done = subprocess.run(

@@ -11,11 +11,19 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: its parents, and for each root the mark that its module has there."""
+    """A commit: its parents, for each root the mark that its module has there, and what its ``tidegate.yaml`` says.
+
+    ``stacks`` are the roots' stacks, ``depends`` what each root depends on, ``before`` all that is applied before it
+    where one commit changes both, and ``unreviewed`` whose plans need no review when nothing else asks for one.
+    """
 
     sha: str
     parents: tuple[str, ...]
     marks: Mapping[str, str]
+    stacks: Mapping[str, str] = field(default_factory=dict)
+    depends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    before: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unreviewed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What somebody did: ``what`` is Confirm, Reject or Unlock; ``allowed`` tells whether they may write."""
+    """What somebody did: ``what`` is Confirm, Reject, Unlock, Retry or Deploy (by hand).
+
+    ``allowed`` tells whether they may write.
+    """
 
     at: float
     by: str
@@ -95,11 +106,19 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
-    """Everything that the checker looks at. ``writers`` are those who may decide about deployments.
+class Gated:
+    """A check run that waited for others, as it was seen: ``named`` are the roots and stacks that it named."""
 
-    ``unreviewed`` are the roots whose plans are applied without a review when nothing else asks for one.
-    """
+    run: int
+    sha: str
+    root: str
+    title: str
+    named: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Everything that the checker looks at. ``writers`` are those who may decide about deployments."""
 
     repository: str
     writers: tuple[str, ...]
@@ -110,7 +129,7 @@ class History:
     audits: tuple[Audit, ...] = ()
     states: tuple[StateVersion, ...] = ()
     effects: tuple[Effect, ...] = ()
-    unreviewed: tuple[str, ...] = ()
+    gates: tuple[Gated, ...] = ()
 
     @property
     def roots(self) -> list[str]:
@@ -149,9 +168,16 @@ class History:
             "audits": Audit,
             "states": StateVersion,
             "effects": Effect,
+            "gates": Gated,
         }
         fields = json.loads(text)
-        lists = {name: tuple(kind(**item) for item in fields[name]) for name, kind in kinds.items()}
-        commits = {sha: Commit(sha, tuple(item["parents"]), item["marks"]) for sha, item in fields["commits"].items()}
-        names = {name: tuple(fields[name]) for name in ("writers", "unreviewed")}
-        return cls(repository=fields["repository"], commits=commits, **lists, **names)
+        lists = {name: tuple(kind(**_tuples(item)) for item in fields[name]) for name, kind in kinds.items()}
+        commits = {sha: Commit(**_tuples(item)) for sha, item in fields["commits"].items()}
+        return cls(repository=fields["repository"], writers=tuple(fields["writers"]), commits=commits, **lists)
+
+
+def _tuples(value: Any) -> Any:
+    """Return what was read with tuples instead of lists, as it was written."""
+    if isinstance(value, dict):
+        return {name: _tuples(item) for name, item in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -36,9 +36,9 @@ class Site:
     bucket: str
     journal: Path
 
-    def module(self, root: str, mark: str, chance: random.Random) -> str:
-        """Return a root module: most work, some fail when they are planned, some when they are applied."""
-        kind = chance.choices(("works", "plan fails", "apply fails"), (88, 6, 6))[0]
+    def module(self, root: str, mark: str, chance: random.Random, faults: int = 6) -> str:
+        """Return a root module: most work, of 100 so many fail when they are planned, as many when they are applied."""
+        kind = chance.choices(("works", "plan fails", "apply fails"), (100 - 2 * faults, faults, faults))[0]
         end = f"echo {root} {mark} end $(date +%s.%N) >> {self.journal}"
         return _MODULE.format(
             mark=mark,
@@ -55,9 +55,3 @@ def mark_of(module: str) -> str:
     """Return the mark of a module's text."""
     found = _MARK.search(module)
     return found.group(1) if found else ""
-
-
-def configuration(roots: list[str]) -> str:
-    """Return ``tidegate.yaml`` for these roots, each in a directory of its name."""
-    lines = [f"  - name: {root}\n    dir: {root}\n" for root in roots]
-    return "version: 1\nroots:\n" + "".join(lines)

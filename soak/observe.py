@@ -28,6 +28,7 @@ def observe(world: World) -> History:
         audits=tuple(_audit(message) for message in world.cloud.audit()),
         states=tuple(version for root in world.roots for version in _states(world, root)),
         effects=_effects(world),
+        gates=tuple(world.gates.values()),
     )
 
 

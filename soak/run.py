@@ -15,10 +15,11 @@ from pathlib import Path
 from local.client import LocalCloud
 from soak.checker import check
 from soak.clone import Clone
-from soak.modules import Site, configuration
+from soak.modules import Site
 from soak.observe import complaints, observe
 from soak.report import Outcome
 from soak.settle import settle, unfinished
+from soak.stacks import RULES, configuration, names
 from soak.trouble import TROUBLE
 from soak.work import PUSHES, WORK, Event, confirm_all
 from soak.world import REPOSITORY, World
@@ -86,9 +87,8 @@ class Soak:
             site = Site(cloud.info["state_bucket"], Path(directory, "journal"))
             clone = Clone(Path(directory, "clone"), _remote(cloud))
             secret = cloud.client("secretsmanager").get_secret_value(SecretId="tidegate/github-app")
-            roots = [f"root-{number}" for number in range(1, self.roots + 1)]
             chance = random.Random(self.seed)
-            yield World(cloud, clone, site, roots, chance, json.loads(secret["SecretString"]))
+            yield World(cloud, clone, site, names(self.roots), chance, json.loads(secret["SecretString"]))
 
 
 def _remote(cloud: LocalCloud) -> str:
@@ -106,7 +106,7 @@ def _begin(world: World) -> None:
             world.cloud.client("sqs").set_queue_attributes(QueueUrl=url, Attributes=attributes)
     world.clone.begin()
     files = world.new_modules(world.roots)
-    world.clone.commit({**files, "tidegate.yaml": configuration(world.roots)}, "Begin")
+    world.clone.commit({**files, "tidegate.yaml": configuration(world.roots, RULES[0])}, "Begin")
     world.clone.push()
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import jwt
 from botocore.exceptions import ClientError
 
 from local.forge.client import ForgeClient
 from soak.work import Event
-from soak.world import World
+from soak.world import World, root_of
 
 _THROTTLED = ("dynamodb", "sqs", "states", "s3", "events", "lambda", "ecs")
+#: Seconds to wait for an apply that is at work, and between two looks for one.
+_LONGEST_WAIT, _LOOK = 3.0, 0.05
 #: What Tidegate asks of the forge, and the soak itself does not.
 _CALLED = (
     ("POST", ".*/access_tokens"),
@@ -103,6 +107,35 @@ def runner_is_killed(world: World) -> str | None:
     return task
 
 
+def apply_is_cut(world: World) -> str | None:
+    """Kill the runner of an apply while its engine works: what came of it, nobody knows. It waits a little for one."""
+    until = time.monotonic() + _LONGEST_WAIT
+    while time.monotonic() < until:
+        at_work, tasks = _at_work(world.site.journal), _applying(world)
+        for root in at_work & tasks.keys():
+            world.cloud.kill_task(tasks[root])
+            return f"{root}: {tasks[root]}"
+        time.sleep(_LOOK)
+    return None
+
+
+def _at_work(journal: Path) -> set[str]:
+    """Return the roots whose engine began to put them to a mark and has not come to the end of it."""
+    last = {}
+    for line in journal.read_text(encoding="utf-8").splitlines() if journal.exists() else ():
+        root, _, what, _ = line.split()
+        last[root] = what
+    return {root for root, what in last.items() if what == "begin"}
+
+
+def _applying(world: World) -> dict[str, str]:
+    """Return the tasks that have an apply job, by the root that they apply."""
+    running = [task for task in world.cloud.read("tasks") if task["lastStatus"] == "RUNNING"]
+    jobs = {task["taskArn"]: json.dumps(task["overrides"]) for task in running}
+    shown = {f"{run['external_id']}-apply-": root_of(run) for run in world.board.values()}
+    return {root: task for task, job in jobs.items() for start, root in shown.items() if start in job}
+
+
 def runner_is_interrupted(world: World) -> str | None:
     """Take a runner's machine away, as Fargate Spot does."""
     task = _runner(world)
@@ -156,6 +189,7 @@ TROUBLE: tuple[tuple[Event, int], ...] = (
     (calls_are_throttled, 6),
     (audit_fails, 2),
     (runner_is_killed, 2),
+    (apply_is_cut, 3),
     (runner_is_interrupted, 1),
     (execution_is_stopped, 2),
     (forge_fails, 4),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from local.forge.client import ForgeAnswered
 from soak.by_api import decide_by_api, deploy_by_hand, unlock_by_api
-from soak.history import Act
-from soak.world import ONLOOKERS, REPOSITORY, WRITERS, World, has_ended
+from soak.stacks import RULES, TIERS, configuration
+from soak.world import ONLOOKERS, REPOSITORY, WRITERS, World, has_ended, root_of
 
 Event = Callable[[World], str | None]
 _UNLOCK = "tidegate unlock"
+#: Of 100 modules of the first tier so many fail when they are planned, and as many when they are applied.
+_BROKEN_IN_DEV = 15
 
 
 def push(world: World) -> str:
@@ -50,6 +51,28 @@ def go_back(world: World) -> str:
     return f"back to {world.clone.push(force=True)[:7]}"
 
 
+def push_through_tiers(world: World) -> str:
+    """Push a commit that changes a root or two of each of several tiers; the first tier is broken now and then."""
+    tiers = world.chance.choice((TIERS, TIERS, TIERS[:2], TIERS[1:], TIERS[::2]))
+    files: dict[str, str] = {}
+    changed: list[str] = []
+    for tier in tiers:
+        roots = world.roots_of(tier)
+        some = world.chance.sample(roots, min(world.chance.choice((1, 1, 2)), len(roots)))
+        more = {"faults": _BROKEN_IN_DEV} if tier == TIERS[0] else {}
+        files |= world.new_modules(some, **more)
+        changed += some
+    world.clone.commit(files, f"Promote {', '.join(changed)}")
+    return f"{world.clone.push()[:7]} changes {', '.join(changed)}"
+
+
+def change_rules(world: World) -> str:
+    """Push another ``tidegate.yaml``: other stacks go first, others need no review."""
+    number = world.chance.randrange(len(RULES))
+    world.clone.commit({"tidegate.yaml": configuration(world.roots, RULES[number])}, f"Rules {number}")
+    return f"{world.clone.push()[:7]} has rules {number}"
+
+
 def change_nothing(world: World) -> str:
     """Push a commit that changes no root."""
     world.marks += 1
@@ -85,19 +108,41 @@ def decide_both(world: World) -> str | None:
     return f"{', '.join(told)} on check run {run['id']}" if told else None
 
 
+def retry(world: World) -> str | None:
+    """Run again what blocks a deployment."""
+    return _press(world, "Retry", world.chance.choice(WRITERS))
+
+
+def reject_blocked(world: World) -> str | None:
+    """Reject a deployment that is blocked by others."""
+    blocked = world.with_button("Retry")
+    return _press_on(world, world.chance.choice(blocked), "Reject", world.chance.choice(WRITERS)) if blocked else None
+
+
+def retry_and_reject(world: World) -> str | None:
+    """Run again what blocks a deployment, and reject the deployment, at almost the same time."""
+    blocked = world.with_button("Retry")
+    if not blocked:
+        return None
+    run, buttons = world.chance.choice(blocked), ["Retry", "Reject"]
+    world.chance.shuffle(buttons)
+    told = [button for button in buttons if world.press(run, button, world.chance.choice(WRITERS))]
+    return f"{', '.join(told)} on check run {run['id']}" if told else None
+
+
 def unlock(world: World) -> str | None:
     """Unlock a queue, after a look at the state's own lock."""
     locked = world.with_button("Unlock")
     if not locked:
         return None
     run = world.chance.choice(locked)
-    world.free_state(run["name"].partition(": ")[2])
+    world.free_state(root_of(run))
     return _press_on(world, run, "Unlock", world.chance.choice(WRITERS))
 
 
 def press_as_onlooker(world: World) -> str | None:
     """Press a button that one may not press."""
-    button = world.chance.choice(("Confirm", "Reject", "Unlock"))
+    button = world.chance.choice(("Confirm", "Reject", "Unlock", "Retry"))
     return _press(world, button, world.chance.choice(ONLOOKERS))
 
 
@@ -165,7 +210,26 @@ def comment(world: World) -> str | None:
     )
     text, by = world.chance.choice(texts), world.chance.choice((*WRITERS, *ONLOOKERS))
     if text.startswith(_UNLOCK):
-        world.acts.append(Act(time.time(), by, "Unlock", root, "", by in WRITERS))
+        world.note(by, "Unlock", [root])
+    else:
+        world.note(by, "Deploy", [root] if root in text else world.roots)
+    return _say(world, by, number, text)
+
+
+def unlock_by_comment(world: World) -> str | None:
+    """Unlock a queue by a comment, after a look at the state's own lock."""
+    locked = world.with_button("Unlock")
+    if not locked:
+        return None
+    root, by = root_of(world.chance.choice(locked)), world.chance.choice(WRITERS)
+    if not world.pulls:
+        open_pull_request(world)
+    world.free_state(root)
+    world.note(by, "Unlock", [root])
+    return _say(world, by, world.chance.choice(world.pulls)[0], f"{_UNLOCK} -p {root}")
+
+
+def _say(world: World, by: str, number: int, text: str) -> str:
     world.person(by).call("POST", f"/repos/{REPOSITORY}/issues/{number}/comments", {"body": text})
     return f"#{number}: {text}"
 
@@ -184,6 +248,8 @@ PUSHES: tuple[Event, ...] = (
     push,
     push_several,
     push_quickly,
+    push_through_tiers,
+    change_rules,
     force_push,
     go_back,
     rerun,
@@ -193,9 +259,11 @@ PUSHES: tuple[Event, ...] = (
 )
 #: What people do and how often, against each other.
 WORK: tuple[tuple[Event, int], ...] = (
-    (push, 14),
+    (push, 9),
     (push_several, 4),
     (push_quickly, 3),
+    (push_through_tiers, 9),
+    (change_rules, 1),
     (force_push, 3),
     (go_back, 1),
     (change_nothing, 1),
@@ -203,7 +271,11 @@ WORK: tuple[tuple[Event, int], ...] = (
     (confirm_all, 6),
     (reject, 4),
     (decide_both, 3),
-    (unlock, 6),
+    (retry, 5),
+    (reject_blocked, 2),
+    (retry_and_reject, 1),
+    (unlock, 5),
+    (unlock_by_comment, 3),
     (press_as_onlooker, 2),
     (rerun, 2),
     (rerun_failed, 1),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from local.client import LocalCloud
 from local.forge.client import ForgeAnswered, ForgeClient
 from soak.clone import Clone
-from soak.history import Act
+from soak.history import Act, Gated
 from soak.modules import Site
+from soak.stacks import TIERS, tier_of
 
 REPOSITORY = "acme/soak"
 WRITERS = ("maintainer", "reviewer", "developer")
@@ -24,6 +26,9 @@ CHECK = "tidegate/deploy: "
 _LOOKED_AT = 12
 #: Deployments under way for each root at which nobody pushes any more.
 _CROWD = 2
+#: How check runs are titled that wait for others of their change; and one that does not.
+_WAITS, _LOCKED = re.compile(r"Waiting for|Blocked: "), "Blocked: the queue is locked"
+_WORD = re.compile(r"[\w-]+")
 
 CheckRun = Mapping[str, Any]
 
@@ -40,6 +45,7 @@ class World:
     app: Mapping[str, str]
     acts: list[Act] = field(default_factory=list)
     board: dict[int, CheckRun] = field(default_factory=dict)
+    gates: dict[tuple[int, str], Gated] = field(default_factory=dict)
     pulls: list[tuple[int, str]] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
     struck: Counter[str] = field(default_factory=Counter)
@@ -54,18 +60,22 @@ class World:
         """Whoever looks at check runs and pulls the forge's levers."""
         return self.person("maintainer")
 
-    def new_modules(self, roots: list[str]) -> dict[str, str]:
+    def new_modules(self, roots: list[str], **more: int) -> dict[str, str]:
         """Return files that change these roots, each with a mark that was never used before."""
         files = {}
         for root in roots:
             self.marks += 1
-            files[f"{root}/main.tf"] = self.site.module(root, f"m{self.marks}", self.chance)
+            files[f"{root}/main.tf"] = self.site.module(root, f"m{self.marks}", self.chance, **more)
         return files
 
     def some_roots(self) -> list[str]:
         """Return one root, or a few."""
         count = self.chance.choice((1, 1, 1, 2, 3))
         return self.chance.sample(self.roots, min(count, len(self.roots)))
+
+    def roots_of(self, tier: str) -> list[str]:
+        """Return the roots of a tier."""
+        return [root for root in self.roots if tier_of(root) == tier]
 
     def is_crowded(self) -> bool:
         """Tell whether so many deployments are under way that people would rather look at those first."""
@@ -79,6 +89,16 @@ class World:
         for sha in shas if shas is not None else dict.fromkeys(pushed[-_LOOKED_AT:]):
             for run in self.checks(sha):
                 self.board[run["id"]] = {**run, "buttons": self._buttons(run)}
+                self._note_gate(run)
+
+    def _note_gate(self, run: CheckRun) -> None:
+        """Keep what a check run says that waits for others: titles tell when that changes."""
+        title, output = str(run["output"]["title"]), run["output"]
+        if not _WAITS.match(title) or title == _LOCKED:
+            return
+        said = set(_WORD.findall(f"{title} {output['summary']} {output.get('text') or ''}"))
+        named = tuple(name for name in (*TIERS, *self.roots) if name in said and name != root_of(run))
+        self.gates[run["id"], title] = Gated(run["id"], run["head_sha"], root_of(run), title, named)
 
     def checks(self, sha: str) -> list[CheckRun]:
         """Return all check runs of deployments on a commit."""
@@ -94,9 +114,13 @@ class World:
         """Return the check runs on the board that had this button when they were looked at."""
         return [run for run in self.board.values() if button in run["buttons"]]
 
+    def note(self, by: str, what: str, roots: Iterable[str], deployment: str = "") -> None:
+        """Remember what somebody does in a moment."""
+        self.acts.extend(Act(time.time(), by, what, root, deployment, by in WRITERS) for root in roots)
+
     def press(self, run: CheckRun, button: str, by: str) -> bool:
         """Press a button of a check run; tell whether it still had it."""
-        self.acts.append(Act(time.time(), by, button, root_of(run), str(run["external_id"]), by in WRITERS))
+        self.note(by, button, [root_of(run)], str(run["external_id"]))
         try:
             self.person(by).press(REPOSITORY, run["id"], button)
         except ForgeAnswered as refused:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import soak.checker
+import soak.history
+import soak.stacks
 from soak.checker import RULES, check
-from soak.history import Act, Audit, Check, Commit, Effect, History, Push, StateVersion
+from soak.history import Act, Audit, Check, Commit, Effect, Gated, History, Push, StateVersion
 
 ROOT = "app"
 
@@ -68,6 +73,46 @@ DIVERGED = {**GOOD.commits, "c2": Commit("c2", (), {ROOT: "m2"})}
 BACKWARDS = {"c1": Commit("c1", ("c2",), {ROOT: "m1"}), "c2": Commit("c2", (), {ROOT: "m2"})}
 UNKNOWN = replace(FIRST[0][1], state="UNKNOWN", event="d1-apply-1:UNKNOWN")
 
+
+def promoted(*, prod_begins=20.0, **fields):
+    """One commit that changes a root in dev and one in prod, which goes after it; dev's apply ends at 12."""
+    marks, before = {"dev-1": "d", "prod-1": "p"}, {"prod-1": ("dev-1",)}
+    commit = Commit("c1", (), marks, {"dev-1": "dev", "prod-1": "prod"}, {}, before, ("dev-1",))
+    dev = {"root": "dev-1", "revision": "c1", "approved_by": None}
+    prod = {"root": "prod-1", "revision": "c1"}
+    good = History(
+        repository="acme/soak",
+        writers=("reviewer",),
+        commits={"c1": commit},
+        pushes=(Push(5.0, None, "c1"),),
+        checks=(replace(shown(1), root="dev-1"), replace(shown(2), root="prod-1", sha="c1")),
+        acts=(Act(prod_begins - 1, "reviewer", "Confirm", "prod-1", "d2"),),
+        audits=(
+            running(1, 10, **dev),
+            ended(1, 12, **dev),
+            running(2, prod_begins, **prod),
+            ended(2, prod_begins + 2, **prod),
+        ),
+        effects=(Effect("dev-1", "d", "begin", 10.5), Effect("prod-1", "p", "begin", prod_begins + 0.5)),
+        states=(StateVersion("dev-1", 11.0, "one", 1, "d"), StateVersion("prod-1", prod_begins + 1, "two", 1, "p")),
+        gates=(Gated(2, "c1", "prod-1", "Waiting for stack dev: +1 ~0 -0 ±0", ("dev", "dev-1")),),
+    )
+    return replace(good, **fields)
+
+
+PROMOTED = promoted()
+DEV_FAILED = (PROMOTED.audits[0], replace(PROMOTED.audits[1], state="FAILURE", event="d1-apply-1:FAILURE"))
+DEV_BROKEN = promoted(
+    audits=(*DEV_FAILED, *PROMOTED.audits[2:]),
+    checks=(replace(PROMOTED.checks[0], conclusion="failure"), PROMOTED.checks[1]),
+)
+DEV_UNTOUCHED = promoted(
+    audits=PROMOTED.audits[2:],
+    checks=(replace(PROMOTED.checks[0], title="Nothing to change", begun=8.0), PROMOTED.checks[1]),
+    effects=PROMOTED.effects[1:],
+    states=PROMOTED.states[1:],
+)
+
 #: name → (rule, history): each broken in one way.
 BROKEN = {
     "an apply begins before the last one ended": (
@@ -127,6 +172,46 @@ BROKEN = {
     "an end is not audited": ("7 audited", history(audits=(FIRST[0][0], *SECOND[0]))),
     "an end is audited before its beginning": ("7 audited", history(audits=(FIRST[0][1], FIRST[0][0], *SECOND[0]))),
     "the check run says something else": ("7 audited", history(checks=(shown(1, "failure"), shown(2)))),
+    "prod is applied while dev is": ("8 no gated apply", promoted(prod_begins=11.0)),
+    "prod is applied before dev": ("8 no gated apply", promoted(prod_begins=3.0)),
+    "prod is applied after dev failed": ("8 no gated apply", DEV_BROKEN),
+    "prod is run again before dev": (
+        "8 no gated apply",
+        replace(DEV_BROKEN, audits=(*DEV_FAILED, *(replace(one, trigger="rerun") for one in PROMOTED.audits[2:]))),
+    ),
+    "prod is applied although dev is planned only later": (
+        "8 no gated apply",
+        replace(DEV_UNTOUCHED, checks=(replace(DEV_UNTOUCHED.checks[0], begun=21.0), DEV_UNTOUCHED.checks[1])),
+    ),
+    "prod is applied before what the change only pulls into dev": (
+        "8 no gated apply",
+        promoted(
+            commits={
+                "c1": replace(
+                    PROMOTED.commits["c1"],
+                    depends={"dev-2": ("dev-1",)},
+                    before={"prod-1": ("dev-1", "dev-2")},
+                )
+            }
+        ),
+    ),
+    "a gate names nothing": (
+        "8 a gate says",
+        promoted(gates=(replace(PROMOTED.gates[0], named=()),)),
+    ),
+    "a gate names what does not go first": (
+        "8 a gate says",
+        promoted(gates=(replace(PROMOTED.gates[0], named=("prod-2", "staging")),)),
+    ),
+    "a root is applied unreviewed that is automatic at another commit only": (
+        "6 the reviewed",
+        promoted(
+            commits={
+                "c0": PROMOTED.commits["c1"],
+                "c1": replace(PROMOTED.commits["c1"], unreviewed=()),
+            }
+        ),
+    ),
     "an unlock is audited that nobody did": (
         "7 decisions",
         history(audits=(*GOOD.audits, Audit("UNLOCKED", "u", "d1", ROOT))),
@@ -148,6 +233,40 @@ def test_a_broken_rule_is_found_when(name):
 def test_each_rule_has_a_history_that_breaks_it():
     broken = {rule.__name__ for rule in RULES for _, one in BROKEN.values() if list(rule(one))}
     assert broken == {rule.__name__ for rule in RULES}
+
+
+def test_a_change_that_goes_from_stack_to_stack_keeps_the_rules():
+    assert check(PROMOTED) == []
+
+
+def test_prod_may_be_applied_when_dev_had_nothing_to_change():
+    assert check(DEV_UNTOUCHED) == []
+
+
+def test_what_the_commit_does_not_change_is_not_waited_for():
+    whole = PROMOTED.commits["c1"]
+    later = replace(whole, sha="c2", parents=("c1",), marks={"dev-1": "d", "prod-1": "q"})
+    again = {"root": "prod-1", "revision": "c2"}
+    found = check(
+        promoted(
+            commits={"c1": whole, "c2": later},
+            pushes=(*PROMOTED.pushes, Push(6.0, "c1", "c2")),
+            checks=(PROMOTED.checks[0], replace(shown(2), root="prod-1", sha="c2")),
+            audits=(*DEV_FAILED, running(2, 20, **again), ended(2, 22, **again)),
+            effects=(PROMOTED.effects[0], replace(PROMOTED.effects[1], mark="q")),
+            states=(PROMOTED.states[0], replace(PROMOTED.states[1], mark="q")),
+        )
+    )
+    assert not [one for one in found if one.rule.startswith("8")]
+
+
+def test_what_is_deployed_by_hand_or_run_again_after_that_is_a_change_of_its_own():
+    by_hand = tuple(replace(one, trigger="manual") for one in PROMOTED.audits[2:])
+    again = tuple(replace(one, trigger="rerun") for one in PROMOTED.audits[2:])
+    asked = Act(4.0, "reviewer", "Deploy", "prod-1", "")
+    for audits in (by_hand, again):
+        told = replace(DEV_BROKEN, audits=(*DEV_FAILED, *audits), acts=(*DEV_BROKEN.acts, asked))
+        assert not [one for one in check(told) if one.rule.startswith("8")]
 
 
 def test_an_unlock_while_a_manual_deploy_waits_for_its_review_counts():
@@ -192,15 +311,14 @@ def test_an_engine_that_fails_at_once_and_is_tried_with_another_deployment_is_no
     assert found == []
 
 
-def test_a_history_is_read_as_it_was_written():
-    assert History.from_json(GOOD.to_json()) == GOOD
+@pytest.mark.parametrize("written", [GOOD, PROMOTED])
+def test_a_history_is_read_as_it_was_written(written):
+    assert History.from_json(written.to_json()) == written
 
 
 def test_the_checker_imports_nothing_of_the_product():
-    from pathlib import Path
-
-    import soak.checker as module
-
-    place = Path(module.__file__).parent
-    for file in ("checker.py", "history.py"):
-        assert "tidegate" not in (place / file).read_text(encoding="utf-8").replace("Tidegate", "")
+    for module in (soak.checker, soak.history, soak.stacks):
+        tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+        imported = {one.module for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)}
+        imported |= {name.name for one in ast.walk(tree) if isinstance(one, ast.Import) for name in one.names}
+        assert not [name for name in imported if name.partition(".")[0] in {"tidegate", "local", "cli", "runner"}]

@@ -1,0 +1,112 @@
+"""The soak's ``tidegate.yaml``, and what it says about who goes first, read without any code of Tidegate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Any
+
+import yaml
+
+#: Stacks that promote one another, in this order.
+TIERS = ("dev", "staging", "prod")
+#: Roots that are in no tier.
+_FREE = "free"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the file says of tiers: which are applied after which, and which without a review."""
+
+    after: Mapping[str, tuple[str, ...]]
+    automatic: tuple[str, ...]
+
+
+#: The first are those that the soak begins with.
+RULES = (
+    Rules({"staging": ("dev",), "prod": ("staging",)}, ("dev",)),
+    Rules({"staging": ("dev",), "prod": ("staging",)}, ("dev", "staging")),
+    Rules({"staging": ("dev",), "prod": ("dev", "staging")}, ()),
+    Rules({"prod": ("dev",)}, ("dev", "staging")),
+)
+
+
+def names(count: int) -> list[str]:
+    """Return the names of so many roots: one of each tier, one of none, and again."""
+    kinds = (*TIERS, _FREE)
+    return [f"{kind}-{number // len(kinds) + 1}" for number, kind in enumerate(islice(cycle(kinds), count))]
+
+
+def tier_of(root: str) -> str:
+    """Return the tier of a root, or what it is called in none."""
+    return root.partition("-")[0]
+
+
+def configuration(roots: Iterable[str], rules: Rules) -> str:
+    """Return ``tidegate.yaml``: each root in a directory of its name, and the second of each tier after the first."""
+    dirs = {root: _directory(root) for root in roots}
+    stacks = {tier: _stack(tier, rules) for tier in TIERS}
+    text: str = yaml.safe_dump({"dirs": dirs, "stacks": {"names": stacks}}, sort_keys=False)
+    return text
+
+
+def _directory(root: str) -> dict[str, Any]:
+    tier, _, number = root.partition("-")
+    if tier not in TIERS:
+        return {}
+    tags = {"tags": [tier, root]}
+    return {**tags, "when_modified": {"depends_on": f"{tier}-1"}} if number == "2" else tags
+
+
+def _stack(tier: str, rules: Rules) -> dict[str, Any]:
+    after = list(rules.after.get(tier, ()))
+    return {"tag_query": tier, "rules": {"apply_after": after, "auto_apply": tier in rules.automatic}}
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a file says: the stack of each root, what each depends on, what is applied before it, what needs no review.
+
+    ``before`` has what the root depends on and the roots of the stacks that go first, over any number of steps.
+    """
+
+    stacks: Mapping[str, str]
+    depends: Mapping[str, tuple[str, ...]]
+    before: Mapping[str, tuple[str, ...]]
+    unreviewed: tuple[str, ...]
+
+
+def order_of(text: str) -> Order:
+    """Read a file that ``configuration`` wrote: each query there is one tag."""
+    file = yaml.safe_load(text)
+    dirs, sections = file["dirs"], file["stacks"]["names"]
+    stack_of = {root: stack for stack in sections for root in _tagged(dirs, sections[stack]["tag_query"])}
+    after = {stack: section["rules"]["apply_after"] for stack, section in sections.items()}
+    depends = {root: tuple(_depended(dirs, root, stack_of)) for root in dirs}
+    before = {}
+    for root in dirs:
+        earlier = _reached(after, stack_of[root]) if root in stack_of else set()
+        before[root] = tuple(sorted(_reached(depends, root) | {one for one in stack_of if stack_of[one] in earlier}))
+    unreviewed = tuple(root for root, stack in stack_of.items() if sections[stack]["rules"]["auto_apply"])
+    return Order(stack_of, depends, before, unreviewed)
+
+
+def _tagged(dirs: Mapping[str, Any], tag: str) -> list[str]:
+    return [root for root, directory in dirs.items() if tag in directory.get("tags", ())]
+
+
+def _depended(dirs: Mapping[str, Any], root: str, stack_of: Mapping[str, str]) -> list[str]:
+    tag = dirs[root].get("when_modified", {}).get("depends_on", "")
+    return [one for one in _tagged(dirs, tag) if one != root and stack_of.get(one) == stack_of.get(root)]
+
+
+def _reached(follow: Mapping[str, Iterable[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    ahead = list(follow.get(start, ()))
+    while ahead:
+        one = ahead.pop()
+        if one not in found:
+            found.add(one)
+            ahead += follow.get(one, ())
+    return found
