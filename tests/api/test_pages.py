@@ -21,7 +21,6 @@ from tests.builders import (
     any_plan,
     any_queue,
     any_review,
-    any_root,
     deployment_in,
 )
 from tidegate.domain.access import Access
@@ -362,35 +361,6 @@ def test_what_is_too_large_to_be_shown_is_refused_with_a_page(wires, browser):
     wires.catalog.repositories = lambda: [KnownRepository("acme/" + "x" * 7_000_000, 7, "main", "0" * 40, NOW)]
     refused = browser.get("/")
     assert (refused.status, "too large to be shown at once" in refused.text) == (413, True)
-
-
-def test_a_root_that_nothing_was_deployed_to_for_long_is_folded_away(wires, browser):
-    old, new = (
-        wires.deployed(deployment_in(State.APPLIED, number, root=any_root(name=name), changed_at=at))
-        for number, name, at in ((1, "old", "2025-06-01T00:00:00.000000+00:00"), (2, "new", NOW))
-    )
-    for one in (old, new):
-        head, line = wires.queues.read(one.queue)
-        attempted = replace(any_deployed(), deployment=one.id)
-        wires.queues.commit(head, replace(head, length=0, attempted=attempted), take=line)
-    body = browser.get(f"/repositories/{REPOSITORY}").body
-    folded = body[body.index("<details>") : body.index("</details>")]
-    assert "1 root without a deployment for half a year" in folded
-    assert "root=old" in folded
-    assert "root=new" not in folded
-    head, _ = wires.queues.read(old.queue)
-    wires.queues.commit(head, replace(head, lock=any_lock()))
-    assert "<details>" not in browser.get(f"/repositories/{REPOSITORY}").body
-
-
-def test_lists_say_what_a_lock_holds_back(wires, browser):
-    wires.deployed()
-    wires.deployed(any_deployment(2, trigger=Trigger.MANUAL))
-    lists = (f"/repositories/{REPOSITORY}", f"/repositories/{REPOSITORY}/deployments", QUEUE)
-    assert not any("Blocked by the lock" in browser.get(path).text for path in lists)
-    lock(wires)
-    for path in lists:
-        assert browser.get(path).text.count("Blocked by the lock") == 1
 
 
 def test_a_page_that_is_not_there_says_who_is_signed_in(browser, stranger):

@@ -193,7 +193,7 @@ _FILES = st.dictionaries(st.sampled_from(_OUTER.split()), _VALUES, min_size=1, m
 def test_whatever_is_in_a_file_what_comes_out_is_usable(tidegate, tmp_path, content, name):
     (tmp_path / name).write_text(yaml.safe_dump(content))
     result = tidegate("convert", str(tmp_path / name))
-    assert "mistake of its own" not in result.output
+    assert "mistake of its own" not in result.output, content
     assert result.exit_code in {0, 1}
     if result.exit_code == 0:
         load_configuration(result.stdout.encode(), "acme/live")

@@ -1,0 +1,38 @@
+"""What lists of roots and of deployments show besides: what rests, and what a lock holds back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.api.test_pages import QUEUE, lock
+from tests.builders import NOW, REPOSITORY, any_deployed, any_deployment, any_lock, any_root, deployment_in
+from tidegate.domain.deployment import State, Trigger
+
+
+def test_a_root_that_nothing_was_deployed_to_for_long_is_folded_away(wires, browser):
+    old, new = (
+        wires.deployed(deployment_in(State.APPLIED, number, root=any_root(name=name), changed_at=at))
+        for number, name, at in ((1, "old", "2025-06-01T00:00:00.000000+00:00"), (2, "new", NOW))
+    )
+    for one in (old, new):
+        head, line = wires.queues.read(one.queue)
+        attempted = replace(any_deployed(), deployment=one.id)
+        wires.queues.commit(head, replace(head, length=0, attempted=attempted), take=line)
+    body = browser.get(f"/repositories/{REPOSITORY}").body
+    folded = body[body.index("<details>") : body.index("</details>")]
+    assert "1 root without a deployment for half a year" in folded
+    assert "root=old" in folded
+    assert "root=new" not in folded
+    head, _ = wires.queues.read(old.queue)
+    wires.queues.commit(head, replace(head, lock=any_lock()))
+    assert "<details>" not in browser.get(f"/repositories/{REPOSITORY}").body
+
+
+def test_lists_say_what_a_lock_holds_back(wires, browser):
+    wires.deployed()
+    wires.deployed(any_deployment(2, trigger=Trigger.MANUAL))
+    lists = (f"/repositories/{REPOSITORY}", f"/repositories/{REPOSITORY}/deployments", QUEUE)
+    assert not any("Blocked by the lock" in browser.get(path).text for path in lists)
+    lock(wires)
+    for path in lists:
+        assert browser.get(path).text.count("Blocked by the lock") == 1
