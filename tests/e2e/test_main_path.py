@@ -11,6 +11,7 @@ from tests.e2e.project import gate_of, has_ended, title, words
 
 ALL_THE_WAY = [
     "Begin the deployment",
+    "Does the plan wait for others?",
     "Begin the plan",
     "Start a runner for the plan",
     "Plan",
