@@ -219,7 +219,8 @@ def test_both_say_that_one_takes_the_place_of_the_other():
 
 
 def test_a_review_says_early_that_the_plan_holds_what_was_held_up_at_a_gate():
-    summary = shown(State.AWAITING_REVIEW, View(supersedes=NEWER)).summary
+    summary = shown(State.AWAITING_REVIEW, View(supersedes=NEWER), look_twice=True).summary
+    assert "Look twice" not in shown(State.AWAITING_REVIEW, View(supersedes=NEWER)).summary
     words = "**Look twice:** This takes the place of [`2222222`](https://forge.example/runs/2), which waited at a gate"
     assert summary.index(words) < summary.index("**Confirm** applies exactly this plan")
 

@@ -121,12 +121,13 @@ def test_who_is_excluded_is_named_once_and_nobody_is_where_authors_count():
     assert excluded(replace(made, review_rule=ReviewRule(exclude_authors=True))) == ("dev", "ann")
 
 
-@pytest.mark.parametrize(("supersedes", "need"), [("network-1", Need.REVIEW), (None, Need.APPLY)])
-def test_who_takes_the_place_of_a_blocked_deployment_is_reviewed_whatever_the_rule(supersedes, need):
-    newer = deployment_in(State.PLANNING, supersedes=supersedes, review_rule=ReviewRule(when=PlanReview.NEVER))
+@pytest.mark.parametrize(("look_twice", "need"), [(True, Need.REVIEW), (False, Need.APPLY)])
+def test_who_takes_the_place_of_a_blocked_deployment_without_its_gate_is_reviewed_whatever_the_rule(look_twice, need):
+    rule = ReviewRule(when=PlanReview.NEVER)
+    newer = deployment_in(State.PLANNING, supersedes="network-1", look_twice=look_twice, review_rule=rule)
     assert judge_plan(newer, any_plan()).next is need
 
 
 def test_run_again_it_is_reviewed_as_well():
-    newer = deployment_in(State.REJECTED, supersedes="network-1", review_rule=ReviewRule(when=PlanReview.NEVER))
+    newer = deployment_in(State.REJECTED, look_twice=True, review_rule=ReviewRule(when=PlanReview.NEVER))
     assert judge_plan(run_again(newer, "main", "maintainer", LATER, "1"), any_plan()).next is Need.REVIEW

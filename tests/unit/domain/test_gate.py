@@ -16,6 +16,7 @@ from tidegate.domain.gate import (
     Opening,
     Point,
     dependency,
+    is_held_as,
     judge_gate,
     looked_at,
     point_of,
@@ -267,3 +268,17 @@ def test_only_a_newer_merge_of_the_same_root_and_stack_takes_the_place_of_a_bloc
 def test_the_newest_takes_the_place():
     second, third = any_deployment(2, stack="prod"), any_deployment(3, stack="prod")
     assert successor(waiting(), [third, second]) == third
+
+
+@pytest.mark.parametrize(
+    ("roots", "members", "expected"),
+    [
+        (("network",), [("network", "prod")], True),
+        ((), [("network", "prod")], False),
+        (("network",), [], False),
+    ],
+)
+def test_a_newer_one_is_held_as_the_older_one_when_it_waits_for_the_same_roots(roots, members, expected):
+    old = waiting(plan=False, root=any_root(name="app"), waits=Waits(roots=("network",)))
+    newer = replace(old, waits=Waits(roots=roots))
+    assert is_held_as(newer, old, members, [("network", "prod"), ("other", "prod")]) is expected

@@ -15,6 +15,7 @@ from tidegate.domain.gate import DONE, is_behind
 from tidegate.domain.rerun import run_again
 from tidegate.domain.waits import Waits
 from tidegate.messages import WaitAtGate
+from tidegate.ports import Enrolled
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 BAD_ENDS = sorted({state for state in State if is_final(state)} - DONE)
@@ -103,6 +104,29 @@ def test_what_comes_behind_a_blocked_one_takes_its_place(world):
     world.newer(blocked)
     world.look()
     assert world.answers == {"token": "superseded"}
+
+
+@pytest.mark.parametrize(
+    ("members", "waits", "before", "expected"),
+    [
+        ([("app", "dev"), ("web", "prod")], Waits(apply_after=("dev",)), False, False),
+        ([("app", "dev"), ("web", "prod")], Waits(apply_after=("dev",)), True, True),
+        ([("app", "dev"), ("web", "prod")], Waits(plan_after=("dev",)), False, False),
+        ([("app", "dev"), ("web", "prod")], Waits(), False, True),
+        ([("db", "dev"), ("web", "prod")], Waits(apply_after=("dev",)), False, True),
+        ([], Waits(), False, True),
+    ],
+)
+def test_people_look_at_a_newer_one_that_does_not_wait_itself_for_what_held_up_the_older_one(
+    world, members, waits, before, expected
+):
+    world.member("app", "dev", State.REJECTED)
+    blocked = world.waits(world.planned("web", look_twice=before))
+    world.change_sets.enroll("change-2", [Enrolled(*each, "any", LATE) for each in members])
+    newer = world.newer(blocked)
+    world.change(newer, waits=waits, change_set="change-2" if members else "")
+    world.look()
+    assert world.now(newer).look_twice is expected
 
 
 @pytest.mark.parametrize("trigger", [Trigger.MANUAL, Trigger.RERUN])

@@ -87,7 +87,7 @@ def _with_supersession(face: Face, deployment: Deployment, view: View) -> Face:
     if not view.supersedes:
         return face
     takes = f"This takes the place of {view.supersedes}, which waited at a gate: its changes are part of this."
-    if deployment.state is not State.AWAITING_REVIEW:
+    if deployment.state is not State.AWAITING_REVIEW or not deployment.look_twice:
         return _saying(face, takes)
     first, *others = face.paragraphs
     twice = f"**Look twice:** {takes} Others of its change were to be deployed before these."

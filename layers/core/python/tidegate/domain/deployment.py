@@ -253,7 +253,8 @@ class Deployment:
     sentence that says why it is, ``waits`` what of it goes first, ``layer`` its layer there, of ``layers`` in all, and
     ``run`` how its jobs run. ``access`` says who may do what with it, by the default branch's configuration when it
     was asked for; without, whoever may write. ``superseded_by`` is the newer deployment of the root for which it
-    gave up waiting at a gate, and ``supersedes`` the one that gave up for this one.
+    gave up waiting at a gate, and ``supersedes`` the one that gave up for this one;
+    ``look_twice`` tells that this one does not wait itself for all that the other one waited for.
     """
 
     id: str
@@ -293,6 +294,7 @@ class Deployment:
     run: RunSettings = field(default_factory=RunSettings)
     access: Access | None = None
     supersedes: str | None = None
+    look_twice: bool = False
     superseded_by: str | None = None
     error: str = ""
     ending: Ending | None = None

@@ -158,6 +158,24 @@ def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: str) -
     return replace(deployment, gate=decided, ending=ending, superseded_by=newer.id)
 
 
+def waits_at_some_gate_for(deployment: Deployment, root: str, stack: str) -> bool:
+    """Tell whether a deployment waits for a root in a stack of its change, before its plan or before its apply."""
+    waits = deployment.waits
+    in_stacks = stack in {*waits.plan_after, *waits.apply_after}
+    return in_stacks or (stack == deployment.stack and root in waits.roots)
+
+
+def is_held_as(
+    newer: Deployment, old: Deployment, members: Collection[tuple[str, str]], others: Collection[tuple[str, str]]
+) -> bool:
+    """Tell whether a newer deployment waits itself for all that the one whose place it takes waited for at its gate.
+
+    ``members`` are the roots in stacks of the newer one's change, ``others`` those of the older one's.
+    """
+    awaited = [(root, stack) for root, stack in others if waits_for(old, root, stack)]
+    return all(one in members and waits_at_some_gate_for(newer, *one) for one in awaited)
+
+
 def is_behind(deployment: Deployment, other: Deployment) -> bool:
     """Tell whether ``other``, of the same change, stands in line behind a deployment that waits for it.
 

@@ -77,4 +77,5 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         run=old.run,
         access=old.access,
         supersedes=old.supersedes,
+        look_twice=old.look_twice,
     )

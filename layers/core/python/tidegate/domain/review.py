@@ -42,7 +42,7 @@ def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     """
     if not plan.changes.any:
         return PlanVerdict(Need.NOTHING, "The plan has nothing to change.")
-    demanded = deployment.must_review or (_HELD_UP_BEFORE if deployment.supersedes else None)
+    demanded = deployment.must_review or (_HELD_UP_BEFORE if deployment.look_twice else None)
     if demanded:
         return PlanVerdict(Need.REVIEW, demanded)
     when = deployment.review_rule.when
