@@ -10,7 +10,7 @@ from github.CheckRun import CheckRun as GitHubCheckRun
 from github.Repository import Repository
 
 from tidegate.adapters.github_access import GitHubAccess
-from tidegate.domain.check_run import CheckRun
+from tidegate.domain.check_run import MAXIMUM_ANNOTATIONS, CheckRun
 
 _WRITE_CHECKS = {"checks": "write", "metadata": "read"}
 
@@ -22,7 +22,10 @@ class GitHubChecks:
 
     def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
         def call(repo: Repository) -> int:
-            return repo.create_check_run(head_sha=check_run.sha, **shown(check_run)).id
+            content = shown(check_run)
+            if check_run.annotations:
+                content["output"]["annotations"] = annotations(check_run)
+            return repo.create_check_run(head_sha=check_run.sha, **content).id
 
         return self._access.call(installation, repository, _WRITE_CHECKS, call)
 
@@ -70,3 +73,18 @@ def shown(check_run: CheckRun) -> dict[str, Any]:
     if check_run.started_at is not None:
         content["started_at"] = datetime.fromisoformat(check_run.started_at)
     return content
+
+
+def annotations(check_run: CheckRun) -> list[dict[str, Any]]:
+    """Return the notes on lines as GitHub takes them, as many as it takes at once."""
+    return [
+        {
+            "path": each.path,
+            "start_line": each.line,
+            "end_line": each.line,
+            "annotation_level": each.level.value,
+            "title": each.title,
+            "message": each.message,
+        }
+        for each in check_run.annotations[:MAXIMUM_ANNOTATIONS]
+    ]

@@ -9,6 +9,7 @@ from enum import StrEnum
 MAXIMUM_TEXT = 65_535
 MAXIMUM_ACTIONS = 3
 MAXIMUM_TITLE = 250
+MAXIMUM_ANNOTATIONS = 50
 
 
 class Button(StrEnum):
@@ -40,13 +41,33 @@ class Action:
     description: str
 
 
+class Level(StrEnum):
+    """How grave an annotation is, in GitHub's words."""
+
+    NOTICE = "notice"
+    WARNING = "warning"
+    FAILURE = "failure"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A note on a line of a file of the commit. ``message`` is plain text, ``title`` at most 255 characters of it."""
+
+    path: str
+    line: int
+    level: Level
+    title: str
+    message: str
+
+
 @dataclass(frozen=True, slots=True)
 class CheckRun:
     """What a check run shows. ``status`` is queued, in_progress or completed.
 
     ``summary`` and ``text`` are Markdown of at most 65,535 characters each; ``external_id`` is the
     deployment's id, or empty for one that belongs to a commit only. ``started_at`` (ISO 8601 in UTC) is
-    when what it shows began; None while it waits.
+    when what it shows began; None while it waits. ``annotations`` are shown when it is created, and never changed
+    after: the forge would add them once more.
     """
 
     name: str
@@ -60,3 +81,4 @@ class CheckRun:
     actions: tuple[Action, ...] = ()
     details_url: str | None = None
     started_at: str | None = None
+    annotations: tuple[Annotation, ...] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegate.domain.deployment import Plan
-from tidegate.domain.policy import PolicyVerdict
+from tidegate.domain.policy import HeldPolicySet, PolicyVerdict
 from tidegate.domain.root import Root
 from tidegate.domain.stack import DEFAULT_STACK
 from tidegate.domain.workflow import RunSettings
@@ -36,7 +36,8 @@ class TemporaryLayer:
     """One root in one stack at one head of a pull request. Times are ISO 8601 in UTC.
 
     ``id`` is legal as a part of job ids. ``sha`` is the head, ``base_sha`` the base branch's commit that it is merged
-    with. ``plan`` is what the job left; ``last_lines`` end the engine's output after a failure.
+    with. ``plan`` is what the job left; ``last_lines`` end the engine's output after a failure. ``policy_sets`` are
+    those that the plan is held against, ``verdicts`` what they say.
     """
 
     id: str
@@ -56,6 +57,7 @@ class TemporaryLayer:
     job: str | None = None
     plan: Plan | None = None
     last_lines: str = ""
+    policy_sets: tuple[HeldPolicySet, ...] = ()
     verdicts: tuple[PolicyVerdict, ...] = ()
     changed_at: str = ""
     version: int = 0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tidegate.ports.deliveries import *
     from tidegate.ports.forge import *
     from tidegate.ports.jobs import *
+    from tidegate.ports.policies import *
     from tidegate.ports.pull_requests import *
     from tidegate.ports.queues import *
     from tidegate.ports.source import *
@@ -37,6 +38,7 @@ _ROOMS = {
     "deliveries": "Asked Deliveries Delivery DeliveryOutcome EventQueue Redeliveries WebhookSecrets",
     "forge": "Accounts Change FailedDelivery Forge ForgeAddresses ForgeDeliveries",
     "jobs": "JobLogs Jobs LogChunk",
+    "policies": "OrganizationPolicies PolicyEngine",
     "pull_requests": "PullRequestChecks PullRequests TemporaryLayers",
     "queues": "DeployQueues Deployments",
     "source": "FileChange OrganizationFile PushedTrees SourceHistory",

@@ -1,0 +1,35 @@
+"""The engine that evaluates policies, and the policies that an organization stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.domain.policy import PolicyVerdict
+    from tidegate.domain.tested_policies import TestedPolicies
+
+
+class PolicyEngine(Protocol):
+    """Evaluates Rego. Policies are code of others: whatever they do, an answer comes within a time limit."""
+
+    def check(
+        self, policy_set: str, files: Mapping[str, bytes], namespaces: Sequence[str], plan: bytes
+    ) -> PolicyVerdict:
+        """Return what a set says of a plan, the engine's JSON. ``files`` are its policies and data by their paths.
+
+        What cannot be evaluated is a verdict with an ``error``.
+        """
+
+    def test(self, files: Mapping[str, bytes]) -> TestedPolicies:
+        """Run the tests among the files: the rules ``test_…`` of all packages."""
+
+
+class OrganizationPolicies(Protocol):
+    """The policy sets that the organization stored for all repositories."""
+
+    def read(self, policy_set: str) -> Mapping[str, bytes]:
+        """Return the files of a set by their paths in it; empty when there are none. Raise CloudUnavailable.
+
+        What is larger than 1 MiB is returned empty.
+        """
