@@ -18,14 +18,15 @@ from tidegate.domain.stack import DEFAULT_STACK
 from tidegate.domain.workflow import RunSettings
 
 _LONGEST_ID = 100
-_JOB_ID = re.compile(r"([A-Za-z0-9-]{1,80})-(plan|apply)-([1-9][0-9]?)")
+_JOB_ID = re.compile(r"([A-Za-z0-9-]{1,80})-(plan|apply|speculate)-([1-9][0-9]?)")
 
 
 class JobKind(StrEnum):
-    """What the runner does."""
+    """What the runner does: plan what will be applied, apply it, or plan what a pull request would change."""
 
     PLAN = "plan"
     APPLY = "apply"
+    SPECULATE = "speculate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Job:
     """The specification of one job. An apply carries the reviewed plan, a plan does not.
 
     ``engine_version`` is the version that made the plan; ``lock_file`` the working directory's
-    dependency lock file at that time (design rule 6).
+    dependency lock file at that time (design rule 6). For a speculative plan, ``deployment`` names the temporary
+    layer, and ``base_sha`` the commit that ``sha`` is merged with before; where it is empty, ``sha`` alone is planned.
     """
 
     id: str
@@ -50,6 +52,7 @@ class Job:
     installation: int = 0
     stack: str = DEFAULT_STACK
     run: RunSettings = field(default_factory=RunSettings)
+    base_sha: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +78,15 @@ def job_digest(job: Job) -> str:
 
 
 def job_id(deployment: str, kind: JobKind, attempt: int) -> str:
-    """Return the id of a deployment's job: ``<deployment>-plan-1``. An apply has one attempt only."""
+    """Return the id of a deployment's or layer's job: ``<deployment>-plan-1``. An apply has one attempt only."""
     return f"{deployment}-{kind}-{attempt}"
 
 
 def job_parts(job: str) -> tuple[str, JobKind, int]:
-    """Return the deployment, kind and attempt that a job's id names. Raise NotFound for a text that is none."""
+    """Return the deployment (or temporary layer), kind and attempt that a job's id names.
+
+    Raise NotFound for a text that is none.
+    """
     match = _JOB_ID.fullmatch(job)
     if match is None:
         raise NotFound("job", job[:_LONGEST_ID])
