@@ -34,7 +34,9 @@ NEEDED_PERMISSIONS = {
 }
 #: Only an installation with an operators' team asks who is in a team.
 OPERATORS_PERMISSIONS = {"members": "read"}
-NEEDED_EVENTS = {"push", "check_run", "check_suite", "issue_comment"}
+NEEDED_EVENTS = frozenset(
+    {"push", "check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "merge_group"}
+)
 _QUOTAS = {"fargate": "L-3032A538", "lambda": "L-B99A9384"}
 #: A daemon that answers does so at once; one in a machine that sleeps may need a few seconds.
 _BUILDER_SECONDS = 10

@@ -9,7 +9,7 @@ from typing import Any
 from tidegate.domain.deployment import Artifact, Deployment, Plan, Review, State, Trigger
 from tidegate.domain.job import Job, JobKind, job_id
 from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec
+from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec, SeenPullRequest
 from tidegate.domain.queue import Deployed, Lock
 from tidegate.domain.root import Revision, Root, deployment_id, layer_id, queue_id
 from tidegate.domain.temporary_layer import TemporaryLayer
@@ -145,6 +145,11 @@ def any_pull_request(number: int = 5, **fields: Any) -> PullRequestSpec:
     """Return an open pull request from ``feature`` to ``main``: its head is commit 3, its base commit 2."""
     spec = PullRequestSpec(REPOSITORY, number, 42, "feature", "main", sha(3), sha(2), "author", "Grow the network")
     return replace(spec, **fields)
+
+
+def seen(spec: PullRequestSpec | None = None, **fields: Any) -> SeenPullRequest:
+    """Return a pull request as the forge has it: open, unless said otherwise."""
+    return replace(SeenPullRequest(spec or any_pull_request(), True, False, NOW), **fields)
 
 
 def any_pull_request_record(number: int = 5, **fields: Any) -> PullRequestRecord:

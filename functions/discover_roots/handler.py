@@ -1,4 +1,7 @@
-"""Discovery queue: enqueues deployments for pushes, comments and requests, which need the repository's files."""
+"""Discovery queue: enqueues deployments for pushes, comments and requests, which need the repository's files.
+
+Events of pull requests come this way as well: their record is kept, and the machine that looks at their files started.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,15 @@ APP_PERMISSIONS = {
     "pull_requests": "write",
     "statuses": "write",
 }
-APP_EVENTS = ("check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "push")
+APP_EVENTS = (
+    "check_run",
+    "check_suite",
+    "issue_comment",
+    "merge_group",
+    "pull_request",
+    "pull_request_review",
+    "push",
+)
 
 
 @dataclass(frozen=True, slots=True)

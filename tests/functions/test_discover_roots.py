@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.builders import seen, sha
 from tests.functions.wires import call, failures, sqs_event
 from tidegate.adapters.deliveries import to_message
 from tidegate.domain.deployment import State
@@ -88,3 +89,14 @@ def test_an_invalid_file_is_told_on_the_commit_and_its_correction_deploys_what_w
     call("discover_roots", sqs_event(push("delivery-2", before=broken, after=fixed)))
     assert waiting(wires) == QUEUES
     assert wires.deployments.get(wires.queues.waiting(QUEUES[1])[0].deployment).state is State.QUEUED
+
+
+def test_an_event_of_a_pull_request_starts_its_machine(wires):
+    wires.forge.branches["main"] = sha(2)
+    wires.forge.seen[5] = seen()
+    fields = {"repository": "acme/infra", "pull_request": 5, "action": "opened", "installation": 42, "sender": "author"}
+    delivery = Delivery("delivery-pr", "pull_request", fields, "2026-03-02T08:00:00.000000+00:00")
+    wires.deliveries.store(delivery)
+    assert failures(call("discover_roots", sqs_event(to_message(delivery)))) == []
+    record = wires.pull_requests.get("acme/infra", 5)
+    assert list(wires.workflows.planned) == [record.execution]

@@ -22,6 +22,9 @@ from tidegate.adapters.memory import (
     MemoryForgeDeliveries,
     MemoryJobs,
     MemoryOrganizationFile,
+    MemoryPullRequestChecks,
+    MemoryPullRequests,
+    MemoryTemporaryLayers,
     MemoryWorkflows,
 )
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
@@ -64,6 +67,8 @@ class MemoryBootstrap(Bootstrap):
         self.line_boards = MemoryLineBoards()
         self.change_sets = MemoryChangeSets()
         self.jobs = MemoryJobs()
+        self.pull_requests, self.temporary_layers = MemoryPullRequests(), MemoryTemporaryLayers()
+        self.checks_of_pull_requests = MemoryPullRequestChecks()
         self.deliveries = MemoryDeliveries()
         self.forge_deliveries, self.redeliveries = MemoryForgeDeliveries(), MemoryRedeliveries()
         self.events = MemoryEventQueue()
@@ -75,6 +80,10 @@ class MemoryBootstrap(Bootstrap):
         self.clock = MemoryClock()
         self.patience = MemoryPatience()
         self.forge = self.addresses = MemoryForge(writers={"reviewer"})
+
+    @property
+    def pull_request_checks(self):
+        return self.checks_of_pull_requests
 
 
 @dataclass

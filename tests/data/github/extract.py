@@ -1,11 +1,13 @@
 """Extract from GitHub's OpenAPI description and webhook examples what the tests of the local forge use.
 
 Usage: python extract.py OPENAPI_PACKAGE EXAMPLES_PACKAGE (unpacked npm packages); README.md says how to get them.
-Writes openapi.json (JSON Schemas of operations and webhooks) and webhook-examples.json beside this file.
+Writes openapi.json (JSON Schemas of operations and webhooks), webhook-examples.json (one of each kind that the forge
+sends) and all-webhook-examples.json.gz beside this file.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -89,6 +91,9 @@ WEBHOOKS = (
     "issue-comment-edited",
     "issue-comment-deleted",
     "pull-request-ready-for-review",
+    "pull-request-converted-to-draft",
+    "merge-group-checks-requested",
+    "merge-group-destroyed",
     "pull-request-review-submitted",
     "pull-request-review-dismissed",
 )
@@ -103,6 +108,11 @@ EXAMPLES = (
     ("check_suite", "rerequested"),
     ("pull_request", "opened"),
     ("pull_request", "closed"),
+    ("pull_request", "synchronize"),
+    ("pull_request", "reopened"),
+    ("pull_request", "ready_for_review"),
+    ("pull_request", "converted_to_draft"),
+    ("merge_group", "checks_requested"),
     ("issue_comment", "created"),
     ("issue_comment", "edited"),
     ("issue_comment", "deleted"),
@@ -202,6 +212,8 @@ def main() -> None:
         )
         for event, action in EXAMPLES
     }
+    every = json.dumps(events, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    (HERE / "all-webhook-examples.json.gz").write_bytes(gzip.compress(every.encode(), mtime=0))
     for name, content in (("openapi.json", whole), ("webhook-examples.json", chosen)):
         text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         (HERE / name).write_text(text + "\n", encoding="utf-8")

@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record, sha
+from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record, seen, sha
 from tidegate.domain.pull_request_record import (
     Condition,
     ConditionType,
     PullRequestState,
     Status,
     conditions,
+    followed,
     judged,
+    restarted,
     state,
 )
 from tidegate.domain.temporary_layer import LayerState
@@ -140,6 +142,15 @@ def test_an_execution_is_of_one_attempt_at_one_revision_of_one_pull_request():
     assert all(len(name) <= 80 and name.replace("-", "").isalnum() for name in names)
     long = replace(record, spec=replace(record.spec, repository=f"{'o' * 39}/{'r' * 100}", number=10**9))
     assert len(long.execution) <= 80
+
+
+def test_an_execution_that_ended_without_a_result_gives_way_to_another_once():
+    record = judged(any_pull_request_record(discovered=REVISION), (), NOW)
+    again = judged(restarted(record), (), NOW)
+    assert (again.restarted, again.state) == (True, PullRequestState.DISCOVERY_NEEDED)
+    assert again.execution != record.execution
+    newer = replace(any_pull_request(), head_sha=sha(9))
+    assert not followed(again, seen(newer), newer.base_sha).restarted
 
 
 def test_a_record_is_open_until_it_is_closed():

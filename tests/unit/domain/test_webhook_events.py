@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tidegate.domain.authors import MAXIMUM_AUTHORS
 from tidegate.domain.errors import InvalidWebhook
-from tidegate.domain.webhook_events import Accepted, Ignored, Refused, read_event
+from tidegate.domain.webhook_decision import Accepted, Ignored, Refused
+from tidegate.domain.webhook_events import read_event
 
 BEFORE, AFTER = "a" * 40, "b" * 40
 PUSH = {
@@ -54,7 +55,20 @@ COMMENT = {
     "sender": {"login": "octocat", "type": "User"},
     "installation": {"id": 42},
 }
-EVENTS = {"push": PUSH, "check_run": PRESS, "check_suite": SUITE, "issue_comment": COMMENT}
+WHERE = {"repository": {"full_name": "acme/infra"}, "sender": {"login": "octocat"}, "installation": {"id": 42}}
+PULL = {"action": "opened", "pull_request": {"number": 5, "title": "not used"}, **WHERE}
+REVIEW = {"action": "submitted", "review": {"id": 9}, "pull_request": {"number": 5}, **WHERE}
+QUEUED = "refs/heads/gh-readonly-queue/main/pr-5-" + BEFORE
+GROUP = {"action": "checks_requested", "merge_group": {"head_sha": AFTER, "head_ref": QUEUED}, **WHERE}
+EVENTS = {
+    "push": PUSH,
+    "check_run": PRESS,
+    "check_suite": SUITE,
+    "issue_comment": COMMENT,
+    "pull_request": PULL,
+    "pull_request_review": REVIEW,
+    "merge_group": GROUP,
+}
 
 
 def changed(event: dict, path: str, value: object) -> dict:
@@ -95,7 +109,7 @@ def test_a_forced_push_and_a_new_branch_are_accepted():
     [
         ("ping", {}),
         ("", {}),
-        ("pull_request", {"action": "opened"}),
+        ("installation", {"action": "created"}),
         ("push", changed(PUSH, "ref", "refs/heads/feature")),
         ("push", changed(PUSH, "ref", "refs/heads/$(x)\nmain")),
         ("push", changed(PUSH, "ref", "refs/tags/main")),
@@ -117,6 +131,15 @@ def test_a_forced_push_and_a_new_branch_are_accepted():
         ("issue_comment", changed(COMMENT, "comment.body", "tidegate \ud800")),
         ("issue_comment", changed(COMMENT, "comment.body", "tidegate " + "a" * 1000)),
         ("check_run", changed(PRESS, "check_run.name", "build")),
+        *(("pull_request", changed(PULL, "action", action)) for action in ("labeled", "assigned", None, 5, ["opened"])),
+        ("pull_request", changed(PULL, "action", "edited")),
+        ("pull_request", {**PULL, "action": "edited", "changes": {"title": {"from": "before"}}}),
+        ("pull_request", {**PULL, "action": "edited", "changes": "base"}),
+        ("pull_request_review", changed(REVIEW, "action", "edited")),
+        ("pull_request_review", changed(REVIEW, "action", ["submitted"])),
+        ("merge_group", changed(GROUP, "action", "destroyed")),
+        ("merge_group", changed(GROUP, "merge_group.head_ref", "refs/heads/main")),
+        ("merge_group", changed(GROUP, "merge_group.head_ref", QUEUED.replace("pr-5", "pr-0"))),
     ],
 )
 def test_what_nothing_follows_from_is_ignored_with_a_reason(event, payload):
@@ -154,6 +177,9 @@ def test_what_nothing_follows_from_is_ignored_with_a_reason(event, payload):
         ("check_run", changed(PRESS, "requested_action.identifier", "x" * 300)),
         ("check_suite", changed(SUITE, "check_suite.head_sha", "HEAD")),
         ("issue_comment", changed(COMMENT, "repository.full_name", "acme/$(x)")),
+        ("pull_request", changed(PULL, "repository.full_name", "acme/$(x)")),
+        ("pull_request_review", changed(REVIEW, "sender.login", "a b")),
+        ("merge_group", changed(GROUP, "merge_group.head_sha", "HEAD")),
     ],
 )
 def test_a_hostile_name_is_refused_with_a_reason_in_plain_ascii(event, payload):
@@ -251,6 +277,41 @@ def test_commands_begin_with_the_words_that_are_configured():
     assert isinstance(read_event("issue_comment", other, ("tidegate", "Atlantis")), Accepted)
 
 
+ACTIONS = ["opened", "reopened", "synchronize", "ready_for_review", "converted_to_draft", "closed"]
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_what_changes_what_a_pull_request_would_do_is_accepted(action):
+    fields = {
+        "repository": "acme/infra",
+        "pull_request": 5,
+        "action": action,
+        "installation": 42,
+        "sender": "octocat",
+    }
+    assert read_event("pull_request", changed(PULL, "action", action)) == Accepted("pull_request", fields)
+
+
+def test_another_base_branch_changes_what_a_pull_request_would_do():
+    edited = {**PULL, "action": "edited", "changes": {"base": {"ref": {"from": "other"}}}}
+    assert read_event("pull_request", edited).fields["action"] == "edited"
+
+
+@pytest.mark.parametrize("action", ["submitted", "dismissed"])
+def test_a_review_that_says_something_else_is_accepted(action):
+    fields = {"repository": "acme/infra", "pull_request": 5, "installation": 42, "sender": "octocat"}
+    assert read_event("pull_request_review", changed(REVIEW, "action", action)) == Accepted(
+        "pull_request_review", fields
+    )
+
+
+@pytest.mark.parametrize("base", ["main", "release/pr-7-1", "ü"])
+def test_a_merge_queue_asks_for_the_verdict_of_the_pull_request_that_its_branch_names(base):
+    fields = {"repository": "acme/infra", "pull_request": 5, "sha": AFTER, "installation": 42, "sender": "octocat"}
+    group = changed(GROUP, "merge_group.head_ref", QUEUED.replace("main", base))
+    assert read_event("merge_group", group) == Accepted("merge_group", fields)
+
+
 def test_a_longest_command_is_taken():
     body = "tidegate " + "a" * 991
     assert read_event("issue_comment", changed(COMMENT, "comment.body", body)).fields["text"] == body
@@ -291,7 +352,9 @@ leaves = st.sampled_from(
     + [f"check_run:{path}" for path in ("action", "check_run", "check_run.name", "requested_action", "check_run.id")]
     + [f"check_suite:{path}" for path in ("action", "check_suite", "check_suite.head_sha")]
     + [f"issue_comment:{path}" for path in ("issue", "issue.pull_request", "comment.id", "comment.body", "sender.type")]
-    + ["push:commits"]
+    + [f"pull_request:{path}" for path in ("action", "pull_request", "pull_request.number", "installation")]
+    + [f"merge_group:{path}" for path in ("action", "merge_group", "merge_group.head_ref", "merge_group.head_sha")]
+    + ["push:commits", "pull_request_review:action", "pull_request_review:pull_request"]
 )
 
 

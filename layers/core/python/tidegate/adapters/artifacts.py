@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from tidegate.adapters.boto import cloud_errors, error_code
-from tidegate.domain.errors import NotFound
+from tidegate.domain.errors import CloudUnavailable, NotFound
 from tidegate.ports import ObjectStart
 
 #: What S3 says of an object that is not there.
 _MISSING = frozenset({"NoSuchKey", "404"})
 #: Bytes that are held at once of an object that is only hashed.
 _CHUNK = 1 << 20
+#: Objects that S3 removes at once.
+_MOST = 1000
 
 
 class S3Artifacts:
@@ -42,6 +45,15 @@ class S3Artifacts:
     def put(self, key: str, content: bytes) -> None:
         with cloud_errors("S3"):
             self._client.put_object(Bucket=self._bucket, Key=key, Body=content)
+
+    def remove(self, keys: Collection[str]) -> None:
+        every = [{"Key": key} for key in sorted(set(keys))]
+        for start in range(0, len(every), _MOST):
+            batch = {"Objects": every[start : start + _MOST], "Quiet": True}
+            with cloud_errors("S3"):
+                answer = self._client.delete_objects(Bucket=self._bucket, Delete=batch)
+            if refused := answer.get("Errors"):
+                raise CloudUnavailable("S3", f"{refused[0]['Code']}: {len(refused)} objects were not removed")
 
     def _read(self, key: str) -> Any:
         with cloud_errors("S3"):

@@ -154,7 +154,15 @@ def _read(item: Mapping[str, Any]) -> Delivery:
 
 
 #: Kinds of events that need the repository's files, and kinds that are answered on a check run.
-_DISCOVERED = ("push", "head", "issue_comment", "manual")
+_DISCOVERED = (
+    "push",
+    "head",
+    "issue_comment",
+    "manual",
+    "pull_request",
+    "pull_request_review",
+    "merge_group",
+)
 _ANSWERED = ("check_run", "rerun", "check_suite")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tidegate.bootstrap.events import Events
+from tidegate.bootstrap.pull_requests import PullRequestWork
 from tidegate.settings import ForgeSettings
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.repairs.turn import Repair
 
 
-class Repairs(Events):
+class Repairs(PullRequestWork):
     """The reconciler and its repairs."""
 
     @cached_property

@@ -99,10 +99,11 @@ class PullRequestRecord:
     """A pull request and what became of it. ``version`` counts writes.
 
     ``discovered`` and ``commented`` are the revisions (``PullRequestSpec.revision``) whose layers are known, and that
-    the comments show; ``layers`` the ids of the temporary layers of ``discovered``; ``attempt`` counts the executions
-    for the revision, the last of which works on it; ``comments`` pairs of a stack and the forge's id of its comment;
-    ``notice`` a sentence that is to be shown, such as why nothing is planned; ``skipped`` tells that nothing is
-    planned as long as it is a draft. ``closed_at`` is when it was closed or merged.
+    the comments show; ``layers`` the ids of the temporary layers of ``discovered``; ``attempt`` counts its executions,
+    the last of which works on it, ``restarted`` tells that this took the place of one that ended without a result;
+    ``comments`` are pairs of a stack and the forge's id of its comment; ``notice`` is a sentence that is to be shown,
+    such as why nothing is planned; ``skipped`` tells that nothing is planned as long as it is a draft. ``queued`` is
+    the newest commit that a merge queue made of it. ``closed_at`` is when it was closed or merged.
     """
 
     spec: PullRequestSpec
@@ -111,9 +112,11 @@ class PullRequestRecord:
     commented: str = ""
     layers: tuple[str, ...] = ()
     attempt: int = 1
+    restarted: bool = False
     comments: tuple[tuple[str, int], ...] = field(default_factory=tuple)
     notice: str = ""
     skipped: bool = False
+    queued: str = ""
     opened_at: str = ""
     closed_at: str = ""
     merged: bool = False
@@ -133,6 +136,46 @@ class PullRequestRecord:
     def state(self) -> PullRequestState:
         """What is to be done next, by the conditions as they were judged last."""
         return state(self.conditions)
+
+
+def stands_where(record: PullRequestRecord, seen: SeenPullRequest) -> bool:
+    """Tell whether the forge has the pull request at the head, and for the base branch, that the record has."""
+    known, now = record.spec, seen.spec
+    return (known.head_sha, known.base) == (now.head_sha, now.base)
+
+
+def first_record(seen: SeenPullRequest, base_sha: str) -> PullRequestRecord:
+    """Return the record of a pull request that is seen first. ``base_sha`` is where its base branch is now."""
+    return PullRequestRecord(replace(seen.spec, base_sha=base_sha), opened_at=seen.opened_at)
+
+
+def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str) -> PullRequestRecord:
+    """Return the record of a pull request that is open, as it is seen now.
+
+    Another revision is worked on by another execution, and so is one that was closed, or a draft that was not planned.
+    """
+    spec = replace(seen.spec, base_sha=base_sha)
+    ready = record.skipped and not spec.is_draft
+    if record.is_open and spec.revision == record.spec.revision and not ready:
+        return replace(record, spec=spec)
+    if record.is_open and not ready:
+        return _next_attempt(replace(record, spec=spec))
+    return anew(replace(record, spec=spec, closed_at="", merged=False))
+
+
+def anew(record: PullRequestRecord) -> PullRequestRecord:
+    """Return the record as if nothing of its revision were known: another execution finds it out."""
+    return _next_attempt(replace(record, discovered="", commented=""))
+
+
+def restarted(record: PullRequestRecord) -> PullRequestRecord:
+    """Return the record with another execution in place of one that ended without a result."""
+    return replace(anew(record), restarted=True)
+
+
+def _next_attempt(record: PullRequestRecord) -> PullRequestRecord:
+    """Return the record for its next execution. Attempts never begin anew: a head may come back by a forced push."""
+    return replace(record, attempt=record.attempt + 1, restarted=False, skipped=False, notice="")
 
 
 def judged(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> PullRequestRecord:

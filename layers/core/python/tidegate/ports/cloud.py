@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -54,3 +54,6 @@ class Artifacts(Protocol):
 
     def put(self, key: str, content: bytes) -> None:
         """Store an object."""
+
+    def remove(self, keys: Collection[str]) -> None:
+        """Remove objects; those that are gone already count as removed."""

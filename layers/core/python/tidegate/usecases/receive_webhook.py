@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tidegate.domain.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
 from tidegate.domain.webhook import check_signature, check_size, delivery_id, parse_payload
-from tidegate.domain.webhook_events import COMMENT_PREFIXES, Accepted, Refused, read_event
+from tidegate.domain.webhook_decision import Accepted, Refused
+from tidegate.domain.webhook_events import COMMENT_PREFIXES, read_event
 from tidegate.ports.clock import Clock
 from tidegate.ports.deliveries import Deliveries, Delivery, EventQueue, WebhookSecrets
 

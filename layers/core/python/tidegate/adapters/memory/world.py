@@ -6,7 +6,7 @@ What tests set and read is public: ``workflows.starts``, ``audit.unavailable`` â
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -170,6 +170,10 @@ class MemoryArtifacts:
 
     def put(self, key: str, content: bytes) -> None:
         self.objects[key] = content
+
+    def remove(self, keys: Collection[str]) -> None:
+        for key in keys:
+            self.objects.pop(key, None)
 
 
 @dataclass(slots=True)

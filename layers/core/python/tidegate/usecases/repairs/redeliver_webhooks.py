@@ -10,7 +10,9 @@ from tidegate.ports import Asked, Deliveries, FailedDelivery, ForgeDeliveries, R
 from tidegate.usecases.repairs.turn import RUNS_EVERY, Turn
 
 #: Events that Tidegate uses; any other may stay lost.
-EVENTS = frozenset({"push", "check_run", "check_suite", "issue_comment"})
+EVENTS = frozenset(
+    {"push", "check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "merge_group"}
+)
 #: Seconds before now in which each run looks for failed deliveries, and once an hour: as long as GitHub keeps them.
 RECENT = 3600
 KEPT = 3 * 24 * 3600

@@ -1,0 +1,179 @@
+"""Receive what happens to a pull request: keep its record, and see that an execution works on its newest commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tidegate.domain.errors import NotFound
+from tidegate.domain.pull_request_record import (
+    PullRequestRecord,
+    PullRequestState,
+    SeenPullRequest,
+    anew,
+    first_record,
+    followed,
+    judged,
+    stands_where,
+)
+from tidegate.ports import (
+    Clock,
+    Deliveries,
+    Delivery,
+    DeliveryOutcome,
+    Forge,
+    PullRequestChecks,
+    PullRequests,
+    TemporaryLayers,
+    Workflows,
+)
+from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
+from tidegate.usecases.conclude import conclude
+from tidegate.usecases.decide_again import deciding_again
+
+#: Why what works on an older commit is stopped.
+NEWER_COMMIT = "A newer commit came."
+_AGAIN = "It is planned again."
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestFollower:
+    """Brings records to what the forge has now, whatever told of it and in whichever order. Once more is harmless.
+
+    What an older commit left is ended before the record is saved, what the newer one needs is begun after: whoever
+    dies in between finds by the record where to go on.
+    """
+
+    records: PullRequests
+    layers: TemporaryLayers
+    forge: Forge
+    workflows: Workflows
+    checks: PullRequestChecks
+    stopper: PullRequestStopper
+    closer: PullRequestCloser
+    clock: Clock
+
+    def follow(self, installation: int, repository: str, number: int, *, again: bool = False) -> str:
+        """Return in sentences what became of it. ``again`` plans the commit once more, with the base branch as it is.
+
+        Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
+        """
+        return deciding_again(partial(self._follow, installation, repository, number, again=again))
+
+    def known(self, repository: str, number: int) -> PullRequestRecord | None:
+        """Return the record, None if there is none."""
+        try:
+            return self.records.get(repository, number)
+        except NotFound:
+            return None
+
+    def _follow(self, installation: int, repository: str, number: int, *, again: bool) -> str:
+        """Look at the record first, then at the forge: if the record can be saved, nobody saw anything newer."""
+        record = self.known(repository, number)
+        try:
+            seen = self.forge.seen_pull_request(installation, repository, number)
+        except NotFound as error:
+            return self._closed(record, str(error), merged=False)
+        if not seen.is_open:
+            return self._closed(record, "The pull request is closed.", merged=seen.merged)
+        return self._opened(record, seen, again=again)
+
+    def _closed(self, record: PullRequestRecord | None, found: str, *, merged: bool) -> str:
+        if record is None or not record.is_open:
+            return found
+        self.closer.close(record, merged=merged)
+        return f"{found} Its layers were removed."
+
+    def _opened(self, record: PullRequestRecord | None, seen: SeenPullRequest, *, again: bool) -> str:
+        wanted = self._wanted(record, seen, again=again)
+        if record is not None and wanted.execution == record.execution:
+            self._keep(record, wanted)
+            return "Nothing else is to be planned."
+        if record is not None and record.is_open:
+            self.stopper.stop(record, _AGAIN if again else NEWER_COMMIT)
+        self._begin(self._save(wanted))
+        return f"{wanted.spec.head_sha[:7]} is being planned."
+
+    def _wanted(self, record: PullRequestRecord | None, seen: SeenPullRequest, *, again: bool) -> PullRequestRecord:
+        if record is None:
+            return first_record(seen, self._base(seen))
+        stays = record.is_open and not again and stands_where(record, seen)
+        found = followed(record, seen, record.spec.base_sha if stays else self._base(seen))
+        return anew(found) if again and found.attempt == record.attempt else found
+
+    def _base(self, seen: SeenPullRequest) -> str:
+        """Return where the base branch is: what the pull request itself tells may be an older commit of it."""
+        try:
+            return self.forge.branch_head(*seen.spec.where, seen.spec.base)
+        except NotFound:
+            return seen.spec.base_sha
+
+    def _keep(self, record: PullRequestRecord, wanted: PullRequestRecord) -> None:
+        """Keep what changed beside the commits, and see that the execution was started."""
+        saved = record if wanted == record else self._save(wanted)
+        if saved.state is not PullRequestState.IDLE:
+            self._begin(saved)
+
+    def _save(self, record: PullRequestRecord) -> PullRequestRecord:
+        layers = self.layers.many(record.layers)
+        return self.records.save(judged(record, layers, self.clock.now()))
+
+    def _begin(self, record: PullRequestRecord) -> None:
+        """Start the execution, and show that. Without layers there is nothing else to be seen yet."""
+        self.workflows.start_pull_request(record.execution, record.spec.id, record.spec.revision)
+        if record.discovered != record.spec.revision:
+            self.checks.show(record)
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestReceiver:
+    """Receives events of pull requests, of their reviews, and of merge queues; receiving one again is harmless."""
+
+    deliveries: Deliveries
+    records: PullRequests
+    layers: TemporaryLayers
+    checks: PullRequestChecks
+    follower: PullRequestFollower
+
+    def receive(self, delivery: Delivery) -> str:
+        """Return, and store with the delivery, what became of the event. Raise as for pushes."""
+        match delivery.event:
+            case "pull_request":
+                work = self._follow
+            case "pull_request_review":
+                work = self._review
+            case _:
+                work = self._queue
+        return conclude(self.deliveries, delivery.id, lambda: DeliveryOutcome(work(delivery)))
+
+    def _follow(self, delivery: Delivery) -> str:
+        fields = delivery.fields
+        return self.follower.follow(fields["installation"], fields["repository"], fields["pull_request"])
+
+    def _review(self, delivery: Delivery) -> str:
+        """Look at the policies again: what a review says is read from the forge, not from its event."""
+        record = self.follower.known(delivery.fields["repository"], delivery.fields["pull_request"])
+        if record is None or not record.is_open:
+            return "Nothing is known of the pull request."
+        if record.discovered != record.spec.revision:
+            return "What the pull request changes is not known yet: the review is looked at then."
+        self.checks.show(record, self.layers.many(record.layers))
+        return "The pull request's checks were looked at again."
+
+    def _queue(self, delivery: Delivery) -> str:
+        """Say on the queue's commit what the checks of the pull request say, now and once that is known."""
+        fields, sha = delivery.fields, delivery.fields["sha"]
+        where = fields["installation"], fields["repository"], fields["pull_request"]
+        if self.follower.known(*where[1:]) is None:
+            self.follower.follow(*where)
+        record = deciding_again(partial(self._queued, *where[1:], sha))
+        if record is None:
+            return "There is no such pull request, and no verdict."
+        self.checks.repeat(record, self.layers.many(record.layers), sha)
+        return f"The verdict for {record.spec.id} is shown on {sha[:7]} as well."
+
+    def _queued(self, repository: str, number: int, sha: str) -> PullRequestRecord | None:
+        record = self.follower.known(repository, number)
+        if record is None or record.queued == sha:
+            return record
+        return self.records.save(replace(record, queued=sha))

@@ -1,0 +1,115 @@
+"""A repository with a pull request, its forge and stores in memory."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from tests.builders import REPOSITORY, any_pull_request, seen, sha
+from tests.unit.usecases.test_discover_roots import Trees
+from tidegate.adapters.memory import (
+    MemoryArtifacts,
+    MemoryClock,
+    MemoryDeliveries,
+    MemoryForge,
+    MemoryPullRequestChecks,
+    MemoryPullRequests,
+    MemoryTemporaryLayers,
+    MemoryWorkflows,
+)
+from tidegate.domain.errors import NotFound
+from tidegate.ports import Delivery
+from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
+from tidegate.usecases.receive_pull_request import PullRequestFollower, PullRequestReceiver
+
+INSTALLATION, NUMBER = 42, 5
+FORK_POINT, MAIN, HEAD = sha(1), sha(2), sha(3)
+FILES = {"live/app/main.tf": "", "live/db/main.tf": "", "README.md": ""}
+
+
+@dataclass
+class PullRequestWorld:
+    """``trees`` are the files of commits; ``main`` is at MAIN, and the pull request's head at HEAD."""
+
+    trees: dict[str, dict[str, str]] = field(
+        default_factory=lambda: {FORK_POINT: FILES, MAIN: FILES, HEAD: {**FILES, "live/app/main.tf": "# new"}}
+    )
+    deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
+    records: MemoryPullRequests = field(default_factory=MemoryPullRequests)
+    layers: MemoryTemporaryLayers = field(default_factory=MemoryTemporaryLayers)
+    workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
+    checks: MemoryPullRequestChecks = field(default_factory=MemoryPullRequestChecks)
+    artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
+    clock: MemoryClock = field(default_factory=MemoryClock)
+    received: int = 0
+
+    def __post_init__(self):
+        self.forge = MemoryForge(branches={"main": MAIN}, seen={NUMBER: seen()})
+        self.build()
+
+    def build(self, wrap=lambda port: port):
+        """Build the use cases on the ports as ``wrap`` returns them."""
+        deliveries, records, layers, workflows, checks, artifacts, forge = (
+            wrap(port)
+            for port in (
+                self.deliveries,
+                self.records,
+                self.layers,
+                self.workflows,
+                self.checks,
+                self.artifacts,
+                self.forge,
+            )
+        )
+        self.stopper = PullRequestStopper(layers, workflows, checks, self.clock)
+        self.closer = PullRequestCloser(records, layers, artifacts, self.stopper, self.clock)
+        self.follower = PullRequestFollower(
+            records, layers, forge, workflows, checks, self.stopper, self.closer, self.clock
+        )
+        self.receiver = PullRequestReceiver(deliveries, records, layers, checks, self.follower)
+
+    @contextmanager
+    def fetch(self, _url, _token, before, after):
+        if after not in self.trees:
+            raise NotFound("commit", after)
+        yield Trees(self.trees.get(before, {}), self.trees[after], before_is_known=before in self.trees)
+
+    def file(self, commit, text):
+        """Put a tidegate.yaml into a commit."""
+        self.trees[commit] = {**self.trees[commit], "tidegate.yaml": text}
+
+    def pull(self, *, is_open=True, merged=False, **fields):
+        """Let the forge have the pull request so from now on."""
+        spec = replace(self.forge.seen[NUMBER].spec, **fields)
+        self.forge.seen[NUMBER] = seen(spec, is_open=is_open, merged=merged)
+
+    def delivery(self, event="pull_request", **fields):
+        where = {"repository": REPOSITORY, "pull_request": NUMBER, "installation": INSTALLATION, "sender": "author"}
+        self.received += 1
+        stored = Delivery(f"delivery-{self.received}", event, {**where, **fields}, self.clock.now())
+        self.deliveries.store(stored)
+        return stored
+
+    def receive(self, event="pull_request", **fields):
+        """Let the forge tell of something; return what became of it."""
+        return self.receiver.receive(self.delivery(event, **fields))
+
+    @property
+    def record(self):
+        return self.records.get(REPOSITORY, NUMBER)
+
+    @property
+    def asked(self):
+        """What the checks were asked for: the verb, the head, and what was said."""
+        return [(verb, record.spec.head_sha, said) for verb, record, _, said in self.checks.asked]
+
+    def discovered(self, *layers, **fields):
+        """Let the record's revision be discovered, with these layers."""
+        self.layers.create(layers)
+        record = replace(
+            self.record, discovered=self.record.spec.revision, layers=tuple(layer.id for layer in layers), **fields
+        )
+        return self.records.save(record)
+
+
+__all__ = ["FORK_POINT", "HEAD", "INSTALLATION", "MAIN", "NUMBER", "PullRequestWorld", "any_pull_request"]
