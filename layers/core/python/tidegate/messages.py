@@ -6,9 +6,9 @@ Choice reads only fields of the output before it. A test holds the files to that
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tidegate.domain.deployment import Plan
 
@@ -139,19 +139,22 @@ class ApplyResult(Message):
     last_lines: str
 
 
+def _with_counts(plan: object) -> object:
+    """Refuse a plan whose changes were not counted: an unreadable plan is never an empty one."""
+    if isinstance(plan, dict) and _COUNTS - set(plan.get("changes") or {}):
+        raise ValueError(f"the plan's changes must say {', '.join(sorted(_COUNTS))}")
+    return plan
+
+
+#: A plan as a runner answered it.
+CountedPlan = Annotated[Plan, BeforeValidator(_with_counts)]
+
+
 class RecordPlan(Message):
     """Stores a plan, as the runner answered it, and asks what it needs."""
 
     deployment: str
-    plan: Plan
-
-    @field_validator("plan", mode="before")
-    @classmethod
-    def _has_counts(cls, plan: object) -> object:
-        """Refuse a plan whose changes were not counted: an unreadable plan is never an empty one."""
-        if isinstance(plan, dict) and _COUNTS - set(plan.get("changes") or {}):
-            raise ValueError(f"the plan's changes must say {', '.join(sorted(_COUNTS))}")
-        return plan
+    plan: CountedPlan
 
 
 class PlanRecorded(Message):
@@ -209,3 +212,76 @@ class ResultRecorded(Message):
     """The state that was recorded: ``engine_fault`` becomes ``outcome_unknown`` if an apply was running."""
 
     state: str
+
+
+class DiscoverPullRequest(Message):
+    """Asks what one revision (``HEAD+BASE``) of a pull request (``OWNER/REPO#NUMBER``) changes."""
+
+    pull_request: str
+    revision: str
+
+
+class PullRequestDiscovered(Message):
+    """What is to be done: plan these temporary layers, only show something, or nothing at all.
+
+    ``nothing``: the pull request changes no root. ``stop``: the revision is not the newest any more.
+    """
+
+    next: Literal["plan", "comment", "nothing", "stop"]
+    layers: tuple[str, ...] = ()
+
+
+class BeginSpeculation(Message):
+    """Begins the speculative plan of a temporary layer; ``attempt`` numbers its jobs."""
+
+    layer: str
+    attempt: int = Field(ge=1)
+
+
+class RecordSpeculation(Message):
+    """Stores what a speculative plan came to: the plan, or else the error and cause of the failed state."""
+
+    layer: str
+    plan: CountedPlan | None = None
+    error: str | None = None
+    cause: str | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if (self.plan is None) is (self.error is None):
+            raise ValueError("give either a plan or an error")
+        return self
+
+
+class SpeculationRecorded(Message):
+    """The state that the temporary layer has now; ``policies`` tells that its plan is held against policies next."""
+
+    state: str
+    policies: bool = False
+
+
+class CheckPolicies(Message):
+    """Asks to hold the plan of a temporary layer against the policies."""
+
+    layer: str
+
+
+class PoliciesChecked(Message):
+    """The names of the policy sets that the plan does not pass."""
+
+    failed: tuple[str, ...]
+
+
+class PublishPullRequest(Message):
+    """Asks to show what the merge would do. ``error`` and ``cause`` are set where Tidegate itself failed before."""
+
+    pull_request: str
+    revision: str
+    error: str | None = None
+    cause: str | None = None
+
+
+class PullRequestPublished(Message):
+    """What became of it: shown, or a newer revision has overtaken this one."""
+
+    outcome: Literal["shown", "overtaken"]

@@ -115,9 +115,10 @@ class EventQueueSettings(PushQueueSettings, PressQueueSettings):
 
 @dataclass(frozen=True)
 class WorkflowSettings(Settings):
-    """The deploy machine's ARN; a function that answers tokens only needs none."""
+    """The ARNs of the deploy machine and the pull-request machine; a function that answers tokens only needs none."""
 
     deploy_machine: str = _variable("TIDEGATE_DEPLOY_STATE_MACHINE", "")
+    pull_request_machine: str = _variable("TIDEGATE_PULL_REQUEST_STATE_MACHINE", "")
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
         Jobs,
         LineBoards,
         OrganizationFile,
+        PullRequests,
         SourceHistory,
+        TemporaryLayers,
         Workflows,
     )
 
@@ -114,6 +116,18 @@ class Adapters:
         return DynamoChangeSets(self._dynamodb, self._table)
 
     @cached_property
+    def pull_requests(self) -> PullRequests:
+        from tidegate.adapters.dynamodb_pull_requests import DynamoPullRequests
+
+        return DynamoPullRequests(self._dynamodb, self._table)
+
+    @cached_property
+    def temporary_layers(self) -> TemporaryLayers:
+        from tidegate.adapters.dynamodb_pull_requests import DynamoTemporaryLayers
+
+        return DynamoTemporaryLayers(self._dynamodb, self._table)
+
+    @cached_property
     def jobs(self) -> Jobs:
         from tidegate.adapters.dynamodb_jobs import DynamoJobs
 
@@ -169,9 +183,9 @@ class Adapters:
     def workflows(self) -> Workflows:
         from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
 
-        return StepFunctionsWorkflows(
-            self.client("stepfunctions"), WorkflowSettings.from_env(self.environ).deploy_machine
-        )
+        settings = WorkflowSettings.from_env(self.environ)
+        machines = settings.deploy_machine, settings.pull_request_machine
+        return StepFunctionsWorkflows(self.client("stepfunctions"), *machines)
 
     @cached_property
     def patience(self) -> QueuePatience:

@@ -86,7 +86,12 @@ def _reason(deployment: Deployment, state: State, message: RecordResult, failure
         return deployment.reason
     if message.error is None or state is State.APPLIED:
         return ""
-    words = _WORDS.get(message.error, f"{message.error}: ")
+    return in_words(message.error, failure)
+
+
+def in_words(error: str, failure: Failure) -> str:
+    """Return what people read of the failure that a state of a state machine ended with."""
+    words = _WORDS.get(error, f"{error}: ")
     return f"{words}{failure.message}".rstrip(" :")
 
 

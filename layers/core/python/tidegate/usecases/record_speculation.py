@@ -1,0 +1,52 @@
+"""Record what the speculative plan of a temporary layer came to: a plan, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deployment import Plan
+from tidegate.domain.errors import NotFound
+from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
+from tidegate.messages import RecordSpeculation, SpeculationRecorded
+from tidegate.ports import Clock, TemporaryLayers
+from tidegate.usecases.record_result import in_words, read_cause
+
+#: A fault after the plan leaves nothing to rely on: what was not judged must not pass.
+_MAY_FAIL = frozenset({LayerState.WAITING, LayerState.PLANNING, LayerState.PLANNED, LayerState.NO_CHANGES})
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculationRecorder:
+    """Records speculative plans. Called again with the same message, it changes nothing more and answers the same."""
+
+    layers: TemporaryLayers
+    clock: Clock
+
+    def record(self, message: RecordSpeculation) -> SpeculationRecorded:
+        """Store the outcome. A layer that was cancelled stays so; one that is gone counts as cancelled.
+
+        Raise Conflict when somebody else changed the layer meanwhile.
+        """
+        try:
+            layer = self.layers.get(message.layer)
+        except NotFound:
+            return SpeculationRecorded(state=LayerState.CANCELLED)
+        recorded = _failed(layer, message) if message.plan is None else _planned(layer, message.plan)
+        if recorded != layer:
+            layer = self.layers.save(replace(recorded, changed_at=self.clock.now()))
+        return SpeculationRecorded(state=layer.state, policies=bool(layer.plan and layer.policy_sets))
+
+
+def _planned(layer: TemporaryLayer, plan: Plan) -> TemporaryLayer:
+    if layer.is_done:
+        return layer
+    state = LayerState.PLANNED if plan.changes.any else LayerState.NO_CHANGES
+    return replace(layer, state=state, reason="", plan=plan, last_lines="")
+
+
+def _failed(layer: TemporaryLayer, message: RecordSpeculation) -> TemporaryLayer:
+    if layer.state not in _MAY_FAIL:
+        return layer
+    failure = read_cause(message.cause)
+    reason = in_words(message.error or "", failure)
+    return replace(layer, state=LayerState.FAILED, reason=reason, last_lines=failure.last_lines)

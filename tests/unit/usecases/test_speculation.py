@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from pydantic import ValidationError
+
+from tests.builders import any_layer, any_plan, sha
+from tidegate.adapters.memory import MemoryClock, MemoryForge, MemoryJobs, MemoryTemporaryLayers
+from tidegate.domain.errors import Conflict, NotFound, WrongState
+from tidegate.domain.job import JobKind, job_digest, job_parts
+from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.policy import HeldPolicySet
+from tidegate.domain.temporary_layer import Checkout, LayerState
+from tidegate.messages import BeginSpeculation, RecordSpeculation
+from tidegate.usecases.begin_speculation import SpeculationBeginner
+from tidegate.usecases.record_speculation import SpeculationRecorder
+
+EMPTY = any_plan(changes=PlannedChanges())
+ENDED = [state for state in LayerState if state not in {LayerState.WAITING, LayerState.PLANNING}]
+UNREAD = json.dumps({"message": "The engine ended with exit code 1.", "last_lines": "Error: no such region"})
+
+
+class World:
+    """One layer, its jobs, and the use cases on them."""
+
+    def __init__(self, **fields):
+        self.layers, self.jobs, self.clock = MemoryTemporaryLayers(), MemoryJobs(), MemoryClock()
+        self.id = any_layer(**fields).id
+        self.layers.create([any_layer(**fields)])
+
+    @property
+    def layer(self):
+        return self.layers.get(self.id)
+
+    def put(self, **fields):
+        return self.layers.save(replace(self.layer, **fields))
+
+    def begin(self, attempt=1):
+        beginner = SpeculationBeginner(self.layers, self.jobs, MemoryForge(), self.clock)
+        return beginner.begin(BeginSpeculation(layer=self.id, attempt=attempt))
+
+    def record(self, plan=None, error=None, cause=None):
+        recorder = SpeculationRecorder(self.layers, self.clock)
+        return recorder.record(RecordSpeculation(layer=self.id, plan=plan, error=error, cause=cause))
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def test_a_layer_that_waits_gets_a_job_that_merges_its_head_into_its_base(world):
+    begun = world.begin()
+    job = world.jobs.get(begun.job)
+    assert job_parts(begun.job) == (world.id, JobKind.SPECULATE, 1)
+    assert (job.kind, job.sha, job.base_sha) == (JobKind.SPECULATE, sha(3), sha(2))
+    assert (job.root, job.stack, job.installation) == (world.layer.root, "default", 42)
+    assert begun.digest == job_digest(job)
+    assert (world.layer.state, world.layer.job, world.layer.reason) == (LayerState.PLANNING, begun.job, "")
+
+
+def test_a_layer_that_plans_its_branch_merges_nothing():
+    world = World(checkout=Checkout.BRANCH)
+    assert world.jobs.get(world.begin().job).base_sha == ""
+
+
+def test_a_plan_that_is_begun_twice_is_begun_once(world):
+    first, before = world.begin(), world.layer
+    assert world.begin() == first
+    assert world.layer == before
+
+
+def test_the_second_attempt_has_a_job_of_its_own_and_says_why(world):
+    first, second = world.begin(), world.begin(2)
+    assert first.job != second.job
+    assert world.layer.job == second.job
+    assert world.layer.reason == "This is attempt 2 of 2: the one before was interrupted."
+
+
+@pytest.mark.parametrize("state", ENDED)
+def test_a_layer_that_has_ended_is_not_planned(world, state):
+    world.put(state=state)
+    with pytest.raises(WrongState):
+        world.begin()
+    with pytest.raises(NotFound):
+        world.jobs.get(f"{world.id}-speculate-1")
+
+
+def test_a_layer_that_is_gone_is_not_planned(world):
+    world.layers.remove([world.id])
+    with pytest.raises(NotFound):
+        world.begin()
+
+
+@pytest.mark.parametrize(("plan", "state"), [(any_plan(), LayerState.PLANNED), (EMPTY, LayerState.NO_CHANGES)])
+def test_a_plan_is_stored_and_tells_whether_the_merge_would_change_something(world, plan, state):
+    world.begin(2)
+    recorded = world.record(plan)
+    assert (recorded.state, recorded.policies) == (state, False)
+    assert (world.layer.state, world.layer.plan, world.layer.reason) == (state, plan, "")
+
+
+def test_a_plan_is_held_against_the_policies_that_cover_its_root():
+    world = World(policy_sets=(HeldPolicySet("security", "policies/x.json"),))
+    world.begin()
+    assert world.record(EMPTY).policies
+
+
+def test_a_failed_plan_keeps_the_sentence_and_the_last_lines_of_the_engine(world):
+    world.begin()
+    recorded = world.record(error="TerraformClientError", cause=UNREAD)
+    assert (recorded.state, recorded.policies) == (LayerState.FAILED, False)
+    assert world.layer.reason == "The engine ended with exit code 1."
+    assert world.layer.last_lines == "Error: no such region"
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "reason"),
+    [
+        ("States.HeartbeatTimeout", "", "The runner sent no sign of life for a minute."),
+        ("RunnerStopped", json.dumps({"message": "OutOfMemory"}), "The runner stopped: OutOfMemory"),
+        ("WrongState", json.dumps({"errorMessage": "x is planned."}), "WrongState: x is planned."),
+        ("KeyError", None, "KeyError"),
+    ],
+)
+def test_a_fault_of_tidegate_ends_the_layer_as_failed_with_its_reason(world, error, cause, reason):
+    world.begin()
+    world.record(error=error, cause=cause)
+    assert (world.layer.state, world.layer.reason) == (LayerState.FAILED, reason)
+
+
+def test_a_plan_that_could_not_be_judged_does_not_stand(world):
+    world.begin()
+    world.record(any_plan())
+    world.record(error="PolicyEngineFailed", cause="no memory")
+    assert world.layer.state is LayerState.FAILED
+
+
+@pytest.mark.parametrize("state", [LayerState.CANCELLED, LayerState.REFUSED, LayerState.FAILED])
+@pytest.mark.parametrize("outcome", [{"plan": any_plan()}, {"error": "TerraformClientError", "cause": UNREAD}])
+def test_a_layer_that_was_ended_stays_as_it_is(world, state, outcome):
+    before = world.put(state=state, reason="A newer commit came.")
+    assert world.record(**outcome).state == state
+    assert world.layer == before
+
+
+@pytest.mark.parametrize("outcome", [{"plan": any_plan()}, {"error": "TerraformClientError", "cause": UNREAD}])
+def test_what_is_recorded_twice_is_recorded_once(world, outcome):
+    world.begin()
+    first, before = world.record(**outcome), world.layer
+    assert world.record(**outcome) == first
+    assert world.layer == before
+
+
+def test_a_layer_that_is_gone_counts_as_cancelled(world):
+    world.layers.remove([world.id])
+    assert world.record(any_plan()).state == LayerState.CANCELLED
+
+
+def test_two_who_record_at_once_do_not_overwrite_each_other(world):
+    world.begin()
+    stale = world.layer
+    world.put(state=LayerState.CANCELLED)
+    with pytest.raises(Conflict):
+        world.layers.save(replace(stale, state=LayerState.PLANNED))
+
+
+@pytest.mark.parametrize("outcome", [{}, {"plan": any_plan(), "error": "TerraformClientError"}])
+def test_an_outcome_is_either_a_plan_or_an_error(world, outcome):
+    with pytest.raises(ValidationError):
+        world.record(**outcome)
