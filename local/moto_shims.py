@@ -26,7 +26,7 @@ def install() -> None:
     default_user_config["stepfunctions"] = {"execute_state_machine": True}
     default_user_config["lambda"] = {"use_docker": False}
     states_shims.install()
-    dynamodb_shims.transactions()
+    dynamodb_shims.install()
     for shim in (
         _rule_targets,
         _message_signal,

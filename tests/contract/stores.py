@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from cdk.storage import INDEXES
+from local import dynamodb_shims
 from tidegate.adapters.aws_http import AwsError
 from tidegate.adapters.deliveries import DynamoDeliveries
 from tidegate.adapters.dynamodb_catalog import DynamoCatalog
@@ -52,6 +53,8 @@ from tidegate.ports import (
 )
 
 KINDS = ("memory", "dynamodb")
+
+dynamodb_shims.install()
 
 #: The table's keys and indexes, as the CDK stack defines them.
 TABLE: dict[str, Any] = {
