@@ -170,6 +170,14 @@ BROKEN = {
     ),
     "an end is audited twice": ("7 audited", history(audits=(*FIRST[0], FIRST[0][1], *SECOND[0]))),
     "an end is not audited": ("7 audited", history(audits=(FIRST[0][0], *SECOND[0]))),
+    "only the end is audited of what began": ("7 audited", history(audits=(FIRST[0][1], *SECOND[0]))),
+    "only the end is audited, and the engine worked": (
+        "7 no apply",
+        history(
+            audits=(replace(FIRST[0][1], state="FAILURE", started=None), *SECOND[0]),
+            checks=(shown(1, "failure"), shown(2)),
+        ),
+    ),
     "an end is audited before its beginning": ("7 audited", history(audits=(FIRST[0][1], FIRST[0][0], *SECOND[0]))),
     "the check run says something else": ("7 audited", history(checks=(shown(1, "failure"), shown(2)))),
     "prod is applied while dev is": ("8 no gated apply", promoted(prod_begins=11.0)),
@@ -233,6 +241,14 @@ def test_a_broken_rule_is_found_when(name):
 def test_each_rule_has_a_history_that_breaks_it():
     broken = {rule.__name__ for rule in RULES for _, one in BROKEN.values() if list(rule(one))}
     assert broken == {rule.__name__ for rule in RULES}
+
+
+def test_an_apply_that_could_not_be_audited_and_never_began_may_be_audited_as_failed():
+    failed = replace(FIRST[0][1], state="FAILURE", event="d1-apply-1:FAILURE", started=None)
+    told = history(
+        audits=(failed, *SECOND[0]), checks=(shown(1, "failure"), shown(2)), effects=SECOND[1], states=SECOND[2]
+    )
+    assert check(told) == []
 
 
 def test_a_change_that_goes_from_stack_to_stack_keeps_the_rules():
