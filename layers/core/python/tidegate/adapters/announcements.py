@@ -11,6 +11,10 @@ A message of the check-run queue is ``{"deployment": …, "again": …}``; with 
 as before costs no call, and with ``"repeated_by": …`` another deployment runs this one again. Its group
 is the deployment, so that its check run is brought up to date by one at a time and in order.
 
+Of pull requests it takes ``{"layer": …}`` for a layer's check run (the group is the layer), ``{"pull_request": …}``
+for how far the plans are (the group is that and the pull request), and ``{"pull_request": …, "revision": …,
+"error": …, "cause": …}`` for all that is known of a revision (the group is the pull request).
+
 A message of the two line queues is ``{"queue": …}``. The first is FIFO with a delay of two seconds, and
 what is sent about one queue within a second is one message there: whoever takes it up reads the line
 after that second is over, so it sees each change that asked for it. The other holds back what is not due yet.
@@ -28,7 +32,7 @@ import hashlib
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +41,7 @@ from aws_lambda_powertools import Logger
 from tidegate.adapters.boto import cloud_errors
 from tidegate.domain.deployment import Deployment
 from tidegate.domain.errors import CloudUnavailable
+from tidegate.domain.temporary_layer import TemporaryLayer
 
 SOURCE = "tidegate"
 DETAIL_TYPE = "Deployment changed"
@@ -94,7 +99,7 @@ class AwsAnnouncements:
         self._ask(message, deduplication=uuid.uuid4().hex)
 
     def line_changed(self, queue: str) -> None:
-        group = hashlib.sha256(queue.encode()).hexdigest()
+        group = _digest(queue)
         with cloud_errors("SQS"):
             self._sqs.send_message(
                 QueueUrl=self._channels.line_queue,
@@ -114,16 +119,29 @@ class AwsAnnouncements:
             self._sqs.send_message(
                 QueueUrl=self._channels.change_queue,
                 MessageBody=json.dumps({"change_set": change_set}),
-                MessageGroupId=hashlib.sha256(change_set.encode()).hexdigest(),
+                MessageGroupId=_digest(change_set),
                 MessageDeduplicationId=uuid.uuid4().hex,
             )
 
+    def layer_changed(self, layer: TemporaryLayer) -> None:
+        pull_request = f"{layer.repository}#{layer.pull_request}"
+        self._send({"layer": layer.id}, layer.id, uuid.uuid4().hex)
+        self._send({"pull_request": pull_request}, f"{_digest(pull_request)}-progress", uuid.uuid4().hex)
+
+    def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
+        message = {"pull_request": pull_request, "revision": revision, "error": error, "cause": cause}
+        self._send(message, _digest(pull_request), uuid.uuid4().hex)
+
     def _ask(self, message: dict[str, Any], deduplication: str) -> None:
+        self._send(message, message["deployment"], deduplication)
+
+    def _send(self, message: Mapping[str, Any], group: str, deduplication: str) -> None:
+        """Put a message into the check-run queue."""
         with cloud_errors("SQS"):
             self._sqs.send_message(
                 QueueUrl=self._channels.check_run_queue,
                 MessageBody=json.dumps(message),
-                MessageGroupId=message["deployment"],
+                MessageGroupId=group,
                 MessageDeduplicationId=deduplication,
             )
 
@@ -140,6 +158,11 @@ class AwsAnnouncements:
                 if not answer.get("FailedEntryCount"):
                     return
         raise CloudUnavailable("EventBridge", str(answer["Entries"][0].get("ErrorCode")))
+
+
+def _digest(text: str) -> str:
+    """Return a group's name: legal, whatever the text."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _detail(deployment: Deployment) -> dict[str, Any]:

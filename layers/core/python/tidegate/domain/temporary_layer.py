@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tidegate.domain.access import Access
 from tidegate.domain.deployment import Plan
 from tidegate.domain.policy import HeldPolicySet, PolicyVerdict
+from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.root import Root
 from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.waits import Waits
 from tidegate.domain.workflow import RunSettings
 
 
@@ -36,8 +39,9 @@ class TemporaryLayer:
     """One root in one stack at one head of a pull request. Times are ISO 8601 in UTC.
 
     ``id`` is legal as a part of job ids. ``sha`` is the head, ``base_sha`` the base branch's commit that it is merged
-    with. ``plan`` is what the job left; ``last_lines`` end the engine's output after a failure. ``policy_sets`` are
-    those that the plan is held against, ``verdicts`` what they say.
+    with. What the merge would do stands in ``tier`` of ``tiers`` (1 goes first), ``waits``, ``review`` and ``access``,
+    as a deployment has it. ``plan`` is what the job left; ``last_lines`` end the engine's output after a failure.
+    ``policy_sets`` are those that the plan is held against, ``verdicts`` what they say.
     """
 
     id: str
@@ -51,6 +55,11 @@ class TemporaryLayer:
     shared: bool = False
     checkout: Checkout = Checkout.MERGE
     why: str = ""
+    tier: int = 1
+    tiers: int = 1
+    waits: Waits = field(default_factory=Waits)
+    review: ReviewRule = field(default_factory=ReviewRule)
+    access: Access | None = None
     run: RunSettings = field(default_factory=RunSettings)
     state: LayerState = LayerState.WAITING
     reason: str = ""

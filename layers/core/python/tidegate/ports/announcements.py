@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.domain.audit import AuditMessage
     from tidegate.domain.deployment import Deployment
+    from tidegate.domain.temporary_layer import TemporaryLayer
 
 
 class Announcements(Protocol):
@@ -32,6 +33,12 @@ class Announcements(Protocol):
 
     def change_moved(self, change_set: str) -> None:
         """Ask for the gates of a change to be looked at, as one of its deployments ended, or is blocked."""
+
+    def layer_changed(self, layer: TemporaryLayer) -> None:
+        """Ask for a layer's check run, and for its pull request's, to be brought up to date."""
+
+    def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
+        """Ask for what is known of a revision to be shown. ``error`` and ``cause`` tell that Tidegate failed."""
 
 
 class AuditLog(Protocol):

@@ -14,6 +14,7 @@ from typing import Any
 from tidegate.domain.audit import AuditMessage
 from tidegate.domain.deployment import Deployment
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound, TooLate
+from tidegate.domain.temporary_layer import TemporaryLayer
 from tidegate.ports import Delivery, ObjectStart
 
 
@@ -108,6 +109,8 @@ class MemoryAnnouncements:
     places: list[str] = field(default_factory=list)
     repeats: list[tuple[str, str]] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
+    layers: list[TemporaryLayer] = field(default_factory=list)
+    ended: list[tuple[str, str, str, str]] = field(default_factory=list)
 
     def changed(self, deployment: Deployment) -> None:
         self.announced.append(deployment)
@@ -129,6 +132,12 @@ class MemoryAnnouncements:
 
     def change_moved(self, change_set: str) -> None:
         self.moved.append(change_set)
+
+    def layer_changed(self, layer: TemporaryLayer) -> None:
+        self.layers.append(layer)
+
+    def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
+        self.ended.append((pull_request, revision, error, cause))
 
 
 @dataclass(slots=True)
