@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tidegate.adapters.addresses import GitHubAddresses
 from tidegate.adapters.github_access import AppCredentials, GitHubAccess, GitHubApp
 from tidegate.adapters.github_checks import GitHubChecks
+from tidegate.adapters.github_comments import GitHubComments
 from tidegate.adapters.github_commits import GitHubCommits
 from tidegate.adapters.github_people import GitHubPeople
 from tidegate.adapters.github_pulls import GitHubPulls
@@ -15,7 +16,7 @@ from tidegate.adapters.github_pulls import GitHubPulls
 __all__ = ["AppCredentials", "GitHubForge"]
 
 
-class GitHubForge(GitHubAddresses, GitHubChecks, GitHubCommits, GitHubPeople, GitHubPulls):
+class GitHubForge(GitHubAddresses, GitHubChecks, GitHubComments, GitHubCommits, GitHubPeople, GitHubPulls):
     """The port ``Forge``. ``credentials`` is asked when the first token is needed."""
 
     def __init__(

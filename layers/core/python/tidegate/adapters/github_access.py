@@ -69,10 +69,18 @@ class GitHubApp:
         self._api_url = api_url.rstrip("/")
         self._now = now
         self._integration: GithubIntegration | None = None
+        self._slug = ""
 
     @property
     def app_id(self) -> str:
         return self._credentials().app_id
+
+    @property
+    def slug(self) -> str:
+        """Return the name that its comments are signed with, before ``[bot]``. Raise as ``request`` does."""
+        if not self._slug:
+            self._slug = self.request("GET", "/app")[1]["slug"]
+        return self._slug
 
     def request(self, method: str, path: str, **more: Any) -> tuple[dict[str, Any], Any]:
         """Return the headers and the content of the answer. Raise what PyGithub and requests raise."""

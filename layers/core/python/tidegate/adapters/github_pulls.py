@@ -1,4 +1,4 @@
-"""Pull requests on GitHub: what they are, who reviewed them, and comments under them."""
+"""Pull requests on GitHub: what they are, and who reviewed them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from tidegate.domain.webhook_events import OUR_CHECK_RUNS
 
 _READ_PULLS = {"pull_requests": "read", "metadata": "read"}
 _READ_WITH_CHECKS = {**_READ_PULLS, "checks": "read", "statuses": "read"}
-_WRITE_PULLS = {"pull_requests": "write", "metadata": "read"}
 #: Statuses of a commit that are read: so many pages of as many as GitHub gives at once.
 _STATUS_PAGES, _PER_PAGE = 10, 100
 #: Conclusions of a check that hold up nothing.
@@ -115,19 +114,6 @@ class GitHubPulls:
             return [_review(each) for each in repo.get_pull(number).get_reviews() if each.state in set(ReviewVerdict)]
 
         return self._access.call(installation, repository, _READ_PULLS, call)
-
-    def comment(self, installation: int, repository: str, number: int, text: str) -> None:
-        def call(repo: Repository) -> None:
-            repo.requester.requestJsonAndCheck("POST", f"{repo.url}/issues/{number}/comments", input={"body": text})
-
-        self._access.call(installation, repository, _WRITE_PULLS, call)
-
-    def react(self, installation: int, repository: str, comment: int, reaction: str) -> None:
-        def call(repo: Repository) -> None:
-            path = f"{repo.url}/issues/comments/{comment}/reactions"
-            repo.requester.requestJsonAndCheck("POST", path, input={"content": reaction})
-
-        self._access.call(installation, repository, _WRITE_PULLS, call)
 
 
 def _read(pull: GitHubPullRequest, failing: tuple[str, ...]) -> PullRequest:

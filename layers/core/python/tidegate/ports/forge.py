@@ -80,8 +80,17 @@ class Forge(ForgeAddresses, Protocol):
     def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
         """Return the reviews of a pull request, oldest first."""
 
-    def comment(self, installation: int, repository: str, number: int, text: str) -> None:
-        """Write a comment (Markdown) under a pull request."""
+    def comment(self, installation: int, repository: str, number: int, text: str) -> int:
+        """Write a comment (Markdown) under a pull request and return its id."""
+
+    def update_comment(self, installation: int, repository: str, comment: int, text: str) -> None:
+        """Replace the text of a comment. Raise NotFound when it is gone."""
+
+    def our_comments(self, installation: int, repository: str, number: int, marker: str) -> Mapping[int, str]:
+        """Return the comments of our App under a pull request whose text begins with ``marker``, by id, oldest first.
+
+        Those of others are none of ours, whatever their text.
+        """
 
     def react(self, installation: int, repository: str, comment: int, reaction: str) -> None:
         """Put a reaction (GitHub's word, such as ``eyes`` or ``rocket``) on a comment."""

@@ -49,7 +49,7 @@ class CommentAnswerer:
             return f"The reaction could not be shown: {error}"
 
 
-def _told(show: Callable[[], None]) -> str:
+def _told(show: Callable[[], object]) -> str:
     try:
         show()
     except ForgeRefused as error:

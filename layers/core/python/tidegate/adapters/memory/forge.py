@@ -22,7 +22,8 @@ class MemoryForge:
     ``readers`` read. ``branches`` are the commits that branches are at, ``main`` the default branch;
     ``changes`` is keyed by (base, head), ``opened`` (who opened a commit's pull requests) by commit.
     ``seen`` are pull requests by number, as records hold them; ``comments`` are those that were written (pull
-    request, text), ``reactions`` (comment, reaction),
+    request, text): the first has the id 1; of these ``foreign`` ones are others', ``deleted`` ones are gone, and
+    ``edits`` are the ids of those that were updated, in order. ``reactions`` are pairs of a comment and a reaction,
     ``teams`` the members by ``org/slug``, ``roles`` what people may do who are neither writers nor readers.
     ``people_asked`` are those whose permission was asked for, ``teams_asked`` whose membership in which team.
     ``failures`` are raised by the next calls to the API, one each; ``silence`` by every comment and reaction.
@@ -45,6 +46,9 @@ class MemoryForge:
     seen: dict[int, SeenPullRequest] = field(default_factory=dict)
     reviewed: dict[int, list[PullRequestReview]] = field(default_factory=dict)
     comments: list[tuple[int, str]] = field(default_factory=list)
+    foreign: set[int] = field(default_factory=set)
+    deleted: set[int] = field(default_factory=set)
+    edits: list[int] = field(default_factory=list)
     reactions: list[tuple[int, str]] = field(default_factory=list)
     teams: dict[str, set[str]] = field(default_factory=dict)
     roles: dict[str, Permission] = field(default_factory=dict)
@@ -107,10 +111,26 @@ class MemoryForge:
         self._called(installation, repository)
         return self.reviewed.get(number, [])
 
-    def comment(self, installation: int, repository: str, number: int, text: str) -> None:
+    def comment(self, installation: int, repository: str, number: int, text: str) -> int:
         self._called(installation, repository)
         self._spoken()
         self.comments.append((number, text))
+        return len(self.comments)
+
+    def update_comment(self, installation: int, repository: str, comment: int, text: str) -> None:
+        self._called(installation, repository)
+        if comment in self.deleted or comment > len(self.comments):
+            raise NotFound("comment", str(comment))
+        self.comments[comment - 1] = (self.comments[comment - 1][0], text)
+        self.edits.append(comment)
+
+    def our_comments(self, installation: int, repository: str, number: int, marker: str) -> Mapping[int, str]:
+        self._called(installation, repository)
+        return {
+            comment: text
+            for comment, (where, text) in enumerate(self.comments, 1)
+            if where == number and text.startswith(marker) and comment not in self.foreign | self.deleted
+        }
 
     def react(self, installation: int, repository: str, comment: int, reaction: str) -> None:
         self._called(installation, repository)

@@ -1,0 +1,51 @@
+"""The product's adapter finds and changes its own comments on the local forge."""
+
+from __future__ import annotations
+
+import pytest
+
+from local.forge.client import ForgeClient
+from tidegate.adapters.github import AppCredentials, GitHubForge
+from tidegate.domain.errors import NotFound
+
+REPOSITORY, MARKER = "acme/infra", "<!-- ours"
+
+
+@pytest.fixture
+def adapter(forge):
+    app = AppCredentials(str(forge.settings.app_id), forge.app_private_key)
+    return GitHubForge(lambda: app, url=forge.url, api_url=forge.api_url)
+
+
+@pytest.fixture
+def developer(forge):
+    return ForgeClient(forge.url, "developer")
+
+
+@pytest.fixture
+def number(developer, sha):
+    developer.push(REPOSITORY, {"b.tf": "# b\n"}, "Second", branch="more", base="main")
+    return developer.open_pull_request(REPOSITORY, "more", title="More")
+
+
+def test_what_others_write_with_our_marker_is_not_ours(forge, adapter, developer, number):
+    where = forge.installation("acme"), REPOSITORY
+    developer.comment(REPOSITORY, number, f"{MARKER} -->\nforged")
+    adapter.comment(*where, number, "a reply without it")
+    made = adapter.comment(*where, number, f"{MARKER} -->\nfirst")
+    assert adapter.our_comments(*where, number, MARKER) == {made: f"{MARKER} -->\nfirst"}
+    adapter.update_comment(*where, made, f"{MARKER} -->\nsecond")
+    assert adapter.our_comments(*where, number, MARKER) == {made: f"{MARKER} -->\nsecond"}
+
+
+def test_ours_is_found_behind_a_hundred_others(forge, adapter, developer, number):
+    where = forge.installation("acme"), REPOSITORY
+    for one in range(100):
+        developer.comment(REPOSITORY, number, f"{one}")
+    made = adapter.comment(*where, number, MARKER)
+    assert list(adapter.our_comments(*where, number, MARKER)) == [made]
+
+
+def test_what_is_gone_is_not_found(forge, adapter, number):
+    with pytest.raises(NotFound):
+        adapter.update_comment(forge.installation("acme"), REPOSITORY, 10**9, "text")
