@@ -7,8 +7,9 @@ import time
 import pytest
 
 from tests.configuration import load, refusal
-from tidegate.config.branches import BranchPattern
-from tidegate.config.declarations import DestinationBranch, Drift, Interval, Window
+from tidegate.config.branches import BranchPattern, may_go
+from tidegate.config.declarations import DestinationBranch, Drift, Interval, PullRequestRules, Window
+from tidegate.domain.temporary_layer import Checkout
 
 
 def test_branches_have_tags_by_regular_expressions_in_the_order_of_the_file():
@@ -92,3 +93,54 @@ def test_what_schedules_cannot_be_is_told(schedule, words):
     error = refusal(f"drift: {{schedules: {{s: {schedule}}}}}\n")
     for word in words:
         assert word in str(error)
+
+
+DESTINATIONS = (
+    DestinationBranch("main"),
+    DestinationBranch("Release/*", ("main", "hotfix/*")),
+    DestinationBranch("dev", ("*", "!bot/*")),
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "may"),
+    [
+        ("feature", "main", True),
+        ("feature", "MAIN", True),
+        ("feature", "maintenance", False),
+        ("main", "release/1.0/x", True),
+        ("HotFix/1", "release/1", True),
+        ("feature", "release/1", False),
+        ("feature", "dev", True),
+        ("bot/update", "dev", False),
+        ("feature", "other", False),
+    ],
+)
+def test_changes_go_where_the_file_lets_them_come_from(source, destination, may):
+    assert may_go(DESTINATIONS, source, destination) is may
+
+
+def test_pull_requests_are_planned_as_the_file_says():
+    assert load("version: 1\n").pull_requests == load("pull_requests:\n").pull_requests == PullRequestRules()
+    text = """
+pull_requests:
+  drafts: false
+  checkout: branch
+  allowed_providers: [hashicorp/*, integrations/github]
+  allowed_modules: []
+"""
+    expected = PullRequestRules(False, Checkout.BRANCH, ("hashicorp/*", "integrations/github"), ())
+    assert load(text).pull_requests == expected
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ("{draft: true}", "Did you mean 'drafts'?"),
+        ("{drafts: maybe}", "Write true or false"),
+        ("{checkout: rebase}", "merge"),
+        ("{allowed_providers: hashicorp/*}", "[hashicorp/*]"),
+    ],
+)
+def test_what_pull_requests_cannot_say_is_told(section, words):
+    assert words in str(refusal(f"pull_requests: {section}\n"))

@@ -14,6 +14,7 @@ from tidegate.domain.access import Access
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.stack import StackDefinition
 from tidegate.domain.tag_query import TagQuery
+from tidegate.domain.temporary_layer import Checkout
 from tidegate.domain.workflow import WorkflowStep
 
 
@@ -149,3 +150,16 @@ class DestinationBranch:
     branch: str
     sources: tuple[str, ...] = ("*",)
     line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestRules:
+    """How pull requests are planned.
+
+    ``allowed_providers`` and ``allowed_modules`` are patterns of what their plans may use; None is the runner's choice.
+    """
+
+    drafts: bool = True
+    checkout: Checkout = Checkout.MERGE
+    allowed_providers: tuple[str, ...] | None = None
+    allowed_modules: tuple[str, ...] | None = None

@@ -15,6 +15,7 @@ from tidegate.config.declarations import (
     Drift,
     EngineText,
     Hooks,
+    PullRequestRules,
     RootDeclaration,
 )
 from tidegate.config.limits import Limits
@@ -66,7 +67,8 @@ class LoadedConfiguration:
     in directories which fit a pattern, ``defaults`` what holds for roots that nothing declares.
     ``several`` tells whether a root may be in several stacks. ``policies`` are None without access control.
     ``branch_tags`` and ``dest_branch_tags`` give tags to the branches that fit, the first that does.
-    ``destination_branches`` are empty for the default branch alone. ``limits`` are the organization's.
+    ``destination_branches`` are empty for the default branch alone, ``pull_requests`` says how those that go there are
+    planned. ``limits`` are the organization's.
     """
 
     engine: Engine
@@ -89,6 +91,7 @@ class LoadedConfiguration:
     dest_branch_tags: tuple[tuple[str, BranchPattern], ...] = ()
     drift: Drift = field(default_factory=Drift)
     destination_branches: tuple[DestinationBranch, ...] = ()
+    pull_requests: PullRequestRules = field(default_factory=PullRequestRules)
     limits: Limits = field(default_factory=Limits)
 
     def required_of(self, judged: Tagged) -> Requirements | None:

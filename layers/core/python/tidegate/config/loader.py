@@ -122,6 +122,7 @@ def _loaded(
         dest_branch_tags=tuple(configuration.tags.dest_branch.items()),
         drift=declared_drift(document, configuration.drift),
         destination_branches=_destinations(document, configuration),
+        pull_requests=configuration.pull_requests.rules,
         limits=organization.limits,
     )
     return replace(loaded, warnings=misleading(document, loaded))

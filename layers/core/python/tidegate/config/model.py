@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from tidegate.config import section
 from tidegate.config.model_branches import BranchTagsSection, Destination, DriftSection
+from tidegate.config.model_pull_requests import PullRequestsSection
 from tidegate.config.model_rights import AccessSection, RequirementsSection
 from tidegate.config.model_roots import (
     DirectorySection,
@@ -82,8 +83,16 @@ class Configuration(Section):
     destination_branches: Annotated[
         tuple[Destination, ...],
         BeforeValidator(as_list, json_schema_input_type=list[Destination]),
-        Field(max_length=100, description="Branches that changes may go to. It is read and checked; nothing asks yet."),
+        Field(
+            max_length=100,
+            description="Branches whose pull requests are planned. Without it, that is the default branch alone.",
+        ),
     ] = ()
+    pull_requests: Annotated[
+        PullRequestsSection,
+        BeforeValidator(empty_if_absent, json_schema_input_type=PullRequestsSection | None),
+        Field(description="How pull requests are planned."),
+    ] = PullRequestsSection()
     drift: Annotated[DriftSection | None, _Empty, Field(description="When roots are looked at for drift.")] = None
 
     @property

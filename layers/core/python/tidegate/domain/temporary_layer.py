@@ -41,7 +41,8 @@ class TemporaryLayer:
     ``id`` is legal as a part of job ids. ``sha`` is the head, ``base_sha`` the base branch's commit that it is merged
     with. What the merge would do stands in ``tier`` of ``tiers`` (1 goes first), ``waits``, ``review`` and ``access``,
     as a deployment has it. ``plan`` is what the job left; ``last_lines`` end the engine's output after a failure.
-    ``policy_sets`` are those that the plan is held against, ``verdicts`` what they say.
+    ``policy_sets`` are those that the plan is held against, ``verdicts`` what they say. ``allowed_providers`` and
+    ``allowed_modules`` are patterns of what the plan may use, None for the runner's choice.
     """
 
     id: str
@@ -54,6 +55,8 @@ class TemporaryLayer:
     stack: str = DEFAULT_STACK
     shared: bool = False
     checkout: Checkout = Checkout.MERGE
+    allowed_providers: tuple[str, ...] | None = None
+    allowed_modules: tuple[str, ...] | None = None
     why: str = ""
     tier: int = 1
     tiers: int = 1
