@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bench.lines import Line, medians, noise, paired
@@ -20,6 +21,7 @@ from tidegate.ports import PushedTrees
 from tidegate.usecases.discover_roots import Discovery, discover_roots
 
 FEW, MANY = 1_000, 10_000
+_QUICK_FEW, _QUICK_MANY = 100, 1_000
 WARM_RATIO, COLD_RATIO = 5.0, 3.0
 _WARM_RUNS, _COLD_RUNS = 21, 5
 _ROOTS_OF_A_STACK = 50
@@ -29,19 +31,21 @@ _REPOSITORY = "bench/discovery"
 def run(*, quick: bool) -> Iterator[Line]:
     """Yield the warm and the cold figure of the large repository, and how both grow from the small one."""
     warm_runs, cold_runs = (1, 1) if quick else (_WARM_RUNS, _COLD_RUNS)
-    with generated(FEW) as few, generated(MANY) as many:
+    fewer, roots = (_QUICK_FEW, _QUICK_MANY) if quick else (FEW, MANY)
+    line = partial(_line, roots)
+    with generated(fewer) as few, generated(roots) as many:
         small, large = _Discoverer(few), _Discoverer(many)
-        grown = MANY / FEW
+        grown = roots / fewer
         warm = paired(large.warm, lambda: many.seconds("diff", "--name-only", *many.commits), warm_runs)
-        yield _line("discovery_warm", warm, WARM_RATIO)
+        yield line("discovery_warm", warm, WARM_RATIO)
         cold = paired(large.cold, lambda: many.seconds("ls-tree", "-r", "-z", many.commits[1]), cold_runs)
-        yield _line("discovery_cold", cold, COLD_RATIO)
-        yield _line("discovery_warm_grows", paired(large.warm, lambda: small.warm() * grown, warm_runs), 1.2)
-        yield _line("discovery_cold_grows", paired(large.cold, lambda: small.cold() * grown, cold_runs), 1.2)
+        yield line("discovery_cold", cold, COLD_RATIO)
+        yield line("discovery_warm_grows", paired(large.warm, lambda: small.warm() * grown, warm_runs), 1.2)
+        yield line("discovery_cold_grows", paired(large.cold, lambda: small.cold() * grown, cold_runs), 1.2)
 
 
-def _line(name: str, pairs: list[tuple[float, float]], target: float) -> Line:
-    return Line(name, *medians(pairs), target=target, more={**noise(pairs), "roots": MANY})
+def _line(roots: int, name: str, pairs: list[tuple[float, float]], target: float) -> Line:
+    return Line(name, *medians(pairs), target=target, more={**noise(pairs), "roots": roots})
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +26,7 @@ REPOSITORY = "bench/queues"
 #: Wall time ÷ the time of one root's runners, one after the other.
 TARGET = 1.10
 _PATIENCE = 1800.0
-_LOOK = 0.5
+_LOOK, _LOOK_SOON = 0.5, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +97,32 @@ def empty(load: Load) -> Emptied:
             gate.touch()
             until(lambda: not any(_in_line(cloud).values()), "all deployments at their end")
             until(lambda: all("stoppedAt" in task for task in cloud.read("tasks")), "all runners at their end")
+            until(
+                lambda: all(item["status"] != "RUNNING" for item in _executions(cloud)), "all executions at their end"
+            )
             return _measured(cloud, load, began)
 
 
 def _fill(cloud: LocalCloud, load: Load, place: Path) -> None:
-    """Push one commit after the other, each changing every root, and wait until all are in line."""
+    """Push one commit after the other, each changing every root, as soon as the one before is in line.
+
+    The forge sends webhooks side by side: of two pushes at once the later may overtake, and supersedes the earlier.
+    """
     scheme, _, rest = str(cloud.info["forge_url"]).partition("://")
     clone = Clone(place, f"{scheme}://maintainer:maintainer@{rest}/{REPOSITORY}.git")
     clone.begin()
     names = [f"root-{number}" for number in range(load.roots)]
     configuration = "version: 1\nplan_review: never\nroots:\n"
     configuration += "".join(f"  - name: {name}\n    dir: {name}\n" for name in names)
-    for number in range(load.each):
+    for number in range(1, load.each + 1):
         files = {f"{name}/main.tf": f"# {number}\n" for name in names}
         clone.commit({**files, "tidegate.yaml": configuration}, f"Change {number}")
         clone.push()
-    until(lambda: sum(_in_line(cloud).values()) >= load.deployments, "all deployments in line")
+        until(partial(_are_in_line, cloud, number * load.roots), f"deployments of push {number} in line", _LOOK_SOON)
+
+
+def _are_in_line(cloud: LocalCloud, deployments: int) -> bool:
+    return sum(_in_line(cloud).values()) >= deployments
 
 
 def _in_line(cloud: LocalCloud) -> Mapping[str, int]:
@@ -129,21 +140,24 @@ def _in_line(cloud: LocalCloud) -> Mapping[str, int]:
     return {head["pk"]["S"]: int(head["length"]["N"]) + ("in_flight" in head) for head in heads}
 
 
-def until(look: Callable[[], Found], what: str) -> Found:
+def until(look: Callable[[], Found], what: str, pause: float = _LOOK) -> Found:
     """Return the first truthy answer of ``look``. Raise AssertionError after half an hour."""
     end = time.monotonic() + _PATIENCE
     while not (found := look()):
         assert time.monotonic() < end, f"it did not happen: {what}"
-        time.sleep(_LOOK)
+        time.sleep(pause)
     return found
+
+
+def _executions(cloud: LocalCloud) -> list[Any]:
+    pages = cloud.client("stepfunctions").get_paginator("list_executions")
+    arn = cloud.info["state_machines"]["terraform"]
+    return [item for page in pages.paginate(stateMachineArn=arn) for item in page["executions"]]
 
 
 def _measured(cloud: LocalCloud, load: Load, began: float) -> Emptied:
     """Return what the executions and the tasks tell. Raise AssertionError when not all deployments were applied."""
-    pages = cloud.client("stepfunctions").get_paginator("list_executions")
-    arn = cloud.info["state_machines"]["terraform"]
-    executions = [item for page in pages.paginate(stateMachineArn=arn) for item in page["executions"]]
-    ends = sorted(item["stopDate"].timestamp() for item in executions if item["status"] == "SUCCEEDED")
+    ends = sorted(item["stopDate"].timestamp() for item in _executions(cloud) if item["status"] == "SUCCEEDED")
     applied = [message for message in cloud.audit() if message["state"] == "SUCCESS"]
     assert len(ends) == len(applied) == load.deployments, f"{len(applied)} of {load.deployments} were applied"
     tasks = [(max(began, task["createdAt"]), task["stoppedAt"]) for task in cloud.read("tasks")]
