@@ -1,0 +1,95 @@
+"""Policies in Rego, evaluated by regopy in a process of its own (docs/decisions/0113)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tidegate.domain.policy import PolicyVerdict
+from tidegate.domain.policy_results import RuleResult, findings, plan_addresses
+from tidegate.domain.tested_policies import TestedPolicies, TestedRule
+
+#: Time that policies may take for one plan: large ones take their time to be read (docs/performance.md).
+SECONDS = 90
+#: Bytes of memory that they may take.
+MEMORY = 2_500 << 20
+_PROGRAM = "tidegate.adapters.rego_program"
+_SUFFIXES = (".rego", ".json", ".yaml", ".yml")
+#: How the process ends that used more memory.
+_TOO_MUCH = 77
+#: Of the environment: where libraries are. It holds credentials otherwise.
+_KEPT = ("LD_LIBRARY_PATH", "PATH", "TMPDIR")
+
+
+class RegoEngine:
+    """The port ``PolicyEngine``. A set may take ``seconds`` and ``memory`` bytes; else its process is ended."""
+
+    def __init__(self, seconds: int = SECONDS, memory: int = MEMORY) -> None:
+        self._seconds, self._memory = seconds, memory
+
+    def check(
+        self, policy_set: str, files: Mapping[str, bytes], namespaces: Sequence[str], plan: bytes
+    ) -> PolicyVerdict:
+        answer = self._answer({"mode": "check", "namespaces": list(namespaces)}, files, plan)
+        if "error" in answer:
+            return PolicyVerdict(policy_set, (), answer["error"], answer.get("file", ""), answer.get("line", 0))
+        results = [RuleResult(each["package"], each["name"], tuple(each["values"])) for each in answer["rules"]]
+        found = findings(results, answer["exceptions"], plan_addresses(json.loads(plan)))
+        return PolicyVerdict(policy_set, found, omitted=sum(each["more"] for each in answer["rules"]))
+
+    def test(self, files: Mapping[str, bytes]) -> TestedPolicies:
+        answer = self._answer({"mode": "test"}, files, b"")
+        if "error" in answer:
+            return TestedPolicies((), answer["error"], answer.get("file", ""), answer.get("line", 0))
+        return TestedPolicies(tuple(TestedRule(**each) for each in answer["tests"]))
+
+    def _answer(self, request: Mapping[str, Any], files: Mapping[str, bytes], plan: bytes) -> dict[str, Any]:
+        texts = {}
+        for path, content in files.items():
+            if path.endswith(_SUFFIXES):
+                try:
+                    texts[path] = content.decode("utf-8-sig")
+                except UnicodeDecodeError:
+                    return {"error": "This file is not UTF-8", "file": path}
+        limits = {"seconds": self._seconds, "memory": self._memory}
+        line = json.dumps({**request, "files": texts, **limits}).encode()
+        return self._run(b"%s\n%s" % (line, plan))
+
+    def _run(self, given: bytes) -> dict[str, Any]:
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        environment = {**kept, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        try:
+            ended = subprocess.run(
+                [sys.executable, "-B", "-m", _PROGRAM],
+                input=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                timeout=self._seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return {"error": self._too_long()}
+        try:
+            answer: dict[str, Any] = json.loads(ended.stdout)
+        except ValueError:
+            return {"error": self._ending(ended.returncode)}
+        return answer
+
+    def _ending(self, code: int) -> str:
+        if -code in {signal.SIGXCPU, signal.SIGKILL}:
+            return self._too_long()
+        if code == _TOO_MUCH or -code == signal.SIGABRT:
+            return self._too_much()
+        return "The engine of policies crashed on these. Take them apart to find which one it is"
+
+    def _too_long(self) -> str:
+        return f"The policies took more than {self._seconds} s, and were stopped. Make them simpler"
+
+    def _too_much(self) -> str:
+        return f"The policies took more than {self._memory >> 20} MiB of memory, and were stopped. Make them simpler"

@@ -1,0 +1,304 @@
+import json
+import time
+
+import pytest
+
+from tidegate.adapters.rego import RegoEngine
+from tidegate.domain.policy import Severity
+
+PLAN = json.dumps(
+    {
+        "resource_changes": [
+            {"address": "aws_s3_bucket.logs", "type": "aws_s3_bucket", "change": {"after": {"acl": "public-read"}}},
+            {"address": 'module.a["x"].aws_iam_role.b', "type": "aws_iam_role", "change": {"after": {}}},
+        ]
+    }
+).encode()
+NEW = "package main\nimport rego.v1\n"
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return RegoEngine(seconds=60)
+
+
+def check(engine, source, *, namespaces=("main",), plan=PLAN, **files):
+    given = {"policy/main.rego": source, **{path.replace("__", "/"): text for path, text in files.items()}}
+    return engine.check("ours", {path: text.encode() for path, text in given.items()}, namespaces, plan)
+
+
+def told(verdict):
+    assert verdict.error == ""
+    return [(each.severity, each.rule, each.message, each.address) for each in verdict.findings]
+
+
+PUBLIC = (Severity.DENY, "main.deny", "aws_s3_bucket.logs is public", "aws_s3_bucket.logs")
+PUBLIC_IN_NEW = """
+deny contains msg if {
+  some each in input.resource_changes
+  each.change.after.acl == "public-read"
+  msg := sprintf("%s is public", [each.address])
+}
+"""
+PUBLIC_IN_OLD = """
+package main
+import input as tfplan
+deny[msg] {
+  each := tfplan.resource_changes[_]
+  each.change.after.acl == "public-read"
+  msg = sprintf("%s is public", [each.address])
+}
+"""
+CONVENTIONS = {
+    "new syntax": (
+        NEW + PUBLIC_IN_NEW,
+        [PUBLIC],
+    ),
+    "new syntax without its import": (
+        NEW.replace("import rego.v1\n", "") + PUBLIC_IN_NEW,
+        [PUBLIC],
+    ),
+    "old syntax": (
+        PUBLIC_IN_OLD,
+        [PUBLIC],
+    ),
+    "objects in old syntax": (
+        'package main\nviolation[{"msg": msg, "details": {"address": "aws_iam_role.b"}}] { msg := "no" }\n',
+        [(Severity.VIOLATION, "main.violation", "no", "aws_iam_role.b")],
+    ),
+    "objects with their resource": (
+        NEW + 'deny contains {"msg": "m", "resource": "a.b"}\n',
+        [(Severity.DENY, "main.deny", "m", "a.b")],
+    ),
+    "objects without a message": (
+        NEW + 'deny contains {"why": "m"}\n',
+        [(Severity.DENY, "main.deny", '{"why": "m"}', "")],
+    ),
+    "names with something after them": (
+        NEW + 'warn_size contains "w"\nviolation_x_y contains "v"\ndenying contains "no rule"\n',
+        [(Severity.VIOLATION, "main.violation_x_y", "v", ""), (Severity.WARN, "main.warn_size", "w", "")],
+    ),
+    "several bodies": (
+        NEW + 'deny contains "a"\ndeny contains "b" if input.resource_changes\ndeny contains "c" if input.nothing\n',
+        [(Severity.DENY, "main.deny", "a", ""), (Severity.DENY, "main.deny", "b", "")],
+    ),
+    "a list": (NEW + 'deny := ["a"] if true\n', [(Severity.DENY, "main.deny", "a", "")]),
+    "one text": (NEW + 'deny := "a" if true\n', [(Severity.DENY, "main.deny", "a", "")]),
+    "false": (NEW + "default deny := false\n", []),
+    "numbers": (NEW + "deny contains 3\n", [(Severity.DENY, "main.deny", "3", "")]),
+    "an address with an index": (
+        NEW + 'deny contains "see module.a[\\"x\\"].aws_iam_role.b.name."\n',
+        [
+            (
+                Severity.DENY,
+                "main.deny",
+                'see module.a["x"].aws_iam_role.b.name.',
+                'module.a["x"].aws_iam_role.b',
+            )
+        ],
+    ),
+    "nothing": (NEW + 'deny contains "x" if input.nothing\n', []),
+}
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_conventions_are_those_of_conftest(engine, name):
+    source, expected = CONVENTIONS[name]
+    assert told(check(engine, source)) == expected
+
+
+def test_rules_of_other_packages_are_helpers(engine):
+    source = NEW + 'import data.lib.names\ndeny contains "bad" if names.bad["aws_iam_role"]\n'
+    lib = 'package lib.names\nimport rego.v1\nbad contains "aws_iam_role"\ndeny contains "not asked"\n'
+    assert [each.message for each in check(engine, source, lib__names=lib, **{"lib__n.rego": lib}).findings] == ["bad"]
+
+
+def test_namespaces_say_which_packages_count(engine):
+    other = 'package teams["net-work"]\nimport rego.v1\ndeny contains "from network"\n'
+    verdict = check(engine, NEW + 'deny contains "m"\n', namespaces=("teams.net-work", "main"), **{"net.rego": other})
+    assert {each.message for each in verdict.findings} == {"m", "from network"}
+
+
+def test_data_files_are_merged_at_the_top(engine):
+    source = NEW + 'deny contains sprintf("%s %s", [data.allowed.a[0], data.allowed.b]) if true\n'
+    verdict = check(
+        engine,
+        source,
+        **{"data__one.yaml": "allowed:\n  a: [x]\n", "two.json": '{"allowed": {"b": "y"}}', "readme.md": "# No"},
+    )
+    assert [each.message for each in verdict.findings] == ["x y"]
+
+
+EXCEPTIONS = {
+    "of a name": ('exception contains ["foo", "bar"]\n', {"main.deny_foo"}),
+    "in old syntax": ('exception[rules] { rules := ["foo"] }\n', {"main.deny_foo"}),
+    "of rules without more": ('exception contains [""]\n', {"main.deny"}),
+    "that does not hold": ('exception contains ["foo"] if input.nothing\n', set()),
+}
+
+
+@pytest.mark.parametrize("name", EXCEPTIONS)
+def test_exceptions_let_pass(engine, name):
+    text, exempt = EXCEPTIONS[name]
+    verdict = check(engine, NEW + 'deny_foo contains "a"\ndeny contains "b"\n' + text)
+    assert {each.rule for each in verdict.findings if each.exempted_by == "main.exception"} == exempt
+    assert {each.rule for each in verdict.findings} == {"main.deny_foo", "main.deny"}
+    assert verdict.failed
+
+
+BROKEN = {
+    "syntax": (NEW + 'deny contains msg if { input.a == ; msg := "x" }\n', "boolean operator", 3),
+    "a function that nobody wrote": (NEW + "deny contains msg if { msg := foo(1) }\n", "foo", 3),
+    "values that contradict": (NEW + 'a := 1\na := 2\ndeny contains "x" if a == 1\n', "multiple outputs", 5),
+    "recursion": (NEW + "f(x) := f(x + 1)\ndeny contains f(1)\n", "ecursion", 0),
+    "no package": ('import rego.v1\ndeny contains "x"\n', "", 1),
+    "no rule": (NEW + "allow := true\n", "no rule deny, violation or warn in the package main", 0),
+    "a rule that is no set": (NEW + "allow := true\ndeny if true\n", "main.deny is a boolean", 4),
+    "a request to the network": (NEW + 'deny contains "x" if http.send({"url": "u"}).body\n', "http.send", 3),
+    "a name's address": (NEW + 'deny contains "x" if net.lookup_ip_addr("localhost")\n', "net.lookup_ip_addr", 3),
+    "the environment": (NEW + 'deny contains sprintf("%v", [opa.runtime().env])\n', "opa.runtime", 3),
+    "a request in a helper": (NEW + 'deny contains "x"\nhelp := http.send({"url": "u"})\n', "http.send", 4),
+    "a file of this machine": (NEW + 'deny contains parse_config_file("/etc/passwd")\n', "parse_config_file", 3),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_cannot_be_evaluated_fails_with_its_place(engine, name):
+    source, told_of, line = BROKEN[name]
+    verdict = check(engine, source)
+    assert verdict.failed
+    assert verdict.findings == ()
+    assert told_of in verdict.error
+    if line:
+        assert (verdict.file, verdict.line) == ("policy/main.rego", line)
+
+
+DATA = {
+    "JSON": ("a.json", '{\n"a": }', 2),
+    "YAML": ("a.yaml", "a: 1\nb: [", 3),
+    "a list": ("a.yaml", "- 1", 1),
+    "nested deeply": ("a.json", "[" * 100_000, 0),
+}
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_data_that_cannot_be_read_fails(engine, name):
+    file, text, line = DATA[name]
+    verdict = check(engine, NEW + 'deny contains "x"\n', **{file: text})
+    assert verdict.failed
+    assert verdict.file == file
+    assert verdict.line in {line, line - 1}
+
+
+def test_two_files_of_data_must_not_contradict_each_other(engine):
+    verdict = check(engine, NEW + 'deny contains "x"\n', **{"a.json": '{"a": {"b": 1}}', "b.json": '{"a": {"b": 2}}'})
+    assert "differ in a.b" in verdict.error
+
+
+def test_files_that_are_not_utf8_and_sets_without_policies_fail(engine):
+    assert engine.check("ours", {"a.rego": b"\xff"}, ("main",), PLAN).error
+    assert "no file ends in .rego" in engine.check("ours", {"a.txt": b""}, ("main",), PLAN).error
+
+
+def test_a_plan_that_is_not_json_fails(engine):
+    assert check(engine, NEW + 'deny contains "x"\n', plan=b"no").failed
+
+
+def test_tests_of_policies_are_no_part_of_a_check(engine):
+    verdict = check(engine, NEW + 'deny contains "x"\n', **{"main_test.rego": NEW + 'deny contains "of a test"\n'})
+    assert [each.message for each in verdict.findings] == ["x"]
+
+
+DOUBLED = (
+    NEW
+    + 'a0 := "xxxxxxxxxx"\n'
+    + "".join(f'a{number + 1} := concat("", [{", ".join([f"a{number}"] * 10)}])\n' for number in range(12))
+)
+HOSTILE = {
+    "a product of everything": NEW + "x := numbers.range(1, 100000)\n"
+    'deny contains "x" if { some a in x; some b in x; some c in x; a + b + c == 1 }\n',
+    "an expression that takes for ever": NEW + f'deny contains "x" if regex.match("^(a+)+$", "{"a" * 60}b")\n',
+    "a number without end": NEW
+    + "a0 := 99999999999\n"
+    + "".join(f"a{number + 1} := a{number} * a{number}\n" for number in range(40))
+    + 'deny contains sprintf("%d", [a39])\n',
+    "a text that doubles": DOUBLED + "deny contains a12\n",
+    "nested brackets": NEW + f"deny contains {'[' * 20_000}{']' * 20_000}\n",
+    "a huge number of messages": NEW
+    + 'deny contains sprintf("%d", [each]) if some each in numbers.range(1, 3000000)\n',
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_policies_fail_within_their_limits(name):
+    began = time.monotonic()
+    verdict = RegoEngine(seconds=5, memory=700 << 20).check(
+        "ours", {"main.rego": HOSTILE[name].encode()}, ("main",), PLAN
+    )
+    assert verdict.failed
+    assert time.monotonic() - began < 30
+
+
+def test_yaml_that_doubles_itself_fails_within_its_limits():
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"a{number + 1}: &a{number + 1} [{', '.join([f'*a{number}'] * 9)}]\n" for number in range(12)
+    )
+    files = {"main.rego": (NEW + 'deny contains "x"\n').encode(), "a.yaml": bomb.encode()}
+    assert RegoEngine(seconds=5, memory=700 << 20).check("ours", files, ("main",), PLAN).failed
+
+
+def test_many_and_long_messages_are_bounded(engine):
+    source = NEW + 'deny contains sprintf("%d", [each]) if some each in numbers.range(1, 5000)\n'
+    verdict = check(engine, source)
+    assert len(verdict.findings) + verdict.omitted == 5000
+    long = NEW + f'deny contains "{"x" * 50_000}"\nviolation contains {{"msg": "m", "much": "{"x" * 50_000}"}}\n'
+    assert max(len(each.message) for each in check(engine, long).findings) <= 8000
+
+
+def test_what_policies_print_does_not_disturb_the_answer(engine):
+    assert [each.message for each in check(engine, NEW + 'deny contains "x" if print("{}")\n').findings] == ["x"]
+
+
+def test_nothing_of_the_environment_reaches_policies(monkeypatch, engine):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+    source = NEW + 'e := opa["runtime"]()\ndeny contains sprintf("%v", [e])\n'
+    verdict = check(engine, source)
+    assert verdict.failed
+    assert "hidden" not in repr(verdict)
+
+
+def tests_of(engine, **files):
+    return engine.test({path: text.encode() for path, text in files.items()})
+
+
+POLICY = NEW + 'deny contains "no" if input.bad\n'
+
+
+def test_tests_of_policies_tell_which_hold(engine):
+    found = tests_of(
+        engine,
+        **{
+            "p/main.rego": POLICY,
+            "p/main_test.rego": "package main_test\nimport rego.v1\nimport data.main\n"
+            'test_holds if main.deny["no"] with input as {"bad": true}\n'
+            'test_does_not if main.deny["no"] with input as {"bad": false}\n'
+            "helper := 3\n",
+        },
+    )
+    assert [(each.name, each.passed) for each in found.rules] == [
+        ("main_test.test_does_not", False),
+        ("main_test.test_holds", True),
+    ]
+    assert (found.rules[0].file, found.rules[0].line) == ("p/main_test.rego", 5)
+    assert not found.passed
+
+
+def test_a_test_that_cannot_be_evaluated_does_not_hold(engine):
+    found = tests_of(engine, **{"a.rego": POLICY, "a_test.rego": NEW + "test_a if foo(1)\ntest_b if true\n"})
+    broken = {each.name: (each.passed, "foo" in each.error) for each in found.rules}
+    assert broken == {"main.test_a": (False, True), "main.test_b": (True, False)}
+
+
+def test_policies_without_tests_have_not_passed_them(engine):
+    assert not tests_of(engine, **{"a.rego": POLICY}).passed
+    assert tests_of(engine, **{"a.rego": NEW + "x := \n"}).file == "a.rego"
