@@ -55,9 +55,9 @@ def one(state, at=EARLY, root="app", stack="dev"):
 
 BAD = [(state, Opening.BLOCKED) for state in [*ENDED - DONE, State.BLOCKED]]
 CASES = [
-    *[(point, state, opening) for point in Point for state, opening in BAD],
-    *[(point, state, Opening.WAIT) for point in Point for state in RUNNING],
-    *[(point, state, Opening.OPEN) for point in Point for state in DONE],
+    *[(point, state, opening) for point in Point for state, opening in sorted(BAD)],
+    *[(point, state, Opening.WAIT) for point in Point for state in sorted(RUNNING)],
+    *[(point, state, Opening.OPEN) for point in Point for state in sorted(DONE)],
 ]
 
 
