@@ -92,5 +92,8 @@ def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
         "head",
         "issue_comment",
         "manual",
+        "pull_request",
+        "pull_request_review",
+        "merge_group",
     }
     assert {event for event, queue in queues.items() if queue == "presses"} == {"check_run", "rerun", "check_suite"}

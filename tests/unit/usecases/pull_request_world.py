@@ -17,10 +17,15 @@ from tidegate.adapters.memory import (
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
+from tidegate.domain.authors import Authors
 from tidegate.domain.errors import NotFound
-from tidegate.ports import Delivery
+from tidegate.domain.policy import HeldPolicySet
+from tidegate.ports import Change, Delivery
+from tidegate.usecases.affected_layers import LayerFinder
 from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
+from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
 from tidegate.usecases.receive_pull_request import PullRequestFollower, PullRequestReceiver
+from tidegate.usecases.repository_source import RepositorySource
 
 INSTALLATION, NUMBER = 42, 5
 FORK_POINT, MAIN, HEAD = sha(1), sha(2), sha(3)
@@ -41,10 +46,12 @@ class PullRequestWorld:
     checks: MemoryPullRequestChecks = field(default_factory=MemoryPullRequestChecks)
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
     clock: MemoryClock = field(default_factory=MemoryClock)
+    policies: tuple[HeldPolicySet, ...] = ()
     received: int = 0
 
     def __post_init__(self):
         self.forge = MemoryForge(branches={"main": MAIN}, seen={NUMBER: seen()})
+        self.forge.changes[MAIN, HEAD] = Change(FORK_POINT, Authors(("author",)))
         self.build()
 
     def build(self, wrap=lambda port: port):
@@ -66,7 +73,24 @@ class PullRequestWorld:
         self.follower = PullRequestFollower(
             records, layers, forge, workflows, checks, self.stopper, self.closer, self.clock
         )
+        source = RepositorySource(forge, self)
+        finder = LayerFinder(source, self.hold_policies)
+        self.discoverer = PullRequestDiscoverer(records, layers, finder, self.closer, checks, self.clock)
         self.receiver = PullRequestReceiver(deliveries, records, layers, checks, self.follower)
+
+    def hold_policies(self, _spec, _granted, members):
+        """Hold every member of the change against ``policies``."""
+        return {each.member.key: self.policies for each in members} if self.policies else {}
+
+    def discover(self, record=None):
+        """Let the machine look for what the pull request changes."""
+        spec = (record or self.record).spec
+        return self.discoverer.discover(spec.id, spec.revision)
+
+    @property
+    def found(self):
+        """The layers of the record."""
+        return self.layers.many(self.record.layers)
 
     @contextmanager
     def fetch(self, _url, _token, before, after):

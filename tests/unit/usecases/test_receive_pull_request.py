@@ -98,9 +98,9 @@ class TestNewCommits:
         assert world.workflows.endings == {older.execution: "ABORTED"}
         assert set(world.workflows.planned) == {older.execution, world.record.execution}
         cancelled = world.layers.get(waits.id)
-        assert (cancelled.state, cancelled.reason) == (LayerState.CANCELLED, "A newer commit came.")
+        assert (cancelled.state, cancelled.reason) == (LayerState.CANCELLED, f"Superseded by {NEWER[:7]}.")
         assert world.layers.get(done.id) == done
-        assert world.asked == [("show", HEAD, ""), ("stop", HEAD, "A newer commit came."), ("show", NEWER, "")]
+        assert world.asked == [("show", HEAD, ""), ("stop", HEAD, f"Superseded by {NEWER[:7]}."), ("show", NEWER, "")]
         assert world.record.state is PullRequestState.DISCOVERY_NEEDED
 
     def test_what_is_shown_to_its_end_is_not_stopped(self, world):

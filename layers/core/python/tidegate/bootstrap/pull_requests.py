@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tidegate.ports import Delivery, PullRequestChecks
     from tidegate.usecases.begin_speculation import SpeculationBeginner
     from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
+    from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
     from tidegate.usecases.receive_pull_request import PullRequestFollower, PullRequestReceiver
     from tidegate.usecases.record_speculation import SpeculationRecorder
 
@@ -21,6 +22,20 @@ _EVENTS = frozenset({"pull_request", "pull_request_review", "merge_group"})
 
 class PullRequestWork(Events):
     """The use cases of pull requests."""
+
+    @cached_property
+    def pull_request_discoverer(self) -> PullRequestDiscoverer:
+        from tidegate.usecases.affected_layers import LayerFinder, no_policies
+        from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
+
+        return PullRequestDiscoverer(
+            self.pull_requests,
+            self.temporary_layers,
+            LayerFinder(self._repository_source, no_policies),
+            self.pull_request_closer,
+            self.pull_request_checks,
+            self.clock,
+        )
 
     def receive(self, delivery: Delivery) -> str:
         if delivery.event in _EVENTS:
@@ -76,10 +91,10 @@ class PullRequestWork(Events):
     def speculation_beginner(self) -> SpeculationBeginner:
         from tidegate.usecases.begin_speculation import SpeculationBeginner
 
-        return SpeculationBeginner(self.temporary_layers, self.jobs, self.addresses, self.clock)
+        return SpeculationBeginner(self.temporary_layers, self.jobs, self.addresses, self.announcements, self.clock)
 
     @cached_property
     def speculation_recorder(self) -> SpeculationRecorder:
         from tidegate.usecases.record_speculation import SpeculationRecorder
 
-        return SpeculationRecorder(self.temporary_layers, self.clock)
+        return SpeculationRecorder(self.temporary_layers, self.announcements, self.clock)

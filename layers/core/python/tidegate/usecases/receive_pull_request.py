@@ -31,8 +31,7 @@ from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestS
 from tidegate.usecases.conclude import conclude
 from tidegate.usecases.decide_again import deciding_again
 
-#: Why what works on an older commit is stopped.
-NEWER_COMMIT = "A newer commit came."
+#: Why what works on the same commit is stopped.
 _AGAIN = "It is planned again."
 
 
@@ -90,7 +89,7 @@ class PullRequestFollower:
             self._keep(record, wanted)
             return "Nothing else is to be planned."
         if record is not None and record.is_open:
-            self.stopper.stop(record, _AGAIN if again else NEWER_COMMIT)
+            self.stopper.stop(record, _reason(record, wanted))
         self._begin(self._save(wanted))
         return f"{wanted.spec.head_sha[:7]} is being planned."
 
@@ -123,6 +122,12 @@ class PullRequestFollower:
         self.workflows.start_pull_request(record.execution, record.spec.id, record.spec.revision)
         if record.discovered != record.spec.revision:
             self.checks.show(record)
+
+
+def _reason(record: PullRequestRecord, wanted: PullRequestRecord) -> str:
+    """Return why what works on a record is stopped."""
+    newer = wanted.spec.head_sha
+    return _AGAIN if newer == record.spec.head_sha else f"Superseded by {newer[:7]}."
 
 
 @dataclass(frozen=True, slots=True)

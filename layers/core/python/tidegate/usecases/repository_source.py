@@ -27,6 +27,7 @@ class Granted:
 
     Called in place of ``configure``, it says what holds for roots of another commit, whose own file grants nothing;
     ``requirements`` then have what deploys of these require. ``branch`` and ``dest_branch`` are as in ``configure``.
+    ``main`` is the default branch's name, ``commit`` where it is.
     """
 
     configuration: LoadedConfiguration
@@ -34,6 +35,8 @@ class Granted:
     branch: str = ""
     dest_branch: str = ""
     requirements: dict[Key, tuple[Requirements, ...] | None] = field(default_factory=dict)
+    main: str = ""
+    commit: str = ""
 
     def __call__(self, _own: LoadedConfiguration, roots: Iterable[Root]) -> ConfiguredRoots:
         judged = trusted(self.configuration, self.roots, roots, self.branch, self.dest_branch)
@@ -66,8 +69,9 @@ class RepositorySource:
 
         Raise InvalidConfiguration when the default branch's file cannot be used, and as ``fetch`` does.
         """
-        head = self.forge.branch_head(installation, repository, self.forge.default_branch(installation, repository))
+        main = self.forge.default_branch(installation, repository)
+        head = self.forge.branch_head(installation, repository, main)
         with self.fetch(installation, repository, head) as trees:
             configuration = read_configuration(trees, repository, self.review)
             roots = find_roots(CommitModules(trees), repository, configuration).roots
-        return Granted(configuration, roots, branch, dest_branch)
+        return Granted(configuration, roots, branch, dest_branch, main=main, commit=head)
