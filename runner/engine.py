@@ -34,12 +34,23 @@ class Engine:
         options = ["-lockfile=readonly"] if readonly else []
         self._command(["init", *extra, "-input=false", "-no-color", *options], {**self.environ, **more_environ})
 
-    def select_workspace(self, workspace: str) -> None:
-        self._command(["workspace", "select", "-or-create=true", "--", workspace])
+    def get(self, more_environ: Mapping[str, str]) -> None:
+        """Install modules, and nothing else: no provider, no backend."""
+        self._command(["get", "-no-color"], {**self.environ, **more_environ})
 
-    def plan(self, file: Path, extra: Sequence[str] = ()) -> None:
-        """Plan into ``file``. Of options that are given twice the engine takes the last: the runner's own."""
-        self._command(["plan", f"-lock-timeout={LOCK_TIMEOUT}", *extra, "-input=false", "-no-color", f"-out={file}"])
+    def select_workspace(self, workspace: str, *, create: bool = True) -> None:
+        """Select a workspace; make it where it is missing, if ``create`` says so: that writes to the backend."""
+        options = ["-or-create=true"] if create else []
+        self._command(["workspace", "select", *options, "--", workspace])
+
+    def plan(self, file: Path, extra: Sequence[str] = (), *, lock: bool = True) -> None:
+        """Plan into ``file``. Of options that are given twice the engine takes the last: the runner's own.
+
+        Without ``lock`` nothing is written to the backend, and what somebody else does meanwhile may be missed.
+        """
+        options = [] if lock else ["-lock=false"]
+        timeout = f"-lock-timeout={LOCK_TIMEOUT}"
+        self._command(["plan", timeout, *extra, "-input=false", "-no-color", *options, f"-out={file}"])
 
     def show_json(self, file: Path, target: Path) -> None:
         """Write the plan's JSON form to ``target``."""

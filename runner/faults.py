@@ -7,6 +7,9 @@
     ├── EngineMissing     TerraformClientError  the engine's version that the configuration names was never released
     ├── StateWouldBeLost  TerraformClientError  the root keeps its state on the runner's disk, which goes with it
     ├── StepFailed        TerraformClientError  a program of the workflow failed, or a step cannot be run as it stands
+    ├── CodeRefused       TerraformClientError  a pull request's root would run programs, or fetch code, nobody allowed
+    ├── MergeFailed       TerraformClientError  a pull request's head and its base cannot be merged
+    ├── WorkspaceMissing  TerraformClientError  the workspace that a pull request's root is planned in does not exist
     ├── RunnerFault       RunnerFault           everything else went wrong
     ├── PlanAltered       PlanAltered           the stored plan is not the reviewed one; nothing was applied
     ├── ApplyNotStarted   ApplyNotStarted       an apply failed before the engine was started; nothing was applied
@@ -67,3 +70,21 @@ class Interrupted(JobFault):
     """The runner was told to stop, by ECS or because nobody waits for the job any more."""
 
     error = "Interrupted"
+
+
+class CodeRefused(JobFault):
+    """A pull request's root would run programs, or fetch code, that nobody allowed: the author's to mend."""
+
+    error = "TerraformClientError"
+
+
+class MergeFailed(JobFault):
+    """A pull request's head cannot be merged with its base: the author's to mend."""
+
+    error = "TerraformClientError"
+
+
+class WorkspaceMissing(JobFault):
+    """The root's workspace does not exist yet, and a plan of a pull request makes none."""
+
+    error = "TerraformClientError"

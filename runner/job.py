@@ -1,4 +1,4 @@
-"""What a plan job and an apply job have in common: their tools, and the steps before the engine's work."""
+"""What the jobs have in common: their tools, and the steps before the engine's work."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from runner.background import Background
 from runner.engine import Engine
@@ -14,13 +15,14 @@ from runner.engine_install import InstalledEngine, find_engine
 from runner.faults import RunnerFault
 from runner.interruption import Interruption
 from runner.log import JobLog
+from runner.merging import check_out_merged
 from runner.process import ProcessRunner
 from runner.settings import Settings
-from runner.workspace import check_out, git_environment
+from runner.workspace import Git, check_out, git_environment
 from tidegate.adapters.aws_http import Aws, AwsError
 from tidegate.adapters.aws_signing import Credentials
 from tidegate.adapters.git_environment import authorization
-from tidegate.domain.job import Job, TakenJob
+from tidegate.domain.job import Job, JobKind, TakenJob
 
 #: STS limits session names to this.
 _LONGEST_SESSION_NAME = 64
@@ -38,6 +40,11 @@ class Tools:
     directory: Path
     #: When the job began, on the monotonic clock.
     begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def source(self) -> Path:
+        """Where the repository is checked out."""
+        return self.directory / "source"
 
     @property
     def processes(self) -> ProcessRunner:
@@ -63,7 +70,7 @@ class Preparation:
         tools.log.masker.add(secrets)
         home = tools.directory / "home"
         home.mkdir(exist_ok=True)
-        environ = engine_environment(tools.environ, home, credentials)
+        environ = engine_environment(_open(tools.environ, job), home, credentials)
         tools.log.say(f"{job.root.engine.name} {installed.version} in {job.root.dir}, commit {job.sha[:12]}")
         return Engine(job.root.engine.name, installed.program, root, environ, tools.processes), installed.version
 
@@ -76,20 +83,27 @@ class Preparation:
             name: value for name, value in environ.items() if name.startswith("GIT_") and name != "GIT_ALLOW_PROTOCOL"
         }
 
-    def _check_out(self, taken: TakenJob) -> Path:
+    def git(self, taken: TakenJob) -> Git:
+        """Return git in the place of the checkout."""
         tools, job = self._tools, self._job
-        if taken.clone_token:
-            tools.log.masker.add([taken.clone_token, authorization(taken.clone_token)])
-        environ = git_environment(tools.environ, tools.directory, job.clone_url, taken.clone_token)
-        tools.log.say(f"cloning {job.repository} at {job.sha[:12]}")
 
-        def run(argv: list[str], cwd: Path, environ: Mapping[str, str]) -> int:
-            code = tools.processes.run(argv, cwd, environ)
+        def run(argv: list[str], cwd: Path, environ: Mapping[str, str], output: IO[bytes] | None) -> int:
+            code = tools.processes.run(argv, cwd, environ, output)
             tools.log.end_line()
             tools.interruption.check()
             return code
 
-        return check_out(run, environ, tools.directory / "source", job)
+        environ = git_environment(tools.environ, tools.directory, job.clone_url, taken.clone_token)
+        return Git(run, environ, tools.source, job.clone_url)
+
+    def _check_out(self, taken: TakenJob) -> Path:
+        tools, job = self._tools, self._job
+        if taken.clone_token:
+            tools.log.masker.add([taken.clone_token, authorization(taken.clone_token)])
+        merged = f", merged into {job.base_sha[:12]}" if job.base_sha else ""
+        tools.log.say(f"cloning {job.repository} at {job.sha[:12]}{merged}")
+        git = self.git(taken)
+        return check_out_merged(git, job) if job.base_sha else check_out(git, job)
 
     def _find_engine(self) -> InstalledEngine:
         job, tools = self._job, self._tools
@@ -102,3 +116,10 @@ class Preparation:
             return self._tools.aws.assume_role(role, self._job.id[-_LONGEST_SESSION_NAME:].lstrip("-"))
         except AwsError as error:
             raise RunnerFault(f"The engine's role {role} cannot be assumed: {error.message or error.code}.") from error
+
+
+def _open(environ: Mapping[str, str], job: Job) -> Mapping[str, str]:
+    """Return what the engine may know of the runner's environment: of a deploy's variables, a pull request none."""
+    if job.kind is not JobKind.SPECULATE:
+        return environ
+    return {name: value for name, value in environ.items() if not name.startswith("TF_VAR_")}

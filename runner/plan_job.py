@@ -40,21 +40,18 @@ _PLAN_ENDS = re.compile(rb"\xe2\x94\x80{20,}|Saved the plan to: |To perform exac
 
 def run_plan(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
     """Run the steps of a plan job, and return the plan as the state machine takes it. Raise JobFault."""
-    steps = taken.job.run.plan
-    if problem := plan_problem(steps):
+    if problem := plan_problem(taken.job.run.plan):
         raise StepFailed(f"The steps of the plan cannot be run: {problem}. Nothing was planned.")
     engine, version = preparation.engine(taken)
-    planning = _Planning(tools, preparation, taken, version, StepRunner(tools, engine, taken.job))
-    failure = planning.steps.run(steps, {StepKind.INIT: planning.init, StepKind.PLAN: planning.make})
-    if failure is not None:
-        raise failure
-    return asdict(planning.plan)
+    return Planning(tools, preparation, taken, version, StepRunner(tools, engine, taken.job)).result()
 
 
-class _Planning:
+class Planning:
     """The engine's steps of a plan job. ``plan`` is there once the plan is made."""
 
     plan: Plan
+    #: Whether the state is locked while it is planned.
+    locks = True
 
     def __init__(
         self, tools: Tools, preparation: Preparation, taken: TakenJob, version: str, steps: StepRunner
@@ -62,19 +59,30 @@ class _Planning:
         self._tools, self._preparation, self._taken, self._version = tools, preparation, taken, version
         self.steps = steps
 
+    def result(self) -> dict[str, Any]:
+        """Run the job's steps, and return the plan as the state machine takes it. Raise JobFault."""
+        failure = self.steps.run(self._taken.job.run.plan, {StepKind.INIT: self.init, StepKind.PLAN: self.make})
+        if failure is not None:
+            raise failure
+        return asdict(self.plan)
+
     def init(self, engine: Engine, step: WorkflowStep) -> None:
         engine.init(self._preparation.git_environ(self._taken), step.extra_args, readonly=False)
-        if not self._tools.settings.allow_local_state and not keeps_state(engine.root):
-            raise StateWouldBeLost(_NO_BACKEND)
+        self.check_backend(engine)
         if self._taken.job.root.workspace != "default":
             engine.select_workspace(self._taken.job.root.workspace)
+
+    def check_backend(self, engine: Engine) -> None:
+        """Raise StateWouldBeLost unless the state outlives the runner."""
+        if not self._tools.settings.allow_local_state and not keeps_state(engine.root):
+            raise StateWouldBeLost(_NO_BACKEND)
 
     def make(self, engine: Engine, step: WorkflowStep) -> None:
         """Plan, and store all of it before any other program runs: what is reviewed is what the engine planned."""
         tools, job = self._tools, self._taken.job
         files = _PlanFiles(tools, job.id)
         start = tools.log.size
-        engine.plan(files.plan, step.extra_args)
+        engine.plan(files.plan, step.extra_args, lock=self.locks)
         kill_descendants()
         tools.log.end_line()
         end = tools.log.size

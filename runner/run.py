@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,13 @@ from runner.masking import Masker
 from runner.plan_job import run_plan
 from runner.report import NobodyWaits, Reporter
 from runner.settings import Settings
+from runner.speculate_job import run_speculation
 from tidegate.adapters.aws_http import Aws, AwsError
 from tidegate.domain.job import JobKind, TakenJob, log_key
+
+_RUNS = {JobKind.PLAN: run_plan, JobKind.APPLY: run_apply, JobKind.SPECULATE: run_speculation}
+#: How long an interrupted plan of a pull request may go on, which locks and leaves nothing.
+_SPECULATION_STOP_SECONDS = 10.0
 
 
 class ExitCode(IntEnum):
@@ -48,9 +54,11 @@ def run_job(
     """Take the job, run it, store its log and report its result. Raise JobNotForUs."""
     masker = Masker(settings.mask_patterns)
     masker.add([settings.start_token, environ.get("AWS_SECRET_ACCESS_KEY", ""), environ.get("AWS_SESSION_TOKEN", "")])
-    tools = Tools(settings, environ, aws, JobLog(directory / "job.log", masker), interruption, directory)
     record = JobRecord(aws, settings.table, settings.job, settings.job_digest)
-    preparation = Preparation(tools, record.specification())
+    job = record.specification()
+    log = JobLog(directory / "job.log", masker)
+    tools = Tools(_for_kind(settings, job.kind), environ, aws, log, interruption, directory)
+    preparation = Preparation(tools, job)
     taken = record.take(name, settings.hand_over_seconds, interruption)
     masker.add([taken.token])
     heartbeat = Heartbeat(aws, taken.token, settings.heartbeat_seconds, lambda: _nobody_waits(tools, taken))
@@ -66,19 +74,25 @@ def run_job(
         heartbeat.stop()
 
 
+def _for_kind(settings: Settings, kind: JobKind) -> Settings:
+    if kind is not JobKind.SPECULATE:
+        return settings
+    return replace(settings, stop_seconds=min(settings.stop_seconds, _SPECULATION_STOP_SECONDS))
+
+
 def _nobody_waits(tools: Tools, taken: TakenJob) -> None:
     """Stop, unless the engine applies: that goes on to its end, to kill it would leave more unknown, not less."""
     if not tools.interruption.applying:
-        tools.interruption.request(f"Nobody waits for this {taken.job.kind} any more.")
+        what = "apply" if taken.job.kind is JobKind.APPLY else "plan"
+        tools.interruption.request(f"Nobody waits for this {what} any more.")
     else:
         tools.log.say("nobody waits for this apply any more; it goes on to its end, and its log is kept")
 
 
 def _outcome(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any] | JobFault:
-    run = run_plan if taken.job.kind is JobKind.PLAN else run_apply
     try:
         try:
-            return run(tools, preparation, taken)
+            return _RUNS[taken.job.kind](tools, preparation, taken)
         finally:
             if not tools.interruption.left_running:
                 kill_descendants()

@@ -27,12 +27,16 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 #: Does one of the engine's steps, with the engine as it stands then: with all variables, and the step's own.
 Act = Callable[[Engine, WorkflowStep], None]
 
+#: Raises JobFault for a program that must not run.
+Guard = Callable[[Sequence[str]], None]
+
 
 class StepRunner:
     """Runs steps, with the variables that the job has and that its steps set. ``engine`` is the one without these."""
 
-    def __init__(self, tools: Tools, engine: Engine, job: Job) -> None:
+    def __init__(self, tools: Tools, engine: Engine, job: Job, guard: Guard = lambda _argv: None) -> None:
         """Raise StepFailed when the job has variables that nobody may set."""
+        self._guard = guard
         self._tools = tools
         self._engine = engine
         for name, _ in job.run.variables:
@@ -105,6 +109,7 @@ class StepRunner:
         tools = self._tools
         argv = [self._filled(step, word, environ) for word in step.command]
         tools.log.say(f"{step.kind}: {_shown(step)}")
+        self._guard(argv)
         try:
             code = tools.processes.run_program(argv, self._engine.root, environ, self._seconds(step), capture)
         except StepFailed as fault:

@@ -5,16 +5,57 @@ git runs in the environment that ``tidegate.adapters.git_environment`` makes for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from runner.faults import RunnerFault
 from tidegate.adapters import git_environment as git
 from tidegate.domain.job import Job
 from tidegate.domain.root import commit_sha, directory
 
-#: Runs a program: arguments, directory, environment; returns its exit code. Its output goes to the log.
-Run = Callable[[list[str], Path, Mapping[str, str]], int]
+#: Runs a program: arguments, directory, environment, and a file for its standard output, else that goes to the log.
+Run = Callable[[list[str], Path, Mapping[str, str], IO[bytes] | None], int]
+
+_FETCH = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance")
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """git in one directory, which ``begin`` makes. Its complaints go to the log."""
+
+    run: Run
+    environ: Mapping[str, str]
+    directory: Path
+    clone_url: str
+
+    def begin(self, commit: str, *options: str) -> None:
+        """Make the directory a repository for commits of this one's kind. Raise RunnerFault."""
+        self.directory.mkdir()
+        object_format = "sha1" if len(commit) == 40 else "sha256"  # noqa: PLR2004
+        self.do("init", "--quiet", "--template=", f"--object-format={object_format}", *options)
+
+    def fetch(self, *commits: str, options: Sequence[str] = ("--depth=1",)) -> None:
+        """Fetch commits. Raise RunnerFault."""
+        self.do(*_FETCH, *options, "--end-of-options", self.clone_url, *commits)
+
+    def do(self, *arguments: str) -> None:
+        """Run a command. Raise RunnerFault when it fails."""
+        if self._run(arguments, None):
+            raise RunnerFault(f"git {arguments[0]} failed: see the log.")
+
+    def ask(self, *arguments: str, no: int | None = None) -> tuple[bool, bytes]:
+        """Return whether a command succeeded, and its output. Raise RunnerFault for other exit codes than ``no``."""
+        with (self.directory.parent / "answer").open("w+b") as output:
+            code = self._run(arguments, output)
+            if code not in {0, no}:
+                raise RunnerFault(f"git {arguments[0]} failed: see the log.")
+            output.seek(0)
+            return code == 0, output.read()
+
+    def _run(self, arguments: Sequence[str], output: IO[bytes] | None) -> int:
+        return self.run(["git", "-C", str(self.directory), *arguments], self.directory, self.environ, output)
 
 
 def git_environment(environ: Mapping[str, str], home: Path, clone_url: str, token: str) -> dict[str, str]:
@@ -24,25 +65,22 @@ def git_environment(environ: Mapping[str, str], home: Path, clone_url: str, toke
     return git.git_environment(environ, home, clone_url, token, {"fetch.fsckObjects": "true"})
 
 
-def check_out(run: Run, environ: Mapping[str, str], target: Path, job: Job) -> Path:
-    """Fetch one commit into ``target`` and return the root's directory in it. Raise RunnerFault.
+def check_out(git: Git, job: Job) -> Path:
+    """Fetch the job's commit and return the root's directory in it. Raise RunnerFault.
 
     The whole tree of that one commit is fetched: a root may use ``../modules`` and read any file
     (docs/decisions/0022).
     """
     commit = commit_sha(job.sha)
-    program = ["git", "-C", str(target)]
-    object_format = "sha1" if len(commit) == 40 else "sha256"  # noqa: PLR2004
-    target.mkdir()
-    fetch = ["--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"]
-    for arguments in (
-        ["init", "--quiet", "--template=", f"--object-format={object_format}"],
-        ["fetch", *fetch, "--end-of-options", job.clone_url, commit],
-        ["checkout", "--quiet", "--force", "--detach", commit],
-    ):
-        if run([*program, *arguments], target, environ):
-            raise RunnerFault(f"git {arguments[0]} failed for commit {commit[:7]}: see the log.")
-    return _inside(target, job.root.dir)
+    git.begin(commit)
+    git.fetch(commit)
+    return put_in_place(git, commit, job.root.dir)
+
+
+def put_in_place(git: Git, commit: str, root_directory: str) -> Path:
+    """Write the files of a commit that is there, and return the root's directory. Raise RunnerFault."""
+    git.do("checkout", "--quiet", "--force", "--detach", commit)
+    return _inside(git.directory, root_directory)
 
 
 def _inside(target: Path, root_directory: str) -> Path:

@@ -19,6 +19,8 @@ from tidegate.domain.root import Engine, Root
 from tidegate.domain.stack import DEFAULT_STACK
 from tidegate.domain.workflow import RunSettings
 
+#: Fields of a job that only a plan of a pull request has.
+SPECULATION = ("base_sha", "allowed_providers", "allowed_modules")
 REPOSITORY_TOP = Path(__file__).parents[2]
 
 
@@ -56,6 +58,7 @@ class Bench:
 
     def job(self, kind: JobKind, sha: str, plan: Mapping[str, Any] | None = None, **root: Any) -> Job:
         engine = root.pop("engine", Engine())
+        speculation = {name: root.pop(name) for name in SPECULATION if name in root}
         run, stack = root.pop("run", RunSettings()), root.pop("stack", DEFAULT_STACK)
         job = Job(
             id=f"network-{sha[:7]}-{kind}-1",
@@ -71,6 +74,7 @@ class Bench:
             plan_json=Artifact(**plan["json"]) if plan else None,
             stack=stack,
             run=run,
+            **speculation,
         )
         self.aws.add_job(job, CLONE_TOKEN)
         self.aws.answers.clear()

@@ -14,6 +14,9 @@ from pathlib import Path
 CLONE_TOKEN = "clone-token-0123456789"
 
 
+Files = Mapping[str, str | bytes | None]
+
+
 class Forge:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -25,28 +28,63 @@ class Forge:
     def clone_url(self) -> str:
         return f"{self.url}/acme/infra.git"
 
-    def commit(self, files: Mapping[str, str | bytes], links: Mapping[str, str] | None = None) -> str:
+    def commit(self, files: Files, links: Mapping[str, str] | None = None) -> str:
         """Make the repository with one commit of these files; return its SHA."""
+        work = self._begin()
+        for name, target in (links or {}).items():
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / name).symlink_to(target)
+        sha = self._commit(work, files)
+        self._publish(work)
+        return sha
+
+    def pull_request(self, common: Files, head: Files, base: Files, commits: int = 0) -> tuple[str, str]:
+        """Make the repository with two branches of a common commit; return the SHAs of head and base.
+
+        Each changes the files that it has; with None, it deletes them. ``commits`` lie in the base between them.
+        """
+        work = self._begin()
+        self._commit(work, common)
+        self._git(work, "checkout", "--quiet", "-b", "head")
+        ours = self._commit(work, head) if head else self._git(work, "rev-parse", "HEAD")
+        self._git(work, "checkout", "--quiet", "main")
+        stream = "".join(
+            f"commit refs/heads/main\ncommitter A <a@example.com> {number} +0000\ndata 1\nx\n"
+            + ("from refs/heads/main^0\n" if number == 0 else "")
+            for number in range(commits)
+        )
+        self._git(work, "fast-import", "--quiet", sent=stream)
+        theirs = self._commit(work, base) if base else self._git(work, "rev-parse", "HEAD")
+        self._publish(work)
+        return ours, theirs
+
+    def _begin(self) -> Path:
         work = self.directory / "work"
-        self._git(self.directory, "init", "--quiet", str(work))
+        self._git(self.directory, "init", "--quiet", "--initial-branch=main", str(work))
+        return work
+
+    def _commit(self, work: Path, files: Files) -> str:
         for name, content in files.items():
             file = work / name
+            if content is None:
+                file.unlink()
+                continue
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content.encode() if isinstance(content, str) else content)
-        for name, target in (links or {}).items():
-            (work / name).symlink_to(target)
-        self._git(work, "add", "--all")
+        self._git(work, "add", "--all", "--force")
         self._git(work, "commit", "--quiet", "--message", "content")
-        self._git(self.directory, "clone", "--quiet", "--bare", str(work), str(self.repository))
-        self._git(self.repository, "config", "http.uploadpack", "true")
-        self._git(self.repository, "config", "uploadpack.allowAnySHA1InWant", "true")
         return self._git(work, "rev-parse", "HEAD")
 
-    def _git(self, cwd: Path, *arguments: str) -> str:
+    def _publish(self, work: Path) -> None:
+        self._git(self.directory, "clone", "--quiet", "--bare", str(work), str(self.repository))
+        for name in ("http.uploadpack", "uploadpack.allowAnySHA1InWant", "uploadpack.allowFilter"):
+            self._git(self.repository, "config", name, "true")
+
+    def _git(self, cwd: Path, *arguments: str, sent: str = "") -> str:
         settings = ["-c", "user.name=Author", "-c", "user.email=author@example.com", "-c", "commit.gpgsign=false"]
         environ = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
         result = subprocess.run(
-            ["git", *settings, *arguments], cwd=cwd, env=environ, check=True, capture_output=True, text=True
+            ["git", *settings, *arguments], cwd=cwd, env=environ, check=True, capture_output=True, text=True, input=sent
         )
         return result.stdout.strip()
 

@@ -1,0 +1,100 @@
+"""What a pull request's merge would give: head and base, merged here by git alone.
+
+Only the commits that the merge needs are fetched whole: head, base, and what they have in common; of the history
+between them, the commits without their files (docs/decisions/0120).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from runner.faults import MergeFailed
+from runner.workspace import Git, put_in_place
+from tidegate.domain.job import Job
+from tidegate.domain.root import commit_sha
+
+#: Commits of each branch that are looked at before all of them are.
+_NEAR = 1_000
+_ALL = 2_147_483_647  # git's own word for "all".
+_NAMED = 10
+#: git asks who makes a commit, also of those that nobody will ever see.
+_NOBODY = {
+    f"GIT_{role}_{what}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Tidegate"), ("EMAIL", "tidegate@localhost"))
+}
+
+
+def check_out_merged(git: Git, job: Job) -> Path:
+    """Put the merge of the job's commit into its base in place, and return the root's directory in it.
+
+    Raise MergeFailed when a person has to merge them, and RunnerFault.
+    """
+    head, base = commit_sha(job.sha), commit_sha(job.base_sha)
+    common = _common(replace(git, directory=git.directory.with_name("history")), head, base)
+    if not common:
+        raise MergeFailed(
+            f"{head[:7]} cannot be merged with {base[:7]}: they have no commit in common. Nothing was planned. "
+            "Make the branch anew from the base branch and push it."
+        )
+    git.begin(head)
+    git.fetch(*{head, base, *common})
+    return put_in_place(git, _merged(git, head, base, common), job.root.dir)
+
+
+def file_of(git: Git, commit: str, path: str) -> str:
+    """Return the text of a file in a commit that was fetched; nothing when there is none."""
+    entry = git.ask("ls-tree", "-z", commit, "--", path)[1].partition(b"\t")[0].split()
+    if entry[1:2] != [b"blob"]:
+        return ""
+    return git.ask("cat-file", "blob", entry[2].decode("ascii"))[1].decode("utf-8", "replace")
+
+
+def changed_files(git: Git, commit: str) -> frozenset[str]:
+    """Return the paths of the files in place that are not as they are in a commit that was fetched."""
+    output = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit, "HEAD")[1]
+    return frozenset(os.fsdecode(path) for path in output.split(b"\0") if path)
+
+
+def _common(history: Git, head: str, base: str) -> list[str]:
+    """Return the best common ancestors."""
+    history.begin(head, "--bare")
+    for depth in (_NEAR, _ALL):
+        history.fetch(head, base, options=(f"--depth={depth}", "--filter=tree:0"))
+        found, output = history.ask("merge-base", "--all", head, base, no=1)
+        if found or not (history.directory / "shallow").exists():
+            return output.decode("ascii").split()
+    return []
+
+
+def _merged(git: Git, head: str, base: str, common: list[str]) -> str:
+    """Return the commit to plan."""
+    if base in common:
+        return head
+    if head in common:
+        return base
+    nobody = replace(git, environ={**git.environ, **_NOBODY})
+    # The commits that were fetched know no parents. These have the same files, and what is common to both as theirs.
+    parents = [word for each in common for word in ("-p", each)]
+    ours, theirs = (_answer(nobody, "commit-tree", *parents, "-m", "-", f"{each}^{{tree}}") for each in (base, head))
+    clean, output = nobody.ask("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs, no=1)
+    tree, *files = [os.fsdecode(part) for part in output.split(b"\0") if part]
+    if not clean:
+        raise MergeFailed(_conflict(head, base, files))
+    return _answer(nobody, "commit-tree", "-p", base, "-p", head, "-m", "-", tree)
+
+
+def _answer(git: Git, *arguments: str) -> str:
+    return git.ask(*arguments)[1].decode("ascii").strip()
+
+
+def _conflict(head: str, base: str, files: list[str]) -> str:
+    names = sorted(set(files))
+    listed = ", ".join(map(ascii, names[:_NAMED]))
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (
+        f"{head[:7]} cannot be merged with {base[:7]}, which both change {listed}{more}. Nothing was planned. "
+        "Merge the base branch into this one, resolve the conflicts and push."
+    )

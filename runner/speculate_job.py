@@ -1,0 +1,110 @@
+"""A speculative plan: what the merge of a pull request would change, without running the pull request's own code.
+
+It is a plan job with less: nothing is locked or written, no workspace is made, and what the files of the root could
+run or fetch is looked at before the engine sees them (docs/security.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from runner.engine import LOCK_FILE, Engine
+from runner.faults import CodeRefused, EngineFailed, StepFailed, WorkspaceMissing
+from runner.inspection import Inspection
+from runner.job import Preparation, Tools
+from runner.log import last_lines
+from runner.merging import changed_files, file_of
+from runner.plan_job import Planning
+from runner.steps import StepRunner
+from tidegate.domain.job import TakenJob
+from tidegate.domain.untrusted_code import Allowed, locked_providers
+from tidegate.domain.workflow import WorkflowStep
+from tidegate.domain.workflow_rules import plan_problem
+
+#: What a step's command may name without running it.
+_DATA = (".hcl", ".json", ".md", ".tf", ".tfvars", ".tofu", ".txt", ".yaml", ".yml")
+
+
+def run_speculation(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
+    """Run the steps of a plan for a pull request; return the plan as the state machine takes it. Raise JobFault."""
+    job = taken.job
+    if problem := plan_problem(job.run.plan):
+        raise StepFailed(f"The steps of the plan cannot be run: {problem}. Nothing was planned.")
+    engine, version = preparation.engine(taken)
+    git = preparation.git(taken)
+    base, place = job.base_sha, Path(job.root.dir) / LOCK_FILE
+    locked = locked_providers(file_of(git, base, place.as_posix())) if base else ()
+    inspection = Inspection(tools.source, engine.root, Allowed(job.allowed_providers, job.allowed_modules, locked))
+    inspection.files()
+    changed = changed_files(git, base) if base else frozenset()
+    steps = StepRunner(tools, engine, job, _Guard(tools.source, engine.root, changed).check)
+    return _Speculating(tools, preparation, taken, version, steps, inspection=inspection).result()
+
+
+class _Speculating(Planning):
+    """The engine's steps of a speculative plan."""
+
+    locks = False
+
+    def __init__(
+        self,
+        tools: Tools,
+        preparation: Preparation,
+        taken: TakenJob,
+        version: str,
+        steps: StepRunner,
+        *,
+        inspection: Inspection,
+    ) -> None:
+        super().__init__(tools, preparation, taken, version, steps)
+        self._inspection = inspection
+
+    def init(self, engine: Engine, step: WorkflowStep) -> None:
+        """Initialize, with a look at everything that comes from somewhere before it could run."""
+        environ = self._preparation.git_environ(self._taken)
+        # Once more: programs may have run since.
+        uses_modules = self._inspection.files()
+        self._inspection.settings(step.extra_args)
+        if uses_modules:
+            engine.get(environ)
+            self._inspection.modules()
+        engine.init(environ, step.extra_args, readonly=False)
+        self._inspection.providers()
+        self.check_backend(engine)
+        if self._taken.job.root.workspace != "default":
+            self._select(engine, self._taken.job.root.workspace)
+
+    def _select(self, engine: Engine, workspace: str) -> None:
+        try:
+            engine.select_workspace(workspace, create=False)
+        except EngineFailed as fault:
+            log = self._tools.log
+            log.end_line()
+            if "doesn't exist" not in last_lines(log.path, log.masker, count=10):
+                raise
+            raise WorkspaceMissing(
+                f"The workspace {workspace!a} does not exist yet, and a pull request's plan makes none. Nothing was "
+                "planned. The first deploy of this root makes it, after the merge."
+            ) from fault
+
+
+class _Guard:
+    """Keeps steps from running programs of the repository in the form that the pull request gives them."""
+
+    def __init__(self, top: Path, root: Path, changed: frozenset[str]) -> None:
+        self._top, self._root, self._changed = top.resolve(), root, changed
+
+    def check(self, argv: Sequence[str]) -> None:
+        """Raise CodeRefused when a command names such a file."""
+        for word in argv:
+            place = self._root / word
+            if "\0" in word or place.suffix in _DATA:
+                continue
+            resolved = place.resolve()
+            if resolved.is_relative_to(self._top) and resolved.relative_to(self._top).as_posix() in self._changed:
+                raise CodeRefused(
+                    f"The step would run {word!a}, which this pull request changes: it is not run before it is "
+                    "merged. Nothing was planned. Change programs in a pull request of their own."
+                )
