@@ -8,7 +8,7 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from tidegate.config.declarations import DeclaredStack, DestinationBranch
-from tidegate.config.document import Document, read_document
+from tidegate.config.document import KEY, Document, read_document
 from tidegate.config.loaded import DeclaredRoot, LoadedConfiguration, Misleading, RequirementCheck, without_file
 from tidegate.config.misleading import misleading
 from tidegate.config.model import FILE, SECTIONS, Configuration
@@ -28,6 +28,7 @@ from tidegate.config.stack_sections import (
     engine_text,
 )
 from tidegate.domain.errors import InvalidConfiguration
+from tidegate.domain.policy_set import PolicySet
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 
 #: What holds around a file.
@@ -123,6 +124,7 @@ def _loaded(
         drift=declared_drift(document, configuration.drift),
         destination_branches=_destinations(document, configuration),
         pull_requests=configuration.pull_requests.rules,
+        policy_sets=_policy_sets(document, configuration),
         limits=organization.limits,
     )
     return replace(loaded, warnings=misleading(document, loaded))
@@ -152,4 +154,11 @@ def _destinations(document: Document, configuration: Configuration) -> tuple[Des
     return tuple(
         each.destination(document.place(("destination_branches", number))[0])
         for number, each in enumerate(configuration.destination_branches)
+    )
+
+
+def _policy_sets(document: Document, configuration: Configuration) -> tuple[PolicySet, ...]:
+    return tuple(
+        section.declared(name, document.place(("policy_sets", name, KEY))[0])
+        for name, section in configuration.policy_sets.items()
     )

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from tidegate.config import section
 from tidegate.config.model_branches import BranchTagsSection, Destination, DriftSection
+from tidegate.config.model_policies import MOST_SETS, PolicySetName, PolicySetSection
 from tidegate.config.model_pull_requests import PullRequestsSection
 from tidegate.config.model_rights import AccessSection, RequirementsSection
 from tidegate.config.model_roots import (
@@ -93,6 +94,11 @@ class Configuration(Section):
         BeforeValidator(empty_if_absent, json_schema_input_type=PullRequestsSection | None),
         Field(description="How pull requests are planned."),
     ] = PullRequestsSection()
+    policy_sets: Annotated[
+        dict[PolicySetName, PolicySetSection],
+        BeforeValidator(empty_if_absent, json_schema_input_type=dict[str, PolicySetSection] | None),
+        Field(default_factory=dict, max_length=MOST_SETS, description="Policies that plans are held against."),
+    ]
     drift: Annotated[DriftSection | None, _Empty, Field(description="When roots are looked at for drift.")] = None
 
     @property
