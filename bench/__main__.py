@@ -37,7 +37,7 @@ def main(*, quick: bool) -> None:
     configuration.run(quick=quick).print()
     for line in itertools.chain(discovery.run(quick=quick), webhook.run(quick=quick)):
         line.print()
-    with bench() as measured:
+    with bench(quick=quick) as measured:
         for line in deploys(measured, quick=quick):
             line.print()
         memory.run(measured, "data" if quick else "aws").print()
