@@ -35,7 +35,7 @@ lint: setup ## ruff, mypy --strict, statelint, cdk-nag and cfn-lint; fails on an
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/statelint --eval-jsonata stepfunctions/deploy.asl.json stepfunctions/terraform.asl.json
+	$(BIN)/statelint --eval-jsonata stepfunctions/*.asl.json
 	$(PYTHON) -m cdk.check
 
 test: setup ## The whole test suite, in parallel; domain and use cases must be covered, branches too
@@ -50,11 +50,13 @@ bench: setup ## Benchmarks: one line of JSON each, for people on stderr (QUICK=1
 synth: setup ## Write the CloudFormation template to cdk.out
 	$(PYTHON) cdk/app.py
 
-layers: setup ## Export the locked requirements of the layer and of root discovery
+layers: setup ## Export the locked requirements of the layer, of root discovery and of policies
 	$(UV) export --frozen --quiet --only-group layer --no-emit-project --no-header --no-annotate \
 	  --format requirements-txt --output-file layers/deps/requirements.txt
 	$(UV) export --frozen --quiet --only-group discovery --no-emit-project --no-header --no-annotate \
 	  --format requirements-txt --output-file functions/discover_roots/requirements.txt
+	$(UV) export --frozen --quiet --only-group policies --no-emit-project --no-header --no-annotate \
+	  --format requirements-txt --output-file functions/check_policies/requirements.txt
 
 docs: setup ## Generate docs/permissions.md, stepfunctions/README.md, the commands in docs/cli.md, keys and schema of tidegate.yaml
 	$(PYTHON) -m cdk.permissions

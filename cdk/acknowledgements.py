@@ -9,6 +9,7 @@ from aws_cdk import Acknowledgment, Validations
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
+from cdk.capabilities import SPECULATIONS
 from cdk.functions import SPECS
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _ANY = "AwsSolutions-IAM5[Resource::*]"
 _XRAY = "X-Ray's PutTraceSegments and PutTelemetryRecords know no resource."
 _LOG_DELIVERY = "Log deliveries of vended logs and X-Ray's actions know no resource."
 _REGISTRY = "ecr:GetAuthorizationToken knows no resource."
+_SPECULATIVE = (*(f"plans/{jobs}/*" for jobs in SPECULATIONS), *(f"logs/{jobs}.txt" for jobs in SPECULATIONS))
 _ONE_PREFIX = "One prefix of one bucket; the part after it is a job's id."
 
 
@@ -60,8 +62,8 @@ def _functions(stack: TidegateStack) -> None:
         if not isinstance(role, iam.Role):
             raise TypeError(f"{spec.name} has no role of its own")
         _say(role, _ANY, _XRAY)
-        for prefix in ("plans", "logs"):
-            _say(role, f"AwsSolutions-IAM5[Resource::{_arn_of(stack, bucket)}/{prefix}/*]", _ONE_PREFIX)
+        for pattern in ("plans/*", "logs/*", *_SPECULATIVE):
+            _say(role, f"AwsSolutions-IAM5[Resource::{_arn_of(stack, bucket)}/{pattern}]", _ONE_PREFIX)
         if not spec.invoked_by_events:
             reason = "Invoked synchronously or from a queue, never asynchronously: its caller keeps what failed."
             _say(function, "Serverless-LambdaDLQ", reason)
@@ -69,15 +71,15 @@ def _functions(stack: TidegateStack) -> None:
 
 def _runners(stack: TidegateStack) -> None:
     bucket = _arn_of(stack, stack.storage.bucket)
-    for definition in (stack.runners.plan, stack.runners.apply):
+    for definition in (stack.runners.plan, stack.runners.apply, stack.runners.speculate):
         _say(definition, "AwsSolutions-ECS2", "The variables hold names and versions, no secrets.")
         _say(definition.obtain_execution_role(), _ANY, _REGISTRY)
-        for prefix in ("plans", "logs", "errored"):
-            _say(definition.task_role, f"AwsSolutions-IAM5[Resource::{bucket}/{prefix}/*]", _ONE_PREFIX)
+        for pattern in ("plans/*", "logs/*", "errored/*", *_SPECULATIVE):
+            _say(definition.task_role, f"AwsSolutions-IAM5[Resource::{bucket}/{pattern}]", _ONE_PREFIX)
     for name, role in stack.runners.engine_roles.items():
         for policy in stack.settings.engine_policies(name):
             finding = f"AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{policy}]"
-            _say(role, finding, "Chosen by the installation (plan_policies, apply_policies).")
+            _say(role, finding, "Chosen by the installation (plan_policies and the like).")
         state = f"arn:<AWS::Partition>:s3:::{stack.settings.state_bucket}"
         for pattern in ("*", "*.tflock"):
             _say(role, f"AwsSolutions-IAM5[Resource::{state}/{pattern}]", "The states of all roots lie in this bucket.")
@@ -85,15 +87,18 @@ def _runners(stack: TidegateStack) -> None:
 
 def _machines(stack: TidegateStack) -> None:
     region = "<AWS::Region>:<AWS::AccountId>"
-    for machine in (stack.deploy, stack.terraform):
+    for machine in (stack.deploy, stack.terraform, stack.pull_request):
         _say(machine.role, _ANY, _LOG_DELIVERY)
-    for role, machine in ((stack.deploy.role, stack.terraform), (stack.functions["reconcile"].role, stack.deploy)):
+    reconcile, discover = (stack.functions[name].role for name in ("reconcile", "discover_roots"))
+    watched = ((reconcile, stack.deploy), (reconcile, stack.pull_request), (discover, stack.pull_request))
+    for role, machine in ((stack.deploy.role, stack.terraform), *watched):
         executions = f"arn:<AWS::Partition>:states:{region}:execution:{machine.name}:*"
         if role is not None:
             _say(role, f"AwsSolutions-IAM5[Resource::{executions}]", "Executions of one machine, by any name.")
-    for definition in (stack.runners.plan, stack.runners.apply):
+    plan, apply, speculate = stack.runners.plan, stack.runners.apply, stack.runners.speculate
+    for machine, definition in ((stack.terraform, plan), (stack.terraform, apply), (stack.pull_request, speculate)):
         family = f"arn:<AWS::Partition>:ecs:{region}:task-definition/{definition.family}:*"
-        _say(stack.terraform.role, f"AwsSolutions-IAM5[Resource::{family}]", "Revisions of one task definition.")
+        _say(machine.role, f"AwsSolutions-IAM5[Resource::{family}]", "Revisions of one task definition.")
 
 
 def _arn_of(stack: TidegateStack, construct: IConstruct) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,14 +53,24 @@ def execution_arn(scope: Construct, name: str) -> str:
 
 
 class AslStateMachine(Construct):
-    """A Standard state machine from ``file``; each value in ``values`` grants what its type needs."""
+    """A Standard state machine from ``file``; each value in ``values`` grants what its type needs.
+
+    ``at_once`` tells by the names of Map states how many items each works on at a time, in place of what the file says.
+    """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, file: Path, name: str, values: Mapping[str, Value]
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        file: Path,
+        name: str,
+        values: Mapping[str, Value],
+        at_once: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.name = name
-        definition = file.read_text(encoding="utf-8")
+        definition = _with_concurrency(file.read_text(encoding="utf-8"), at_once or {})
         _refuse_mismatch(file.name, definition, values)
         self.log_group = logs.LogGroup(
             self,
@@ -127,6 +138,16 @@ class AslStateMachine(Construct):
 
 
 Value = lambda_.Function | TaskToRun | AslStateMachine | str
+
+
+def _with_concurrency(definition: str, at_once: Mapping[str, int]) -> str:
+    """Return the definition with other numbers. A placeholder cannot stand for a number: the file is plain JSON."""
+    if not at_once:
+        return definition
+    document = json.loads(definition)
+    for name, number in at_once.items():
+        document["States"][name]["MaxConcurrency"] = number
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _refuse_mismatch(file: str, definition: str, values: Mapping[str, Value]) -> None:

@@ -21,6 +21,10 @@ _READ_MANY = (*_READ, "dynamodb:BatchGetItem")
 _WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem")
 
 
+#: The ids of jobs of speculative plans, in ARNs: no other job's id ends so.
+SPECULATIONS = ("*-speculate-?", "*-speculate-??")
+
+
 class Capability(Enum):
     """Something that a function may do."""
 
@@ -32,6 +36,11 @@ class Capability(Enum):
     READ_DEPLOYMENTS = "read deployments"
     CHANGE_SETS = "read and write which deployments belong to a change"
     READ_CHANGE_SETS = "read which deployments belong to a change"
+    PULL_REQUESTS = "read and write the records of pull requests"
+    READ_PULL_REQUESTS = "read the records of pull requests"
+    LAYERS = "read and write temporary layers"
+    REMOVE_LAYERS = "remove temporary layers and their plans"
+    SPECULATION_JOBS = "read and write the jobs of speculative plans"
     READ_CATALOG = "list repositories, their roots and their deployments"
     REPOSITORIES = "list repositories"
     CATALOG = "remember repositories, and list them, their roots and their deployments"
@@ -45,6 +54,8 @@ class Capability(Enum):
     AUDIT = "publish audit messages"
     START_DEPLOYS = "start deploy executions"
     WATCH_DEPLOYS = "look whether deploy executions run"
+    START_PULL_REQUESTS = "start and stop executions for pull requests, and look whether they run"
+    ANSWER_SPECULATIONS = "fail the tokens of executions for pull requests"
     ANSWER_WORKERS = "answer the tokens of deploy executions"
     ANSWER_JOBS = "answer the tokens of terraform executions"
     READ_ARTIFACTS = "read plans and logs"
@@ -82,6 +93,7 @@ class Surroundings:
     messaging: Messaging
     deploy_machine: str
     terraform_machine: str
+    pull_request_machine: str
     web_url: str
 
 
@@ -106,7 +118,7 @@ def on_records(table: str, kinds: tuple[str, ...], *actions: str) -> iam.PolicyS
 
 
 def on_jobs(table: str, kind: str, *actions: str) -> iam.PolicyStatement:
-    """Return a statement on the items of plan jobs, or of apply jobs: their ids end in the kind and a number to 99."""
+    """Return a statement on the items of jobs of one kind: their ids end in the kind and a number to 99."""
     keys = {"dynamodb:LeadingKeys": [f"job#*-{kind}-?", f"job#*-{kind}-??"]}
     return allow(*actions, on=table, under={"ForAllValues:StringLike": keys})
 
@@ -203,6 +215,38 @@ def _answer_workers(around: Surroundings) -> Grant:
 def _answer_jobs(around: Surroundings) -> Grant:
     machine = machine_arn(around.stack, around.terraform_machine)
     return Grant((allow("states:SendTaskSuccess", "states:SendTaskFailure", on=machine),), {})
+
+
+def _start_pull_requests(around: Surroundings) -> Grant:
+    machine = machine_arn(around.stack, around.pull_request_machine)
+    executions = execution_arn(around.stack, around.pull_request_machine)
+    statements = (
+        allow("states:StartExecution", on=machine),
+        allow("states:StopExecution", "states:DescribeExecution", on=executions),
+    )
+    return Grant(statements, {"TIDEGATE_PULL_REQUEST_STATE_MACHINE": machine})
+
+
+def _answer_speculations(around: Surroundings) -> Grant:
+    machine = machine_arn(around.stack, around.pull_request_machine)
+    return Grant((allow("states:SendTaskFailure", on=machine),), {})
+
+
+def _speculation_jobs(around: Surroundings) -> Grant:
+    table = around.storage.table
+    return Grant(
+        (on_jobs(table.table_arn, "speculate", *_READ, *_WRITE),),
+        {"TIDEGATE_TABLE": table.table_name},
+    )
+
+
+def _remove_layers(around: Surroundings) -> Grant:
+    table, bucket = around.storage.table, around.storage.bucket
+    statements = (
+        on_records(table.table_arn, ("layer",), "dynamodb:BatchWriteItem", "dynamodb:DeleteItem"),
+        *(allow("s3:DeleteObject", on=bucket.arn_for_objects(f"plans/{jobs}/*")) for jobs in SPECULATIONS),
+    )
+    return Grant(statements, {"TIDEGATE_TABLE": table.table_name, "TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
 
 
 def _read_artifacts(around: Surroundings) -> Grant:
@@ -320,6 +364,11 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.READ_DEPLOYMENTS: _records("deployment", actions=_READ_MANY),
     Capability.CHANGE_SETS: _records("change", actions=("dynamodb:Query", *_WRITE)),
     Capability.READ_CHANGE_SETS: _records("change", actions=("dynamodb:Query",)),
+    Capability.PULL_REQUESTS: _records("pull", actions=(*_READ_MANY, "dynamodb:PutItem")),
+    Capability.READ_PULL_REQUESTS: _records("pull", actions=_READ),
+    Capability.LAYERS: _records("layer", actions=(*_READ_MANY, "dynamodb:PutItem")),
+    Capability.REMOVE_LAYERS: _remove_layers,
+    Capability.SPECULATION_JOBS: _speculation_jobs,
     Capability.READ_CATALOG: _catalog(),
     Capability.REPOSITORIES: _repositories,
     Capability.CATALOG: _catalog("dynamodb:PutItem"),
@@ -333,6 +382,8 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.AUDIT: _audit,
     Capability.START_DEPLOYS: _start_deploys,
     Capability.WATCH_DEPLOYS: _watch_deploys,
+    Capability.START_PULL_REQUESTS: _start_pull_requests,
+    Capability.ANSWER_SPECULATIONS: _answer_speculations,
     Capability.ANSWER_WORKERS: _answer_workers,
     Capability.ANSWER_JOBS: _answer_jobs,
     Capability.READ_ARTIFACTS: _read_artifacts,

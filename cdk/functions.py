@@ -65,6 +65,10 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.ANNOUNCE,
             _C.START_DEPLOYS,
             _C.ANSWER_WORKERS,
+            _C.PULL_REQUESTS,
+            _C.LAYERS,
+            _C.REMOVE_LAYERS,
+            _C.START_PULL_REQUESTS,
             _C.FORGE,
         ),
         timeout=300,
@@ -146,7 +150,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "runner_stopped",
         "Fails the tokens of a runner that stopped",
-        (_C.JOBS, _C.ANSWER_JOBS),
+        (_C.JOBS, _C.ANSWER_JOBS, _C.ANSWER_SPECULATIONS),
         invoked_by_events=True,
     ),
     FunctionSpec(
@@ -166,6 +170,10 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.AUDIT,
             _C.START_DEPLOYS,
             _C.WATCH_DEPLOYS,
+            _C.PULL_REQUESTS,
+            _C.LAYERS,
+            _C.REMOVE_LAYERS,
+            _C.START_PULL_REQUESTS,
             _C.ANSWER_WORKERS,
             _C.ANSWER_JOBS,
             _C.FORGE,
@@ -216,6 +224,41 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec("request_review", "Asks people to review a plan", (_C.DEPLOYMENTS, _C.ANNOUNCE, _C.ANSWER_JOBS)),
     FunctionSpec("record_result", "Records how a deployment ended", (_C.DEPLOYMENTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE)),
+    FunctionSpec(
+        "discover_pull_request",
+        "Finds the roots that a pull request changes",
+        (
+            _C.PULL_REQUESTS,
+            _C.LAYERS,
+            _C.REMOVE_LAYERS,
+            _C.READ_ORGANIZATION,
+            _C.PLAN_REVIEW,
+            _C.CHECK_RUN_QUEUE,
+            _C.FORGE,
+        ),
+        timeout=300,
+        memory=2048,
+        image=True,
+    ),
+    FunctionSpec(
+        "begin_speculation",
+        "Creates the job of a speculative plan",
+        (_C.LAYERS, _C.SPECULATION_JOBS, _C.CHECK_RUN_QUEUE, _C.FORGE_ADDRESS),
+    ),
+    FunctionSpec("record_speculation", "Records what a speculative plan came to", (_C.LAYERS, _C.CHECK_RUN_QUEUE)),
+    FunctionSpec(
+        "check_policies",
+        "Holds a speculative plan against the policies",
+        (_C.LAYERS, _C.READ_ARTIFACTS),
+        timeout=300,
+        memory=3008,
+        image=True,
+    ),
+    FunctionSpec(
+        "publish_pull_request",
+        "Has what is known of a pull request shown",
+        (_C.READ_PULL_REQUESTS, _C.CHECK_RUN_QUEUE),
+    ),
 )
 
 

@@ -20,5 +20,13 @@ class BuildContext:
         return ["*", *(f"!{path}" for path in self.included), "**/__pycache__", "**/*.pyc"]
 
 
-FUNCTION_CONTEXT = BuildContext(("functions/discover_roots", "layers/core", "layers/deps"))
+FUNCTION_CONTEXT = BuildContext(
+    (
+        "functions/discover_roots",
+        "functions/discover_pull_request",
+        "functions/check_policies",
+        "layers/core",
+        "layers/deps",
+    )
+)
 RUNNER_CONTEXT = BuildContext(("runner", "layers/core"))

@@ -1,4 +1,4 @@
-"""The Fargate runners: the program of a plan and the program of an apply, under roles that share nothing."""
+"""The Fargate runners: of a plan, of an apply and of a speculative plan, under roles that share nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cdk.asl_state_machine import machine_arn
-from cdk.capabilities import allow, on_jobs, tell_missing
+from cdk.capabilities import SPECULATIONS, allow, on_jobs, tell_missing
 from cdk.images import RUNNER_CONTEXT
 from cdk.layers import ROOT
 from cdk.network import Network
@@ -25,19 +25,27 @@ _STOP_TIMEOUT = Duration.seconds(120)
 _SCRATCH_GIB = 30
 
 
+#: What a speculation leaves, and nothing that an apply would read.
+_SPECULATIVE = (*(f"plans/{jobs}/*" for jobs in SPECULATIONS), *(f"logs/{jobs}.txt" for jobs in SPECULATIONS))
+
+
 @dataclass(frozen=True, slots=True)
 class RunnerKind:
-    """What is different between the runners: what they read and write in the bucket, and the engine's policies."""
+    """What is different between the runners: what they read and write in the bucket, and the engine's policies.
+
+    ``machine`` waits for their answers. ``engine_locks`` lets the engine write the locks of states, and nothing else.
+    """
 
     name: str
+    machine: str
     reads: tuple[str, ...]
     writes: tuple[str, ...]
-    engine_policies: tuple[str, ...]
-    engine_writes_state: bool
+    engine_locks: bool = False
+    engine_writes_state: bool = False
 
 
 class Runners(Construct):
-    """The cluster and the two task definitions."""
+    """The cluster and the three task definitions."""
 
     def __init__(
         self,
@@ -47,10 +55,11 @@ class Runners(Construct):
         settings: Settings,
         storage: Storage,
         network: Network,
-        machine: str,
+        terraform_machine: str,
+        pull_request_machine: str,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._settings, self._storage, self._machine = settings, storage, machine
+        self._settings, self._storage = settings, storage
         self.cluster = ecs.Cluster(
             self,
             "Cluster",
@@ -71,14 +80,11 @@ class Runners(Construct):
             ignore_mode=RUNNER_CONTEXT.ignore_mode,
         )
         self.engine_roles: dict[str, iam.Role] = {}
-        self.plan = self._runner(
-            RunnerKind("plan", (), ("plans/*", "logs/*"), settings.plan_policies, engine_writes_state=False)
-        )
+        self.plan = self._runner(RunnerKind("plan", terraform_machine, (), ("plans/*", "logs/*"), engine_locks=True))
         self.apply = self._runner(
-            RunnerKind(
-                "apply", ("plans/*",), ("logs/*", "errored/*"), settings.apply_policies, engine_writes_state=True
-            )
+            RunnerKind("apply", terraform_machine, ("plans/*",), ("logs/*", "errored/*"), engine_writes_state=True)
         )
+        self.speculate = self._runner(RunnerKind("speculate", pull_request_machine, (), _SPECULATIVE))
 
     def _runner(self, kind: RunnerKind) -> ecs.FargateTaskDefinition:
         place = Construct(self, kind.name.capitalize())
@@ -159,19 +165,20 @@ class Runners(Construct):
             on_jobs(self._storage.table.table_arn, kind.name, *items),
             *(allow("s3:GetObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.reads),
             *(allow("s3:PutObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.writes),
-            allow(*tokens, on=machine_arn(self, self._machine)),
+            allow(*tokens, on=machine_arn(self, kind.machine)),
         ):
             role.add_to_policy(statement)
         return role
 
     def _engine_role(self, place: Construct, kind: RunnerKind, runner: iam.Role) -> iam.Role:
         """Make the role that the engine runs under; only this kind of runner may assume it."""
+        policies = self._settings.engine_policies(kind.name)
         engine = iam.Role(
             place,
             "EngineRole",
             assumed_by=iam.ArnPrincipal(runner.role_arn),
             description=f"Terraform or OpenTofu at {kind.name} time",
-            managed_policies=[_managed(place, index, name) for index, name in enumerate(kind.engine_policies)],
+            managed_policies=[_managed(place, index, name) for index, name in enumerate(policies)],
         )
         for statement in (*self._state_access(kind), *self._own_things()):
             engine.add_to_policy(statement)
@@ -180,17 +187,16 @@ class Runners(Construct):
         return engine
 
     def _state_access(self, kind: RunnerKind) -> list[iam.PolicyStatement]:
-        """Allow to read the states; planning may lock them, only applying may write them."""
+        """Allow to read the states; planning may lock them, only applying may write them, a speculation neither."""
         if not self._settings.state_bucket:
             return []
         stack = Stack.of(self)
         bucket = stack.format_arn(service="s3", region="", account="", resource=self._settings.state_bucket)
+        reading = [allow("s3:ListBucket", on=bucket), allow("s3:GetObject", on=f"{bucket}/*")]
+        if not kind.engine_locks and not kind.engine_writes_state:
+            return reading
         written = f"{bucket}/*" if kind.engine_writes_state else f"{bucket}/*.tflock"
-        return [
-            allow("s3:ListBucket", on=bucket),
-            allow("s3:GetObject", on=f"{bucket}/*"),
-            allow("s3:PutObject", "s3:DeleteObject", on=written),
-        ]
+        return [*reading, allow("s3:PutObject", "s3:DeleteObject", on=written)]
 
     def _own_things(self) -> list[iam.PolicyStatement]:
         """Deny what wide policies would open: Tidegate's own records, plans and tokens, whatever the engine runs."""

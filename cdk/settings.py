@@ -12,6 +12,7 @@ _URL_WITH_QUERY = re.compile(r"https?://[^\s]+")
 _PREFIXES = re.compile(r"[A-Za-z0-9@/_-]{1,40}( [A-Za-z0-9@/_-]{1,40}){0,9}")
 _PLAN_REVIEW = re.compile("always|manual|never")
 _ROUNDS = re.compile(r"[1-9]\d{0,2}")
+_PLANS = re.compile(r"[1-9]\d{0,1}")
 _TEAM = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+")
 _YES_OR_NO = re.compile("true|false")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
@@ -47,6 +48,8 @@ class Settings:
     allow_local_state: str
     plan_policies: tuple[str, ...]
     apply_policies: tuple[str, ...]
+    pull_request_policies: tuple[str, ...]
+    pull_request_plans: str
     alarm_email: str
     plan_review: str
     rounds_per_execution: str
@@ -56,8 +59,9 @@ class Settings:
     comment_prefixes: str
 
     def engine_policies(self, kind: str) -> tuple[str, ...]:
-        """Return the managed policies of the engine of this kind of runner, ``plan`` or ``apply``."""
-        return self.plan_policies if kind == "plan" else self.apply_policies
+        """Return the managed policies of the engine of this kind of runner: ``plan``, ``apply`` or ``speculate``."""
+        policies = {"plan": self.plan_policies, "apply": self.apply_policies, "speculate": self.pull_request_policies}
+        return policies[kind]
 
 
 def read_settings(context: Context) -> Settings:
@@ -76,6 +80,8 @@ def read_settings(context: Context) -> Settings:
         allow_local_state=text.matching("allow_local_state", _YES_OR_NO, "true or false", "false"),
         plan_policies=_names(context, "plan_policies", ("ReadOnlyAccess",)),
         apply_policies=_names(context, "apply_policies", ()),
+        pull_request_policies=_names(context, "pull_request_policies", ("ReadOnlyAccess",)),
+        pull_request_plans=text.matching("pull_request_plans", _PLANS, "a number from 1 to 99", "10"),
         alarm_email=text.optional("alarm_email", re.compile(r"[^@\s]+@[^@\s]+"), "an e-mail address"),
         plan_review=text.matching("plan_review", _PLAN_REVIEW, "always, manual or never", "always"),
         rounds_per_execution=text.matching("rounds_per_execution", _ROUNDS, "a number from 1 to 999", "200"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from aws_cdk import CfnOutput, DefaultStackSynthesizer, Stack, Tags
@@ -30,6 +31,14 @@ _DEPLOY_TASKS = (
     "hand_over_worker",
 )
 _TERRAFORM_TASKS = ("begin_job", "hand_over_job", "record_plan", "wait_at_gate", "request_review", "record_result")
+_PULL_REQUEST_TASKS = (
+    "discover_pull_request",
+    "begin_speculation",
+    "hand_over_job",
+    "record_speculation",
+    "check_policies",
+    "publish_pull_request",
+)
 
 
 class TidegateStack(Stack):
@@ -54,7 +63,8 @@ class TidegateStack(Stack):
             settings=settings,
             storage=self.storage,
             network=self.network,
-            machine=self._name("terraform"),
+            terraform_machine=self._name("terraform"),
+            pull_request_machine=self._name("pull-request"),
         )
         self.functions = Functions(
             self, "Functions", layers=Layers(self, "Layers"), undelivered=self.messaging.undelivered
@@ -63,7 +73,9 @@ class TidegateStack(Stack):
         self._grant()
         self.terraform = self._machine("Terraform", self._terraform_values())
         self.deploy = self._machine("Deploy", self._deploy_values())
-        machines = (self.deploy, self.terraform)
+        plans = {"Plan all that it changes": int(settings.pull_request_plans)}
+        self.pull_request = self._machine("PullRequest", self._pull_request_values(), plans)
+        machines = (self.deploy, self.terraform, self.pull_request)
         Triggers(
             self,
             "Triggers",
@@ -94,16 +106,20 @@ class TidegateStack(Stack):
             messaging=self.messaging,
             deploy_machine=self._name("deploy"),
             terraform_machine=self._name("terraform"),
+            pull_request_machine=self._name("pull-request"),
             web_url=self.settings.web_url or self.api.api.api_endpoint,
         )
         for spec in SPECS:
             for capability in spec.capabilities:
                 grant(self.functions[spec.name], capability, around)
 
-    def _machine(self, construct_id: str, values: Mapping[str, Value]) -> AslStateMachine:
-        name = construct_id.lower()
-        file = ROOT / "stepfunctions" / f"{name}.asl.json"
-        return AslStateMachine(self, construct_id, file=file, name=self._name(name), values=values)
+    def _machine(
+        self, construct_id: str, values: Mapping[str, Value], at_once: Mapping[str, int] | None = None
+    ) -> AslStateMachine:
+        words = re.findall("[A-Z][a-z]+", construct_id)
+        file = ROOT / "stepfunctions" / f"{'_'.join(words).lower()}.asl.json"
+        name = self._name("-".join(words).lower())
+        return AslStateMachine(self, construct_id, file=file, name=name, values=values, at_once=at_once)
 
     def _tasks(self, names: tuple[str, ...]) -> dict[str, Value]:
         return {spec.id: self.functions[spec.name] for spec in SPECS if spec.name in names}
@@ -112,12 +128,23 @@ class TidegateStack(Stack):
         return {**self._tasks(_DEPLOY_TASKS), "TerraformStateMachine": self.terraform}
 
     def _terraform_values(self) -> dict[str, Value]:
-        cluster = self.runners.cluster
         return {
             **self._tasks(_TERRAFORM_TASKS),
-            "Cluster": cluster.cluster_arn,
-            "PlanTaskDefinition": TaskToRun(self.runners.plan, cluster),
-            "ApplyTaskDefinition": TaskToRun(self.runners.apply, cluster),
+            "PlanTaskDefinition": TaskToRun(self.runners.plan, self.runners.cluster),
+            "ApplyTaskDefinition": TaskToRun(self.runners.apply, self.runners.cluster),
+            **self._place_of_runners(),
+        }
+
+    def _pull_request_values(self) -> dict[str, Value]:
+        return {
+            **self._tasks(_PULL_REQUEST_TASKS),
+            "SpeculateTaskDefinition": TaskToRun(self.runners.speculate, self.runners.cluster),
+            **self._place_of_runners(),
+        }
+
+    def _place_of_runners(self) -> dict[str, Value]:
+        return {
+            "Cluster": self.runners.cluster.cluster_arn,
             "Subnets": ",".join(self.network.subnets),
             "RunnerSecurityGroup": self.network.security_group.security_group_id,
             # Public subnets without NAT: a runner needs an address of its own to reach the forge.
@@ -136,6 +163,7 @@ class TidegateStack(Stack):
             "ArtifactBucket": self.storage.bucket.bucket_name,
             "DeployStateMachine": self.deploy.machine.state_machine_arn,
             "TerraformStateMachine": self.terraform.machine.state_machine_arn,
+            "PullRequestStateMachine": self.pull_request.machine.state_machine_arn,
             "AuditTopic": self.messaging.audit.topic_arn,
             "AlarmTopic": self.messaging.alarm.topic_arn,
             "EventBus": self.messaging.bus.event_bus_name,
@@ -143,5 +171,6 @@ class TidegateStack(Stack):
             "RunnerLogGroup": self.runners.log_group.log_group_name,
             "PlanEngineRole": self.runners.engine_roles["plan"].role_arn,
             "ApplyEngineRole": self.runners.engine_roles["apply"].role_arn,
+            "PullRequestEngineRole": self.runners.engine_roles["speculate"].role_arn,
         }.items():
             CfnOutput(self, name, value=value)

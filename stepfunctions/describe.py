@@ -10,17 +10,17 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "README.md"
-NAMES = ("deploy", "terraform")
+NAMES = ("deploy", "terraform", "pull_request")
 _INTRODUCTION = """# State machines
 
-Two Standard state machines in JSONata, each one file of plain JSON that Workflow Studio opens as it is. This page is
+Three Standard state machines in JSONata, each one file of plain JSON that Workflow Studio opens as it is. This page is
 generated from the files by `make docs`; a test fails when it is stale.
 
 - Names of states are short sentences, choices are questions, every state has a `Comment`.
 - Expressions select and compare. What needs thought is a function.
 - Placeholders (`${…}`) are filled by `cdk/asl_state_machine.py`, which refuses one without a value.
 - Expected ends (rejected, failed plan) succeed with their state recorded; only faults of Tidegate's own fail.
-- Dotted arrows are failures: what a state catches.
+- Dotted arrows are failures: what a state catches. A box around states is what each item of a Map goes through.
 """
 
 
@@ -29,15 +29,34 @@ def page() -> str:
     parts = [_INTRODUCTION]
     for name in NAMES:
         machine = json.loads((HERE / f"{name}.asl.json").read_text(encoding="utf-8"))
-        parts.append(f"## {name}\n\n{machine['Comment']}\n\n{_diagram(machine)}\n\n{_table(machine['States'])}\n")
+        parts.append(f"## {name}\n\n{machine['Comment']}\n\n{_diagram(machine)}\n\n{_table(_all(machine['States']))}\n")
     return "\n".join(parts)
 
 
+def _all(states: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all states, those of a Map's items after it."""
+    found = {}
+    for name, state in states.items():
+        found[name] = state
+        found.update(_of_items(state))
+    return found
+
+
+def _of_items(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = state.get("ItemProcessor", {}).get("States", {})
+    return found
+
+
 def _diagram(machine: Mapping[str, Any]) -> str:
-    states = machine["States"]
+    states = _all(machine["States"])
     ids = {name: f"s{number}" for number, name in enumerate(states)}
     lines = ["```mermaid", "flowchart TD", f"  start(( )) --> {ids[machine['StartAt']]}"]
-    lines += [f"  {ids[name]}{_box(name, state)}" for name, state in states.items()]
+    for name, state in machine["States"].items():
+        lines.append(f"  {ids[name]}{_box(name, state)}")
+        if inner := _of_items(state):
+            lines.append(f'  subgraph each{ids[name]}["each of them"]')
+            lines += [f"    {ids[one]}{_box(one, inner[one])}" for one in inner]
+            lines.append("  end")
     lines += [f"  {ids[name]} {arrow} {ids[target]}" for name in states for arrow, target in _arrows(states[name])]
     return "\n".join([*lines, "```"])
 
@@ -51,6 +70,8 @@ def _box(name: str, state: Mapping[str, Any]) -> str:
 
 def _arrows(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield arrows and their targets; several causes that lead to the same state are one dotted arrow."""
+    if "ItemProcessor" in state:
+        yield '-- "each" -->', state["ItemProcessor"]["StartAt"]
     for choice in state.get("Choices", []):
         yield f'-- "{_condition(choice)}" -->', choice["Next"]
     if "Default" in state:
@@ -80,6 +101,8 @@ def _table(states: Mapping[str, Any]) -> str:
 
 
 def _does(state: Mapping[str, Any]) -> str:
+    if state["Type"] == "Map":
+        return f"does the following for each, {state['MaxConcurrency']} at a time"
     if state["Type"] != "Task":
         return {"Succeed": "ends", "Fail": "ends as failed", "Choice": "chooses", "Wait": "waits"}.get(
             state["Type"], "remembers"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import aws_cdk
 import pytest
+from aws_cdk.aws_stepfunctions import CfnStateMachine
 
 from cdk.asl_state_machine import AslStateMachine, PlaceholderMismatch
 from cdk.settings import InvalidContext, read_settings
@@ -65,6 +67,8 @@ def test_policies_may_be_given_on_the_command_line():
         ("alarm_email", "nobody"),
         ("plan_review", "sometimes"),
         ("rounds_per_execution", "0"),
+        ("pull_request_plans", "0"),
+        ("pull_request_plans", "100"),
         ("allow_local_state", "perhaps"),
         ("state_bucket", 1),
     ],
@@ -72,3 +76,12 @@ def test_policies_may_be_given_on_the_command_line():
 def test_a_setting_that_cannot_be_used_is_refused_by_name(key: str, value: object):
     with pytest.raises(InvalidContext, match=key):
         read_settings(AnyContext(**{key: value}))
+
+
+def test_a_map_works_on_as_many_items_at_once_as_the_installation_says(stack: aws_cdk.Stack, tmp_path: Path):
+    file = tmp_path / "each.asl.json"
+    file.write_text('{"StartAt": "All", "States": {"All": {"Type": "Map", "MaxConcurrency": 10, "End": true}}}')
+    machine = AslStateMachine(stack, "Machine", file=file, name="each", values={}, at_once={"All": 3})
+    resource = machine.machine.node.default_child
+    assert isinstance(resource, CfnStateMachine)
+    assert json.loads(str(resource.definition_string))["States"]["All"]["MaxConcurrency"] == 3

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
+import aws_cdk
 import pytest
 
 from cdk.permissions import PAGE, Permission, page, permissions, roles
@@ -26,6 +29,12 @@ WITHOUT_RESOURCE = {
     "logs:PutResourcePolicy",
     "logs:UpdateLogDelivery",
 }
+KINDS = ("Plan", "Apply", "Speculate")
+#: What the runner of a speculative plan may write: nothing that an apply would read.
+SPECULATIVE = {
+    f"{kind}/*-speculate-{number}{end}" for kind, end in (("plans", "/*"), ("logs", ".txt")) for number in ("?", "??")
+}
+ROLES = (("DeployRole", "deploy"), ("TerraformRole", "terraform"), ("PullRequestRole", "pull_request"))
 TOKENS = {"states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat"}
 
 
@@ -61,8 +70,9 @@ def test_every_resource_that_exists_is_named(allowed: list[Permission]):
 def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Permission]):
     shapes = (
         r"<StorageArtifacts>/(plans|logs|errored)/\*",
-        r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform):\*",
-        r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply):\*",
+        r"<StorageArtifacts>/(plans|logs)/\*-speculate-(\?){1,2}(/\*|\.txt)",
+        r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform|pull-request):\*",
+        r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply|speculate):\*",
         r"arn:aws:secretsmanager:REGION:ACCOUNT:secret:[\w/-]+-\?{6}",
     )
     for permission in allowed:
@@ -77,23 +87,25 @@ def test_every_function_and_task_has_a_role_of_its_own(template: dict[str, Any],
         used += [str(task["TaskRoleArn"]), str(task["ExecutionRoleArn"])]
     used += [str(machine["RoleArn"]) for machine in resources("AWS::StepFunctions::StateMachine").values()]
     assert not [role for role, count in Counter(used).items() if count > 1]
-    assert len(roles(template)) == len(used) + len(["plan engine", "apply engine", "flow log"])
+    assert len(roles(template)) == len(used) + len(["plan engine", "apply engine", "speculate engine", "flow log"])
 
 
 def test_no_function_has_a_managed_policy(template: dict[str, Any]):
     assert [name for name, role in roles(template).items() if role.get("ManagedPolicyArns")] == [
-        "RunnersPlanEngineRole"
+        "RunnersPlanEngineRole",
+        "RunnersSpeculateEngineRole",
     ]
 
 
 def test_roles_are_passed_only_to_tasks_and_only_those_of_the_task_definitions(allowed: list[Permission]):
     passing = [permission for permission in allowed if "iam:PassRole" in permission.actions]
-    assert {permission.role for permission in passing} == {"TerraformRole"}
+    assert {permission.role for permission in passing} == {"TerraformRole", "PullRequestRole"}
     for permission in passing:
+        kinds = ("Plan", "Apply") if permission.role == "TerraformRole" else ("Speculate",)
         assert permission.actions == ("iam:PassRole",)
         assert permission.condition == "iam:PassedToService StringEquals ecs-tasks.amazonaws.com"
         assert set(permission.resources) <= {
-            f"<Runners{kind}{role}>" for kind in ("Plan", "Apply") for role in ("TaskRole", "ExecutionRole")
+            f"<Runners{kind}{role}>" for kind in kinds for role in ("TaskRole", "ExecutionRole")
         }
 
 
@@ -116,8 +128,15 @@ def test_the_terraform_machine_may_run_its_two_tasks_in_its_cluster(allowed: lis
     assert "states:StartExecution" not in machine
 
 
+def test_the_pull_request_machine_may_run_the_task_that_only_reads(allowed: list[Permission]):
+    machine = _of(allowed, "PullRequestRole")
+    family = "arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-speculate:*"
+    assert machine["ecs:RunTask"] == {(family, "ecs:cluster ArnEquals <RunnersCluster>")}
+    assert "states:StartExecution" not in machine
+
+
 def test_machines_may_invoke_exactly_the_functions_of_their_file(allowed: list[Permission], template: dict[str, Any]):
-    for role, machine in (("DeployRole", "deploy"), ("TerraformRole", "terraform")):
+    for role, machine in ROLES:
         from tests.stepfunctions.machines import read
 
         called = {
@@ -128,28 +147,32 @@ def test_machines_may_invoke_exactly_the_functions_of_their_file(allowed: list[P
 
 
 @pytest.mark.parametrize(
-    ("kind", "reads", "writes"),
-    [("Plan", set(), {"plans", "logs"}), ("Apply", {"plans"}, {"logs", "errored"})],
+    ("kind", "machine", "reads", "writes"),
+    [
+        ("Plan", "terraform", set(), {"plans/*", "logs/*"}),
+        ("Apply", "terraform", {"plans/*"}, {"logs/*", "errored/*"}),
+        ("Speculate", "pull-request", set(), SPECULATIVE),
+    ],
 )
 def test_a_runner_has_its_jobs_its_prefixes_its_tokens_and_its_engine(
-    allowed: list[Permission], kind: str, reads: set[str], writes: set[str]
+    allowed: list[Permission], kind: str, machine: str, reads: set[str], writes: set[str]
 ):
     runner = _of(allowed, f"Runners{kind}TaskRole")
     keys = f"job#*-{kind.lower()}-?, job#*-{kind.lower()}-??"
     jobs = {("<StorageTable>", f"dynamodb:LeadingKeys ForAllValues:StringLike {keys}")}
     for action in ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"):
         assert runner.pop(action) == jobs
-    assert {on for on, _ in runner.pop("s3:GetObject", set())} == {f"<StorageArtifacts>/{name}/*" for name in reads}
-    assert {on for on, _ in runner.pop("s3:PutObject")} == {f"<StorageArtifacts>/{name}/*" for name in writes}
+    assert {on for on, _ in runner.pop("s3:GetObject", set())} == {f"<StorageArtifacts>/{name}" for name in reads}
+    assert {on for on, _ in runner.pop("s3:PutObject")} == {f"<StorageArtifacts>/{name}" for name in writes}
     runner.pop("s3:ListBucket", None)
     for action in TOKENS:
-        assert runner.pop(action) == {("arn:aws:states:REGION:ACCOUNT:stateMachine:tidegate-terraform", "")}
+        assert runner.pop(action) == {(f"arn:aws:states:REGION:ACCOUNT:stateMachine:tidegate-{machine}", "")}
     assert runner.pop("sts:AssumeRole") == {(f"<Runners{kind}EngineRole>", "")}
     assert not runner
 
 
 def test_an_engine_role_is_assumed_by_its_own_runner_alone(template: dict[str, Any]):
-    for kind in ("Plan", "Apply"):
+    for kind in KINDS:
         (statement,) = roles(template)[f"Runners{kind}EngineRole"]["AssumeRolePolicyDocument"]["Statement"]
         (principal,) = statement["Principal"].values()
         assert principal["Fn::GetAtt"][0].startswith(f"Runners{kind}TaskRole")
@@ -157,7 +180,7 @@ def test_an_engine_role_is_assumed_by_its_own_runner_alone(template: dict[str, A
 
 def test_an_engine_never_reaches_tidegates_own_records_and_plans(template: dict[str, Any]):
     """Whatever policies an installation gives it: plans hold secrets, and job records hold tokens."""
-    for kind in ("Plan", "Apply"):
+    for kind in KINDS:
         denied = [p for p in permissions(template) if p.role == f"Runners{kind}EngineRole" and p.effect == "Deny"]
         assert any(
             {"dynamodb:*", "s3:*"} <= set(p.actions)
@@ -173,12 +196,14 @@ def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
     assert answering == {f"Functions{name}FunctionRole" for name in functions} | {
         "RunnersPlanTaskRole",
         "RunnersApplyTaskRole",
+        "RunnersSpeculateTaskRole",
     }
 
 
 def test_only_what_speaks_with_the_forge_knows_the_apps_key(allowed: list[Permission]):
     knowing = {permission.role for permission in allowed if any("github-app" in on for on in permission.resources)}
     names = {"DiscoverRoots", "AnswerButton", "PublishCheckRun", "ValidateRevision", "HandOverJob", "Reconcile", "Api"}
+    names |= {"DiscoverPullRequest"}
     assert knowing == {f"Functions{name}FunctionRole" for name in names}
 
 
@@ -187,3 +212,30 @@ def test_every_use_of_the_table_is_limited_to_kinds_of_records(allowed: list[Per
         if "<StorageTable>" in permission.resources:
             assert permission.condition.startswith("dynamodb:LeadingKeys ForAllValues:String"), permission.role
             assert "dynamodb:Scan" not in permission.actions
+
+
+def test_a_speculative_plan_may_read_states_and_write_nothing_of_them(tmp_path: Path):
+    from cdk.settings import read_settings
+    from cdk.stack import TidegateStack
+    from cdk.synthesis import file_context
+
+    app = aws_cdk.App(
+        analytics_reporting=False, context={**file_context(), "state_bucket": "states"}, outdir=str(tmp_path)
+    )
+    stack = TidegateStack(app, "Tidegate", read_settings(app.node))
+    found = json.loads((Path(app.synth().directory) / stack.template_file).read_text(encoding="utf-8"))
+    engine = [p for p in permissions(found) if p.role == "RunnersSpeculateEngineRole" and p.effect == "Allow"]
+    assert {action for p in engine for action in p.actions} == {"s3:ListBucket", "s3:GetObject"}
+    planning = [p for p in permissions(found) if p.role == "RunnersPlanEngineRole" and "s3:PutObject" in p.actions]
+    assert {on for p in planning for on in p.resources} == {"arn:aws:s3:::states/*.tflock"}
+
+
+def test_only_executions_for_pull_requests_are_stopped_by_functions(allowed: list[Permission]):
+    executions = "arn:aws:states:REGION:ACCOUNT:execution:tidegate-pull-request:*"
+    stopping = {
+        (permission.role, on)
+        for permission in allowed
+        for on in permission.resources
+        if "states:StopExecution" in permission.actions and permission.role.startswith("Functions")
+    }
+    assert stopping == {(f"Functions{name}FunctionRole", executions) for name in ("DiscoverRoots", "Reconcile")}

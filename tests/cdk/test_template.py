@@ -168,13 +168,13 @@ def test_the_deployed_definition_is_the_reviewed_file(resources):
     from tests.stepfunctions.machines import read
 
     for machine in resources("AWS::StepFunctions::StateMachine").values():
-        name = machine["StateMachineName"].removeprefix("tidegate-")
+        name = machine["StateMachineName"].removeprefix("tidegate-").replace("-", "_")
         assert machine["DefinitionString"] == read(name).text
 
 
 def test_runners_get_time_to_save_their_state_and_little_to_write_on(resources):
     tasks = resources("AWS::ECS::TaskDefinition")
-    assert len(tasks) == 2
+    assert len(tasks) == 3
     for task in tasks.values():
         (container,) = task["ContainerDefinitions"]
         assert container["Name"] == "runner"
@@ -196,7 +196,7 @@ def test_executions_that_end_without_their_own_doing_are_closed(resources):
     patterns = [rule["EventPattern"] for rule in resources("AWS::Events::Rule").values() if "EventPattern" in rule]
     (closing,) = [pattern for pattern in patterns if pattern["source"] == ["aws.states"]]
     assert set(closing["detail"]["status"]) == {"FAILED", "ABORTED", "TIMED_OUT"}
-    assert len(closing["detail"]["stateMachineArn"]) == 2
+    assert len(closing["detail"]["stateMachineArn"]) == 3
     (stopping,) = [pattern for pattern in patterns if pattern["source"] == ["aws.ecs"]]
     assert stopping["detail"]["lastStatus"] == ["STOPPED"]
 
@@ -215,6 +215,7 @@ def test_every_alarm_tells_people(resources):
         "UndeliveredDeadLetters",
         "DeployFailed",
         "TerraformFailed",
+        "PullRequestFailed",
         "WebhookErrors",
         "LineDeadLetters",
         "LineLaterDeadLetters",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ("deploy", "terraform")
+NAMES = ("deploy", "terraform", "pull_request")
 EXPRESSION = re.compile(r"\{%(.*?)%\}", re.DOTALL)
 
 
@@ -22,7 +22,19 @@ class Machine:
 
     @property
     def states(self) -> dict[str, dict[str, Any]]:
-        return self.definition["States"]
+        """Return all states, those for each item of a Map after it: names are unique in the whole machine."""
+        found = {}
+        for name, state in self.definition["States"].items():
+            found[name] = state
+            found.update(_for_each(state).get("States", {}))
+        return found
+
+    def map_around(self, name: str) -> str | None:
+        """Return the Map whose items go through a state."""
+        for outer, state in self.definition["States"].items():
+            if name in _for_each(state).get("States", {}):
+                return outer
+        return None
 
     def tasks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         return ((name, state) for name, state in self.states.items() if state["Type"] == "Task")
@@ -31,13 +43,19 @@ class Machine:
         return ((name, state) for name, state in self.tasks() if ":lambda:invoke" in state["Resource"])
 
     def edges(self, name: str) -> Iterator[tuple[str, str]]:
-        """Yield what follows a state: how (next, default, choice or catch), and which."""
+        """Yield what follows a state: how (each, next, default, choice or catch), and which."""
         state = self.states[name]
+        if "StartAt" in _for_each(state):
+            yield "each", _for_each(state)["StartAt"]
         for key in ("Next", "Default"):
             if key in state:
                 yield key.lower(), state[key]
         yield from (("choice", choice["Next"]) for choice in state.get("Choices", []))
         yield from (("catch", catch["Next"]) for catch in state.get("Catch", []))
+
+
+def _for_each(state: dict[str, Any]) -> dict[str, Any]:
+    return state.get("ItemProcessor", {})
 
 
 def read(name: str) -> Machine:

@@ -27,6 +27,11 @@ CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
     "WaitAtGateFunction": (messages.WaitAtGate, messages.GateDecided),
     "RequestReviewFunction": (messages.RequestReview, messages.ReviewDecided),
     "RecordResultFunction": (messages.RecordResult, messages.ResultRecorded),
+    "DiscoverPullRequestFunction": (messages.DiscoverPullRequest, messages.PullRequestDiscovered),
+    "BeginSpeculationFunction": (messages.BeginSpeculation, messages.JobBegun),
+    "RecordSpeculationFunction": (messages.RecordSpeculation, messages.SpeculationRecorded),
+    "CheckPoliciesFunction": (messages.CheckPolicies, messages.PoliciesChecked),
+    "PublishPullRequestFunction": (messages.PublishPullRequest, messages.PullRequestPublished),
 }
 #: What answers the token of a job.
 BY_TOKEN = {"Apply": messages.ApplyResult}

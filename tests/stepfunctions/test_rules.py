@@ -136,9 +136,10 @@ def test_every_task_catches_everything_and_remembers_the_cause(machine: Machine)
     for name, task in machine.tasks():
         last = task["Catch"][-1]
         assert last["ErrorEquals"] == _CATCH_ALL, name
+        error, cause = ("layerError", "layerCause") if machine.map_around(name) else ("error", "cause")
         assert last["Assign"] == {
-            "error": "{% $states.errorOutput.Error %}",
-            "cause": "{% $states.errorOutput.Cause ? $states.errorOutput.Cause : '' %}",
+            error: "{% $states.errorOutput.Error %}",
+            cause: "{% $states.errorOutput.Cause ? $states.errorOutput.Cause : '' %}",
         }, name
 
 
@@ -148,6 +149,7 @@ def test_every_caught_failure_is_recorded_before_the_execution_ends(machine: Mac
         "deploy": {"Claim the next deployment", "Record the outcome", "Wait for a revision or an unlock"}
         | {"Close the queue if nothing came", "Hand over to a new execution"},
         "terraform": {name for name in machine.states if name.startswith("Record that")},
+        "pull_request": {"Show what the merge would do", "Show that Tidegate failed"},
     }[machine.name]
     for name, task in machine.tasks():
         for catch in task["Catch"]:
@@ -184,7 +186,7 @@ def test_variables_are_assigned_before_they_are_read(machine: Machine):
         state = machine.states[name]
         before = known[name] or set()
         for how, target in machine.edges(name):
-            after = before | set(state.get("Assign", {})) if how != "catch" else set(before)
+            after = before | set(state.get("Assign", {})) if how not in {"catch", "each"} else set(before)
             if how == "catch":
                 after |= {key for catch in state["Catch"] if catch["Next"] == target for key in catch.get("Assign", {})}
             merged = after if known[target] is None else (known[target] or set()) & after
@@ -193,8 +195,23 @@ def test_variables_are_assigned_before_they_are_read(machine: Machine):
                 todo.append(target)
         assigned[name] = before
     for name, state in machine.states.items():
-        read = {word for text in expressions(state) for word in re.findall(r"\$(\w+)(?![\w(])", text)} - {"states"}
+        own = {key: value for key, value in state.items() if key != "ItemProcessor"}
+        read = {word for text in expressions(own) for word in re.findall(r"\$(\w+)(?![\w(])", text)} - {"states"}
         assert read <= assigned[name], f"{name} reads {read - assigned[name]}"
+
+
+def test_what_goes_through_a_map_assigns_only_variables_of_its_own(machine: Machine):
+    """Step Functions refuses a name that is assigned outside of the Map as well."""
+    names: dict[bool, set[str]] = {True: set(), False: set()}
+    for name, state in machine.states.items():
+        inside = machine.map_around(name) is not None
+        names[inside] |= {key for rule in (state, *state.get("Catch", [])) for key in rule.get("Assign", {})}
+    assert not names[True] & names[False]
+
+
+def test_nothing_that_goes_through_a_map_fails_the_others(machine: Machine):
+    inside = [name for name in machine.states if machine.map_around(name)]
+    assert not [name for name in inside if machine.states[name]["Type"] == "Fail"]
 
 
 def test_placeholders_stand_alone_in_quotes_and_are_those_that_the_stack_fills(machine: Machine):
@@ -208,6 +225,7 @@ def test_placeholders_stand_alone_in_quotes_and_are_those_that_the_stack_fills(m
         "Cluster",
         "PlanTaskDefinition",
         "ApplyTaskDefinition",
+        "SpeculateTaskDefinition",
         "Subnets",
         "RunnerSecurityGroup",
         "AssignPublicIp",

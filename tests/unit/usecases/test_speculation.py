@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.builders import any_layer, any_plan, sha
-from tidegate.adapters.memory import MemoryClock, MemoryForge, MemoryJobs, MemoryTemporaryLayers
+from tidegate.adapters.memory import MemoryAnnouncements, MemoryClock, MemoryForge, MemoryJobs, MemoryTemporaryLayers
 from tidegate.domain.errors import Conflict, NotFound, WrongState
 from tidegate.domain.job import JobKind, job_digest, job_parts
 from tidegate.domain.plan import PlannedChanges
@@ -27,6 +27,7 @@ class World:
 
     def __init__(self, **fields):
         self.layers, self.jobs, self.clock = MemoryTemporaryLayers(), MemoryJobs(), MemoryClock()
+        self.announcements = MemoryAnnouncements()
         self.id = any_layer(**fields).id
         self.layers.create([any_layer(**fields)])
 
@@ -38,11 +39,11 @@ class World:
         return self.layers.save(replace(self.layer, **fields))
 
     def begin(self, attempt=1):
-        beginner = SpeculationBeginner(self.layers, self.jobs, MemoryForge(), self.clock)
+        beginner = SpeculationBeginner(self.layers, self.jobs, MemoryForge(), self.announcements, self.clock)
         return beginner.begin(BeginSpeculation(layer=self.id, attempt=attempt))
 
     def record(self, plan=None, error=None, cause=None):
-        recorder = SpeculationRecorder(self.layers, self.clock)
+        recorder = SpeculationRecorder(self.layers, self.announcements, self.clock)
         return recorder.record(RecordSpeculation(layer=self.id, plan=plan, error=error, cause=cause))
 
 
@@ -64,6 +65,19 @@ def test_a_layer_that_waits_gets_a_job_that_merges_its_head_into_its_base(world)
 def test_a_layer_that_plans_its_branch_merges_nothing():
     world = World(checkout=Checkout.BRANCH)
     assert world.jobs.get(world.begin().job).base_sha == ""
+
+
+def test_what_a_plan_may_use_is_said_by_the_configuration_that_was_trusted():
+    world = World(allowed_providers=("hashicorp/*",), allowed_modules=())
+    job = world.jobs.get(world.begin().job)
+    assert (job.allowed_providers, job.allowed_modules) == (("hashicorp/*",), ())
+
+
+def test_each_step_of_a_layer_is_shown_again_where_it_is_repeated(world):
+    for step in (world.begin, world.begin, lambda: world.record(any_plan()), lambda: world.record(any_plan())):
+        step()
+    states = [layer.state for layer in world.announcements.layers]
+    assert states == [LayerState.PLANNING, LayerState.PLANNING, LayerState.PLANNED, LayerState.PLANNED]
 
 
 def test_a_plan_that_is_begun_twice_is_begun_once(world):

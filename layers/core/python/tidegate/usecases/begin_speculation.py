@@ -8,7 +8,7 @@ from tidegate.domain.errors import WrongState
 from tidegate.domain.job import Job, JobKind, job_digest, job_id
 from tidegate.domain.temporary_layer import Checkout, LayerState, TemporaryLayer
 from tidegate.messages import BeginSpeculation, JobBegun
-from tidegate.ports import Clock, ForgeAddresses, Jobs, TemporaryLayers
+from tidegate.ports import Announcements, Clock, ForgeAddresses, Jobs, TemporaryLayers
 
 #: Attempts to plan in all; the number is the pull-request machine's.
 SPECULATIONS = 2
@@ -21,6 +21,7 @@ class SpeculationBeginner:
     layers: TemporaryLayers
     jobs: Jobs
     addresses: ForgeAddresses
+    announcements: Announcements
     clock: Clock
 
     def begin(self, message: BeginSpeculation) -> JobBegun:
@@ -35,15 +36,11 @@ class SpeculationBeginner:
         job = self._job(layer, job_id(layer.id, JobKind.SPECULATE, message.attempt))
         self.jobs.create(job)
         if layer.job != job.id:
-            self.layers.save(
-                replace(
-                    layer,
-                    state=LayerState.PLANNING,
-                    reason=_reason(message.attempt),
-                    job=job.id,
-                    changed_at=self.clock.now(),
-                )
+            reason, at = _reason(message.attempt), self.clock.now()
+            layer = self.layers.save(
+                replace(layer, state=LayerState.PLANNING, reason=reason, job=job.id, changed_at=at)
             )
+        self.announcements.layer_changed(layer)
         return JobBegun(job=job.id, digest=job_digest(job))
 
     def _job(self, layer: TemporaryLayer, job: str) -> Job:
@@ -58,6 +55,8 @@ class SpeculationBeginner:
             installation=layer.installation,
             stack=layer.stack,
             run=layer.run,
+            allowed_providers=layer.allowed_providers,
+            allowed_modules=layer.allowed_modules,
             base_sha=layer.base_sha if layer.checkout is Checkout.MERGE else "",
         )
 

@@ -8,7 +8,7 @@ from tidegate.domain.deployment import Plan
 from tidegate.domain.errors import NotFound
 from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 from tidegate.messages import RecordSpeculation, SpeculationRecorded
-from tidegate.ports import Clock, TemporaryLayers
+from tidegate.ports import Announcements, Clock, TemporaryLayers
 from tidegate.usecases.record_result import in_words, read_cause
 
 #: A fault after the plan leaves nothing to rely on: what was not judged must not pass.
@@ -20,6 +20,7 @@ class SpeculationRecorder:
     """Records speculative plans. Called again with the same message, it changes nothing more and answers the same."""
 
     layers: TemporaryLayers
+    announcements: Announcements
     clock: Clock
 
     def record(self, message: RecordSpeculation) -> SpeculationRecorded:
@@ -34,6 +35,7 @@ class SpeculationRecorder:
         recorded = _failed(layer, message) if message.plan is None else _planned(layer, message.plan)
         if recorded != layer:
             layer = self.layers.save(replace(recorded, changed_at=self.clock.now()))
+        self.announcements.layer_changed(layer)
         return SpeculationRecorded(state=layer.state, policies=bool(layer.plan and layer.policy_sets))
 
 
