@@ -5,12 +5,17 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from tests.builders import REPOSITORY, any_pull_request, seen, sha
+from tests.builders import NOW, REPOSITORY, seen, sha
 from tests.unit.usecases.test_discover_roots import Trees
 from tidegate.adapters.memory import (
+    MemoryAnnouncements,
     MemoryArtifacts,
+    MemoryCatalog,
     MemoryClock,
     MemoryDeliveries,
+    MemoryDeployments,
+    MemoryDeployQueues,
+    MemoryEventQueue,
     MemoryForge,
     MemoryPullRequestChecks,
     MemoryPullRequests,
@@ -20,12 +25,16 @@ from tidegate.adapters.memory import (
 from tidegate.domain.authors import Authors
 from tidegate.domain.errors import NotFound
 from tidegate.domain.policy import HeldPolicySet
-from tidegate.ports import Change, Delivery
+from tidegate.ports import Change, Delivery, KnownRepository
 from tidegate.usecases.affected_layers import LayerFinder
 from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
 from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
 from tidegate.usecases.receive_pull_request import PullRequestFollower, PullRequestReceiver
+from tidegate.usecases.repairs.follow_pull_requests import FollowPullRequests, RestartPullRequests
+from tidegate.usecases.repairs.resend_deliveries import ResendDeliveries
+from tidegate.usecases.repairs.turn import Turn
 from tidegate.usecases.repository_source import RepositorySource
+from tidegate.usecases.restart_pull_request import PullRequestRestarter
 
 INSTALLATION, NUMBER = 42, 5
 FORK_POINT, MAIN, HEAD = sha(1), sha(2), sha(3)
@@ -45,6 +54,8 @@ class PullRequestWorld:
     workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
     checks: MemoryPullRequestChecks = field(default_factory=MemoryPullRequestChecks)
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
+    announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
+    events: MemoryEventQueue = field(default_factory=MemoryEventQueue)
     clock: MemoryClock = field(default_factory=MemoryClock)
     policies: tuple[HeldPolicySet, ...] = ()
     received: int = 0
@@ -52,6 +63,9 @@ class PullRequestWorld:
     def __post_init__(self):
         self.forge = MemoryForge(branches={"main": MAIN}, seen={NUMBER: seen()})
         self.forge.changes[MAIN, HEAD] = Change(FORK_POINT, Authors(("author",)))
+        deployments = MemoryDeployments()
+        self.catalog = MemoryCatalog(deployments, MemoryDeployQueues(deployments))
+        self.catalog.remember(KnownRepository(REPOSITORY, INSTALLATION, "main", MAIN, NOW))
         self.build()
 
     def build(self, wrap=lambda port: port):
@@ -73,6 +87,9 @@ class PullRequestWorld:
         self.follower = PullRequestFollower(
             records, layers, forge, workflows, checks, self.stopper, self.closer, self.clock
         )
+        self.restarter = PullRequestRestarter(
+            records, layers, workflows, checks, self.announcements, self.stopper, self.clock
+        )
         source = RepositorySource(forge, self)
         finder = LayerFinder(source, self.hold_policies)
         self.discoverer = PullRequestDiscoverer(records, layers, finder, self.closer, checks, self.clock)
@@ -91,6 +108,24 @@ class PullRequestWorld:
     def found(self):
         """The layers of the record."""
         return self.layers.many(self.record.layers)
+
+    def take_turn(self, repair):
+        """Let a repair have its turn; return its count. What fails fails the test."""
+        turn = Turn(self.clock, "")
+        turn.until = turn.ago(-60)
+        count = repair.repair(turn)
+        assert turn.failures == []
+        return count
+
+    def reconcile(self):
+        """Let the repairs of pull requests have two turns, and what they send arrive."""
+        for _ in range(2):
+            self.take_turn(FollowPullRequests(self.catalog, self.records, self.forge, self.deliveries))
+            self.take_turn(ResendDeliveries(self.deliveries, self.events))
+            self.clock.advance(300)
+        while self.events.sent:
+            self.receiver.receive(self.events.sent.pop(0))
+        self.take_turn(RestartPullRequests(self.records, self.restarter.restart))
 
     @contextmanager
     def fetch(self, _url, _token, before, after):
@@ -134,6 +169,3 @@ class PullRequestWorld:
             self.record, discovered=self.record.spec.revision, layers=tuple(layer.id for layer in layers), **fields
         )
         return self.records.save(record)
-
-
-__all__ = ["FORK_POINT", "HEAD", "INSTALLATION", "MAIN", "NUMBER", "PullRequestWorld", "any_pull_request"]

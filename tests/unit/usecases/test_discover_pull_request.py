@@ -270,6 +270,21 @@ class TestOvertaken:
         assert world.discover(older) == ("stop", ())
         assert world.record.discovered == ""
 
+    @pytest.mark.parametrize("now", [{"head_sha": NEWER}, {"is_open": False}])
+    def test_layers_that_are_made_after_a_newer_commit_came_are_removed(self, world, now):
+        world.receive()
+        older, create = world.record, world.layers.create
+
+        def meanwhile(layers):
+            world.pull(**now)
+            world.receive()
+            create(layers)
+            assert list(world.layers.many([layer.id for layer in layers])) == list(layers)
+
+        world.layers.create = meanwhile
+        assert world.discover(older) == ("stop", ())
+        assert list(world.layers._layers) == []
+
     def test_layers_of_an_older_commit_go_with_their_plans_once_the_newer_is_known(self, world):
         opened(world)
         (older,) = world.found

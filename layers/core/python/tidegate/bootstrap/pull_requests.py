@@ -12,10 +12,14 @@ from tidegate.bootstrap.events import Events
 if TYPE_CHECKING:
     from tidegate.ports import Delivery, PullRequestChecks
     from tidegate.usecases.begin_speculation import SpeculationBeginner
+    from tidegate.usecases.check_policies import PolicyChecker
     from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
     from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
+    from tidegate.usecases.hold_policies import PolicyHolder
+    from tidegate.usecases.judge_policies import PolicyJudge
     from tidegate.usecases.receive_pull_request import PullRequestFollower, PullRequestReceiver
     from tidegate.usecases.record_speculation import SpeculationRecorder
+    from tidegate.usecases.restart_pull_request import PullRequestRestarter
 
 _EVENTS = frozenset({"pull_request", "pull_request_review", "merge_group"})
 
@@ -25,15 +29,29 @@ class PullRequestWork(Events):
 
     @cached_property
     def pull_request_discoverer(self) -> PullRequestDiscoverer:
-        from tidegate.usecases.affected_layers import LayerFinder, no_policies
+        from tidegate.usecases.affected_layers import LayerFinder
         from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
 
         return PullRequestDiscoverer(
             self.pull_requests,
             self.temporary_layers,
-            LayerFinder(self._repository_source, no_policies),
+            LayerFinder(self._repository_source, self.policy_holder),
             self.pull_request_closer,
             self.pull_request_checks,
+            self.clock,
+        )
+
+    @cached_property
+    def pull_request_restarter(self) -> PullRequestRestarter:
+        from tidegate.usecases.restart_pull_request import PullRequestRestarter
+
+        return PullRequestRestarter(
+            self.pull_requests,
+            self.temporary_layers,
+            self.workflows,
+            self.pull_request_checks,
+            self.announcements,
+            self.pull_request_stopper,
             self.clock,
         )
 
@@ -98,3 +116,21 @@ class PullRequestWork(Events):
         from tidegate.usecases.record_speculation import SpeculationRecorder
 
         return SpeculationRecorder(self.temporary_layers, self.announcements, self.clock)
+
+    @cached_property
+    def policy_holder(self) -> PolicyHolder:
+        from tidegate.usecases.hold_policies import PolicyHolder
+
+        return PolicyHolder(self._repository_source, self.artifacts, self.organization_policies)
+
+    @cached_property
+    def policy_checker(self) -> PolicyChecker:
+        from tidegate.usecases.check_policies import PolicyChecker
+
+        return PolicyChecker(self.temporary_layers, self.artifacts, self.policy_engine, self.announcements, self.clock)
+
+    @cached_property
+    def policy_judge(self) -> PolicyJudge:
+        from tidegate.usecases.judge_policies import PolicyJudge
+
+        return PolicyJudge(self.forge)

@@ -11,6 +11,7 @@ from tidegate.bootstrap.pull_requests import PullRequestWork
 from tidegate.settings import ForgeSettings
 
 if TYPE_CHECKING:
+    from tidegate.domain.pull_request_record import PullRequestRecord
     from tidegate.ports import ForgeDeliveries, Redeliveries
     from tidegate.usecases.reconcile import Reconciler
     from tidegate.usecases.repairs.turn import Repair
@@ -36,7 +37,9 @@ class Repairs(PullRequestWork):
         """All repairs: a deployment that is back in line needs a worker, and only the last ones ask the forge."""
         from tidegate.usecases.reconcile import Reconciler
 
-        return Reconciler(self.clock, {**self._of_records(), **self._of_queues(), **self._of_webhooks()})
+        return Reconciler(
+            self.clock, {**self._of_records(), **self._of_queues(), **self._of_pull_requests(), **self._of_webhooks()}
+        )
 
     def _of_queues(self) -> dict[str, Repair]:
         from tidegate.usecases.repairs.refresh_lines import RefreshLines
@@ -62,6 +65,17 @@ class Repairs(PullRequestWork):
             "settle_gates": SettleGates(self.deployments, self.gate_opener.open),
             "show_check_runs": ShowCheckRuns(self.deployments, self.check_runs, self.announcements),
         }
+
+    def _of_pull_requests(self) -> dict[str, Repair]:
+        from tidegate.usecases.repairs.follow_pull_requests import FollowPullRequests, RestartPullRequests
+
+        return {
+            "restart_pull_requests": RestartPullRequests(self.pull_requests, self._restart_pull_request),
+            "follow_pull_requests": FollowPullRequests(self.catalog, self.pull_requests, self.forge, self.deliveries),
+        }
+
+    def _restart_pull_request(self, record: PullRequestRecord) -> bool:
+        return self.pull_request_restarter.restart(record)
 
     def _of_webhooks(self) -> dict[str, Repair]:
         from tidegate.usecases.repairs.catch_up_heads import CatchUpHeads

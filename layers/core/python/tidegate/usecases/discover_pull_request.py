@@ -47,15 +47,31 @@ class PullRequestDiscoverer:
             affected = self.finder.find(record, self.clock.now())
         except NotFound:
             return _STOP  # A forced push took the commit away: an event tells of the one that took its place.
+        ids = tuple(layer.id for layer in affected.layers)
+        if not deciding_again(partial(self._expect, pull_request, revision, ids)):
+            return _STOP
         self.layers.create(affected.layers)
         saved = deciding_again(partial(self._save, pull_request, revision, affected))
-        return self._next(saved) if saved else _STOP
+        if saved is None:
+            self.layers.remove(ids)
+            return _STOP
+        return self._next(saved)
 
     def _record(self, pull_request: str, revision: str) -> PullRequestRecord | None:
         """Return the record if it is open, and still at this revision."""
         repository, _, number = pull_request.rpartition("#")
         record = self.records.get(repository, int(number))
         return record if record.is_open and record.spec.revision == revision else None
+
+    def _expect(self, pull_request: str, revision: str, layers: tuple[str, ...]) -> bool:
+        """Let the record name layers before there are any: so whoever overtakes or closes it finds and removes them."""
+        record = self._record(pull_request, revision)
+        if record is None:
+            return False
+        named = tuple(dict.fromkeys((*record.layers, *layers)))
+        if named != record.layers:
+            self.records.save(replace(record, layers=named))
+        return True
 
     def _save(self, pull_request: str, revision: str, affected: Affected) -> PullRequestRecord | None:
         """Save what is affected; the layers of an older revision, which have all ended, go before."""

@@ -1,0 +1,190 @@
+"""Whoever works on pull requests may die at any call; whatever happens, at rest all is as the forge has it."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import any_plan, sha
+from tests.contract.queue_actors import Died, Fate, Mortal
+from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, NUMBER, PullRequestWorld
+from tidegate.domain.pull_request_record import PullRequestState, judged
+from tidegate.domain.temporary_layer import LayerState
+from tidegate.ports import Change
+
+NEWER = sha(4)
+#: More calls to ports than any of these use cases makes.
+CALLS = 20
+DEATHS = list(itertools.product(range(CALLS), (False, True)))
+
+
+class MortalWorld(PullRequestWorld):
+    """A world whose use cases die at the call that fate names."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.fate = Fate()
+        self.build(lambda port: Mortal(port, self.fate))
+        for number in range(3, 9):
+            self.trees[sha(number)] = {**FILES, "live/app/main.tf": f"# {number}"}
+            self.forge.changes[MAIN, sha(number)] = Change(FORK_POINT, None)
+
+    def dies(self, death, call):
+        self.fate.countdown, self.fate.after = death
+        with suppress(Died):
+            call()
+        self.fate.countdown = None
+
+    def dies_and_is_done_again(self, death, call):
+        self.dies(death, call)
+        return call()
+
+    def check_at_rest(self):
+        """Check that what is stored and runs is what the forge has, and nothing else."""
+        record, now = self.record, self.forge.seen[NUMBER]
+        running = set(self.workflows.planned) - set(self.workflows.endings)
+        assert record.is_open == now.is_open
+        if not now.is_open:
+            assert running == set()
+            assert (record.layers, list(self.layers._layers)) == ((), [])
+            return
+        assert record.spec.head_sha == now.spec.head_sha
+        assert running <= {record.execution}
+        assert record.state is PullRequestState.IDLE or running == {record.execution}
+        older = [layer for layer in self.layers._layers.values() if layer.sha != now.spec.head_sha]
+        assert all(layer.is_done for layer in older)
+
+
+@pytest.fixture
+def world():
+    return MortalWorld()
+
+
+@pytest.fixture(params=DEATHS, ids=lambda death: f"{'after' if death[1] else 'before'}-call-{death[0]}")
+def death(request):
+    return request.param
+
+
+def planning(world):
+    """Let the pull request's only layer be planned."""
+    world.receive()
+    world.discover()
+    (layer,) = world.found
+    world.layers.save(replace(layer, state=LayerState.PLANNING))
+
+
+def test_an_opened_pull_request_is_planned_once(world, death):
+    delivery = world.delivery()
+    world.dies_and_is_done_again(death, lambda: world.receiver.receive(delivery))
+    assert list(world.workflows.planned) == [world.record.execution]
+    assert world.asked[0] == ("show", HEAD, "")
+    world.check_at_rest()
+
+
+def test_a_newer_commit_ends_what_worked_on_the_older_one(world, death):
+    planning(world)
+    world.pull(head_sha=NEWER)
+    delivery = world.delivery()
+    world.dies_and_is_done_again(death, lambda: world.receiver.receive(delivery))
+    assert world.record.spec.head_sha == NEWER
+    assert ("stop", HEAD, f"Superseded by {NEWER[:7]}.") in world.asked
+    world.check_at_rest()
+
+
+def test_a_closed_pull_request_leaves_nothing(world, death):
+    planning(world)
+    plan = any_plan()
+    (layer,) = world.found
+    world.layers.save(replace(layer, state=LayerState.PLANNED, plan=plan))
+    world.artifacts.objects[plan.file.key] = b""
+    world.pull(is_open=False)
+    delivery = world.delivery()
+    world.dies_and_is_done_again(death, lambda: world.receiver.receive(delivery))
+    assert world.artifacts.objects == {}
+    world.check_at_rest()
+
+
+def test_a_discovery_that_died_is_done_again_with_the_same_layers(world, death):
+    planning(world)
+    world.pull(head_sha=NEWER)
+    world.receive()
+    what, ids = world.dies_and_is_done_again(death, world.discover)
+    assert (what, list(ids)) == ("plan", [layer.id for layer in world.found])
+    assert set(world.layers._layers) == set(ids)
+    world.check_at_rest()
+
+
+def test_a_verdict_for_a_merge_queue_is_given(world, death):
+    world.receive()
+    delivery = world.delivery("merge_group", sha=sha(77))
+    world.dies_and_is_done_again(death, lambda: world.receiver.receive(delivery))
+    assert world.asked[-1] == ("repeat", HEAD, sha(77))
+    assert world.record.queued == sha(77)
+
+
+def test_an_execution_that_ended_without_a_result_is_restarted(world, death):
+    planning(world)
+    world.workflows.endings[world.record.execution] = "TIMED_OUT"
+    world.dies(death, lambda: world.restarter.restart(world.record))
+    world.restarter.restart(world.record)
+    assert world.record.restarted
+    world.check_at_rest()
+
+
+def shown(world):
+    """Let all layers be planned, and the comment be written."""
+    record = world.record
+    for layer in world.found:
+        if not layer.is_done:
+            world.layers.save(replace(layer, state=LayerState.PLANNED))
+    if record.is_open and record.discovered == record.spec.revision:
+        done = replace(record, commented=record.discovered)
+        world.records.save(judged(done, world.found, world.clock.now()))
+        world.workflows.endings.setdefault(record.execution, "SUCCEEDED")
+
+
+def happen(world, what):
+    """Let one thing happen; the webhook of it may be lost, and who receives it may die and never come back."""
+    kind, number, told, death = what
+    match kind:
+        case "push":
+            world.pull(head_sha=sha(number), is_open=world.forge.seen[NUMBER].is_open)
+        case "close":
+            world.pull(is_open=False)
+        case "open":
+            world.pull()
+        case "discover" if world.records.opened():
+            world.dies(death, world.discover)
+        case "show" if world.records.opened():
+            shown(world)
+        case "end" if world.records.opened():
+            world.workflows.endings.setdefault(world.record.execution, "TIMED_OUT")
+    if told:
+        delivery = world.delivery()
+        world.dies(death, lambda: world.receiver.receive(delivery))
+
+
+HAPPENINGS = st.tuples(
+    st.sampled_from(["push", "close", "open", "discover", "show", "end"]),
+    st.integers(3, 8),
+    st.booleans(),
+    st.tuples(st.integers(0, CALLS), st.booleans()),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(HAPPENINGS, max_size=12))
+def test_whatever_happens_the_reconciler_brings_all_to_what_the_forge_has(happenings):
+    world = MortalWorld()
+    for each in happenings:
+        happen(world, each)
+    for _ in range(3):
+        world.reconcile()
+    if not world.forge.seen[NUMBER].is_open and not list(world.records.many([("acme/infra", NUMBER)])):
+        return  # It was closed before anybody heard of it.
+    world.check_at_rest()
