@@ -7,8 +7,20 @@ from pathlib import PurePosixPath
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-#: Directories whose tests share one local cloud, which takes long to start: all of them run in one worker.
+#: Directories whose tests share one local cloud, which takes long to start: all of them run in one worker. So do the
+#: tests of a file with a cloud of its own.
 _TOGETHER = frozenset({"tests/e2e", "tests/local", "tests/soak", "tests/stepfunctions"})
+_ON_THEIR_OWN = frozenset({"tests/e2e/test_hand_over.py", "tests/local/test_command.py"})
+#: What takes longest begins first, so that no worker is left alone with it in the end.
+_LONGEST_FIRST = (
+    "tests/e2e",
+    "tests/stepfunctions",
+    "tests/soak",
+    "tests/bench",
+    "tests/local",
+    "tests/contract/test_queue_machine.py",
+    "tests/browser",
+)
 _TOLD = pytest.StashKey[dict[str, list[str]]]()
 
 
@@ -19,13 +31,28 @@ class OneWorkerForEachCloud(LoadScopeScheduling):
     """
 
     def _split_scope(self, nodeid):
-        directory = str(PurePosixPath(nodeid.partition("::")[0]).parent)
+        file = nodeid.partition("::")[0]
+        directory = str(PurePosixPath(file).parent)
+        if file in _ON_THEIR_OWN:
+            return file
         return directory if directory in _TOGETHER else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
+    config.option.loadscopereorder = False  # By number of tests, as if all took equally long.
     return OneWorkerForEachCloud(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """In a worker, put what takes longest first. In one process, what is quick comes as it is found."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: _rank(item.nodeid))
+
+
+def _rank(nodeid):
+    return next((rank for rank, start in enumerate(_LONGEST_FIRST) if nodeid.startswith(start)), len(_LONGEST_FIRST))
 
 
 def tell(config, heading, lines):

@@ -18,7 +18,7 @@ VALUES = ("one", "two", "three", "four", "five", "six")
 def short_lived(tmp_path_factory):
     """An installation whose deploy executions take two deployments each."""
     log = tmp_path_factory.mktemp("hand-over") / "cloud.log"
-    with LocalCloud(context={"rounds_per_execution": "2"}, clock=False, warm=True, log=log) as cloud:
+    with LocalCloud(context={"rounds_per_execution": "2"}, clock=False, log=log) as cloud:
         yield Installation(cloud)
 
 
