@@ -42,6 +42,8 @@ if TYPE_CHECKING:
         Jobs,
         LineBoards,
         OrganizationFile,
+        OrganizationPolicies,
+        PolicyEngine,
         PullRequests,
         SourceHistory,
         TemporaryLayers,
@@ -178,6 +180,18 @@ class Adapters:
 
         bucket = ArtifactSettings.from_env(self.environ).bucket
         return S3OrganizationFile(self.client("s3"), bucket, ORGANIZATION, MAXIMUM_BYTES)
+
+    @cached_property
+    def organization_policies(self) -> OrganizationPolicies:
+        from tidegate.adapters.organization_policies import S3OrganizationPolicies
+
+        return S3OrganizationPolicies(self.client("s3"), ArtifactSettings.from_env(self.environ).bucket)
+
+    @cached_property
+    def policy_engine(self) -> PolicyEngine:
+        from tidegate.adapters.rego import RegoEngine
+
+        return RegoEngine()
 
     @cached_property
     def workflows(self) -> Workflows:

@@ -28,8 +28,8 @@ class PolicyEngine(Protocol):
 class OrganizationPolicies(Protocol):
     """The policy sets that the organization stored for all repositories."""
 
-    def read(self, policy_set: str) -> Mapping[str, bytes]:
+    def read(self, policy_set: str) -> Mapping[str, bytes | None]:
         """Return the files of a set by their paths in it; empty when there are none. Raise CloudUnavailable.
 
-        What is larger than 1 MiB is returned empty.
+        None stands for what is larger than 1 MiB.
         """

@@ -1,0 +1,62 @@
+"""The files of a policy set as they are stored: one document for all of them, known by its digest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+
+#: Where documents lie in the artifact bucket, and where operators put the organization's sets.
+STORED, ORGANIZATION = "policies/", "configuration/policies/"
+#: Together, and of one file. Policies are text that people write; more is a mistake.
+MAXIMUM_FILES, MAXIMUM_BYTES, MAXIMUM_FILE = 500, 4 << 20, 1 << 20
+_SUFFIXES = (".rego", ".json", ".yaml", ".yml")
+_TEST = "_test.rego"
+#: Directories whose files are for tests of policies, not for policies.
+_TEST_DATA = "testdata"
+
+
+def is_policy_file(path: str) -> bool:
+    """Tell whether a file is a policy or data of it, and no test: what plans are held against."""
+    parts = path.split("/")
+    return path.endswith(_SUFFIXES) and not path.endswith(_TEST) and _TEST_DATA not in parts[:-1]
+
+
+def is_file_of_tests(path: str) -> bool:
+    """Tell whether a file is read when policies are tested: policies, their tests, and data but that of tests."""
+    return is_policy_file(path) or path.endswith(_TEST)
+
+
+def is_below(path: str, directory: str) -> bool:
+    """Tell whether a file is in a directory or below it; ``.`` is the top."""
+    return directory == "." or path.startswith(f"{directory}/")
+
+
+def problem_with(files: Mapping[str, bytes]) -> str:
+    """Return why these files are no policy set, empty where they are one."""
+    if not any(path.endswith(".rego") for path in files):
+        return "There are no policies: no file there ends in .rego."
+    if len(files) > MAXIMUM_FILES or sum(map(len, files.values())) > MAXIMUM_BYTES:
+        return f"It is too large: at most {MAXIMUM_FILES} files of {MAXIMUM_BYTES >> 20} MiB together are evaluated."
+    return next((f"{path} is not UTF-8." for path, content in files.items() if not _is_text(content)), "")
+
+
+def packed(files: Mapping[str, bytes]) -> tuple[str, bytes]:
+    """Return the key and the content of the document that holds the files, which are UTF-8."""
+    texts = {path: content.decode() for path, content in sorted(files.items())}
+    content = json.dumps({"files": texts}, ensure_ascii=False).encode()
+    return f"{STORED}{sha256(content).hexdigest()}.json", content
+
+
+def unpacked(content: bytes) -> Mapping[str, bytes]:
+    """Return the files of a document."""
+    files: dict[str, str] = json.loads(content)["files"]
+    return {path: text.encode() for path, text in files.items()}
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,222 @@
+"""What the forge shows of policy sets: the check run of each, and what comments say of a layer's verdicts.
+
+Messages of policies are data: nothing of them is read as markup. What does not fit is counted, never just missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tidegate.domain.access import spelled
+from tidegate.domain.check_run import (
+    MAXIMUM_ANNOTATIONS,
+    MAXIMUM_TEXT,
+    MAXIMUM_TITLE,
+    Annotation,
+    CheckRun,
+    Conclusion,
+    Level,
+)
+from tidegate.domain.markdown import code, escaped, one_line, plain, size
+from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policy_approval import SetState, Standing
+from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.temporary_layer import TemporaryLayer
+
+#: Names in a sentence; letters of a message; room that is left for the line which counts the rest.
+_NAMED, _MESSAGE, _ROOM = 10, 500, 200
+_CONCLUSIONS = {
+    SetState.PASSED: Conclusion.SUCCESS,
+    SetState.WARNED: Conclusion.NEUTRAL,
+    SetState.APPROVED: Conclusion.SUCCESS,
+    SetState.FAILED: Conclusion.FAILURE,
+    SetState.UNKNOWN: Conclusion.FAILURE,
+}
+_WORDS = {Severity.DENY: "Denied", Severity.VIOLATION: "Violation", Severity.WARN: "Warning"}
+_LEVELS = {Severity.DENY: Level.FAILURE, Severity.VIOLATION: Level.FAILURE, Severity.WARN: Level.WARNING}
+
+
+def policy_check_name(policy_set: str) -> str:
+    """Return the name of a set's check run, by which branches may be protected."""
+    return f"tidegate/policy: {policy_set}"
+
+
+def render_policy(standing: Standing, external_id: str, details_url: str | None = None) -> CheckRun:
+    """Return the check run of a policy set on a pull request's head."""
+    conclusion = _CONCLUSIONS.get(standing.state)
+    return CheckRun(
+        name=policy_check_name(standing.policy_set.name),
+        sha=standing.head,
+        external_id=external_id,
+        status="completed" if conclusion else "in_progress",
+        conclusion=conclusion,
+        title=one_line(_title(standing), MAXIMUM_TITLE),
+        summary=_fitting([*_explained(standing)], "\n\n", MAXIMUM_TEXT),
+        text=_fitting([*_listed(standing)], "\n", MAXIMUM_TEXT),
+        details_url=details_url,
+        annotations=tuple(_annotations(standing))[:MAXIMUM_ANNOTATIONS],
+    )
+
+
+def verdict_lines(verdicts: Iterable[PolicyVerdict]) -> tuple[str, ...]:
+    """Return what sets say of one plan as items of a list in Markdown, what blocks first; passed sets in one item."""
+    verdicts = tuple(verdicts)
+    lines = [line for verdict in verdicts if verdict.failed for line in _of_verdict(verdict)]
+    lines += [line for verdict in verdicts if not verdict.failed and verdict.findings for line in _of_verdict(verdict)]
+    silent = [code(verdict.policy_set) for verdict in verdicts if not verdict.failed and not verdict.findings]
+    return (*lines, f"- Passed: {_some(silent)}") if silent else tuple(lines)
+
+
+def _title(standing: Standing) -> str:
+    held, failing = standing.policy_set, _failing(standing)
+    match standing.state:
+        case SetState.WAITING:
+            return "Waiting for plans"
+        case SetState.PASSED:
+            return "Passed"
+        case SetState.WARNED:
+            return f"Passed, with {_count(_warnings(standing), 'warning')}"
+        case SetState.APPROVED:
+            return f"Approved by {', '.join(standing.approved_by)}"
+        case SetState.UNKNOWN:
+            return f"{_count(len(standing.missing), 'root')} could not be held against it"
+    lacking = held.approvals - len(standing.approved_by)
+    needed = f": {_count(lacking, 'approval')} needed" if held.owners else ""
+    return f"Refuses {_count(len(failing), 'plan')}{needed}"
+
+
+def _explained(standing: Standing) -> Iterator[str]:
+    held = standing.policy_set
+    failing = _failing(standing)
+    if failing:
+        roots = _some([_root(layer) for layer, _ in failing])
+        yield f"The policy set {code(held.name)} refuses the {'plan' if len(failing) == 1 else 'plans'} of {roots}."
+        yield _approving(standing)
+    elif standing.state in {SetState.PASSED, SetState.WARNED}:
+        yield f"The policy set {code(held.name)} refuses none of {_count(len(standing.judged), 'plan')}."
+    if standing.missing:
+        verb = "are not held" if standing.state is SetState.WAITING else "could not be held"
+        ending = " yet" if standing.state is SetState.WAITING else ", as they have no plan or the check itself failed"
+        yield f"Plans that {verb} against it{ending}: {_some([_root(layer) for layer in standing.missing])}."
+    if failing and standing.disregarded:
+        yield "\n".join(
+            ["These approvals do not count:", ""]
+            + [f"- {code(each.by)} {escaped(each.reason)}" for each in standing.disregarded[:_NAMED]]
+            + _more(len(standing.disregarded) - _NAMED)
+        )
+
+
+def _approving(standing: Standing) -> str:
+    held = standing.policy_set
+    by = f" {_some([code(each) for each in standing.approved_by])} approved." if standing.approved_by else ""
+    if standing.state is not SetState.FAILED:
+        return f"Its owners let it pass:{by}"
+    if not held.owners:
+        return "It has no owners, so nobody can let it pass: change the code, or the policy on the default branch."
+    return (
+        f"Change the code so that the plan passes, or ask for a review: {_count(held.approvals, 'approval')} of the "
+        f"current head {code(standing.head[:7])} by {_owners(held)} {'is' if held.approvals == 1 else 'are'} needed."
+        f"{by} The author's own approval and those of earlier commits do not count."
+    )
+
+
+def _owners(held: HeldPolicySet) -> str:
+    names = [code(each) if spelled(each) == each else spelled(each) for each in held.owners]
+    among = "" if held.approvals == 1 else "different people among "
+    return among + _some(names, " or ")
+
+
+def _listed(standing: Standing) -> Iterator[str]:
+    for layer, verdict in sorted(standing.judged, key=lambda each: not each[1].failed):
+        if verdict.error or verdict.findings:
+            yield f"### {_root(layer)}\n"
+            yield from _of_verdict(verdict, named=False)
+            yield ""
+
+
+def _of_verdict(verdict: PolicyVerdict, *, named: bool = True) -> Iterator[str]:
+    """Yield an item for each finding: errors, what blocks, warnings, and what exceptions let pass."""
+    of = f" ({code(verdict.policy_set)})" if named else ""
+    if verdict.error:
+        place = (
+            f" in {code(f'{verdict.file}:{verdict.line}' if verdict.line else verdict.file)}" if verdict.file else ""
+        )
+        yield f"- **Error**{of}{place}: {escaped(verdict.error, _MESSAGE)}"
+    for finding in sorted(verdict.findings, key=_weight):
+        yield _of_finding(finding, of)
+    if verdict.omitted:
+        yield f"- {verdict.omitted} more{of} are not shown."
+
+
+def _of_finding(finding: PolicyFinding, of: str) -> str:
+    word = f"~~{_WORDS[finding.severity]}~~" if finding.exempted_by else f"**{_WORDS[finding.severity]}**"
+    about = f" {code(finding.address)}" if finding.address else ""
+    exempt = f", let pass by {code(finding.exempted_by)}" if finding.exempted_by else ""
+    return f"- {word}{of}{about}: {escaped(finding.message, _MESSAGE)} ({code(finding.rule)}{exempt})"
+
+
+def _weight(finding: PolicyFinding) -> tuple[bool, bool]:
+    return bool(finding.exempted_by), not finding.blocks
+
+
+def _annotations(standing: Standing) -> Iterator[Annotation]:
+    title = one_line(policy_check_name(standing.policy_set.name), MAXIMUM_TITLE)
+    for layer, verdict in sorted(standing.judged, key=lambda each: not each[1].failed):
+        if verdict.error and _is_path(verdict.file) and verdict.line:
+            yield Annotation(verdict.file, verdict.line, Level.FAILURE, title, _note(layer, verdict.error))
+        for finding in sorted(verdict.findings, key=_weight):
+            if _is_path(finding.file) and finding.line and not finding.exempted_by:
+                level = _LEVELS[finding.severity]
+                yield Annotation(finding.file, finding.line, level, title, _note(layer, finding.message))
+
+
+def _note(layer: TemporaryLayer, message: str) -> str:
+    name = layer.root.name if layer.stack == DEFAULT_STACK else f"{layer.root.name} ({layer.stack})"
+    return plain(f"{name}: {message[:_MESSAGE]}")
+
+
+def _is_path(text: str) -> bool:
+    """Tell whether a text from a policy can be a file of the repository."""
+    return bool(text) and text.isprintable() and not text.startswith("/") and ".." not in text.split("/")
+
+
+def _failing(standing: Standing) -> list[tuple[TemporaryLayer, PolicyVerdict]]:
+    return [(layer, verdict) for layer, verdict in standing.judged if verdict.failed]
+
+
+def _warnings(standing: Standing) -> int:
+    return sum(
+        each.severity is Severity.WARN and not each.exempted_by
+        for _, verdict in standing.judged
+        for each in verdict.findings
+    )
+
+
+def _root(layer: TemporaryLayer) -> str:
+    name = code(layer.root.name)
+    return name if layer.stack == DEFAULT_STACK else f"{name} of stack {code(layer.stack)}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _some(names: Sequence[str], joined: str = ", ") -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return joined.join(names[:_NAMED]) + more
+
+
+def _more(number: int) -> list[str]:
+    return [f"- {number} more"] if number > 0 else []
+
+
+def _fitting(parts: Sequence[str], joined: str, most: int) -> str:
+    """Return as many parts as fit, and how many there are besides."""
+    shown: list[str] = []
+    used = 0
+    for number, part in enumerate(parts):
+        used += size(part) + len(joined)
+        if used > most - _ROOM:
+            return joined.join([*shown, "", f"{len(parts) - number} more lines do not fit here."])
+        shown.append(part)
+    return joined.join(shown).strip("\n")

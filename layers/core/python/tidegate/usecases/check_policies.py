@@ -1,0 +1,83 @@
+"""Hold the plan of a temporary layer against its policy sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+
+from tidegate.domain.deployment import Plan
+from tidegate.domain.errors import NotFound
+from tidegate.domain.policy import HeldPolicySet, PolicyVerdict, kept
+from tidegate.domain.policy_files import unpacked
+from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.messages import CheckPolicies, PoliciesChecked
+from tidegate.ports import Announcements, Artifacts, Clock, PolicyEngine, TemporaryLayers
+from tidegate.usecases.decide_again import deciding_again
+
+_CHANGED = "is not what was stored when the {}. Push a commit, or ask for the plan again"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChecker:
+    """Evaluates policies. Once more is harmless: the same plan and policies come to the same."""
+
+    layers: TemporaryLayers
+    artifacts: Artifacts
+    engine: PolicyEngine
+    announcements: Announcements
+    clock: Clock
+
+    def check(self, message: CheckPolicies) -> PoliciesChecked:
+        """Store what the sets say of a layer's plan; return the names of those that it does not pass.
+
+        What cannot be evaluated fails its set. A layer that is gone, or has another plan by now, stays as it is.
+        """
+        try:
+            layer = self.layers.get(message.layer)
+        except NotFound:
+            return PoliciesChecked(failed=())
+        if layer.plan is None or not layer.policy_sets:
+            return PoliciesChecked(failed=())
+        verdicts = self._verdicts(layer, layer.plan)
+        deciding_again(partial(self._save, message.layer, layer.plan, verdicts))
+        return PoliciesChecked(failed=tuple(each.policy_set for each in verdicts if each.failed))
+
+    def _verdicts(self, layer: TemporaryLayer, plan: Plan) -> tuple[PolicyVerdict, ...]:
+        content = self._read(plan.json.key, plan.json.sha256)
+        if content is None:
+            error = f"The plan {_CHANGED.format('plan was made')}"
+            return tuple(PolicyVerdict(held.name, error=error) for held in layer.policy_sets)
+        return kept([self._verdict(held, content) for held in layer.policy_sets])
+
+    def _verdict(self, held: HeldPolicySet, plan: bytes) -> PolicyVerdict:
+        if held.problem:
+            return PolicyVerdict(held.name, error=held.problem)
+        files = self._files(held)
+        if files is None:
+            return PolicyVerdict(held.name, error=f"The policy set {_CHANGED.format('pull request was looked at')}")
+        return self.engine.check(held.name, files, held.namespaces, plan)
+
+    def _files(self, held: HeldPolicySet) -> Mapping[str, bytes] | None:
+        content = self._read(held.key, held.sha256)
+        return None if content is None else unpacked(content)
+
+    def _read(self, key: str, digest: str) -> bytes | None:
+        """Return an object if it is still what it was; None if it is another, or gone."""
+        try:
+            content = self.artifacts.get(key)
+        except NotFound:
+            return None
+        return content if sha256(content).hexdigest() == digest else None
+
+    def _save(self, layer_id: str, plan: Plan, verdicts: tuple[PolicyVerdict, ...]) -> None:
+        try:
+            layer = self.layers.get(layer_id)
+        except NotFound:
+            return
+        if layer.plan != plan:
+            return
+        if layer.verdicts != verdicts:
+            layer = self.layers.save(replace(layer, verdicts=verdicts, changed_at=self.clock.now()))
+        self.announcements.layer_changed(layer)

@@ -1,0 +1,54 @@
+"""Judge where the policy sets of a pull request stand, by its reviews and who their authors are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tidegate.domain.access import Person, teams_among
+from tidegate.domain.check_run import CheckRun
+from tidegate.domain.errors import AppLacksPermission
+from tidegate.domain.permission import Permission
+from tidegate.domain.policy import HeldPolicySet
+from tidegate.domain.policy_approval import Approvals, Standing, approvals, refused, standings
+from tidegate.domain.policy_text import render_policy
+from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec
+from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.ports import Forge
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyJudge:
+    """Asks the forge for reviews only where a set refuses a plan, and of people only what its owners depend on."""
+
+    forge: Forge
+
+    def judge(self, spec: PullRequestSpec, layers: Sequence[TemporaryLayer]) -> tuple[Standing, ...]:
+        """Return where each set stands that the layers are held against. Raise ForgeUnavailable and ForgeRefused."""
+        sets = refused(layers)
+        if not any(held.owners for held in sets):
+            return standings(layers, spec.head_sha, Approvals(), {})
+        reviews = self.forge.reviews(*spec.where, spec.number)
+        given = approvals(reviews, spec.head_sha, spec.author)
+        people = {login: self._person(spec.where, login, sets) for login in given.of_head}
+        return standings(layers, spec.head_sha, given, people)
+
+    def check_runs(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Iterator[CheckRun]:
+        """Yield the check run of each set as it stands now. Raise ForgeUnavailable and ForgeRefused."""
+        for standing in self.judge(record.spec, layers):
+            yield render_policy(standing, f"{record.execution}/policy/{standing.policy_set.name}")
+
+    def _person(self, where: tuple[int, str], login: str, sets: Sequence[HeldPolicySet]) -> Person:
+        """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""
+        permission = self.forge.permission(*where, login)
+        if permission < Permission.READ:
+            return Person(login, permission)
+        teams = teams_among([owner for held in sets for owner in held.owners])
+        return Person(login, permission, frozenset(team for team in teams if self._is_member(where, team, login)))
+
+    def _is_member(self, where: tuple[int, str], team: str, login: str) -> bool:
+        """Ask who is in a team. Where the App may not know, nobody is."""
+        try:
+            return self.forge.is_team_member(where[0], where[1].partition("/")[0], team, login)
+        except AppLacksPermission:
+            return False
