@@ -41,7 +41,7 @@ def refused(bench: Bench, sha: str, **options: Any) -> str:
     assert ended.code == 0, ended.output
     assert bench.result()["error"] == "TerraformClientError"
     assert not [key for key in bench.aws.objects if key.startswith("plans/")]
-    return bench.result()["message"]
+    return str(bench.result()["message"])
 
 
 def text(bench: Bench, plan: Mapping[str, Any]) -> str:
@@ -312,6 +312,23 @@ def test_a_module_from_elsewhere_is_looked_through_before_anything_of_it_runs(be
     message = refused(bench, sha, allowed_modules=(f"git::{bench.forge.url}/acme/*",))
     assert "/.terraform/modules/shared/modules/shared/main.tf:1: the data source 'external'" in message
     assert "Initializing" not in bench.result()["last_lines"]
+
+
+def test_a_module_that_hides_from_the_first_look_is_found_before_anything_of_it_runs(bench: Bench) -> None:
+    hiding = 'locals {{\n  x = <<A·B\n  words\nA·B\n}}\nmodule "hidden" {{ source = "{}" }}\n'
+    source = f"git::{bench.forge.clone_url}//modules/shared"
+    sha = bench.forge.commit(
+        {"network/main.tf": bench.backend() + hiding.format(source), "modules/shared/main.tf": resource("shared")}
+    )
+    message = refused(bench, sha)
+    assert f"the module source '{source}' is not allowed" in message
+    assert "Downloading" in bench.result()["last_lines"]
+    assert "Initializing" not in bench.result()["last_lines"]
+
+
+def test_a_file_too_large_to_be_looked_through_is_refused(bench: Bench, commit: Commit) -> None:
+    message = refused_at_once(bench, commit(resource("network"), **{"network/large.tf": "#" * 5_242_881}))
+    assert "network/large.tf: the file is too large to be judged." in message
 
 
 # Steps

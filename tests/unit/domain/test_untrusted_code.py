@@ -1,0 +1,263 @@
+"""What the files of a pull request's root may not say, in both forms of the language and in disguise."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pygohcl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.domain.untrusted_code import Allowed, examine, locked_providers
+
+DEFAULTS = Allowed()
+
+
+def told(text: str, name: str = "main.tf", allowed: Allowed = DEFAULTS) -> list[str]:
+    return [f"{finding.line}: {finding.what}" for finding in examine(name, text.encode(), allowed).findings]
+
+
+def told_of(document: Any, allowed: Allowed = DEFAULTS) -> list[str]:
+    return told(json.dumps(document), "main.tf.json", allowed)
+
+
+# Providers
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "aws",
+        "hashicorp/aws",
+        "HashiCorp/AWS",
+        "registry.terraform.io/hashicorp/aws",
+        "registry.opentofu.org/hashicorp/random",
+        "terraform.io/builtin/terraform",
+    ],
+)
+def test_hashicorp_s_providers_may_run(address: str) -> None:
+    assert DEFAULTS.refused_provider(address) is None
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "evil/aws",
+        "evil.example/hashicorp/aws",
+        "hashicorp/aws/x",
+        "external",
+        "hashicorp/HTTP",
+        "registry.opentofu.org/hashicorp/kubernetes",
+        "hashicorp/helm",
+        "alekc/kubectl",
+    ],
+)
+def test_others_and_those_that_run_programs_may_not(address: str) -> None:
+    finding = DEFAULTS.refused_provider(address)
+    assert finding is not None
+    assert "pull_requests.allowed_providers" in finding.remedy
+
+
+def test_the_lock_file_adds_its_providers_but_none_that_run_programs() -> None:
+    lock = (
+        'provider "registry.terraform.io/acme/cloud" {\n  version = "1.0.0"\n}\n\n'
+        'provider "registry.terraform.io/scottwinkler/shell" {\n}\n# provider "registry.terraform.io/evil/x" {\n'
+    )
+    allowed = Allowed(locked=locked_providers(lock))
+    assert allowed.provider("acme/cloud")
+    assert not allowed.provider("acme/other")
+    assert not allowed.provider("scottwinkler/shell")
+    assert not allowed.provider("evil/x")
+
+
+def test_a_list_decides_alone() -> None:
+    allowed = Allowed(providers=("acme/*", "external", "example.com/*/*"), locked=frozenset({"locked/one"}))
+    assert allowed.provider("registry.terraform.io/acme/cloud")
+    assert allowed.provider("hashicorp/external")
+    assert allowed.provider("example.com/a/b")
+    assert not allowed.provider("hashicorp/aws")
+    assert not allowed.provider("locked/one")
+    assert not allowed.provider("other.com/acme/cloud")
+    assert not Allowed(providers=()).provider("aws")
+
+
+REQUIREMENT = 'terraform {\n  required_providers {\n    x = {\n      source = "evil/x"\n    }\n  }\n}\n'
+
+
+def test_a_required_provider_is_told_with_its_line() -> None:
+    assert told(REQUIREMENT) == ["4: the provider 'evil/x' may not run in pull requests."]
+    assert told(REQUIREMENT, allowed=Allowed(providers=("evil/x",))) == []
+    assert told('required_providers { x = { source = "hashicorp/aws" } }\nsource = "some text"\n') == []
+    document = {"terraform": [{"required_providers": {"x": {"source": "evil/x"}, "y": {"source": "hashicorp/aws"}}}]}
+    assert told_of(document) == ["0: the provider 'evil/x' may not run in pull requests."]
+    assert told_of({"terraform": {"required_providers": {"x": {"source": 3}}}}) == []
+
+
+# Modules
+
+
+@pytest.mark.parametrize(
+    ("source", "pattern"),
+    [
+        ("terraform-aws-modules/vpc/aws", "terraform-aws-modules/*"),
+        ("registry.terraform.io/terraform-aws-modules/vpc/aws", "terraform-aws-modules/*"),
+        ("github.com/acme/modules//vpc?ref=v1", "github.com/acme/*"),
+        ("git::https://github.com/acme/modules.git//vpc?ref=v1", "github.com/acme/modules//*"),
+        ("git@github.com:acme/modules.git", "git@github.com:acme/*"),
+        ("git::ssh://git@github.com/acme/modules.git", "git@github.com:acme/*"),
+        ("git::https://git.example.com/x.git", "git::https://git.example.com/*"),
+    ],
+)
+def test_a_pattern_allows_a_source_however_it_is_written(source: str, pattern: str) -> None:
+    assert Allowed(modules=(pattern,)).refused_module(source) is None
+    assert DEFAULTS.refused_module(source) is not None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "github.com/acme/../evil/x",
+        "github.com/acme/%2E%2e/evil/x",
+        "git::https://evil.example/github.com/acme/x",
+        "/etc",
+        "evil/vpc/aws",
+    ],
+)
+def test_what_only_looks_like_an_allowed_source_is_refused(source: str) -> None:
+    finding = Allowed(modules=("github.com/acme/*", "acme/*")).refused_module(source)
+    assert finding is not None
+    assert "pull_requests.allowed_modules" in finding.remedy
+
+
+def test_modules_of_the_repository_are_followed_and_others_told() -> None:
+    examined = examine("main.tf", b'module "a" { source = "../a" }\nmodule "b" {\n  source = "evil/x/y"\n}\n', DEFAULTS)
+    assert examined.local_modules == {"../a"}
+    assert examined.uses_modules
+    assert [(finding.line, finding.what) for finding in examined.findings] == [
+        (3, "the module source 'evil/x/y' is not allowed in pull requests.")
+    ]
+    document = {"module": {"a": {"source": "./a"}, "b": [{"source": "evil/x/y"}], "c": {"source": ["./x"]}}}
+    examined = examine("main.tf.json", json.dumps(document).encode(), DEFAULTS)
+    assert examined.local_modules == {"./a"}
+    assert examined.uses_modules
+    assert len(examined.findings) == 2
+    assert not examine("main.tf", b"locals {}\n", DEFAULTS).uses_modules
+
+
+@pytest.mark.parametrize("source", ["${var.x}", "%{ if true }x%{ endif }"])
+def test_a_source_that_is_no_plain_string_is_refused(source: str) -> None:
+    assert told_of({"module": {"a": {"source": source}}}) == [
+        "0: the source of a module is not a plain string, so it cannot be judged."
+    ]
+
+
+# What runs programs
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('data "external" "x" {}', "'external' runs the program"),
+        ('check "c" {\n  data "http" "x" {}\n}', "'http' calls the address"),
+        ('terraform {\n  backend "kubernetes" {}\n}', "the backend 'kubernetes'"),
+        ('data "terraform_remote_state" "x" {\n  backend = "kubernetes"\n}', "the backend 'kubernetes'"),
+        ('provider "aws" {\n  shared_config_files = ["x"]\n}', "shared_config_files may name a file"),
+        ('backend "oss" {\n  shared_credentials_file = "x"\n}', "shared_credentials_file may name a file"),
+        ('terraform {\n  state_store "a_b" {}\n}', "state_store starts a provider"),
+        ('encryption {\n  key_provider "external" "x" {}\n}', "the key provider 'external'"),
+        ('encryption {\n  method "external" "x" {}\n}', "the encryption method 'external'"),
+        ('backend /* x */ "kubernetes" {}', "what follows backend has an escape or a comment"),
+        ('data "\\u0065xternal" "x" {}', "what follows data has an escape or a comment"),
+    ],
+)
+def test_what_runs_programs_is_told(text: str, words: str) -> None:
+    found = told(f"# first line\n{text}\n")
+    assert len({line.partition(": ")[2] for line in found}) == 1
+    assert words in found[0]
+    assert int(found[0].partition(":")[0]) >= 2
+
+
+def test_data_sources_are_allowed_with_their_provider() -> None:
+    allowed = Allowed(providers=("hashicorp/external",))
+    assert told('data "external" "x" {}', allowed=allowed) == []
+    assert told_of({"data": {"external": {}}}, allowed) == []
+    assert told('data "http" "x" {}', allowed=allowed) != []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# data from an external source, by the backend kubernetes has\n",
+        'resource "aws_lb" "x" {\n  backend = kubernetes_service.x.name\n}\n',
+        'resource "aws_api_gateway_method" "x" {\n  method = "GET"\n}\n',
+        'output "state_store_name" { value = "x" }\n',
+        'resource "aws_instance" "x" {\n  user_data = <<-EOT\n    exec > >(tee /var/log/x)\n  EOT\n}\n',
+        'provider "aws" {\n  assume_role { role_arn = "x" }\n}\n',
+    ],
+)
+def test_ordinary_files_are_left_alone(text: str) -> None:
+    assert told(text) == []
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"data": {"external": {"x": {}}}}, "'external' runs the program"),
+        ({"data": [{"http": {"x": {}}}]}, "'http' calls the address"),
+        ({"terraform": {"backend": {"kubernetes": {}}}}, "the backend 'kubernetes'"),
+        ({"data": {"terraform_remote_state": {"x": {"backend": "kubernetes"}}}}, "the backend 'kubernetes'"),
+        ({"provider": {"aws": {"shared_config_files": ["x"]}}}, "shared_config_files may name a file"),
+        ({"terraform": {"state_store": {"a_b": {}}}}, "state_store starts a provider"),
+        ({"terraform": {"encryption": {"key_provider": {"external": {}}}}}, "the key_provider 'external'"),
+    ],
+)
+def test_the_json_form_is_judged_as_well(document: Any, words: str) -> None:
+    assert words in told_of(document)[0]
+
+
+def test_keys_that_occur_twice_or_are_escaped_both_count_in_json() -> None:
+    assert told('{"data": {"\\u0065xternal": {}}, "data": {}}', "x.tf.json") != []
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, '{"a": 1} x', "\x00"])
+def test_json_that_cannot_be_read_is_refused(text: str) -> None:
+    assert told(text, "x.tf.json") == ["0: this is not JSON that can be read, so it cannot be judged."]
+
+
+def test_ordinary_json_is_left_alone() -> None:
+    assert told_of({"resource": {"aws_lb": {"x": {"backend": {"a": 1}, "data": "text"}}}, "data": {"aws_x": {}}}) == []
+
+
+# A real parser as the judge
+
+GAPS = st.sampled_from(["", " ", "\t", "/* x */", " /**/ "])
+LABELS = st.sampled_from(["external", '"external"', '"\\u0065xternal"', '"e\\U00000078ternal"', '"other"'])
+NAMES = st.sampled_from(["x", '"x"', "é", '"a b"', "a·b"])
+#: What could make a reader lose its place before the block.
+BEFORE = st.sampled_from(
+    [
+        "",
+        "x = <<A·B\n  A\nA·B\n",
+        'x = "${"}"}"\n',
+        'x = "\\\\"\n',
+        '/* " */\n',
+        "# /*\n",
+        "x = <<-E\n  ${<<F\nE\nF\n}\n  E\n",
+        'x = "%{ if true }"\n',
+        'x = 1 // "\n',
+    ]
+)
+
+
+BLOCKS = st.tuples(BEFORE, st.just("data"), GAPS, LABELS, GAPS, NAMES, GAPS, st.sampled_from(["{\n}\n", "{\r\n}\r\n"]))
+
+
+@given(BLOCKS.map("".join))
+def test_whatever_a_parser_reads_as_an_external_data_source_is_told(text: str) -> None:
+    try:
+        kinds = pygohcl.loads(text).get("data", {})
+    except pygohcl.HCLParseError:
+        return
+    assert "external" not in kinds or told(text) != []
