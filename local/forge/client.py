@@ -134,6 +134,22 @@ class ForgeClient(Levers):
         answer = self.call("PUT", f"/repos/{repository}/pulls/{number}/merge", {"merge_method": method})
         return str(answer["sha"])
 
+    def edit_pull_request(self, repository: str, number: int, **changes: str) -> None:
+        """Change title, body, base or state (open, closed) of a pull request."""
+        self.call("PATCH", f"/repos/{repository}/pulls/{number}", changes)
+
+    def make_draft(self, repository: str, number: int) -> None:
+        """Let a pull request be a draft again, on its page."""
+        self.submit(f"/{repository}/pull/{number}", "/state", {"do": "draft"})
+
+    def make_ready(self, repository: str, number: int) -> None:
+        """Offer a draft for review, on its page."""
+        self.submit(f"/{repository}/pull/{number}", "/state", {"do": "ready"})
+
+    def queue_pull_request(self, repository: str, number: int) -> None:
+        """Put a pull request into the merge queue, on its page."""
+        self.submit(f"/{repository}/pull/{number}", "/state", {"do": "queue"})
+
     def comment(self, repository: str, number: int, body: str) -> int:
         """Comment on a pull request and return the comment's id."""
         return int(self.call("POST", f"/repos/{repository}/issues/{number}/comments", {"body": body})["id"])

@@ -31,16 +31,17 @@ def merge(hosting: Hosting, repository: Repository, pull: PullRequest, user: str
     with hosting.writing(repository):
         git = hosting.git(repository)
         before = git.refs()
-        sha = _merge_commit(hosting, git, pull, method, user=user, request=request)
+        sha = merge_commit(hosting, git, pull, method, user=user, request=request)
         git.update_ref(f"refs/heads/{pull.base_ref}", sha, before[f"refs/heads/{pull.base_ref}"])
         pulls.close_merged(hosting, repository, pull, sha, user)
         pushes.changed(hosting, repository, before, git.refs(), user)
     return sha
 
 
-def _merge_commit(
+def merge_commit(
     hosting: Hosting, git: BareRepository, pull: PullRequest, method: str, *, user: str, request: Json
 ) -> str:
+    """Make the commit that merges a pull request into its base branch by a method. Raise Refusal (405)."""
     base = git.branches()[pull.base_ref]
     person = hosting.identities.account(user)
     who = Signature(person.name or user, f"{user}@users.noreply.forge.invalid", "")

@@ -81,18 +81,37 @@ def _check_head(hosting: Hosting, repository: Repository, user: str, head: forks
 def edit(
     hosting: Hosting, repository: Repository, pull: PullRequest, changes: dict[str, Any], user: str
 ) -> PullRequest:
-    """Change title, body or state (open, closed) of a pull request."""
+    """Change title, body, base branch or state (open, closed) of a pull request. Raise Refusal (422)."""
     state = changes.get("state", pull.state)
     if state not in {"open", "closed"} or (pull.merged_at and state == "open"):
         raise invalid(_RESOURCE, "state", "invalid")
     kept = {name: changes[name] for name in ("title", "body", "state") if name in changes}
+    if "base" in changes:
+        kept |= _other_base(hosting, repository, changes["base"])
     closed_at = (pull.closed_at or clock.now()) if state == "closed" else None
     changed = hosting.store.change(
         PullRequest, pull.id, lambda old: replace(old, **kept, closed_at=closed_at, updated_at=clock.now())
     )
     action = "edited" if state == pull.state else "reopened" if state == "open" else "closed"
-    before = {name: {"from": getattr(pull, name) or ""} for name in ("title", "body") if name in kept}
+    before: Json = {name: {"from": getattr(pull, name) or ""} for name in ("title", "body") if name in kept}
+    if changed.base_ref != pull.base_ref:
+        before["base"] = {"ref": {"from": pull.base_ref}, "sha": {"from": pull.base_sha}}
     tell(hosting, repository, changed, action, user, **({"changes": before} if action == "edited" else {}))
+    return changed
+
+
+def _other_base(hosting: Hosting, repository: Repository, base: object) -> dict[str, str]:
+    sha = hosting.git(repository).branches().get(base) if isinstance(base, str) else None
+    if sha is None:
+        raise invalid(_RESOURCE, "base", "invalid")
+    return {"base_ref": str(base), "base_sha": sha}
+
+
+def to_draft(hosting: Hosting, repository: Repository, pull: PullRequest, user: str) -> PullRequest:
+    """Let a pull request be a draft again."""
+    changed = hosting.store.change(PullRequest, pull.id, lambda old: replace(old, draft=True, updated_at=clock.now()))
+    if not pull.draft:
+        tell(hosting, repository, changed, "converted_to_draft", user)
     return changed
 
 

@@ -22,6 +22,7 @@ from tidegate.domain.deployment import State
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import ReviewVerdict
+from tidegate.domain.pull_request_record import PullRequestSpec
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import Revision
 
@@ -119,6 +120,25 @@ def test_a_pull_request_is_read_with_its_reviews_and_what_holds_it_up(adapter, i
     assert (read.author, read.from_fork, read.failing_checks) == ("maintainer", False, ())
     (review,) = adapter.reviews(installation, REPOSITORY, number)
     assert (review.by, review.verdict, review.sha) == ("reviewer", ReviewVerdict.APPROVED, head)
+
+
+def test_a_pull_request_is_seen_as_its_record_holds_it(adapter, installation, maintainer, sha, pull_request):
+    number, head = pull_request
+    found = adapter.seen_pull_request(installation, REPOSITORY, number)
+    spec = PullRequestSpec(
+        REPOSITORY, number, installation, "feature", "main", head, sha, "maintainer", "A change", False, False
+    )
+    assert (found.spec, found.is_open, found.merged) == (spec, True, False)
+    assert list(adapter.open_pull_requests(installation, REPOSITORY)) == [found]
+    maintainer.make_draft(REPOSITORY, number)
+    assert adapter.seen_pull_request(installation, REPOSITORY, number).spec.is_draft
+    maintainer.make_ready(REPOSITORY, number)
+    maintainer.merge_pull_request(REPOSITORY, number)
+    merged = adapter.seen_pull_request(installation, REPOSITORY, number)
+    assert (merged.is_open, merged.merged) == (False, True)
+    assert list(adapter.open_pull_requests(installation, REPOSITORY)) == []
+    with pytest.raises(NotFound):
+        adapter.seen_pull_request(installation, REPOSITORY, 99)
 
 
 def test_what_a_branch_changes_and_where_branches_are(adapter, installation, sha, pull_request):

@@ -30,6 +30,7 @@ def hold_against_github(came, event, action=None):
             "check_suite",
             "pull_request",
             "review",
+            "merge_group",
             "comment",
             "head_commit",
             "pusher",
@@ -178,6 +179,52 @@ class TestPullRequests:
         (push,) = receiver.wait_for("push", after=merged)
         assert push["payload"]["ref"] == "refs/heads/main"
         assert head in {commit["id"] for commit in push["payload"]["commits"]}
+
+    @pytest.fixture
+    def number(self, maintainer, sha):
+        maintainer.push("acme/infra", {"b.tf": "# b\n"}, "Second", branch="more", base="main")
+        return maintainer.open_pull_request("acme/infra", "more", title="More")
+
+    def test_closing_reopening_and_becoming_a_draft_and_ready_is_told(self, receiver, maintainer, number):
+        for state in ("closed", "open"):
+            maintainer.edit_pull_request("acme/infra", number, state=state)
+        maintainer.make_draft("acme/infra", number)
+        maintainer.make_ready("acme/infra", number)
+        states = {
+            "closed": ("closed", False),
+            "reopened": ("open", False),
+            "converted_to_draft": ("open", True),
+            "ready_for_review": ("open", False),
+        }
+        for action, state in states.items():
+            (came,) = receiver.wait_for("pull_request", action)
+            hold_against_github(came, "pull_request", action)
+            told = came["payload"]["pull_request"]
+            assert (told["state"], told["draft"], told["merged"]) == (*state, False)
+
+    def test_another_base_branch_is_told_with_the_one_before(self, receiver, maintainer, number, sha):
+        moved = maintainer.push("acme/infra", {"c.tf": "# c\n"}, "Third", branch="release", base="main")
+        maintainer.edit_pull_request("acme/infra", number, base="release")
+        (came,) = receiver.wait_for("pull_request", "edited")
+        hold_against_github(came, "pull_request", "edited")
+        assert came["payload"]["changes"] == {"base": {"ref": {"from": "main"}, "sha": {"from": sha}}}
+        base = came["payload"]["pull_request"]["base"]
+        assert (base["ref"], base["sha"]) == ("release", moved)
+        with pytest.raises(ForgeAnswered, match="422"):
+            maintainer.edit_pull_request("acme/infra", number, base="none")
+
+    def test_a_merge_queue_asks_for_checks_of_the_merge_result(self, receiver, api, maintainer, number, sha):
+        maintainer.queue_pull_request("acme/infra", number)
+        (came,) = receiver.wait_for("merge_group", "checks_requested")
+        hold_against_github(came, "merge_group", "checks_requested")
+        group = came["payload"]["merge_group"]
+        assert group["head_ref"] == f"refs/heads/gh-readonly-queue/main/pr-{number}-{sha}"
+        assert (group["base_ref"], group["base_sha"]) == ("refs/heads/main", sha)
+        commit = api.call("GET", f"{IN}/commits/{group['head_sha']}", token=api.installation_token())
+        assert commit["parents"][0]["sha"] == sha
+        maintainer.make_draft("acme/infra", number)
+        with pytest.raises(ForgeAnswered, match="405"):
+            maintainer.queue_pull_request("acme/infra", number)
 
 
 class TestDeliveries:

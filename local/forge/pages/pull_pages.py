@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from werkzeug.wrappers import Response
 
-from local.forge import comments, forks, merging, protections, pulls, reviews
+from local.forge import comments, forks, merge_queue, merging, protections, pulls, reviews
 from local.forge.comments import Author
 from local.forge.git import GitRefused
 from local.forge.pages.repository_pages import shown
@@ -175,12 +175,17 @@ def review(visit: Visit) -> Response:
 
 
 def close(visit: Visit) -> Response:
-    """Close, reopen or (a draft) offer a pull request for review; its author may, and who may write."""
+    """Close, reopen, offer for review, make a draft, or queue a pull request; its author may, and who may write."""
     form, pull = visit.form(), _pull(visit)
     if pull.user != visit.person.login:
         _may_write(visit)
     if form.get("do") == "ready":
         pulls.ready(visit.hosting, visit.repository, pull, visit.person.login)
+    elif form.get("do") == "draft":
+        pulls.to_draft(visit.hosting, visit.repository, pull, visit.person.login)
+    elif form.get("do") == "queue":
+        _may_write(visit)
+        merge_queue.enqueue(visit.hosting, visit.repository, pull, visit.person.login)
     else:
         state = "open" if form.get("do") == "reopen" else "closed"
         pulls.edit(visit.hosting, visit.repository, pull, {"state": state}, visit.person.login)

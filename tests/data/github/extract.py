@@ -187,6 +187,14 @@ def correct(operations: dict[str, Any]) -> None:
     installations["items"] = {"$ref": "#/components/schemas/installation"}
 
 
+def name_all_events(schema: Any) -> None:
+    """Add to lists of an App's events the one that merge queues send, which Apps can subscribe to."""
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        name_all_events(part)
+    if isinstance(schema, dict) and "merge_queue_entry" in schema.get("enum", ()):
+        schema["enum"].append("merge_group")
+
+
 def main() -> None:
     openapi, examples = Path(sys.argv[1]), Path(sys.argv[2])
     description = json.loads((openapi / "generated/api.github.com.json").read_text(encoding="utf-8"))
@@ -202,6 +210,7 @@ def main() -> None:
     while missing := references([whole, components]) - components.keys():
         for name in sorted(missing):
             components[name] = schema_of(description["components"]["schemas"][name])
+    name_all_events(components)
     whole["components"] = {"schemas": components}
     events = {one["name"]: one["examples"] for one in json.loads((examples / "api.github.com/index.json").read_text())}
     chosen = {
