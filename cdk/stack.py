@@ -81,7 +81,8 @@ class TidegateStack(Stack):
             "Triggers",
             functions=self.functions,
             messaging=self.messaging,
-            machines=machines,
+            # An execution for a pull request ends without its own doing whenever a newer commit comes.
+            machines=(self.deploy, self.terraform),
             runners=self.runners,
         )
         Alarms(

@@ -46,6 +46,7 @@ _CONTEXT = {
     "state_bucket": _STATE_BUCKET,
     "plan_policies": ["ReadOnlyAccess"],
     "apply_policies": ["AdministratorAccess"],
+    "pull_request_policies": ["ReadOnlyAccess"],
 }
 """The local installation: where roots keep their states, and what the engine may do in this account."""
 WEBHOOK_SECRET = "local-webhook-secret"
@@ -309,8 +310,8 @@ class Cloud:
 
 
 def _machine(logical: str) -> str:
-    name = logical.lower()
-    return next((known for known in ("deploy", "terraform") if name.startswith(known)), logical)
+    name, machines = logical.lower(), ("deploy", "terraform", "pull_request")
+    return next((known for known in machines if name.startswith(known.replace("_", ""))), logical)
 
 
 def _function(name: str) -> str:

@@ -185,13 +185,23 @@ def _state_machine(name: str, properties: dict[str, Any], place: tuple[str, str]
     if isinstance(definition, str):
         machine = json.loads(definition)
         for part, states in limits.items():
-            if part in name.lower():
+            if part.replace("_", "") in name.lower():
+                every = _states(machine)
                 for state, fields in states.items():
-                    machine["States"][state].update(fields)
+                    every[state].update(fields)
         definition = json.dumps(machine)
     substitutions = properties.pop("DefinitionSubstitutions", {})
     properties["DefinitionString"] = {"Fn::Sub": [definition, substitutions]} if substitutions else definition
     properties.setdefault("StateMachineName", name)
+
+
+def _states(machine: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all states by their names, those that the items of a Map go through as well."""
+    states = dict(machine["States"])
+    for state in machine["States"].values():
+        if "ItemProcessor" in state:
+            states |= _states(state["ItemProcessor"])
+    return states
 
 
 def _queue(name: str, properties: dict[str, Any], place: tuple[str, str], limits: Limits) -> None:
