@@ -60,6 +60,8 @@ class Capability(Enum):
     ANSWER_JOBS = "answer the tokens of terraform executions"
     READ_ARTIFACTS = "read plans and logs"
     READ_ORGANIZATION = "read the organization-wide configuration file"
+    STORE_POLICIES = "store policies, and read those of the organization"
+    CHECK_POLICIES = "read stored policies and speculative plans"
     PLAN_REVIEW = "know which plans wait for people where no configuration says so"
     COMMENT_PREFIXES = "know the words that comments begin with"
     ROUNDS = "know how long a deploy execution works"
@@ -273,6 +275,26 @@ def _read_organization(around: Surroundings) -> Grant:
     return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
 
 
+def _store_policies(around: Surroundings) -> Grant:
+    """What lists the organization's policies is what tells that its configuration is missing."""
+    bucket = around.storage.bucket
+    statements = (
+        allow("s3:PutObject", on=bucket.arn_for_objects("policies/*")),
+        allow("s3:GetObject", on=bucket.arn_for_objects("configuration/policies/*")),
+    )
+    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
+
+
+def _check_policies(around: Surroundings) -> Grant:
+    bucket = around.storage.bucket
+    statements = (
+        *(allow("s3:GetObject", on=bucket.arn_for_objects(f"plans/{jobs}/plan.json")) for jobs in SPECULATIONS),
+        allow("s3:GetObject", on=bucket.arn_for_objects("policies/*")),
+        tell_missing(bucket.bucket_arn, "plans/*", "policies/*"),
+    )
+    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
+
+
 def tell_missing(bucket: str, *prefixes: str) -> iam.PolicyStatement:
     """Return what makes S3 answer 404 for an object that is missing, where it would answer 403 otherwise.
 
@@ -388,6 +410,8 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.ANSWER_JOBS: _answer_jobs,
     Capability.READ_ARTIFACTS: _read_artifacts,
     Capability.READ_ORGANIZATION: _read_organization,
+    Capability.STORE_POLICIES: _store_policies,
+    Capability.CHECK_POLICIES: _check_policies,
     Capability.PLAN_REVIEW: _plan_review,
     Capability.COMMENT_PREFIXES: _comment_prefixes,
     Capability.ROUNDS: _rounds,

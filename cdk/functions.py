@@ -198,7 +198,15 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "begin_job",
         "Creates a job, an apply only with its audit message",
-        (_C.DEPLOYMENTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE, _C.FORGE_ADDRESS),
+        (
+            _C.DEPLOYMENTS,
+            _C.MANY_DEPLOYMENTS,
+            _C.READ_CHANGE_SETS,
+            _C.JOBS,
+            _C.AUDIT,
+            _C.ANNOUNCE,
+            _C.FORGE_ADDRESS,
+        ),
     ),
     FunctionSpec("hand_over_job", "Leaves a job's tokens to its runner", (_C.READ_DEPLOYMENTS, _C.JOBS, _C.FORGE)),
     FunctionSpec("record_plan", "Stores a plan and decides what it needs", (_C.DEPLOYMENTS, _C.ANNOUNCE)),
@@ -232,6 +240,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.LAYERS,
             _C.REMOVE_LAYERS,
             _C.READ_ORGANIZATION,
+            _C.STORE_POLICIES,
             _C.PLAN_REVIEW,
             _C.CHECK_RUN_QUEUE,
             _C.FORGE,
@@ -249,7 +258,8 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "check_policies",
         "Holds a speculative plan against the policies",
-        (_C.LAYERS, _C.READ_ARTIFACTS),
+        (_C.LAYERS, _C.CHECK_POLICIES, _C.CHECK_RUN_QUEUE),
+        # All sets of a plan one after the other; a large plan takes much memory and its time (docs/policies.md).
         timeout=300,
         memory=3008,
         image=True,

@@ -10,6 +10,8 @@ from constructs import Construct
 #: Plans and their JSON hold secrets in clear and are of no use after the two weeks of a gate and a review's one.
 _PLAN_DAYS = 22
 _LOG_DAYS = 365
+#: Policies are stored anew whenever a pull request is looked at.
+_POLICY_DAYS = 22
 #: States that an engine could not save wait for a person.
 _ERRORED_DAYS = 180
 
@@ -106,6 +108,7 @@ class Storage(Construct):
             lifecycle_rules=[
                 _expiry("plans/", _PLAN_DAYS),
                 _expiry("logs/", _LOG_DAYS),
+                _expiry("policies/", _POLICY_DAYS),
                 _expiry("errored/", _ERRORED_DAYS),
                 s3.LifecycleRule(id="uploads", abort_incomplete_multipart_upload_after=Duration.days(1)),
             ],

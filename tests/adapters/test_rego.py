@@ -19,12 +19,12 @@ NEW = "package main\nimport rego.v1\n"
 
 @pytest.fixture(scope="module")
 def engine():
-    return RegoEngine(seconds=60)
+    return RegoEngine()
 
 
 def check(engine, source, *, namespaces=("main",), plan=PLAN, **files):
     given = {"policy/main.rego": source, **{path.replace("__", "/"): text for path, text in files.items()}}
-    return engine.check("ours", {path: text.encode() for path, text in given.items()}, namespaces, plan)
+    return engine.check("ours", {path: text.encode() for path, text in given.items()}, namespaces, plan, 60)
 
 
 def told(verdict):
@@ -196,8 +196,8 @@ def test_two_files_of_data_must_not_contradict_each_other(engine):
 
 
 def test_files_that_are_not_utf8_and_sets_without_policies_fail(engine):
-    assert engine.check("ours", {"a.rego": b"\xff"}, ("main",), PLAN).error
-    assert "no file ends in .rego" in engine.check("ours", {"a.txt": b""}, ("main",), PLAN).error
+    assert engine.check("ours", {"a.rego": b"\xff"}, ("main",), PLAN, 60).error
+    assert "no file ends in .rego" in engine.check("ours", {"a.txt": b""}, ("main",), PLAN, 60).error
 
 
 def test_a_plan_that_is_not_json_fails(engine):
@@ -232,9 +232,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_policies_fail_within_their_limits(name):
     began = time.monotonic()
-    verdict = RegoEngine(seconds=5, memory=700 << 20).check(
-        "ours", {"main.rego": HOSTILE[name].encode()}, ("main",), PLAN
-    )
+    verdict = RegoEngine(memory=700 << 20).check("ours", {"main.rego": HOSTILE[name].encode()}, ("main",), PLAN, 5)
     assert verdict.failed
     assert time.monotonic() - began < 30
 
@@ -244,7 +242,7 @@ def test_yaml_that_doubles_itself_fails_within_its_limits():
         f"a{number + 1}: &a{number + 1} [{', '.join([f'*a{number}'] * 9)}]\n" for number in range(12)
     )
     files = {"main.rego": (NEW + 'deny contains "x"\n').encode(), "a.yaml": bomb.encode()}
-    assert RegoEngine(seconds=5, memory=700 << 20).check("ours", files, ("main",), PLAN).failed
+    assert RegoEngine(memory=700 << 20).check("ours", files, ("main",), PLAN, 5).failed
 
 
 def test_many_and_long_messages_are_bounded(engine):
@@ -268,7 +266,7 @@ def test_nothing_of_the_environment_reaches_policies(monkeypatch, engine):
 
 
 def tests_of(engine, **files):
-    return engine.test({path: text.encode() for path, text in files.items()})
+    return engine.test({path: text.encode() for path, text in files.items()}, 60)
 
 
 POLICY = NEW + 'deny contains "no" if input.bad\n'

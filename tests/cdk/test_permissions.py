@@ -70,7 +70,8 @@ def test_every_resource_that_exists_is_named(allowed: list[Permission]):
 def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Permission]):
     shapes = (
         r"<StorageArtifacts>/(plans|logs|errored)/\*",
-        r"<StorageArtifacts>/(plans|logs)/\*-speculate-(\?){1,2}(/\*|\.txt)",
+        r"<StorageArtifacts>/(configuration/)?policies/\*",
+        r"<StorageArtifacts>/(plans|logs)/\*-speculate-(\?){1,2}(/\*|/plan\.json|\.txt)",
         r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform|pull-request):\*",
         r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply|speculate):\*",
         r"arn:aws:secretsmanager:REGION:ACCOUNT:secret:[\w/-]+-\?{6}",

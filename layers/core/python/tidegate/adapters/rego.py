@@ -14,8 +14,6 @@ from tidegate.domain.policy import PolicyVerdict
 from tidegate.domain.policy_results import RuleResult, findings, plan_addresses
 from tidegate.domain.tested_policies import TestedPolicies, TestedRule
 
-#: Time that policies may take for one plan: large ones take their time to be read (docs/performance.md).
-SECONDS = 90
 #: Bytes of memory that they may take.
 MEMORY = 2_500 << 20
 _PROGRAM = "tidegate.adapters.rego_program"
@@ -27,23 +25,23 @@ _KEPT = ("LD_LIBRARY_PATH", "PATH", "TMPDIR")
 
 
 class RegoEngine:
-    """The port ``PolicyEngine``. A set may take ``seconds`` and ``memory`` bytes; else its process is ended."""
+    """The port ``PolicyEngine``. A process that takes more than its time, or ``memory`` bytes, is ended."""
 
-    def __init__(self, seconds: int = SECONDS, memory: int = MEMORY) -> None:
-        self._seconds, self._memory = seconds, memory
+    def __init__(self, memory: int = MEMORY) -> None:
+        self._memory = memory
 
     def check(
-        self, policy_set: str, files: Mapping[str, bytes], namespaces: Sequence[str], plan: bytes
+        self, policy_set: str, files: Mapping[str, bytes], namespaces: Sequence[str], plan: bytes, seconds: int
     ) -> PolicyVerdict:
-        answer = self._answer({"mode": "check", "namespaces": list(namespaces)}, files, plan)
+        answer = self._answer({"mode": "check", "namespaces": list(namespaces), "seconds": seconds}, files, plan)
         if "error" in answer:
             return PolicyVerdict(policy_set, (), answer["error"], answer.get("file", ""), answer.get("line", 0))
         results = [RuleResult(each["package"], each["name"], tuple(each["values"])) for each in answer["rules"]]
         found = findings(results, answer["exceptions"], plan_addresses(json.loads(plan)))
         return PolicyVerdict(policy_set, found, omitted=sum(each["more"] for each in answer["rules"]))
 
-    def test(self, files: Mapping[str, bytes]) -> TestedPolicies:
-        answer = self._answer({"mode": "test"}, files, b"")
+    def test(self, files: Mapping[str, bytes], seconds: int) -> TestedPolicies:
+        answer = self._answer({"mode": "test", "seconds": seconds}, files, b"")
         if "error" in answer:
             return TestedPolicies((), answer["error"], answer.get("file", ""), answer.get("line", 0))
         return TestedPolicies(tuple(TestedRule(**each) for each in answer["tests"]))
@@ -56,11 +54,10 @@ class RegoEngine:
                     texts[path] = content.decode("utf-8-sig")
                 except UnicodeDecodeError:
                     return {"error": "This file is not UTF-8", "file": path}
-        limits = {"seconds": self._seconds, "memory": self._memory}
-        line = json.dumps({**request, "files": texts, **limits}).encode()
-        return self._run(b"%s\n%s" % (line, plan))
+        line = json.dumps({**request, "files": texts, "memory": self._memory}).encode()
+        return self._run(b"%s\n%s" % (line, plan), request["seconds"])
 
-    def _run(self, given: bytes) -> dict[str, Any]:
+    def _run(self, given: bytes, seconds: int) -> dict[str, Any]:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         environment = {**kept, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         try:
@@ -70,26 +67,27 @@ class RegoEngine:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env=environment,
-                timeout=self._seconds,
+                timeout=seconds,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return {"error": self._too_long()}
+            return {"error": _too_long(seconds)}
         try:
             answer: dict[str, Any] = json.loads(ended.stdout)
         except ValueError:
-            return {"error": self._ending(ended.returncode)}
+            return {"error": self._ending(ended.returncode, seconds)}
         return answer
 
-    def _ending(self, code: int) -> str:
+    def _ending(self, code: int, seconds: int) -> str:
         if -code in {signal.SIGXCPU, signal.SIGKILL}:
-            return self._too_long()
+            return _too_long(seconds)
         if code == _TOO_MUCH or -code == signal.SIGABRT:
             return self._too_much()
         return "The engine of policies crashed on these. Take them apart to find which one it is"
 
-    def _too_long(self) -> str:
-        return f"The policies took more than {self._seconds} s, and were stopped. Make them simpler"
-
     def _too_much(self) -> str:
         return f"The policies took more than {self._memory >> 20} MiB of memory, and were stopped. Make them simpler"
+
+
+def _too_long(seconds: int) -> str:
+    return f"The policies took more than {seconds} s, and were stopped. Make them simpler"

@@ -14,15 +14,15 @@ class PolicyEngine(Protocol):
     """Evaluates Rego. Policies are code of others: whatever they do, an answer comes within a time limit."""
 
     def check(
-        self, policy_set: str, files: Mapping[str, bytes], namespaces: Sequence[str], plan: bytes
+        self, policy_set: str, files: Mapping[str, bytes], namespaces: Sequence[str], plan: bytes, seconds: int
     ) -> PolicyVerdict:
         """Return what a set says of a plan, the engine's JSON. ``files`` are its policies and data by their paths.
 
-        What cannot be evaluated is a verdict with an ``error``.
+        What cannot be evaluated, within ``seconds``, is a verdict with an ``error``.
         """
 
-    def test(self, files: Mapping[str, bytes]) -> TestedPolicies:
-        """Run the tests among the files: the rules ``test_…`` of all packages."""
+    def test(self, files: Mapping[str, bytes], seconds: int) -> TestedPolicies:
+        """Run the tests among the files: the rules ``test_…`` of all packages, within ``seconds``."""
 
 
 class OrganizationPolicies(Protocol):

@@ -16,6 +16,8 @@ from tidegate.messages import CheckPolicies, PoliciesChecked
 from tidegate.ports import Announcements, Artifacts, Clock, PolicyEngine, TemporaryLayers
 from tidegate.usecases.decide_again import deciding_again
 
+#: Seconds that all sets of a plan have together, and the most of one: the function has 300.
+_TOGETHER, _LONGEST = 270, 90
 _CHANGED = "is not what was stored when the {}. Push a commit, or ask for the plan again"
 
 
@@ -49,15 +51,16 @@ class PolicyChecker:
         if content is None:
             error = f"The plan {_CHANGED.format('plan was made')}"
             return tuple(PolicyVerdict(held.name, error=error) for held in layer.policy_sets)
-        return kept([self._verdict(held, content) for held in layer.policy_sets])
+        seconds = min(_LONGEST, _TOGETHER // len(layer.policy_sets))
+        return kept([self._verdict(held, content, seconds) for held in layer.policy_sets])
 
-    def _verdict(self, held: HeldPolicySet, plan: bytes) -> PolicyVerdict:
+    def _verdict(self, held: HeldPolicySet, plan: bytes, seconds: int) -> PolicyVerdict:
         if held.problem:
             return PolicyVerdict(held.name, error=held.problem)
         files = self._files(held)
         if files is None:
             return PolicyVerdict(held.name, error=f"The policy set {_CHANGED.format('pull request was looked at')}")
-        return self.engine.check(held.name, files, held.namespaces, plan)
+        return self.engine.check(held.name, files, held.namespaces, plan, seconds)
 
     def _files(self, held: HeldPolicySet) -> Mapping[str, bytes] | None:
         content = self._read(held.key, held.sha256)
