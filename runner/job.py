@@ -100,10 +100,11 @@ class Preparation:
         tools, job = self._tools, self._job
         if taken.clone_token:
             tools.log.masker.add([taken.clone_token, authorization(taken.clone_token)])
-        merged = f", merged into {job.base_sha[:12]}" if job.base_sha else ""
+        merges = job.base_sha and job.merges
+        merged = f", merged into {job.base_sha[:12]}" if merges else ""
         tools.log.say(f"cloning {job.repository} at {job.sha[:12]}{merged}")
         git = self.git(taken)
-        return check_out_merged(git, job) if job.base_sha else check_out(git, job)
+        return check_out_merged(git, job) if merges else check_out(git, job)
 
     def _find_engine(self) -> InstalledEngine:
         job, tools = self._job, self._tools

@@ -105,6 +105,7 @@ class _Guard:
             resolved = place.resolve()
             if resolved.is_relative_to(self._top) and resolved.relative_to(self._top).as_posix() in self._changed:
                 raise CodeRefused(
-                    f"The step would run {word!a}, which this pull request changes: it is not run before it is "
-                    "merged. Nothing was planned. Change programs in a pull request of their own."
+                    f"The step would run {word!a}, which is not as the base branch has it: a pull request's "
+                    "programs run after the merge only. Nothing was planned. Change them in a pull request of their "
+                    "own, and merge the base branch into this one afterwards."
                 )

@@ -66,14 +66,14 @@ def git_environment(environ: Mapping[str, str], home: Path, clone_url: str, toke
 
 
 def check_out(git: Git, job: Job) -> Path:
-    """Fetch the job's commit and return the root's directory in it. Raise RunnerFault.
+    """Fetch the job's commit, and its base if it has one, and return the root's directory in it. Raise RunnerFault.
 
     The whole tree of that one commit is fetched: a root may use ``../modules`` and read any file
     (docs/decisions/0022).
     """
     commit = commit_sha(job.sha)
     git.begin(commit)
-    git.fetch(commit)
+    git.fetch(*filter(None, (commit, job.base_sha)))
     return put_in_place(git, commit, job.root.dir)
 
 

@@ -66,13 +66,14 @@ def test_the_merge_of_head_and_base_is_planned(bench: Bench) -> None:
     assert bench.left_behind() == []
 
 
-def test_without_a_base_the_head_alone_is_planned(bench: Bench) -> None:
-    head, _ = bench.forge.pull_request(
+@pytest.mark.parametrize("known", [True, False])
+def test_the_head_alone_is_planned_where_nothing_is_merged(bench: Bench, *, known: bool) -> None:
+    head, base = bench.forge.pull_request(
         common={"network/main.tf": bench.backend()},
         head={"network/head.tf": resource("head")},
         base={"network/base.tf": resource("base")},
     )
-    plan = planned(bench, head)
+    plan = planned(bench, head, base_sha=base if known else "", merges=False)
     assert plan["changes"]["add"] == 1
     assert "terraform_data.head" in text(bench, plan)
 
@@ -334,7 +335,8 @@ def test_a_file_too_large_to_be_looked_through_is_refused(bench: Bench, commit: 
 # Steps
 
 
-def test_a_program_that_the_pull_request_changes_does_not_run(bench: Bench) -> None:
+@pytest.mark.parametrize("merges", [True, False])
+def test_a_program_that_the_pull_request_changes_does_not_run(bench: Bench, *, merges: bool) -> None:
     head, base = bench.forge.pull_request(
         common={
             "network/main.tf": bench.backend() + resource("network"),
@@ -345,8 +347,8 @@ def test_a_program_that_the_pull_request_changes_does_not_run(bench: Bench) -> N
         base={},
     )
     same, changed = (WorkflowStep(StepKind.RUN, command=("sh", name)) for name in ("same.sh", "../check.sh"))
-    message = refused(bench, head, base_sha=base, run=RunSettings(plan=(same, changed, *DEFAULT_PLAN)))
-    assert "'../check.sh', which this pull request changes" in message
+    message = refused(bench, head, base_sha=base, merges=merges, run=RunSettings(plan=(same, changed, *DEFAULT_PLAN)))
+    assert "'../check.sh', which is not as the base branch has it" in message
     assert "same old words" in bench.result()["last_lines"]
     assert not (bench.directory / "ran").exists()
 

@@ -56,7 +56,7 @@ def test_a_layer_that_waits_gets_a_job_that_merges_its_head_into_its_base(world)
     begun = world.begin()
     job = world.jobs.get(begun.job)
     assert job_parts(begun.job) == (world.id, JobKind.SPECULATE, 1)
-    assert (job.kind, job.sha, job.base_sha) == (JobKind.SPECULATE, sha(3), sha(2))
+    assert (job.kind, job.sha, job.base_sha, job.merges) == (JobKind.SPECULATE, sha(3), sha(2), True)
     assert (job.root, job.stack, job.installation) == (world.layer.root, "default", 42)
     assert begun.digest == job_digest(job)
     assert (world.layer.state, world.layer.job, world.layer.reason) == (LayerState.PLANNING, begun.job, "")
@@ -64,7 +64,7 @@ def test_a_layer_that_waits_gets_a_job_that_merges_its_head_into_its_base(world)
 
 def test_a_layer_that_plans_its_branch_merges_nothing():
     world = World(checkout=Checkout.BRANCH)
-    assert world.jobs.get(world.begin().job).base_sha == ""
+    assert not world.jobs.get(world.begin().job).merges
 
 
 def test_what_a_plan_may_use_is_said_by_the_configuration_that_was_trusted():

@@ -35,8 +35,8 @@ class Job:
 
     ``engine_version`` is the version that made the plan; ``lock_file`` the working directory's
     dependency lock file at that time (design rule 6). For a speculative plan, ``deployment`` names the temporary
-    layer, and ``base_sha`` the commit that ``sha`` is merged with before; where it is empty, ``sha`` alone is planned.
-    ``allowed_providers`` and ``allowed_modules`` are patterns of what such a plan may use
+    layer, and ``base_sha`` the base branch's commit, which people know; ``merges`` tells whether ``sha`` is merged with
+    it before, or planned alone. ``allowed_providers`` and ``allowed_modules`` are patterns of what such a plan may use
     (``tidegate.domain.untrusted_code``); None stands for what is allowed where nobody says anything.
     """
 
@@ -55,6 +55,7 @@ class Job:
     stack: str = DEFAULT_STACK
     run: RunSettings = field(default_factory=RunSettings)
     base_sha: str = ""
+    merges: bool = True
     allowed_providers: tuple[str, ...] | None = None
     allowed_modules: tuple[str, ...] | None = None
 

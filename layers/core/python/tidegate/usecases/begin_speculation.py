@@ -57,7 +57,8 @@ class SpeculationBeginner:
             run=layer.run,
             allowed_providers=layer.allowed_providers,
             allowed_modules=layer.allowed_modules,
-            base_sha=layer.base_sha if layer.checkout is Checkout.MERGE else "",
+            base_sha=layer.base_sha,
+            merges=layer.checkout is Checkout.MERGE,
         )
 
 
