@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
@@ -22,11 +22,9 @@ from runner.masking import Masker
 from runner.plan_job import run_plan
 from runner.report import NobodyWaits, Reporter
 from runner.settings import Settings
-from runner.speculate_job import run_speculation
 from tidegate.adapters.aws_http import Aws, AwsError
 from tidegate.domain.job import JobKind, TakenJob, log_key
 
-_RUNS = {JobKind.PLAN: run_plan, JobKind.APPLY: run_apply, JobKind.SPECULATE: run_speculation}
 #: How long an interrupted plan of a pull request may go on, which locks and leaves nothing.
 _SPECULATION_STOP_SECONDS = 10.0
 
@@ -89,10 +87,18 @@ def _nobody_waits(tools: Tools, taken: TakenJob) -> None:
         tools.log.say("nobody waits for this apply any more; it goes on to its end, and its log is kept")
 
 
+def _run_of(kind: JobKind) -> Callable[[Tools, Preparation, TakenJob], dict[str, Any]]:
+    if kind is JobKind.SPECULATE:
+        from runner.speculate_job import run_speculation  # noqa: PLC0415  # Deploys do not pay for its patterns.
+
+        return run_speculation
+    return run_plan if kind is JobKind.PLAN else run_apply
+
+
 def _outcome(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any] | JobFault:
     try:
         try:
-            return _RUNS[taken.job.kind](tools, preparation, taken)
+            return _run_of(taken.job.kind)(tools, preparation, taken)
         finally:
             if not tools.interruption.left_running:
                 kill_descendants()

@@ -228,3 +228,4 @@ def test_the_program_imports_nothing_that_its_start_would_pay_for() -> None:
     loaded = set(result.stdout.split())
     assert "runner.run" in loaded
     assert not loaded & {"boto3", "botocore", "pydantic", "urllib.request", "zipfile", "logging", "asyncio", "tempfile"}
+    assert "tidegate.domain.untrusted_code" not in loaded
