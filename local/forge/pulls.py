@@ -85,7 +85,7 @@ def edit(
     state = changes.get("state", pull.state)
     if state not in {"open", "closed"} or (pull.merged_at and state == "open"):
         raise invalid(_RESOURCE, "state", "invalid")
-    kept = {name: changes[name] for name in ("title", "body", "state") if name in changes}
+    kept: Json = {name: changes[name] for name in ("title", "body", "state") if name in changes}
     if "base" in changes:
         kept |= _other_base(hosting, repository, changes["base"])
     closed_at = (pull.closed_at or clock.now()) if state == "closed" else None

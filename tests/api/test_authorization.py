@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.api.world import URL, Client, WebBootstrap
-from tests.builders import REPOSITORY, any_job, any_lock, deployment_in
+from tests.builders import REPOSITORY, any_job, any_lock, any_pull_request, any_pull_request_record, deployment_in
 from tidegate.domain.access import Access as RootAccess
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
@@ -30,6 +30,8 @@ CALLS = {
     "POST /api/deployments/<id>/review": ("/api/deployments/{id}/review", {"decision": "reject"}),
     "POST /api/deployments/<id>/gate": ("/api/deployments/{id}/gate", {"decision": "reject"}),
     "GET /api/changes/<id>": "/api/changes/{change}",
+    "GET /api/pulls": "/api/pulls?repository={repository}",
+    "GET /api/pulls/<owner>/<name>/<number>": "/api/pulls/{repository}/5",
     "GET /api/requests/<id>": "/api/requests/{request}",
     "GET /api/jobs/<id>": "/api/jobs/{job}",
     "GET /api/jobs/<id>/log": "/api/jobs/{job}/log",
@@ -46,6 +48,8 @@ CALLS = {
     "POST /deployments/<id>/review": ("/deployments/{id}/review", {"decision": "reject"}),
     "POST /deployments/<id>/gate": ("/deployments/{id}/gate", {"decision": "reject"}),
     "GET /changes/<id>": "/changes/{change}",
+    "GET /pulls": "/pulls?repository={repository}",
+    "GET /pulls/<owner>/<name>/<number>": "/pulls/{repository}/5",
     "GET /jobs/<id>": "/jobs/{job}",
     "GET /jobs/<id>/lines": "/jobs/{job}/lines",
     "GET /jobs/<id>/raw": "/jobs/{job}/raw",
@@ -61,6 +65,7 @@ def prepare(wires, repository=REPOSITORY):
     (one,) = wires.changed(deployment_in(State.AWAITING_REVIEW, repository=repository), change="change-1")
     job = any_job(id=f"{one.id}-plan-1", deployment=one.id)
     wires.jobs.create(job)
+    wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(repository=repository)))
     request = Delivery("request-1", "manual", {"repository": repository, "installation": 7, "roots": []}, "2026")
     wires.deliveries.store(request)
     return {"repository": repository, "id": one.id, "job": job.id, "request": request.id, "change": "change-1"}

@@ -68,6 +68,8 @@ def test_the_description_is_public_and_names_each_answer():
         "/api/deployments/{id}/review",
         "/api/deployments/{id}/gate",
         "/api/changes/{id}",
+        "/api/pulls",
+        "/api/pulls/{owner}/{name}/{number}",
         "/api/requests/{id}",
         "/api/jobs/{id}",
         "/api/jobs/{id}/log",

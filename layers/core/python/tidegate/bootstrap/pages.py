@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tidegate.ports import Accounts, JobLogs
     from tidegate.usecases.look_at_change import ChangeLooker
     from tidegate.usecases.look_at_deployment import DeploymentLooker
+    from tidegate.usecases.look_at_pull_request import PullRequestLooker
     from tidegate.usecases.look_at_queue import QueueLooker
     from tidegate.usecases.read_log import LogReader
     from tidegate.usecases.request_deployments import DeploymentRequester
@@ -90,6 +91,12 @@ class WebPages(Repairs):
         return ChangeLooker(self.change_sets, self.deployments)
 
     @cached_property
+    def pull_request_looker(self) -> PullRequestLooker:
+        from tidegate.usecases.look_at_pull_request import PullRequestLooker
+
+        return PullRequestLooker(self.pull_requests, self.temporary_layers)
+
+    @cached_property
     def deployment_requester(self) -> DeploymentRequester:
         from tidegate.usecases.request_deployments import DeploymentRequester
 
@@ -122,6 +129,8 @@ class WebPages(Repairs):
                 log_reader=self.log_reader,
                 searcher=self.deployment_searcher,
                 change_looker=self.change_looker,
+                layers=self.temporary_layers,
+                pull_request_looker=self.pull_request_looker,
                 decide=self.review_decider.decide,
                 decide_gate=self.gate_decider.decide,
                 unlock=self.queue_unlocker.unlock,

@@ -30,13 +30,6 @@ _UNRELATED = "The pull request's branch and the base branch have no commit in co
 HoldPolicies = Callable[[PullRequestSpec, Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
 
 
-def no_policies(
-    _spec: PullRequestSpec, _granted: Granted, _members: Sequence[Deployable]
-) -> Mapping[Key, tuple[HeldPolicySet, ...]]:
-    """Hold nothing against any policy set."""
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Affected:
     """What a pull request affects. ``notice`` says in sentences, a line each, what is left out, and why.

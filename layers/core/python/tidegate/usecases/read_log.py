@@ -9,7 +9,11 @@ from enum import StrEnum
 from tidegate.domain.deployment import Deployment, State, is_final
 from tidegate.domain.errors import NotFound
 from tidegate.domain.job import JobKind, job_parts, log_key
+from tidegate.domain.temporary_layer import TemporaryLayer
 from tidegate.ports import Artifacts, JobLogs, Jobs, LogChunk
+
+#: What jobs are run for.
+Subject = Deployment | TemporaryLayer
 
 #: Lines and characters that are read for one answer. Whoever answers gives fewer if these, escaped, are too many.
 PAGE_LINES = 2000
@@ -67,9 +71,9 @@ class LogReader:
     artifacts: Artifacts
     _kept: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def read(self, deployment: Deployment, job: str, after: int) -> LogPage:
-        """Return lines from number ``after`` on. ``deployment`` is the job's. Raise NotFound for no job of it."""
-        over = has_passed(deployment, job)
+    def read(self, subject: Subject, job: str, after: int) -> LogPage:
+        """Return lines from number ``after`` on. ``subject`` is the job's. Raise NotFound for no job of it."""
+        over = has_passed(subject, job)
         stored = self._stored(job) if over else None
         if stored is None:
             lines = self._running(job, after)
@@ -82,12 +86,12 @@ class LogReader:
             return LogPage(LogState.ENDED, after, lines, end, ended=end >= len(stored))
         return self._without_lines(job, after, over=over)
 
-    def whole(self, deployment: Deployment, job: str) -> RawLog:
-        """Return the log, or what there is of it so far. Raise NotFound for no job of the deployment."""
+    def whole(self, subject: Subject, job: str) -> RawLog:
+        """Return the log, or what there is of it so far. Raise NotFound for no job of the subject."""
         try:
             start = self.artifacts.get_start(log_key(job), LONGEST_LOG)
         except NotFound:
-            self._without_lines(job, 0, over=has_passed(deployment, job))
+            self._without_lines(job, 0, over=has_passed(subject, job))
             return self._so_far(job)
         return RawLog(start.content, start.size <= LONGEST_LOG)
 
@@ -136,14 +140,16 @@ class LogReader:
         return tuple(lines)
 
 
-def has_passed(deployment: Deployment, job: str) -> bool:
-    """Tell whether a deployment is past one of its jobs: nothing comes from its runner any more."""
+def has_passed(subject: Subject, job: str) -> bool:
+    """Tell whether a deployment, or a layer, is past one of its jobs: nothing comes from its runner any more."""
     of, kind, _ = job_parts(job)
-    if of != deployment.id:
+    if of != subject.id:
         raise NotFound("job", job)
+    if isinstance(subject, TemporaryLayer):
+        return subject.is_done or subject.job != job
     if kind is JobKind.PLAN:
-        return deployment.state not in {State.QUEUED, State.PLANNING}
-    return is_final(deployment.state)
+        return subject.state not in {State.QUEUED, State.PLANNING}
+    return is_final(subject.state)
 
 
 def _joined(chunks: Sequence[LogChunk], after: int) -> list[str]:

@@ -54,7 +54,8 @@ def _refusals(*statuses: int) -> dict[int, Any]:
     return {status: {"description": words[status], "content": content} for status in statuses}
 
 
-def _described(success: int, what: str, model: type, *refused: int) -> dict[int, Any]:
+def described(success: int, what: str, model: type, *refused: int) -> dict[int, Any]:
+    """Return what a route answers, for the description: ``model``, and the refusals of all routes and its own."""
     content = {"application/json": {"model": model}}
     return {success: {"description": what, "content": content}, **_refusals(400, 401, 422, 429, 503, *refused)}
 
@@ -77,7 +78,7 @@ class Api:
     def _people(self, app: APIGatewayHttpResolver) -> None:
         parts, shapes = self._parts, self._shapes
 
-        @app.get("/api/me", summary="Who you are", tags=["people"], responses=_described(200, "You", models.Me))
+        @app.get("/api/me", summary="Who you are", tags=["people"], responses=described(200, "You", models.Me))
         def me() -> models.Me:
             return models.Me(login=_access(app).login)
 
@@ -85,7 +86,7 @@ class Api:
             "/api/repositories",
             summary="The repositories that you may read",
             tags=["repositories"],
-            responses=_described(200, "The repositories", models.Repositories),
+            responses=described(200, "The repositories", models.Repositories),
         )
         def repositories() -> models.Repositories:
             found = readable(parts.catalog, self._authorization, _access(app).login)
@@ -99,7 +100,7 @@ class Api:
             "/api/repositories/<owner>/<name>/roots",
             summary="The roots of a repository: what is deployed, runs and waits",
             tags=["repositories"],
-            responses=_described(200, "The roots", models.Roots, 404),
+            responses=described(200, "The roots", models.Roots, 404),
         )
         def roots(owner: _Owner, name: _Owner) -> models.Roots:
             repository = _access(app).repository
@@ -110,7 +111,7 @@ class Api:
             "/api/queue",
             summary="A root's queue: lock, what runs, what waits",
             tags=["queues"],
-            responses=_described(200, "The queue", models.QueueModel, 404),
+            responses=described(200, "The queue", models.QueueModel, 404),
         )
         def queue(repository: _Repository, root: _Root) -> models.QueueModel:
             name = _access(app).repository
@@ -123,7 +124,7 @@ class Api:
             "/api/queue/unlock",
             summary="Take a queue's lock away",
             tags=["queues"],
-            responses=_described(200, "What came of it", models.Unlocked, 403, 404, 409),
+            responses=described(200, "What came of it", models.Unlocked, 403, 404, 409),
         )
         def unlock(asked: Annotated[models.QueueName, Body()]) -> models.Unlocked:
             access = _access(app)
@@ -138,7 +139,7 @@ class Api:
             "/api/deployments",
             summary="Deployments of a repository or a root, newest first; `query` searches them, or all repositories",
             tags=["deployments"],
-            responses=_described(200, "Deployments", models.DeploymentsPage, 404),
+            responses=described(200, "Deployments", models.DeploymentsPage, 404),
         )
         def deployments(
             repository: _Repository | None = None,
@@ -161,7 +162,7 @@ class Api:
             "/api/deployments/<id>",
             summary="Everything about a deployment",
             tags=["deployments"],
-            responses=_described(200, "The deployment", models.DeploymentDetails, 404),
+            responses=described(200, "The deployment", models.DeploymentDetails, 404),
         )
         def deployment(id: _Id) -> models.DeploymentDetails:
             return shapes.details(
@@ -172,7 +173,7 @@ class Api:
             "/api/deployments/<id>/review",
             summary="Approve or reject a plan that waits for review",
             tags=["deployments"],
-            responses=_described(200, "What came of it", models.Decided, 403, 404, 409),
+            responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
         def review(id: _Id, answer: Annotated[models.ReviewAnswer, Body()]) -> models.Decided:
             decision = parts.decide(id, answer.decision == "approve", _access(app).login, parts.clock.now())
@@ -198,7 +199,7 @@ class Api:
             summary="Deploy the default branch's head to named roots (operators only)",
             tags=["deployments"],
             status_code=202,
-            responses=_described(202, "The request is stored", models.Accepted, 403, 404, 409),
+            responses=described(202, "The request is stored", models.Accepted, 403, 404, 409),
         )
         def request(asked: Annotated[models.DeployRequest, Body()]) -> models.Accepted:
             access = _access(app)
@@ -208,7 +209,7 @@ class Api:
             "/api/requests/<id>",
             summary="What came of a request for deployments",
             tags=["deployments"],
-            responses=_described(200, "The request", models.RequestOutcome, 404),
+            responses=described(200, "The request", models.RequestOutcome, 404),
         )
         def outcome(id: _Id) -> models.RequestOutcome:
             found = parts.deliveries.outcome(id)
@@ -225,7 +226,7 @@ class Api:
             "/api/changes/<id>",
             summary="A change: its stacks, how far each is, and what each deployment waits for",
             tags=["changes"],
-            responses=_described(200, "The change", models.ChangeModel, 404),
+            responses=described(200, "The change", models.ChangeModel, 404),
         )
         def change(id: _Id) -> models.ChangeModel:
             return shapes.change(parts.change_looker.look(id))
@@ -234,7 +235,7 @@ class Api:
             "/api/deployments/<id>/gate",
             summary="Run again what a deployment waits for and that failed, or reject the deployment",
             tags=["changes"],
-            responses=_described(200, "What came of it", models.Decided, 403, 404, 409),
+            responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
         def gate(id: _Id, answer: Annotated[models.GateAnswer, Body()]) -> models.Decided:
             decision = parts.decide_gate(id, answer.decision == "retry", _access(app).login, parts.clock.now())
@@ -249,20 +250,20 @@ class Api:
             "/api/jobs/<id>",
             summary="A job",
             tags=["jobs"],
-            responses=_described(200, "The job", models.JobModel, 404),
+            responses=described(200, "The job", models.JobModel, 404),
         )
         def job(id: _Id) -> models.JobModel:
-            deployment = _deployment(app)
-            return shapes.job(id, deployment, parts.log_reader.read(deployment, id, 0))
+            subject = _access(app).job_subject
+            return shapes.job(id, subject, parts.log_reader.read(subject, id, 0))
 
         @app.get(
             "/api/jobs/<id>/log",
             summary="Lines of a job's log, from number `after` on",
             tags=["jobs"],
-            responses=_described(200, "Lines", models.LogLines, 404),
+            responses=described(200, "Lines", models.LogLines, 404),
         )
         def log(id: _Id, after: Annotated[int, Query(ge=0, le=10**9)] = 0) -> models.LogLines:
-            page = parts.log_reader.read(_deployment(app), id, after)
+            page = parts.log_reader.read(_access(app).job_subject, id, after)
             return fitting(page, shapes.log_lines, lambda lines: json.dumps(lines.model_dump()))
 
 

@@ -26,6 +26,7 @@ from tidegate.web.log_pages import LogPages
 from tidegate.web.pages import Pages
 from tidegate.web.parts import Parts
 from tidegate.web.problems import Answered, answered
+from tidegate.web.pull_request_pages import PullRequestPages
 from tidegate.web.refusals import (
     ForgedRequest,
     Hidden,
@@ -78,6 +79,7 @@ class WebApplication:
             deployments=parts.deployments,
             deliveries=parts.deliveries,
             change_sets=parts.change_sets,
+            layers=parts.layers,
             authorizer=parts.authorizer,
             operators_team=parts.operators_team,
             monotonic=parts.monotonic,
@@ -94,6 +96,7 @@ class WebApplication:
         Pages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
         LogPages(parts, shapes, self._rendering).add_to(self.app)
         ChangePages(parts, shapes, self._rendering).add_to(self.app)
+        PullRequestPages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)
         self.app.get("/api/openapi.json", include_in_schema=False, enable_validation=False)(self._description)
         self._described = ""

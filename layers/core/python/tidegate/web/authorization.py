@@ -18,10 +18,20 @@ from tidegate.domain.access import Action
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment
 from tidegate.domain.errors import ForgeRefused, NotFound
-from tidegate.domain.job import job_parts
+from tidegate.domain.job import JobKind, job_parts
 from tidegate.domain.permission import Permission
 from tidegate.domain.root import queue_id, repository_name, root_name
-from tidegate.ports import Accounts, Catalog, ChangeSets, Deliveries, Deployments, Forge, KnownRepository
+from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.ports import (
+    Accounts,
+    Catalog,
+    ChangeSets,
+    Deliveries,
+    Deployments,
+    Forge,
+    KnownRepository,
+    TemporaryLayers,
+)
 from tidegate.usecases.authorize import Asking, Authorizer
 from tidegate.web.refusals import Hidden, NoOperator, NotGranted
 
@@ -94,6 +104,8 @@ RULES: Mapping[str, Rule] = {
     "POST /api/deployments/<id>/review": _REVIEW,
     "POST /api/deployments/<id>/gate": _REVIEW,
     "GET /api/changes/<id>": Rule(Right.READ, About.CHANGE),
+    "GET /api/pulls": Rule(Right.READ, About.ANY_REPOSITORY),
+    "GET /api/pulls/<owner>/<name>/<number>": Rule(Right.READ, About.REPOSITORY),
     "GET /api/requests/<id>": Rule(Right.READ, About.REQUEST),
     "GET /api/jobs/<id>": Rule(Right.READ, About.JOB),
     "GET /api/jobs/<id>/log": Rule(Right.READ, About.JOB),
@@ -110,6 +122,8 @@ RULES: Mapping[str, Rule] = {
     "POST /deployments/<id>/review": _REVIEW,
     "POST /deployments/<id>/gate": _REVIEW,
     "GET /changes/<id>": Rule(Right.READ, About.CHANGE),
+    "GET /pulls": Rule(Right.READ, About.ANY_REPOSITORY),
+    "GET /pulls/<owner>/<name>/<number>": Rule(Right.READ, About.REPOSITORY),
     "GET /jobs/<id>": Rule(Right.READ, About.JOB),
     "GET /jobs/<id>/lines": Rule(Right.READ, About.JOB),
     "GET /jobs/<id>/raw": Rule(Right.READ, About.JOB),
@@ -125,6 +139,15 @@ class Access:
     repository: str = ""
     installation: int = 0
     deployment: Deployment | None = None
+    layer: TemporaryLayer | None = None
+
+    @property
+    def job_subject(self) -> Deployment | TemporaryLayer:
+        """What a job is run for. Raise Hidden."""
+        subject = self.deployment or self.layer
+        if subject is None:
+            raise Hidden
+        return subject
 
     @property
     def where(self) -> tuple[int, str]:
@@ -175,13 +198,14 @@ class Authorization:
         deployments: Deployments,
         deliveries: Deliveries,
         change_sets: ChangeSets,
+        layers: TemporaryLayers,
         authorizer: Authorizer,
         operators_team: str,
         monotonic: Callable[[], float],
     ) -> None:
         self._accounts, self._forge, self._catalog = accounts, forge, catalog
         self._deployments, self._deliveries, self._change_sets = deployments, deliveries, change_sets
-        self._authorizer, self._team = authorizer, operators_team
+        self._layers, self._authorizer, self._team = layers, authorizer, operators_team
         self._logins: Remembered[str | None] = Remembered(monotonic)
         self._permissions: Remembered[Permission] = Remembered(monotonic)
         self._refusals: Remembered[bool] = Remembered(monotonic)
@@ -205,7 +229,8 @@ class Authorization:
         """
         if rule.about is About.NOTHING or (rule.about is About.ANY_REPOSITORY and not given.get("repository")):
             return Access(login)
-        repository, installation, deployment = self._subject(rule.about, given)
+        repository, installation, subject = self._subject(rule.about, given)
+        deployment = subject if isinstance(subject, Deployment) else None
         permission = self.permission(login, repository, installation)
         if permission >= Permission.READ and rule.right is Right.OPERATE:
             permission = self._operating(login, repository, installation)
@@ -215,7 +240,8 @@ class Authorization:
             permission = self._acting(action, login, (installation, repository), about)
         if permission < Permission.READ:
             raise Hidden
-        return Access(login, permission, repository, installation, deployment)
+        layer = subject if isinstance(subject, TemporaryLayer) else None
+        return Access(login, permission, repository, installation, deployment, layer)
 
     def shown(self, action: Action, login: str, where: tuple[int, str], about: Deployment | str) -> Decision:
         """Decide whether to offer somebody what can be done with a deployment, or with the queue of this id.
@@ -292,7 +318,7 @@ class Authorization:
             return False
         return self._forge.is_team_member(installation, organization, team, login)
 
-    def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, int, Deployment | None]:
+    def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, int, Deployment | TemporaryLayer | None]:
         try:
             if about in {About.REPOSITORY, About.ANY_REPOSITORY}:
                 return self._repository(_repository_of(given))
@@ -300,11 +326,14 @@ class Authorization:
                 return self._request(given["id"])
             if about is About.CHANGE:
                 return self._change(given["id"])
-            identifier = job_parts(given["id"])[0] if about is About.JOB else given["id"]
-            deployment = self._deployments.get(identifier)
+            found = self._of_job(given["id"]) if about is About.JOB else self._deployments.get(given["id"])
         except NotFound as error:
             raise Hidden from error
-        return deployment.repository, deployment.installation, deployment
+        return found.repository, found.installation, found
+
+    def _of_job(self, job: str) -> Deployment | TemporaryLayer:
+        identifier, kind, _ = job_parts(job)
+        return self._layers.get(identifier) if kind is JobKind.SPECULATE else self._deployments.get(identifier)
 
     def _repository(self, name: str) -> tuple[str, int, None]:
         known = self._catalog.repository(repository_name(name))

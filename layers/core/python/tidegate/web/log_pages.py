@@ -10,12 +10,12 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.domain.deployment import Deployment
-from tidegate.usecases.read_log import LogPage
+from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.usecases.read_log import LogPage, Subject
 from tidegate.web.answer_size import LONGEST_ANSWER, fits, fitting
 from tidegate.web.log_lines import shown
 from tidegate.web.parts import Parts
-from tidegate.web.refusals import Hidden, InvalidRequest, LogNeedsCompression, LogTooLarge
+from tidegate.web.refusals import InvalidRequest, LogNeedsCompression, LogTooLarge
 from tidegate.web.rendering import Rendering
 from tidegate.web.shapes import Shapes
 
@@ -39,7 +39,7 @@ class LogPages:
         app.get("/jobs/<id>/raw", **hidden)(lambda **path: self._raw(app, path["id"]))
 
     def _page(self, app: APIGatewayHttpResolver, job: str) -> Response[str]:
-        deployment, after, session = _deployment(app), _after(app), app.context["session"]
+        subject, after, session = _subject(app), _after(app), app.context["session"]
         form = self._parts.sessions().form_token(session)
 
         def shows(page: LogPage) -> Response[str]:
@@ -48,20 +48,22 @@ class LogPages:
                 person=session.login,
                 csrf=form,
                 notice="",
-                one=deployment,
+                one=subject,
+                sha=subject.sha if isinstance(subject, TemporaryLayer) else subject.revision.sha,
+                of_pull_request=isinstance(subject, TemporaryLayer),
                 job=self._shapes.job_link(job),
                 page=page,
                 lines=[(after + number, shown(line)) for number, line in enumerate(page.lines, 1)],
             )
 
-        return fitting(self._parts.log_reader.read(deployment, job, after), shows, lambda response: response.body or "")
+        return fitting(self._parts.log_reader.read(subject, job, after), shows, lambda response: response.body or "")
 
     def _lines(self, app: APIGatewayHttpResolver, job: str) -> Response[str]:
-        page = self._parts.log_reader.read(_deployment(app), job, _after(app))
+        page = self._parts.log_reader.read(_subject(app), job, _after(app))
         return Response(HTTPStatus.OK, "application/json", fitting(page, _styled, str))
 
     def _raw(self, app: APIGatewayHttpResolver, job: str) -> Response[Any]:
-        log = self._parts.log_reader.whole(_deployment(app), job)
+        log = self._parts.log_reader.whole(_subject(app), job)
         if not log.is_whole:
             raise LogTooLarge(job)
         headers: dict[str, str | list[str]] = {"Content-Disposition": f'attachment; filename="{job}.txt"'}
@@ -93,8 +95,6 @@ def _after(app: APIGatewayHttpResolver) -> int:
     return int(text)
 
 
-def _deployment(app: APIGatewayHttpResolver) -> Deployment:
-    deployment: Deployment | None = app.context["access"].deployment
-    if deployment is None:
-        raise Hidden
-    return deployment
+def _subject(app: APIGatewayHttpResolver) -> Subject:
+    subject: Subject = app.context["access"].job_subject
+    return subject

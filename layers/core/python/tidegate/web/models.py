@@ -31,30 +31,32 @@ class _Given(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _Shown(BaseModel):
+class Shown(BaseModel):
+    """What is answered."""
+
     model_config = ConfigDict(frozen=True)
 
 
-class Problem(_Shown):
+class Problem(Shown):
     """Why a request was refused."""
 
     code: str = Field(description="A word for programs", examples=["not_found"])
     message: str = Field(description="What happened and what to do next, for people")
 
 
-class Refused(_Shown):
+class Refused(Shown):
     """Every answer that is not a success."""
 
     error: Problem
 
 
-class Me(_Shown):
+class Me(Shown):
     """Who the token belongs to."""
 
     login: str
 
 
-class RepositoryModel(_Shown):
+class RepositoryModel(Shown):
     """A repository that Tidegate works for."""
 
     name: str
@@ -62,7 +64,7 @@ class RepositoryModel(_Shown):
     url: str = Field(description="Its page")
 
 
-class Repositories(_Shown):
+class Repositories(Shown):
     """The repositories that you may read, by name."""
 
     repositories: list[RepositoryModel]
@@ -71,7 +73,7 @@ class Repositories(_Shown):
     )
 
 
-class LockModel(_Shown):
+class LockModel(Shown):
     """Why merges wait."""
 
     by: str
@@ -81,7 +83,7 @@ class LockModel(_Shown):
     deployment: str
 
 
-class Changes(_Shown):
+class Changes(Shown):
     """What a plan changes. A replacement counts once, as a replacement."""
 
     add: int
@@ -96,7 +98,7 @@ class Changes(_Shown):
     replaced: list[str] = Field(description="The first addresses of what is replaced")
 
 
-class DeploymentBrief(_Shown):
+class DeploymentBrief(Shown):
     """A deployment as lists show it."""
 
     id: str
@@ -121,14 +123,14 @@ class DeploymentBrief(_Shown):
     url: str = Field(description="Its page")
 
 
-class ApprovalModel(_Shown):
+class ApprovalModel(Shown):
     """One person's confirmation."""
 
     by: str
     at: Moment
 
 
-class ReviewModel(_Shown):
+class ReviewModel(Shown):
     """The review of a plan."""
 
     asked_at: Moment
@@ -139,7 +141,7 @@ class ReviewModel(_Shown):
     approvals: list[ApprovalModel]
 
 
-class ReviewRuleModel(_Shown):
+class ReviewRuleModel(Shown):
     """Which plans of the root wait, and for whom."""
 
     when: PlanReview
@@ -148,7 +150,7 @@ class ReviewRuleModel(_Shown):
     excluded: list[str] = Field(description="Who is known not to count, if authors are excluded")
 
 
-class StepModel(_Shown):
+class StepModel(Shown):
     """A line of the timeline."""
 
     state: State
@@ -157,7 +159,7 @@ class StepModel(_Shown):
     reason: str
 
 
-class AuditedModel(_Shown):
+class AuditedModel(Shown):
     """A message that the audit topic took."""
 
     event: str
@@ -165,7 +167,7 @@ class AuditedModel(_Shown):
     at: Moment
 
 
-class JobLink(_Shown):
+class JobLink(Shown):
     """A job of a deployment."""
 
     id: str
@@ -174,7 +176,7 @@ class JobLink(_Shown):
     url: str = Field(description="The page of its log")
 
 
-class AwaitedModel(_Shown):
+class AwaitedModel(Shown):
     """A deployment of the same change that goes first and is not done."""
 
     deployment: str = Field(description="Its id")
@@ -209,7 +211,7 @@ class DeploymentDetails(DeploymentBrief):
     execution_url: str | None
 
 
-class DeploymentsPage(_Shown):
+class DeploymentsPage(Shown):
     """Deployments, newest first."""
 
     deployments: list[DeploymentBrief]
@@ -224,7 +226,7 @@ class DeploymentsPage(_Shown):
     )
 
 
-class RootModel(_Shown):
+class RootModel(Shown):
     """A root and its queue."""
 
     name: str
@@ -237,14 +239,14 @@ class RootModel(_Shown):
     url: str = Field(description="The page of its queue")
 
 
-class Roots(_Shown):
+class Roots(Shown):
     """The roots of a repository, by name."""
 
     repository: str
     roots: list[RootModel]
 
 
-class PlaceModel(_Shown):
+class PlaceModel(Shown):
     """One that waits in line."""
 
     place: int = Field(description="From 1")
@@ -256,7 +258,7 @@ class PlaceModel(_Shown):
     url: str
 
 
-class QueueModel(_Shown):
+class QueueModel(Shown):
     """A root's queue as it is now."""
 
     repository: str
@@ -274,7 +276,7 @@ class QueueName(_Given):
     root: RootName
 
 
-class Unlocked(_Shown):
+class Unlocked(Shown):
     """What came of it."""
 
     unlocked: bool = Field(description="False when there was no lock")
@@ -287,7 +289,7 @@ class ReviewAnswer(_Given):
     decision: Literal["approve", "reject"]
 
 
-class Decided(_Shown):
+class Decided(Shown):
     """What came of it."""
 
     message: str
@@ -301,7 +303,7 @@ class MemberModel(DeploymentBrief):
     gated_by: list[AwaitedModel] = Field(description="What of its change it still waits for, or will")
 
 
-class StackModel(_Shown):
+class StackModel(Shown):
     """A stack of a change."""
 
     name: str
@@ -313,7 +315,7 @@ class StackModel(_Shown):
     members: list[MemberModel]
 
 
-class ChangeModel(_Shown):
+class ChangeModel(Shown):
     """The deployments of one change: the newest of each root in each stack."""
 
     id: str
@@ -340,13 +342,13 @@ class DeployRequest(_Given):
     roots: Annotated[list[RootName], Field(min_length=1, max_length=50)]
 
 
-class Accepted(_Shown):
+class Accepted(Shown):
     """The request is stored; what came of it is at `/api/requests/{request}`."""
 
     request: str
 
 
-class RequestOutcome(_Shown):
+class RequestOutcome(Shown):
     """What came of a request."""
 
     request: str
@@ -354,11 +356,11 @@ class RequestOutcome(_Shown):
     deployments: list[DeploymentBrief]
 
 
-class JobModel(_Shown):
+class JobModel(Shown):
     """A job and its log."""
 
     id: str
-    deployment: str
+    deployment: str = Field(description="The deployment that it is a job of, or the layer of a pull request")
     repository: str
     kind: JobKind
     attempt: int
@@ -366,7 +368,7 @@ class JobModel(_Shown):
     url: str = Field(description="The page of its log")
 
 
-class LogLines(_Shown):
+class LogLines(Shown):
     """Lines of a log, as the runner wrote them: with escape sequences."""
 
     state: LogState

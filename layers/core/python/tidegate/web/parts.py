@@ -8,10 +8,11 @@ from typing import Protocol
 
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Unlocking
-from tidegate.ports import Accounts, Catalog, ChangeSets, Clock, Deliveries, Deployments, Forge
+from tidegate.ports import Accounts, Catalog, ChangeSets, Clock, Deliveries, Deployments, Forge, TemporaryLayers
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.look_at_change import ChangeLooker
 from tidegate.usecases.look_at_deployment import DeploymentLooker
+from tidegate.usecases.look_at_pull_request import PullRequestLooker
 from tidegate.usecases.look_at_queue import QueueLooker
 from tidegate.usecases.read_log import LogReader
 from tidegate.usecases.search_deployments import DeploymentSearcher
@@ -77,6 +78,8 @@ class Parts:
     log_reader: LogReader
     searcher: DeploymentSearcher
     change_looker: ChangeLooker
+    layers: TemporaryLayers
+    pull_request_looker: PullRequestLooker
     decide: Decide
     decide_gate: DecideGate
     unlock: Unlock

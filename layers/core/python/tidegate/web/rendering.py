@@ -15,7 +15,9 @@ from markupsafe import Markup
 
 from tidegate.domain.deployment import State, is_final
 from tidegate.domain.markdown import plain
+from tidegate.domain.pull_request_record import PullRequestState
 from tidegate.domain.review import moment
+from tidegate.domain.temporary_layer import LayerState
 from tidegate.web.grouping import grouped
 from tidegate.web.picture import progress
 from tidegate.web.problems import Answered
@@ -47,6 +49,24 @@ STATES: dict[State, tuple[str, str]] = {
 }
 
 
+#: The same for the layers of pull requests, and for pull requests.
+LAYER_STATES: dict[LayerState, tuple[str, str]] = {
+    LayerState.WAITING: ("Waiting", "quiet"),
+    LayerState.PLANNING: ("Planning", "busy"),
+    LayerState.PLANNED: ("Planned", "good"),
+    LayerState.NO_CHANGES: ("No changes", "good"),
+    LayerState.FAILED: ("Plan failed", "bad"),
+    LayerState.REFUSED: ("Refused", "bad"),
+    LayerState.CANCELLED: ("Cancelled", "quiet"),
+}
+PULL_REQUEST_STATES: dict[PullRequestState, tuple[str, str]] = {
+    PullRequestState.IDLE: ("Shown", "good"),
+    PullRequestState.DISCOVERY_NEEDED: ("Looking for what it changes", "busy"),
+    PullRequestState.PLANNING: ("Planning", "busy"),
+    PullRequestState.COMMENT_NEEDED: ("Writing the comment", "busy"),
+}
+
+
 class Rendering:
     """Renders templates. ``url`` is where the pages are."""
 
@@ -61,7 +81,17 @@ class Rendering:
         )
         self._environment.globals.update(url=url, static=static_address, address=address)
         self._environment.filters.update(
-            moment=_moment, instant=_instant, state=_state, tone=_tone, short=_short, grouped=grouped, progress=progress
+            layer_state=lambda state: LAYER_STATES[state][0],
+            layer_tone=lambda state: LAYER_STATES[state][1],
+            pull_state=lambda state: PULL_REQUEST_STATES[state][0],
+            pull_tone=lambda state: PULL_REQUEST_STATES[state][1],
+            moment=_moment,
+            instant=_instant,
+            state=_state,
+            tone=_tone,
+            short=_short,
+            grouped=grouped,
+            progress=progress,
         )
 
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:

@@ -17,7 +17,7 @@ from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.usecases.look_at_change import ChangeView
 from tidegate.usecases.look_at_deployment import DeploymentView
 from tidegate.usecases.look_at_queue import Place, QueueView, RootView
-from tidegate.usecases.read_log import LogPage
+from tidegate.usecases.read_log import LogPage, Subject
 from tidegate.usecases.search_deployments import Found
 from tidegate.web.models import (
     ApprovalModel,
@@ -60,6 +60,9 @@ class Shapes:
     def pull_request_url(self, repository: str, number: int | None) -> str | None:
         return f"{self._links.forge}/{repository}/pull/{number}" if number else None
 
+    def pull_url(self, repository: str, number: int) -> str:
+        return f"{self._url}/pulls/{repository}/{number}"
+
     def job_url(self, identifier: str) -> str:
         return f"{self._url}/jobs/{quote(identifier)}"
 
@@ -88,7 +91,7 @@ class Shapes:
             "reason": one.reason,
             "error": one.error,
             "changed_at": one.changed_at,
-            "changes": _changes(one.plan.changes) if one.plan else None,
+            "changes": changes_of(one.plan.changes) if one.plan else None,
             "pull_request": one.pull_request,
             "forced": one.forced,
             "rerun_of": one.rerun_of,
@@ -183,12 +186,12 @@ class Shapes:
         _, kind, attempt = job_parts(job)
         return JobLink(id=job, kind=kind, attempt=attempt, url=self.job_url(job))
 
-    def job(self, job: str, deployment: Deployment, page: LogPage) -> JobModel:
+    def job(self, job: str, subject: Subject, page: LogPage) -> JobModel:
         _, kind, attempt = job_parts(job)
         return JobModel(
             id=job,
-            deployment=deployment.id,
-            repository=deployment.repository,
+            deployment=subject.id,
+            repository=subject.repository,
             kind=kind,
             attempt=attempt,
             state=page.state,
@@ -247,7 +250,7 @@ class Shapes:
         )
 
 
-def _changes(changes: PlannedChanges) -> Changes:
+def changes_of(changes: PlannedChanges) -> Changes:
     return Changes(
         add=changes.add,
         change=changes.change,

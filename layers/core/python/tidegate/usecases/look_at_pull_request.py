@@ -1,0 +1,38 @@
+"""Look at pull requests: those that are open, and one with its layers. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tidegate.domain.pull_request_record import PullRequestRecord
+from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.ports import PullRequests, TemporaryLayers
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestView:
+    """A pull request, and those of its layers that exist, in the order in which a merge would deploy them."""
+
+    record: PullRequestRecord
+    layers: tuple[TemporaryLayer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestLooker:
+    """Looks at pull requests, with a bounded number of reads."""
+
+    records: PullRequests
+    layers: TemporaryLayers
+
+    def opened(self, repositories: Collection[str]) -> Sequence[PullRequestRecord]:
+        """Return the open pull requests of these repositories, newest first."""
+        keys = [key for key in self.records.opened() if key[0] in repositories]
+        found = [record for record in self.records.many(keys) if record.is_open]
+        return sorted(found, key=lambda record: (record.opened_at, record.spec.number), reverse=True)
+
+    def look(self, repository: str, number: int) -> PullRequestView:
+        """Return a pull request as it is now, also for some time after it was closed. Raise NotFound."""
+        record = self.records.get(repository, number)
+        known = {layer.id: layer for layer in self.layers.many(record.layers)}
+        return PullRequestView(record, tuple(known[each] for each in record.layers if each in known))

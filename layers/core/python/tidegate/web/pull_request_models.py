@@ -1,0 +1,175 @@
+"""What the HTTP API says of pull requests. Conditions have the form that Kubernetes gives them."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tidegate.domain.policy import PolicyFinding, Severity
+from tidegate.domain.pull_request_record import ConditionType, PullRequestRecord, PullRequestState, Status
+from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
+from tidegate.usecases.look_at_pull_request import PullRequestView
+from tidegate.web.models import Changes, JobLink, Moment, Shown
+from tidegate.web.shapes import Shapes, changes_of
+
+
+class ConditionModel(Shown):
+    """One condition of a pull request."""
+
+    type: ConditionType
+    status: Status
+    reason: str = Field(description="A word for programs")
+    message: str
+    lastTransitionTime: Moment  # noqa: N815  # Kubernetes' word.
+
+
+class FindingModel(Shown):
+    """One result of one rule of a policy set."""
+
+    severity: Severity
+    rule: str
+    message: str
+    address: str = Field(description="The resource that it is about, if it names one")
+    exempted_by: str = Field(description="The exception that lets it pass, if one does")
+
+
+class VerdictModel(Shown):
+    """What a policy set says of a plan."""
+
+    policy_set: str
+    failed: bool
+    error: str = Field(description="Why it could not be evaluated, if so")
+    findings: list[FindingModel]
+
+
+class LayerModel(Shown):
+    """A root, in one stack, that a pull request affects, and its plan."""
+
+    id: str
+    root: str
+    stack: str
+    state: LayerState
+    reason: str
+    why: str = Field(description="Why the pull request affects it")
+    tier: int = Field(description="What a merge deploys first is 1")
+    changed_at: Moment
+    changes: Changes | None = Field(description="None until it is planned")
+    policies: list[VerdictModel]
+    last_lines: str = Field(description="The end of the engine's output, if it failed")
+    job: JobLink | None
+
+
+class PullRequestBrief(Shown):
+    """A pull request as lists show it."""
+
+    repository: str
+    number: int
+    title: str
+    author: str
+    branch: str
+    base: str
+    revision: str = Field(description="Its head")
+    state: PullRequestState = Field(description="What is to be done next")
+    draft: bool
+    from_fork: bool
+    opened_at: Moment
+    closed_at: Moment | None
+    merged: bool
+    notice: str = Field(description="What is left out, and why")
+    url: str = Field(description="Its page")
+    forge_url: str | None = Field(description="Its page on the forge")
+
+
+class PullRequestDetails(PullRequestBrief):
+    """Everything about a pull request."""
+
+    base_revision: str = Field(description="The commit of the base branch that it is planned on")
+    conditions: list[ConditionModel]
+    layers: list[LayerModel] = Field(description="In the order in which a merge deploys them")
+
+
+class PullRequestsList(Shown):
+    """Open pull requests, newest first."""
+
+    pull_requests: list[PullRequestBrief]
+    unchecked: int = Field(description="Repositories of which it is not known yet whether you may read them")
+
+
+def brief(shapes: Shapes, record: PullRequestRecord) -> PullRequestBrief:
+    """Return a pull request as lists show it."""
+    return PullRequestBrief.model_validate(_brief(shapes, record))
+
+
+def details(shapes: Shapes, view: PullRequestView) -> PullRequestDetails:
+    """Return everything about a pull request."""
+    record = view.record
+    conditions = [
+        ConditionModel(
+            type=each.type,
+            status=each.status,
+            reason=each.reason,
+            message=each.message,
+            lastTransitionTime=each.since,
+        )
+        for each in record.conditions
+    ]
+    return PullRequestDetails.model_validate(
+        {
+            **_brief(shapes, record),
+            "base_revision": record.spec.base_sha,
+            "conditions": conditions,
+            "layers": [_layer(shapes, each) for each in view.layers],
+        }
+    )
+
+
+def _brief(shapes: Shapes, record: PullRequestRecord) -> dict[str, object]:
+    spec = record.spec
+    return {
+        "repository": spec.repository,
+        "number": spec.number,
+        "title": spec.title,
+        "author": spec.author,
+        "branch": spec.branch,
+        "base": spec.base,
+        "revision": spec.head_sha,
+        "state": record.state,
+        "draft": spec.is_draft,
+        "from_fork": spec.from_fork,
+        "opened_at": record.opened_at,
+        "closed_at": record.closed_at or None,
+        "merged": record.merged,
+        "notice": record.notice,
+        "url": shapes.pull_url(spec.repository, spec.number),
+        "forge_url": shapes.pull_request_url(spec.repository, spec.number),
+    }
+
+
+def _layer(shapes: Shapes, layer: TemporaryLayer) -> LayerModel:
+    return LayerModel(
+        id=layer.id,
+        root=layer.root.name,
+        stack=layer.stack,
+        state=layer.state,
+        reason=layer.reason,
+        why=layer.why,
+        tier=layer.tier,
+        changed_at=layer.changed_at,
+        changes=changes_of(layer.plan.changes) if layer.plan else None,
+        policies=[
+            VerdictModel(
+                policy_set=each.policy_set,
+                failed=each.failed,
+                error=each.error,
+                findings=[_finding(one) for one in each.findings],
+            )
+            for each in layer.verdicts
+        ],
+        last_lines=layer.last_lines,
+        job=shapes.job_link(layer.job) if layer.job else None,
+    )
+
+
+def _finding(one: PolicyFinding) -> FindingModel:
+    return FindingModel(
+        severity=one.severity, rule=one.rule, message=one.message, address=one.address, exempted_by=one.exempted_by
+    )

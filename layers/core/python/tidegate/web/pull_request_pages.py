@@ -1,0 +1,100 @@
+"""Pull requests: lists and single ones, as pages and by the API."""
+
+# ruff: noqa: ARG001  # Arguments are the routes' fields, validated here and used by the authorization.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.openapi.params import Path, Query
+
+from tidegate.domain.pull_request_record import PullRequestRecord
+from tidegate.usecases.look_at_pull_request import PullRequestView
+from tidegate.web.api import described
+from tidegate.web.authorization import Authorization
+from tidegate.web.models import RepositoryName
+from tidegate.web.parts import Parts
+from tidegate.web.pull_request_models import PullRequestDetails, PullRequestsList, brief, details
+from tidegate.web.readable import readable
+from tidegate.web.refusals import Hidden
+from tidegate.web.rendering import Rendering
+from tidegate.web.shapes import Shapes
+
+_Owner = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,100}$")]
+_Number = Annotated[int, Path(ge=1, le=10**15)]
+_LONGEST_NUMBER = 15
+
+
+class PullRequestPages:
+    """Adds the routes of pull requests to a resolver."""
+
+    def __init__(self, parts: Parts, authorization: Authorization, shapes: Shapes, rendering: Rendering) -> None:
+        self._parts, self._authorization = parts, authorization
+        self._shapes, self._rendering = shapes, rendering
+
+    def add_to(self, app: APIGatewayHttpResolver) -> None:
+        """Register the routes."""
+        hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
+        app.get("/pulls", **hidden)(lambda: self._list(app))
+        app.get("/pulls/<owner>/<name>/<number>", **hidden)(lambda **path: self._page(app, path["number"]))
+        self._api(app)
+
+    def _api(self, app: APIGatewayHttpResolver) -> None:
+        @app.get(
+            "/api/pulls",
+            summary="Open pull requests of a repository, or of all that you may read, newest first",
+            tags=["pull requests"],
+            responses=described(200, "Pull requests", PullRequestsList, 404),
+        )
+        def pulls(repository: Annotated[RepositoryName | None, Query()] = None) -> PullRequestsList:
+            found, unchecked = self._opened(app)
+            listed = [brief(self._shapes, record) for record in found]
+            return PullRequestsList(pull_requests=listed, unchecked=unchecked)
+
+        @app.get(
+            "/api/pulls/<owner>/<name>/<number>",
+            summary="A pull request: its conditions, and the plan of each root that it affects",
+            tags=["pull requests"],
+            responses=described(200, "The pull request", PullRequestDetails, 404),
+        )
+        def pull(owner: _Owner, name: _Owner, number: _Number) -> PullRequestDetails:
+            return details(self._shapes, self._look(app, number))
+
+    def _opened(self, app: APIGatewayHttpResolver) -> tuple[Sequence[PullRequestRecord], int]:
+        """Return the open ones that are asked for, and how many repositories are not checked yet."""
+        access = app.context["access"]
+        if access.repository:
+            return self._parts.pull_request_looker.opened([access.repository]), 0
+        allowed = readable(self._parts.catalog, self._authorization, access.login)
+        return self._parts.pull_request_looker.opened([known.name for known in allowed.repositories]), allowed.unchecked
+
+    def _look(self, app: APIGatewayHttpResolver, number: int) -> PullRequestView:
+        return self._parts.pull_request_looker.look(app.context["access"].repository, number)
+
+    def _list(self, app: APIGatewayHttpResolver) -> Response[str]:
+        found, unchecked = self._opened(app)
+        repository = app.context["access"].repository
+        return self._show(app, "pulls.html", pulls=found, repository=repository, unchecked=unchecked)
+
+    def _page(self, app: APIGatewayHttpResolver, number: str) -> Response[str]:
+        if not (number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER):
+            raise Hidden
+        view = self._look(app, int(number))
+        spec = view.record.spec
+        return self._show(
+            app,
+            "pull.html",
+            one=view.record,
+            spec=spec,
+            layers=view.layers,
+            done=sum(layer.is_done for layer in view.layers),
+            forge_url=self._shapes.pull_request_url(spec.repository, spec.number),
+            commit_url=self._shapes.commit_url(spec.repository, spec.head_sha),
+        )
+
+    def _show(self, app: APIGatewayHttpResolver, template: str, **values: Any) -> Response[str]:
+        session = app.context["session"]
+        form = self._parts.sessions().form_token(session)
+        return self._rendering.page(template, person=session.login, csrf=form, notice="", **values)

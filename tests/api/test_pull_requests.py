@@ -1,0 +1,177 @@
+"""Pull requests on pages and by the API, and the logs of their plans."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import (
+    NOW,
+    REPOSITORY,
+    any_job,
+    any_layer,
+    any_plan,
+    any_pull_request,
+    any_pull_request_record,
+    sha,
+)
+from tidegate.domain.job import JobKind
+from tidegate.domain.policy import PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_request_record import judged
+from tidegate.domain.temporary_layer import LayerState
+from tidegate.ports import KnownRepository, LogChunk
+
+VERDICT = PolicyVerdict("security", (PolicyFinding(Severity.DENY, "no_public", "Too <b>open</b>.", "aws_s3_bucket.a"),))
+
+
+@pytest.fixture
+def pull(wires):
+    """A pull request with a root that is planned and refused by a policy, and one whose plan failed."""
+    planned = any_layer("network", state=LayerState.PLANNED, plan=any_plan(), verdicts=(VERDICT,), why="It changes it.")
+    failed = any_layer("app", state=LayerState.FAILED, reason="The plan failed.", last_lines="Error", tier=2)
+    planned, failed = (replace(each, job=f"{each.id}-speculate-1") for each in (planned, failed))
+    wires.temporary_layers.create([planned, failed])
+    revision = any_pull_request().revision
+    spec = any_pull_request(title="Grow <script>alert(1)</script>")
+    record = any_pull_request_record(
+        spec=spec, discovered=revision, commented=revision, layers=(planned.id, failed.id), notice="One.\nTwo <i>."
+    )
+    return wires.pull_requests.save(judged(record, [planned, failed], NOW)), planned, failed
+
+
+def test_the_api_tells_the_conditions_in_kubernetes_form_and_each_root(pull, reader):
+    _, planned, failed = pull
+    answer = reader.get(f"/api/pulls/{REPOSITORY}/5").json
+    assert (answer["number"], answer["state"], answer["revision"], answer["closed_at"]) == (5, "Idle", sha(3), None)
+    assert answer["conditions"][0] == {
+        "type": "IsLastCommitDiscovered",
+        "status": "True",
+        "reason": "Discovered",
+        "message": f"It is known what {sha(3)[:7]} changes.",
+        "lastTransitionTime": NOW,
+    }
+    network, app = answer["layers"]
+    assert (network["root"], network["state"], network["changes"]["add"], network["why"]) == (
+        "network",
+        "planned",
+        2,
+        "It changes it.",
+    )
+    assert network["policies"][0]["failed"]
+    assert network["policies"][0]["findings"][0]["address"] == "aws_s3_bucket.a"
+    assert network["job"]["url"].endswith(f"/jobs/{planned.job}")
+    assert (app["reason"], app["last_lines"], app["changes"], app["tier"]) == ("The plan failed.", "Error", None, 2)
+    assert app["job"]["kind"] == "speculate"
+    assert failed.job in app["job"]["url"]
+
+
+def test_a_layer_that_is_gone_is_left_out(wires, pull, reader):
+    record, planned, failed = pull
+    wires.temporary_layers.remove([planned.id])
+    answer = reader.get(f"/api/pulls/{REPOSITORY}/5").json
+    assert [layer["id"] for layer in answer["layers"]] == [failed.id]
+    assert record.layers == (planned.id, failed.id)
+
+
+def test_open_pull_requests_are_listed_newest_first(wires, pull, reader):
+    wires.pull_requests.save(any_pull_request_record(6, opened_at="2026-03-03T08:00:00.000000+00:00"))
+    wires.pull_requests.save(any_pull_request_record(7, closed_at=NOW))
+    wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(8, repository="acme/other")))
+    listed = reader.get(f"/api/pulls?repository={REPOSITORY}").json
+    assert [each["number"] for each in listed["pull_requests"]] == [6, 5]
+    assert listed["unchecked"] == 0
+
+
+def test_without_a_repository_those_of_all_that_one_may_read_are_listed(wires, pull, reader):
+    wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(8, repository="acme/other")))
+    assert [each["number"] for each in reader.get("/api/pulls").json["pull_requests"]] == [5]
+    wires.catalog.remember(KnownRepository("acme/other", 7, "main", "0" * 40, NOW))
+    assert {each["number"] for each in reader.get("/api/pulls").json["pull_requests"]} == {5, 8}
+
+
+def test_the_page_shows_what_a_merge_would_do_and_leads_to_the_logs(pull, browser):
+    _, planned, failed = pull
+    page = browser.get(f"/pulls/{REPOSITORY}/5")
+    assert page.status == 200
+    assert "author asks to merge feature into main" in page.text
+    assert "2 of 2 planned to the end" in page.text
+    assert "security: fails" in page.text
+    assert "The plan failed." in page.text
+    assert "IsCommentUpToDate True UpToDate" in page.text
+    for layer in (planned, failed):
+        assert f'href="/jobs/{layer.job}"' in page.body
+    assert "/acme/infra/pull/5" in page.body
+    assert "data-live" not in page.body
+
+
+def test_titles_and_notices_are_text_on_the_pages(pull, browser):
+    for path in (f"/pulls/{REPOSITORY}/5", "/pulls", f"/pulls?repository={REPOSITORY}"):
+        body = browser.get(path).body
+        assert "<script>alert" not in body
+        assert "Grow &lt;script&gt;" in body
+    assert "Two &lt;i&gt;." in browser.get(f"/pulls/{REPOSITORY}/5").body
+
+
+def test_a_page_follows_a_pull_request_that_is_worked_on(wires, browser):
+    record = any_pull_request_record(spec=any_pull_request(is_draft=True))
+    saved = wires.pull_requests.save(judged(record, (), NOW))
+    page = browser.get(f"/pulls/{REPOSITORY}/5")
+    assert "data-live" in page.body
+    assert "Looking for what it changes" in page.text
+    assert " draft " in page.text
+    wires.pull_requests.save(replace(saved, closed_at=NOW, merged=True))
+    page = browser.get(f"/pulls/{REPOSITORY}/5")
+    assert "data-live" not in page.body
+    assert " merged " in page.text
+
+
+def test_a_pull_request_that_affects_nothing_says_so_and_so_does_an_empty_list(wires, browser):
+    assert "No pull request is open" in browser.get("/pulls").text
+    revision = any_pull_request().revision
+    record = any_pull_request_record(discovered=revision, commented=revision)
+    wires.pull_requests.save(judged(record, (), NOW))
+    assert "No root is affected" in browser.get(f"/pulls/{REPOSITORY}/5").text
+
+
+def test_a_repository_leads_to_its_pull_requests(browser):
+    assert f"/pulls?repository={REPOSITORY.replace('/', '%2F')}" in browser.get(f"/repositories/{REPOSITORY}").body
+
+
+@pytest.mark.parametrize("number", ["6", "x", "\u0665", "9" * 20, "0"])
+def test_a_pull_request_that_is_none_is_not_found(pull, browser, reader, number):
+    assert browser.get(f"/pulls/{REPOSITORY}/{number}").status == 404
+    assert reader.get(f"/api/pulls/{REPOSITORY}/{number}").status in {404, 422}
+
+
+@pytest.fixture
+def job(wires, pull):
+    """The job of the planned layer, with a line of its log."""
+    _, planned, _ = pull
+    made = any_job(JobKind.SPECULATE, id=planned.job, deployment=planned.id)
+    wires.jobs.create(made)
+    wires.job_logs.append(made.id, LogChunk(0, ("Plan: 2 to add",)))
+    return made
+
+
+def test_the_log_of_a_layers_plan_is_read_like_any_other(wires, job, browser, reader):
+    page = browser.get(f"/jobs/{job.id}")
+    assert page.status == 200
+    assert "Plan: 2 to add" in page.text
+    assert "For pull request #5" in page.text
+    assert reader.get(f"/api/jobs/{job.id}").json["kind"] == "speculate"
+    assert reader.get(f"/api/jobs/{job.id}/log").json["lines"] == ["Plan: 2 to add"]
+    assert browser.get(f"/jobs/{job.id}/raw").body == "Plan: 2 to add\n"
+    wires.temporary_layers.remove([job.deployment])
+    assert browser.get(f"/jobs/{job.id}").status == 404
+
+
+def test_a_log_that_is_still_written_is_followed(wires, job, reader):
+    layer = wires.temporary_layers.get(job.deployment)
+    wires.temporary_layers.save(replace(layer, state=LayerState.PLANNING))
+    assert reader.get(f"/api/jobs/{job.id}/log").json["state"] == "running"
+
+
+def test_the_log_of_a_plan_of_a_repository_that_one_may_not_read_is_hidden(wires, job, reader):
+    wires.forge.readers.clear()
+    assert reader.get(f"/api/jobs/{job.id}/log").status == 404
