@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from soak.checker import changed_roots, is_answered
 from soak.history import History
 from soak.observe import checks_of, commits_of
+from soak.work import UNLOCK, unlock_by_comment
 from soak.world import WRITERS, World, has_ended
 
 #: Seconds between two looks, between two presses of one button, and for which nothing may have moved in the end.
@@ -53,7 +54,7 @@ def _picture(world: World) -> str:
 
 
 def _decide(world: World, pressed: dict[int, float]) -> None:
-    """Press a button of every check run that has one; free what dead runners left locked."""
+    """Press a button of every check run that has one, or say it; free what dead runners left locked."""
     for root in world.roots:
         world.free_state(root)
     for run in list(world.board.values()):
@@ -61,7 +62,10 @@ def _decide(world: World, pressed: dict[int, float]) -> None:
         if buttons:
             pressed[run["id"]] = time.monotonic()
             button = world.chance.choice((buttons[0], buttons[0], buttons[-1]))
-            world.press(run, button, world.chance.choice(WRITERS))
+            if button == UNLOCK and world.chance.choice((True, False)):
+                unlock_by_comment(world)
+            else:
+                world.press(run, button, world.chance.choice(WRITERS))
 
 
 def let_time_pass(world: World) -> None:

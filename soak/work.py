@@ -10,6 +10,7 @@ from soak.stacks import RULES, TIERS, configuration
 from soak.world import ONLOOKERS, REPOSITORY, WRITERS, World, has_ended, root_of
 
 Event = Callable[[World], str | None]
+UNLOCK = "Unlock"
 _UNLOCK = "tidegate unlock"
 #: Of 100 modules of the first tier so many fail when they are planned, and as many when they are applied.
 _BROKEN_IN_DEV = 15
@@ -132,17 +133,17 @@ def retry_and_reject(world: World) -> str | None:
 
 def unlock(world: World) -> str | None:
     """Unlock a queue, after a look at the state's own lock."""
-    locked = world.with_button("Unlock")
+    locked = world.with_button(UNLOCK)
     if not locked:
         return None
     run = world.chance.choice(locked)
     world.free_state(root_of(run))
-    return _press_on(world, run, "Unlock", world.chance.choice(WRITERS))
+    return _press_on(world, run, UNLOCK, world.chance.choice(WRITERS))
 
 
 def press_as_onlooker(world: World) -> str | None:
     """Press a button that one may not press."""
-    button = world.chance.choice(("Confirm", "Reject", "Unlock", "Retry"))
+    button = world.chance.choice(("Confirm", "Reject", UNLOCK, "Retry"))
     return _press(world, button, world.chance.choice(ONLOOKERS))
 
 
@@ -210,7 +211,7 @@ def comment(world: World) -> str | None:
     )
     text, by = world.chance.choice(texts), world.chance.choice((*WRITERS, *ONLOOKERS))
     if text.startswith(_UNLOCK):
-        world.note(by, "Unlock", [root])
+        world.note(by, UNLOCK, [root])
     else:
         world.note(by, "Deploy", [root] if root in text else world.roots)
     return _say(world, by, number, text)
@@ -218,14 +219,14 @@ def comment(world: World) -> str | None:
 
 def unlock_by_comment(world: World) -> str | None:
     """Unlock a queue by a comment, after a look at the state's own lock."""
-    locked = world.with_button("Unlock")
+    locked = world.with_button(UNLOCK)
     if not locked:
         return None
     root, by = root_of(world.chance.choice(locked)), world.chance.choice(WRITERS)
     if not world.pulls:
         open_pull_request(world)
     world.free_state(root)
-    world.note(by, "Unlock", [root])
+    world.note(by, UNLOCK, [root])
     return _say(world, by, world.chance.choice(world.pulls)[0], f"{_UNLOCK} -p {root}")
 
 
