@@ -227,9 +227,4 @@ def test_no_order_of_events_breaks_the_rules_in_memory():
 
 @pytest.mark.parametrize("_", range(2), ids=["a", "b"])
 def test_no_order_of_events_breaks_the_rules_in_dynamodb(client, _):
-    def make_world():
-        for name in client.list_tables()["TableNames"]:  # A transaction costs moto a copy of all tables.
-            client.delete_table(TableName=name)
-        return World(dynamodb_stores(client, new_table(client)))
-
-    _run(make_world, examples=10, steps=25, check_every=5)
+    _run(lambda: World(dynamodb_stores(client, new_table(client))), examples=10, steps=25, check_every=5)
