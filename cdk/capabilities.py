@@ -39,6 +39,8 @@ class Capability(Enum):
     PULL_REQUESTS = "read and write the records of pull requests"
     READ_PULL_REQUESTS = "read the records of pull requests"
     LAYERS = "read and write temporary layers"
+    READ_LAYERS = "read temporary layers"
+    PULL_CHECKS = "remember which check runs of pull requests were made"
     REMOVE_LAYERS = "remove temporary layers and their plans"
     SPECULATION_JOBS = "read and write the jobs of speculative plans"
     READ_CATALOG = "list repositories, their roots and their deployments"
@@ -131,6 +133,12 @@ def _records(*kinds: str, actions: tuple[str, ...]) -> Callable[[Surroundings], 
         return Grant((on_records(table.table_arn, kinds, *actions),), {"TIDEGATE_TABLE": table.table_name})
 
     return given
+
+
+def _pull_checks(around: Surroundings) -> Grant:
+    """What shows a pull request also links to the pages: else it would look otherwise, depending on who shows it."""
+    given = _records("shown", actions=(*_READ_MANY, "dynamodb:PutItem"))(around)
+    return Grant(given.statements, {**given.environment, "TIDEGATE_WEB_URL": around.web_url})
 
 
 def _queues(around: Surroundings) -> Grant:
@@ -387,8 +395,10 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.CHANGE_SETS: _records("change", actions=("dynamodb:Query", *_WRITE)),
     Capability.READ_CHANGE_SETS: _records("change", actions=("dynamodb:Query",)),
     Capability.PULL_REQUESTS: _records("pull", actions=(*_READ_MANY, "dynamodb:PutItem")),
-    Capability.READ_PULL_REQUESTS: _records("pull", actions=_READ),
+    Capability.READ_PULL_REQUESTS: _records("pull", actions=_READ_MANY),
+    Capability.READ_LAYERS: _records("layer", actions=_READ_MANY),
     Capability.LAYERS: _records("layer", actions=(*_READ_MANY, "dynamodb:PutItem")),
+    Capability.PULL_CHECKS: _pull_checks,
     Capability.REMOVE_LAYERS: _remove_layers,
     Capability.SPECULATION_JOBS: _speculation_jobs,
     Capability.READ_CATALOG: _catalog(),

@@ -1,4 +1,4 @@
-"""Check-run queue (FIFO, group = deployment): brings check runs up to date on the forge."""
+"""Check-run queue (FIFO, group = deployment, layer or pull request): shows on the forge what is newest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,18 @@ def lambda_handler(event: Mapping[str, Any], context: object) -> Any:
 
 
 def _publish(body: str) -> None:
-    message = json.loads(body)
+    match json.loads(body):
+        case {"layer": layer}:
+            wiring().progress_shower.layer(layer)
+        case {"pull_request": pull_request, "revision": revision, "error": error, "cause": cause}:
+            wiring().publication.publish(pull_request, revision, error, cause)
+        case {"pull_request": pull_request, "not_before": not_before}:
+            wiring().progress_shower.progress(pull_request, not_before)
+        case message:
+            _publish_deployment(message)
+
+
+def _publish_deployment(message: Mapping[str, Any]) -> None:
     wiring().check_run_publisher.publish(
         message["deployment"],
         again=message.get("again", False),

@@ -12,5 +12,8 @@ class GitHubAddresses:
     def check_run_url(self, repository: str, check_run_id: int) -> str:
         return f"{self._url}/{repository}/runs/{check_run_id}"
 
+    def pull_request_checks_url(self, repository: str, number: int) -> str:
+        return f"{self._url}/{repository}/pull/{number}/checks"
+
     def clone_url(self, repository: str) -> str:
         return f"{self._url}/{repository}.git"

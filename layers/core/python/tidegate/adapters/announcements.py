@@ -11,9 +11,10 @@ A message of the check-run queue is ``{"deployment": …, "again": …}``; with 
 as before costs no call, and with ``"repeated_by": …`` another deployment runs this one again. Its group
 is the deployment, so that its check run is brought up to date by one at a time and in order.
 
-Of pull requests it takes ``{"layer": …}`` for a layer's check run (the group is the layer), ``{"pull_request": …}``
-for how far the plans are (the group is that and the pull request), and ``{"pull_request": …, "revision": …,
-"error": …, "cause": …}`` for all that is known of a revision (the group is the pull request).
+Of pull requests it takes ``{"layer": …}`` for the check run of a layer that has ended (the group is the layer). In the
+group of the pull request are ``{"pull_request": …, "not_before": …}`` for how far its plans are, of which there is one
+every two seconds (it is taken up once these are over, so it sees each change that asked for it), and
+``{"pull_request": …, "revision": …, "error": …, "cause": …}`` for all that is known of a revision.
 
 A message of the two line queues is ``{"queue": …}``. The first is FIFO with a delay of two seconds, and
 what is sent about one queue within a second is one message there: whoever takes it up reads the line
@@ -50,6 +51,8 @@ EVENT_VERSION = 1
 #: Times that an event is offered to a bus that answers, but does not take it. What does not
 #: answer, boto tries several times by itself.
 _OFFERS = 3
+#: Seconds between two looks at how far the plans of a pull request are.
+PROGRESS = 2
 _COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved", "actions", "deferred")
 
 logger = Logger(service="tidegate", child=True)
@@ -124,9 +127,11 @@ class AwsAnnouncements:
             )
 
     def layer_changed(self, layer: TemporaryLayer) -> None:
+        if layer.is_done:
+            self._send({"layer": layer.id}, layer.id, uuid.uuid4().hex)
         pull_request = f"{layer.repository}#{layer.pull_request}"
-        self._send({"layer": layer.id}, layer.id, uuid.uuid4().hex)
-        self._send({"pull_request": pull_request}, f"{_digest(pull_request)}-progress", uuid.uuid4().hex)
+        group, again = _digest(pull_request), (int(self._now()) // PROGRESS + 1) * PROGRESS
+        self._send({"pull_request": pull_request, "not_before": again}, group, f"{group}-{again}")
 
     def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
         message = {"pull_request": pull_request, "revision": revision, "error": error, "cause": cause}

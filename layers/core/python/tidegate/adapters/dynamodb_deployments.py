@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -113,21 +114,45 @@ class DynamoDeployments:
         return str(item["token"])
 
 
+#: Check runs of pull requests are kept for as long as their layers are.
+_KEPT_SECONDS = 90 * 24 * 3600
+
+
 class DynamoCheckRuns:
-    """The port ``CheckRuns``."""
+    """The port ``CheckRuns``, in the items of deployments."""
 
     def __init__(self, client: Any, table: str) -> None:
         self._table = Table(client, table)
 
     def published(self, deployment: str) -> PublishedCheckRun | None:
-        item = self._table.get(f"The check run of {deployment}", deployment_key(deployment), "check_run")
+        item = self._table.get(f"The check run of {deployment}", self._key(deployment), "check_run")
         return None if item is None else unpack(PublishedCheckRun, item)
 
     def remember(self, published: PublishedCheckRun) -> None:
-        item = {**pack(published), "pk": deployment_key(published.deployment), "sk": "check_run"}
+        item = {**pack(published), "pk": self._key(published.deployment), "sk": "check_run", **self._lasting()}
         self._table.put(f"The check run of {published.deployment}", item)
 
     def many(self, deployments: Collection[str]) -> Mapping[str, PublishedCheckRun]:
-        keys = [(deployment_key(deployment), "check_run") for deployment in sorted(set(deployments))]
+        keys = [(self._key(deployment), "check_run") for deployment in sorted(set(deployments))]
         found = (unpack(PublishedCheckRun, item) for item in self._table.get_many("Check runs", keys))
         return {published.deployment: published for published in found}
+
+    def _key(self, deployment: str) -> str:
+        return deployment_key(deployment)
+
+    def _lasting(self) -> Mapping[str, Any]:
+        return {}
+
+
+class DynamoPullCheckRuns(DynamoCheckRuns):
+    """The port ``CheckRuns`` for pull requests, in the items ``shown#KEY``, which expire."""
+
+    def __init__(self, client: Any, table: str, now: Callable[[], float] = time.time) -> None:
+        super().__init__(client, table)
+        self._now = now
+
+    def _key(self, deployment: str) -> str:
+        return f"shown#{deployment}"
+
+    def _lasting(self) -> Mapping[str, Any]:
+        return {"expires_at": int(self._now()) + _KEPT_SECONDS}

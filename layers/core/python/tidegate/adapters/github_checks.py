@@ -24,7 +24,7 @@ class GitHubChecks:
         def call(repo: Repository) -> int:
             content = shown(check_run)
             if check_run.annotations:
-                content["output"]["annotations"] = annotations(check_run)
+                content["output"]["annotations"] = notes_of(check_run)
             return repo.create_check_run(head_sha=check_run.sha, **content).id
 
         return self._access.call(installation, repository, _WRITE_CHECKS, call)
@@ -75,7 +75,7 @@ def shown(check_run: CheckRun) -> dict[str, Any]:
     return content
 
 
-def annotations(check_run: CheckRun) -> list[dict[str, Any]]:
+def notes_of(check_run: CheckRun) -> list[dict[str, Any]]:
     """Return the notes on lines as GitHub takes them, as many as it takes at once."""
     return [
         {

@@ -106,6 +106,12 @@ class Adapters:
         return DynamoCheckRuns(self._dynamodb, self._table)
 
     @cached_property
+    def pull_check_runs(self) -> CheckRuns:
+        from tidegate.adapters.dynamodb_deployments import DynamoPullCheckRuns
+
+        return DynamoPullCheckRuns(self._dynamodb, self._table)
+
+    @cached_property
     def line_boards(self) -> LineBoards:
         from tidegate.adapters.dynamodb_lines import DynamoLineBoards
 

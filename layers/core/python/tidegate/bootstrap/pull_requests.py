@@ -8,15 +8,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tidegate.bootstrap.events import Events
+from tidegate.settings import LinkSettings
 
 if TYPE_CHECKING:
-    from tidegate.ports import Delivery, PullRequestChecks
+    from tidegate.ports import Delivery
     from tidegate.usecases.begin_speculation import SpeculationBeginner
     from tidegate.usecases.check_policies import PolicyChecker
     from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
     from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
     from tidegate.usecases.hold_policies import PolicyHolder
     from tidegate.usecases.judge_policies import PolicyJudge
+    from tidegate.usecases.keep_check_run import CheckRunKeeper
+    from tidegate.usecases.publish_pull_request import PublicationAsker, PullRequestPublisher
+    from tidegate.usecases.pull_request_checks import ForgeChecks, ProgressShower
+    from tidegate.usecases.pull_request_view import LayerPainter, PlanPainter
     from tidegate.usecases.receive_pull_request import PullRequestFollower, PullRequestReceiver
     from tidegate.usecases.record_speculation import SpeculationRecorder
     from tidegate.usecases.restart_pull_request import PullRequestRestarter
@@ -60,9 +65,59 @@ class PullRequestWork(Events):
             return self.pull_request_receiver.receive(delivery)
         return super().receive(delivery)
 
+    @cached_property
+    def pull_request_checks(self) -> ForgeChecks:
+        from tidegate.usecases.pull_request_checks import ForgeChecks
+
+        return ForgeChecks(self._check_run_keeper, self._layer_painter, self.policy_judge)
+
+    @cached_property
+    def pull_request_publisher(self) -> PublicationAsker:
+        from tidegate.usecases.publish_pull_request import PublicationAsker
+
+        return PublicationAsker(self.pull_requests, self.announcements)
+
+    @cached_property
+    def publication(self) -> PullRequestPublisher:
+        from tidegate.usecases.publish_pull_request import PullRequestPublisher
+
+        return PullRequestPublisher(
+            self.pull_requests,
+            self.temporary_layers,
+            self.forge,
+            self.pull_request_checks,
+            self._check_run_keeper,
+            self._plan_painter,
+            self.announcements,
+            self.clock,
+        )
+
+    @cached_property
+    def progress_shower(self) -> ProgressShower:
+        from tidegate.usecases.pull_request_checks import ProgressShower
+
+        return ProgressShower(
+            self.pull_requests, self.temporary_layers, self._check_run_keeper, self._plan_painter, self.clock
+        )
+
+    @cached_property
+    def _check_run_keeper(self) -> CheckRunKeeper:
+        from tidegate.usecases.keep_check_run import CheckRunKeeper
+
+        return CheckRunKeeper(self.pull_check_runs, self.forge)
+
+    @cached_property
+    def _layer_painter(self) -> LayerPainter:
+        from tidegate.usecases.pull_request_view import LayerPainter
+
+        settings = LinkSettings.from_env(self.environ)
+        return LayerPainter(self.forge, settings.web.rstrip("/"))
+
     @property
-    def pull_request_checks(self) -> PullRequestChecks:
-        raise NotImplementedError
+    def _plan_painter(self) -> PlanPainter:
+        from tidegate.usecases.pull_request_view import PlanPainter
+
+        return PlanPainter(self.artifacts, self._layer_painter)
 
     @cached_property
     def pull_request_stopper(self) -> PullRequestStopper:

@@ -14,7 +14,7 @@ from tidegate.domain.check_run_face import View, approval, many, place
 from tidegate.domain.check_run_states import face_of
 from tidegate.domain.deployment import Deployment, State, Trigger
 from tidegate.domain.markdown import code, escaped, fenced, folded, one_line, size
-from tidegate.domain.plan_text import as_diff, cut_middle, cut_start
+from tidegate.domain.plan_text import cut_middle, cut_start, fenced_plan
 from tidegate.domain.review import moment
 from tidegate.domain.stack import DEFAULT_STACK
 
@@ -183,7 +183,7 @@ def _text(deployment: Deployment, view: View) -> str:
         log = f"[its log]({view.plan_url}) and in " if view.plan_url else ""
         whole = f"The whole plan is in {log}{key}."
         room = MAXIMUM_TEXT - size("\n\n".join([*parts, whole])) - _FENCE_ROOM
-        plan = _fenced_plan(view, room)
+        plan = fenced_plan(view.plan_text, view.plan_size, room)
         parts += [plan if _is_read_at_once(deployment, plan) else folded("Plan", plan), whole]
     return "\n\n".join(parts)
 
@@ -191,14 +191,3 @@ def _text(deployment: Deployment, view: View) -> str:
 def _is_read_at_once(deployment: Deployment, plan: str) -> bool:
     """Tell whether the plan needs no fold: it is to be decided about, and short."""
     return deployment.state is State.AWAITING_REVIEW and plan.count("\n") - 1 <= UNFOLDED
-
-
-def _fenced_plan(view: View, room: int) -> str:
-    """Return the plan in a fence of at most ``room`` bytes. Making it harmless may make it longer: cut again then."""
-    missing = max(0, view.plan_size - size(view.plan_text))
-    diff, allowed = as_diff(view.plan_text), room
-    while True:
-        block = fenced(cut_middle(diff, allowed, size(diff) + missing if missing else None), "diff")
-        if size(block) <= room:
-            return block
-        allowed -= size(block) - room

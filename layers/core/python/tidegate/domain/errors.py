@@ -140,6 +140,13 @@ class ForgeUnavailable(TidegateError):
         self.retry_after = retry_after
 
 
+class NotYet(ForgeUnavailable):
+    """It is too early to show something: it would change again at once."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__("what is to be shown goes on changing", seconds)
+
+
 class ForgeRefused(TidegateError):
     """The forge refused for good: asking again will not help."""
 
@@ -175,6 +182,15 @@ class ApplyAlreadyStarted(TidegateError):
 
     def __init__(self, deployment: str) -> None:
         super().__init__(f"An apply of {deployment} was started before. It is never started twice.")
+
+
+class GateShut(TidegateError):
+    """What a deployment waited for was run again while it was reviewed: it must wait once more before its apply."""
+
+    def __init__(self, deployment: str) -> None:
+        super().__init__(
+            f"What {deployment} waited for is not done any more. Nothing was applied; it goes on by itself once it is."
+        )
 
 
 class JobGone(TidegateError):

@@ -7,6 +7,7 @@ out of a fence, bring HTML or links, or hide text behind control characters.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 _ESCAPE_SEQUENCES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colours, cursor movements
@@ -22,6 +23,9 @@ _REFERENCES = re.compile(r"@|#(?=\d)|(?<=w)(?=\.)|(?<=:)(?=//)|(?<=GH)(?=-\d)", 
 _BREAK = "\u200b"
 _OPENS_FENCE = re.compile(r"^(?=[ \t]*```)", re.MULTILINE)
 _BACKTICKS = re.compile(r"`+")
+
+#: Bytes of a line that says how much is left out.
+MORE_ROOM = 500
 
 
 def plain(text: str) -> str:
@@ -60,9 +64,32 @@ def fenced(text: str, language: str = "") -> str:
     return f"```{language}\n{body}\n```"
 
 
-def folded(label: str, block: str) -> str:
-    """Return the block behind a fold. ``label`` is our own words."""
-    return f"<details><summary>{label}</summary>\n\n{block}\n\n</details>"
+def folded(label: str, block: str, *, opened: bool = False) -> str:
+    """Return the block behind a fold, which may be open at first. ``label`` is our own words, or ``tagged_code``."""
+    return f"<details{' open' if opened else ''}><summary>{label}</summary>\n\n{block}\n\n</details>"
+
+
+def bounded(lines: Sequence[str], room: int, more: Callable[[int], str], beyond: int = 0) -> str:
+    """Return as many of the lines as ``room`` bytes hold, and then ``more`` of how many are left out, if any are.
+
+    ``more`` returns a line of at most ``MORE_ROOM`` bytes, and there is room for that at least; ``beyond`` counts
+    lines that are left out already.
+    """
+    if size("\n".join(lines)) <= room and not beyond:
+        return "\n".join(lines)
+    kept, used = list[str](), MORE_ROOM
+    for line in lines:
+        used += size(line) + 1
+        if used > room:
+            break
+        kept.append(line)
+    return "\n".join([*kept, more(len(lines) - len(kept) + beyond)])
+
+
+def tagged_code(text: str, longest: int = 250) -> str:
+    """Return the text as code for places that are HTML, where backticks are none: the label of a fold."""
+    line = one_line(text, longest).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return f"<code>{line}</code>"
 
 
 def size(text: str) -> int:

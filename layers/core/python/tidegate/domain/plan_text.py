@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tidegate.domain.markdown import plain, size
+from tidegate.domain.markdown import fenced, plain, size
 
 _CHANGE = re.compile(r"^([ \t]*)(-/\+|\+/-|<=|[+\-~])(?=[ \t])", re.MULTILINE)
 #: How a diff is coloured: ``+`` green, ``-`` red, ``!`` orange. A replacement destroys, so it is red.
@@ -30,6 +30,20 @@ def cut_middle(text: str, room: int, whole: int | None = None) -> str:
     start = _first_lines(text, (room - _NOTE_ROOM) * 2 // 3)
     end = _last_lines(text, room - _NOTE_ROOM - size(start))
     return f"{start}\n{_note(size(text) - size(start) - size(end))}\n{end}"
+
+
+def fenced_plan(text: str, whole: int, room: int) -> str:
+    """Return a plan in a diff's fence of at most ``room`` bytes. ``whole`` is the size of what ``text`` begins.
+
+    Making it harmless may make it longer: then it is cut again.
+    """
+    missing = max(0, whole - size(text))
+    diff, allowed = as_diff(text), room
+    while True:
+        block = fenced(cut_middle(diff, allowed, size(diff) + missing if missing else None), "diff")
+        if size(block) <= room:
+            return block
+        allowed -= size(block) - room
 
 
 def cut_start(text: str, room: int) -> str:

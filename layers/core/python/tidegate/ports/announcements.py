@@ -35,7 +35,10 @@ class Announcements(Protocol):
         """Ask for the gates of a change to be looked at, as one of its deployments ended, or is blocked."""
 
     def layer_changed(self, layer: TemporaryLayer) -> None:
-        """Ask for a layer's check run, and for its pull request's, to be brought up to date."""
+        """Ask for the pull request's check run to be brought up to date, soon and once for many asks.
+
+        If the layer has ended, ask for its own as well.
+        """
 
     def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
         """Ask for what is known of a revision to be shown. ``error`` and ``cause`` tell that Tidegate failed."""

@@ -40,6 +40,9 @@ class ForgeAddresses(Protocol):
     def check_run_url(self, repository: str, check_run_id: int) -> str:
         """Return the address of a check run's page."""
 
+    def pull_request_checks_url(self, repository: str, number: int) -> str:
+        """Return the address of the list of all check runs of a pull request."""
+
     def clone_url(self, repository: str) -> str:
         """Return the repository's HTTPS address for git."""
 

@@ -167,6 +167,9 @@ class MemoryForge:
     def check_run_url(self, repository: str, check_run_id: int) -> str:
         return f"https://github.com/{repository}/runs/{check_run_id}"
 
+    def pull_request_checks_url(self, repository: str, number: int) -> str:
+        return f"https://github.com/{repository}/pull/{number}/checks"
+
     def clone_url(self, repository: str) -> str:
         return f"https://github.com/{repository}.git"
 

@@ -1,0 +1,151 @@
+"""What the check runs of a pull request say: ``tidegate/plan`` on the whole, ``tidegate/plan: ROOT`` on each layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.domain.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Conclusion
+from tidegate.domain.check_run_face import counts, many, people
+from tidegate.domain.markdown import code, escaped, fenced, one_line
+from tidegate.domain.plan_text import cut_start, fenced_plan
+from tidegate.domain.pull_request_blocks import LAST_LINES, LayerView, alarms, link, table
+from tidegate.domain.pull_request_record import PullRequestRecord
+from tidegate.domain.pull_request_tally import by_importance, tally
+from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
+
+WHOLE = "tidegate/plan"
+#: Bytes of the table of roots, and of what is destroyed.
+_TABLE, _DESTROYED = 40_000, 15_000
+
+_ENDED = {
+    LayerState.PLANNED: ("Planned", Conclusion.SUCCESS),
+    LayerState.NO_CHANGES: ("Nothing to change", Conclusion.SUCCESS),
+    LayerState.FAILED: ("The plan failed", Conclusion.FAILURE),
+    LayerState.REFUSED: ("Not planned: it was refused", Conclusion.FAILURE),
+    LayerState.CANCELLED: ("Not planned", Conclusion.CANCELLED),
+}
+
+
+def render_whole(
+    record: PullRequestRecord,
+    views: Sequence[LayerView],
+    checks_url: str,
+    blocking: Sequence[str] = (),
+    fault: str = "",
+) -> CheckRun:
+    """Return what the check run of the whole says. ``checks_url`` lists all check runs of the pull request.
+
+    ``blocking`` are the policy sets that hold up the merge, ``fault`` is why Tidegate itself failed, if it did.
+    """
+    title, summary, conclusion = _whole(record, views, link("the page of its checks", checks_url), blocking, fault)
+    return CheckRun(
+        name=WHOLE,
+        sha=record.spec.head_sha,
+        external_id=record.execution,
+        status="completed" if conclusion else "in_progress",
+        title=one_line(title, MAXIMUM_TITLE),
+        summary=summary,
+        conclusion=conclusion,
+    )
+
+
+def render_layer(view: LayerView) -> CheckRun:
+    """Return what the check run of one layer says, once it has ended."""
+    layer = view.layer
+    title, conclusion = _ENDED[layer.state]
+    if layer.state is LayerState.PLANNED and layer.plan:
+        title = counts(layer.plan.changes)
+    return CheckRun(
+        name=layer_check_name(layer),
+        sha=layer.sha,
+        external_id=layer.id,
+        status="completed",
+        title=one_line(title, MAXIMUM_TITLE),
+        summary=_layer_summary(view),
+        text=_layer_text(view),
+        conclusion=conclusion,
+        details_url=view.log_url,
+    )
+
+
+def render_stopped(record: PullRequestRecord, reason: str) -> CheckRun:
+    """Return what the check run of the whole says when nothing works on this commit any more: why."""
+    return CheckRun(
+        WHOLE,
+        record.spec.head_sha,
+        record.execution,
+        "completed",
+        one_line(reason, MAXIMUM_TITLE),
+        f"{escaped(reason)} What was planned of {code(record.spec.head_sha[:7])} is not shown.",
+        conclusion=Conclusion.CANCELLED,
+    )
+
+
+def layer_check_name(layer: TemporaryLayer) -> str:
+    """Return the name of a layer's check run: its root, and its stack where the root is in several."""
+    name = f"{WHOLE}: {layer.root.name}"
+    return f"{name} ({layer.stack})" if layer.shared else name
+
+
+def _whole(
+    record: PullRequestRecord, views: Sequence[LayerView], everything: str, blocking: Sequence[str], fault: str
+) -> tuple[str, str, Conclusion | None]:
+    """Return title, summary and conclusion; without one it goes on."""
+    if fault:
+        why = f"Before all was planned: {escaped(fault, 500)} The operators have an alarm. Run this check again."
+        return "Tidegate failed", f"{why}\n\n{_roots(views, everything)}".strip(), Conclusion.FAILURE
+    if record.discovered != record.spec.revision:
+        return "Planning begins", "Tidegate looks for the roots that this pull request changes.", None
+    if record.notice:
+        harmless = record.spec.from_fork or record.skipped
+        conclusion = Conclusion.NEUTRAL if harmless else Conclusion.FAILURE
+        return "Not planned", escaped(record.notice, 2000), conclusion
+    if not record.layers:
+        return "No root would change", "Merging this changes no root: there is nothing to plan.", Conclusion.SUCCESS
+    return _counted(views, everything, blocking)
+
+
+def _counted(
+    views: Sequence[LayerView], everything: str, blocking: Sequence[str]
+) -> tuple[str, str, Conclusion | None]:
+    found = tally([each.layer for each in views])
+    refused = f"**Held up by {_sets(blocking)}.** Each has a check of its own.\n\n" if blocking else ""
+    summary = f"**{many(found.total, 'root')}**: {found}.\n\n{refused}{_roots(views, everything)}"
+    done = sum(1 for each in views if each.layer.is_done)
+    if done < found.total:
+        return f"Planning… {done} of {found.total} done", summary, None
+    title = f"{found}; held up by {many(len(blocking), 'policy set')}" if blocking else str(found)
+    bad = found.failed or found.refused or found.unplanned or blocking
+    return title, summary, Conclusion.FAILURE if bad else Conclusion.SUCCESS
+
+
+def _sets(names: Sequence[str]) -> str:
+    word = "policy set" if len(names) == 1 else "policy sets"
+    return f"{word} {people(tuple(names))}"
+
+
+def _roots(views: Sequence[LayerView], everything: str) -> str:
+    ordered = {each.layer.id: each for each in views}
+    layers = by_importance(each.layer for each in views)
+    rows = table([ordered[each.id] for each in layers], _TABLE, everything) if views else ""
+    return "\n\n".join(filter(None, (*alarms(layers, _DESTROYED), rows)))
+
+
+def _layer_summary(view: LayerView) -> str:
+    layer = view.layer
+    stack = f" of stack {code(layer.stack)}" if layer.shared or layer.stack != DEFAULT_STACK else ""
+    place = f"Root {code(layer.root.name)}{stack} in {code(layer.root.dir)}, workspace {code(layer.root.workspace)}."
+    why = escaped(layer.why, 300)
+    parts = (escaped(layer.reason), *alarms([layer], _DESTROYED), place, why, link("Log", view.log_url))
+    return "\n\n".join(filter(None, parts))
+
+
+def _layer_text(view: LayerView) -> str:
+    layer = view.layer
+    if layer.state is LayerState.PLANNED and view.plan_text:
+        return fenced_plan(view.plan_text, view.plan_size, MAXIMUM_TEXT)
+    if layer.last_lines:
+        lines = fenced(cut_start(layer.last_lines.rstrip(), 4 * LAST_LINES))
+        return f"The engine's last lines:\n\n{lines}"
+    return ""

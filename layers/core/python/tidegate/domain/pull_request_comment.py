@@ -1,0 +1,158 @@
+"""The comment that a pull request gets for each stack: what the merge would change there, within the forge's limit.
+
+What is least important is folded away first: unchanged roots are one line, long plans are cut, then there is a table
+instead of plans, of which the first hundred rows are shown. Whatever is left out is counted and linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from tidegate.domain.check_run_face import many
+from tidegate.domain.markdown import bounded, code, escaped, size
+from tidegate.domain.policy_text import verdict_lines
+from tidegate.domain.pull_request_blocks import LayerView, alarms, blocks, link, names
+from tidegate.domain.pull_request_merge import next_steps, on_merge
+from tidegate.domain.pull_request_tally import awaited, by_importance, tally, tiers
+from tidegate.domain.stack import DEFAULT_STACK
+from tidegate.domain.temporary_layer import Checkout, LayerState, TemporaryLayer
+
+#: GitHub's limit is in characters; bytes are never fewer.
+MAXIMUM_COMMENT = 65_536
+#: How each of our comments begins, so that it is found again.
+MARKER = "<!-- tidegate:plan "
+_NAME = 100
+#: Bytes of each part that is shown whatever else there is. Plans and failures share what these leave.
+_DESTROYED, _POLICIES, _UNCHANGED, _MERGE, _NEXT, _NOTICE = 8_000, 10_000, 3_000, 6_000, 6_000, 10_000
+_PLANS = "### Plans\n\n"
+_GLUE = 40
+
+
+@dataclass(frozen=True, slots=True)
+class CommentView:
+    """What one stack's comment shows. ``layers`` are those of the stack, ``stacks`` all of the pull request.
+
+    ``base`` is the branch that it goes to, ``checks_url`` the list of all its check runs, and ``fault`` why
+    Tidegate itself failed, if it did.
+    """
+
+    stack: str
+    layers: Sequence[LayerView]
+    stacks: Mapping[str, Sequence[TemporaryLayer]]
+    base: str
+    checks_url: str = ""
+    fault: str = ""
+
+
+def marker(stack: str) -> str:
+    """Return the line that the comment of a stack begins with. The readers of the comment do not see it."""
+    return f"{MARKER}stack={quote(stack, safe='')} -->"
+
+
+def stack_of(comment: str) -> str:
+    """Return the stack whose comment begins so."""
+    return unquote(comment.removeprefix(MARKER).removeprefix("stack=").partition(" ")[0])
+
+
+def render_comment(view: CommentView) -> str:
+    """Return the comment of a stack."""
+    ordered = {each.layer.id: each for each in view.layers}
+    views = [ordered[layer.id] for layer in by_importance(each.layer for each in view.layers)]
+    shown = [each for each in views if each.layer.state is not LayerState.NO_CHANGES]
+    head = _head(view)
+    middle = _joined(*alarms([each.layer for each in views], _DESTROYED), *_policies(views))
+    end = _joined(_unchanged(views), *_outlook(view))
+    room = MAXIMUM_COMMENT - size(head) - size(middle) - size(end) - _GLUE
+    failures, plans = blocks(shown, room, link("the page of its checks", view.checks_url)) if shown else ("", "")
+    return _joined(head, failures, middle, f"{_PLANS}{plans}" if plans else "", end)
+
+
+def render_nothing(stack: str, sha: str) -> str:
+    """Return the comment of a stack that a newer commit does not change any more."""
+    where = f" of stack {code(stack, _NAME)}" if _is_named(stack) else ""
+    return f"{marker(stack)}\n{_heading(stack)}\n\nAs of commit {code(sha[:7])}, nothing{where} would change."
+
+
+def render_notice(stack: str, sha: str, notice: str) -> str:
+    """Return the comment that tells why nothing is planned of a commit. Lines of ``notice`` are paragraphs."""
+    lines = [escaped(line) for line in notice.splitlines() if line.strip()]
+    why = bounded([f"{line}\n" for line in lines], _NOTICE, lambda count: f"… and {count} more lines.")
+    return f"{marker(stack)}\n{_heading(stack)}\n\n**Commit {code(sha[:7])} is not planned.**\n\n{why}".rstrip()
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
+
+
+def _is_named(stack: str) -> bool:
+    return bool(stack) and stack != DEFAULT_STACK
+
+
+def _heading(stack: str, place: str = "") -> str:
+    return f"## Tidegate: stack {code(stack, _NAME)}{place}" if _is_named(stack) else f"## Tidegate{place}"
+
+
+def _head(view: CommentView) -> str:
+    """Return marker and heading, the line of counts, what was planned, and whether Tidegate failed."""
+    layers = [each.layer for each in view.layers]
+    found = tally(layers)
+    sets = f" **{many(len(found.failing), 'policy set')} {'fails' if len(found.failing) == 1 else 'fail'}.**"
+    counts = f"**{many(found.total, 'root')}**: {found}.{sets if found.failing else ''}"
+    fault = f"**Tidegate failed** before all was planned: {escaped(view.fault, 500)}" if view.fault else ""
+    return _joined(
+        f"{marker(view.stack)}\n{_heading(view.stack, _tier(view))}", counts, fault, _planned_from(layers[0], view.base)
+    )
+
+
+def _tier(view: CommentView) -> str:
+    places = tiers({stack: awaited(layers) for stack, layers in view.stacks.items()})
+    last = max(places.values(), default=1)
+    return f", tier {places[view.stack]} of {last}" if last > 1 else ""
+
+
+def _planned_from(layer: TemporaryLayer, base: str) -> str:
+    head = f"Planned from commit {code(layer.sha[:7])}"
+    if layer.checkout is Checkout.BRANCH:
+        return f"{head} alone, without what {code(base, _NAME)} has besides."
+    return f"{head}, merged into {code(base, _NAME)} at {code(layer.base_sha[:7])}."
+
+
+def _policies(views: Sequence[LayerView]) -> Iterator[str]:
+    """Yield what the policy sets say of each root, those that refuse it first, with rules and resources."""
+    layers = [each.layer for each in views]
+    found = tally(layers)
+    passing = {verdict.policy_set for each in layers for verdict in each.verdicts} - {*found.failing, *found.warning}
+    lines = [line for each in sorted(layers, key=_refusals) for line in _said(each)]
+    if passing:
+        lines.append(f"* Policy sets that pass: {', '.join(code(name, _NAME) for name in sorted(passing)[:20])}")
+    if lines:
+        checks = "the check of each policy set has them all"
+        text = bounded(lines, _POLICIES, lambda count: f"* … and {count} more lines: {checks}")
+        yield f"### Policies\n\n{text}"
+
+
+def _refusals(layer: TemporaryLayer) -> bool:
+    return not any(each.failed for each in layer.verdicts)
+
+
+def _said(layer: TemporaryLayer) -> Iterator[str]:
+    verdicts = [each for each in layer.verdicts if each.failed or each.findings]
+    if verdicts:
+        word = "refused" if any(each.failed for each in verdicts) else "let pass"
+        yield f"* {code(layer.root.name, _NAME)} is {word}:"
+        yield from (f"  {line}" for line in verdict_lines(verdicts))
+
+
+def _unchanged(views: Sequence[LayerView]) -> str:
+    found = [each for each in views if each.layer.state is LayerState.NO_CHANGES]
+    return f"Unchanged: {names(found, _UNCHANGED)}." if found else ""
+
+
+def _outlook(view: CommentView) -> Iterator[str]:
+    def listed(sentences: Sequence[str], room: int) -> str:
+        return bounded([f"* {each}" for each in sentences], room, lambda count: f"* … and {count} more.")
+
+    yield f"### What happens on merge\n\n{listed(on_merge(view.stack, view.stacks), _MERGE)}"
+    yield f"### What to do now\n\n{listed(next_steps([each.layer for each in view.layers]), _NEXT)}"

@@ -1,0 +1,132 @@
+"""What happens on merge, as a comment tells it: who waits for whom, who reviews, and what is to be done before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from tidegate.domain.access import EVERYBODY, Action, spelled
+from tidegate.domain.check_run_face import people
+from tidegate.domain.markdown import code
+from tidegate.domain.policy import HeldPolicySet
+from tidegate.domain.pull_request_tally import Tally, awaited, tally
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.temporary_layer import TemporaryLayer
+
+#: Sentences of one kind: beyond these nobody reads, and roots have their own on the deployment's check run.
+_SENTENCES = 10
+_NAME = 60
+
+
+def on_merge(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> Sequence[str]:
+    """Return what happens to a stack's roots on merge, a sentence each. ``stacks`` are all of the pull request."""
+    layers = stacks[stack]
+    return [
+        "Each root is planned anew on what the merge makes, and deployed by its own queue.",
+        *_between_stacks(stack, stacks),
+        *_inside(layers),
+        *_reviews(layers),
+    ]
+
+
+def next_steps(layers: Collection[TemporaryLayer]) -> Sequence[str]:
+    """Return what is to be done now, a sentence each."""
+    found = tally(layers)
+    lines = [*_corrections(found), *_approvals(layers, found)]
+    last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
+    return [*(lines or [_merge(found)]), last]
+
+
+def _between_stacks(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> Iterator[str]:
+    plan_after = _present({name for each in stacks[stack] for name in each.waits.plan_after}, stack, stacks)
+    apply_after = _present({name for each in stacks[stack] for name in each.waits.apply_after}, stack, stacks)
+    waiting = tuple(name for name in stacks if name != stack and stack in awaited(stacks[name]))
+    if plan_after:
+        yield f"They are planned only after {_stacks(plan_after)} {_is(plan_after)} deployed."
+    if set(apply_after) - set(plan_after):
+        after = tuple(name for name in apply_after if name not in plan_after)
+        yield f"They are applied only after {_stacks(after)} {_is(after)} deployed."
+    if waiting:
+        yield f"{_stacks(waiting).capitalize()} {'wait' if len(waiting) > 1 else 'waits'} for them."
+
+
+def _present(names: Collection[str], stack: str, stacks: Collection[str]) -> tuple[str, ...]:
+    return tuple(name for name in stacks if name in names and name != stack)
+
+
+def _stacks(names: tuple[str, ...]) -> str:
+    return f"stack{'s' if len(names) > 1 else ''} {people(names)}"
+
+
+def _is(names: tuple[str, ...]) -> str:
+    return "are" if len(names) > 1 else "is"
+
+
+def _inside(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+    ordered = [each for each in layers if each.waits.roots]
+    for each in ordered[:_SENTENCES]:
+        yield f"{code(each.root.name, _NAME)} is planned after {people(each.waits.roots)}."
+    if len(ordered) > _SENTENCES:
+        yield f"{len(ordered) - _SENTENCES} more roots are planned after others of this stack."
+
+
+def _reviews(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+    rules: dict[tuple[ReviewRule, tuple[str, ...]], list[str]] = {}
+    for each in layers:
+        rules.setdefault((each.review, _reviewers(each)), []).append(each.root.name)
+    for (rule, reviewers), roots in list(rules.items())[:_SENTENCES]:
+        which = "Each plan with changes" if len(rules) == 1 else f"A plan with changes of {people(tuple(roots))}"
+        yield _review(which, rule, reviewers)
+    if len(rules) > _SENTENCES:
+        yield f"{len(rules) - _SENTENCES} more rules of reviews hold for other roots."
+
+
+def _reviewers(layer: TemporaryLayer) -> tuple[str, ...]:
+    return layer.access.who_may(Action.REVIEW) if layer.access else (EVERYBODY,)
+
+
+def _review(which: str, rule: ReviewRule, reviewers: tuple[str, ...]) -> str:
+    if rule.when is not PlanReview.ALWAYS:
+        return f"{which} is applied without a review."
+    by = "one person" if rule.approvals == 1 else f"{rule.approvals} people"
+    others = ", none of whom made the change" if rule.exclude_authors else ""
+    return f"{which} waits for a review by {by}{others}: {_who(reviewers)}."
+
+
+def _who(reviewers: tuple[str, ...]) -> str:
+    if not reviewers:
+        return "but by `access_control` nobody may"
+    if reviewers == (EVERYBODY,):
+        return "whoever may write to this repository"
+    return people(tuple(spelled(each) for each in reviewers))
+
+
+def _corrections(found: Tally) -> Iterator[str]:
+    if found.failed:
+        yield "Correct what failed and push. Merged as it is, it fails again."
+    if found.refused:
+        yield "Change what was refused: it says why. It was not run."
+    if found.unplanned:
+        yield "What is not planned can be planned again: run the check `tidegate/plan` again, or push."
+
+
+def _approvals(layers: Collection[TemporaryLayer], found: Tally) -> Iterator[str]:
+    held = {each.name: each for layer in layers for each in layer.policy_sets}
+    for name in found.failing[:_SENTENCES]:
+        yield f"Policy set {code(name, _NAME)} fails: change the plan, or {_approval(held.get(name))}."
+    if len(found.failing) > _SENTENCES:
+        yield f"{len(found.failing) - _SENTENCES} more policy sets fail: each has a check of its own."
+
+
+def _approval(held: HeldPolicySet | None) -> str:
+    if held is None or not held.owners:
+        return "ask who may change the policies; nobody owns this set"
+    how_many = "an approving review" if held.approvals == 1 else f"approving reviews by {held.approvals}"
+    return f"get {how_many} of this commit by its owners: {people(held.owners)}"
+
+
+def _merge(found: Tally) -> str:
+    if not found.changed:
+        return "Nothing would change. Merge when you like."
+    if found.changes.destroy or found.changes.replace:
+        return "Look at what is destroyed and replaced, then merge."
+    return "Read the plans, then merge."

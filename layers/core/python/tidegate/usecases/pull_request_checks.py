@@ -1,0 +1,90 @@
+"""Show a pull request by its check runs: on the whole, on each layer, and on each policy set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tidegate.domain.check_run import CheckRun
+from tidegate.domain.errors import NotFound, NotYet
+from tidegate.domain.policy_text import render_policy
+from tidegate.domain.pull_request_checks import render_layer, render_stopped, render_whole
+from tidegate.domain.pull_request_record import PullRequestRecord
+from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
+from tidegate.ports import Clock, PullRequests, TemporaryLayers
+from tidegate.usecases.judge_policies import PolicyJudge
+from tidegate.usecases.keep_check_run import CheckRunKeeper
+from tidegate.usecases.pull_request_view import LayerPainter, PlanPainter, known
+
+
+@dataclass(frozen=True, slots=True)
+class ForgeChecks:
+    """The port ``PullRequestChecks``. Raises ForgeUnavailable and ForgeRefused."""
+
+    keeper: CheckRunKeeper
+    painter: LayerPainter
+    judge: PolicyJudge
+
+    def show(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer] = (), fault: str = "") -> None:
+        """Bring them to what the record says. ``fault`` is why Tidegate itself failed."""
+        for check_run in self._all(record, layers, fault):
+            self.keeper.show(*record.spec.where, check_run)
+
+    def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:  # noqa: ARG002
+        """End what goes on. Those of layers are made once these have ended, so they never do."""
+        if self.keeper.is_open(record.execution):
+            self.keeper.show(*record.spec.where, render_stopped(record, reason))
+
+    def repeat(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], sha: str, fault: str = "") -> None:
+        """Say the same on another commit."""
+        for check_run in self._all(record, layers, fault):
+            there = replace(check_run, sha=sha, external_id=f"{check_run.external_id}@{sha[:12]}", annotations=())
+            self.keeper.show(*record.spec.where, there)
+
+    def _all(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], fault: str) -> Iterable[CheckRun]:
+        done = record.discovered == record.spec.revision and all(each.is_done for each in layers)
+        standings = self.judge.judge(record.spec, layers) if done else ()
+        blocking = [each.policy_set.name for each in standings if each.blocks]
+        views = [self.painter.row(each) for each in layers]
+        yield render_whole(record, views, self.painter.checks(record.spec), blocking, fault)
+        for each in standings:
+            yield render_policy(each, f"{record.execution}/policy/{each.policy_set.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressShower:
+    """Shows how far the plans of a pull request are, and how each layer ended."""
+
+    records: PullRequests
+    layers: TemporaryLayers
+    keeper: CheckRunKeeper
+    plans: PlanPainter
+    clock: Clock
+
+    def progress(self, pull_request: str, not_before: float) -> None:
+        """Bring the check run of the whole up to date while layers are planned.
+
+        Raise NotYet before ``not_before`` (seconds since 1970), as well as ForgeUnavailable and ForgeRefused.
+        """
+        early = not_before - datetime.fromisoformat(self.clock.now()).timestamp()
+        if early > 0:
+            raise NotYet(max(1, round(early)))
+        record = known(self.records, pull_request)
+        if record is None or not record.is_open or record.discovered != record.spec.revision:
+            return
+        layers = self.layers.many(record.layers)
+        is_going_on = any(not each.is_done for each in layers) and self.keeper.is_open(record.execution)
+        if is_going_on and not record.notice:
+            painter = self.plans.painter
+            views = [painter.row(each) for each in layers]
+            self.keeper.show(*record.spec.where, render_whole(record, views, painter.checks(record.spec)))
+
+    def layer(self, layer_id: str) -> None:
+        """Show how a layer ended; one that was cancelled, or is gone, has nothing to show."""
+        try:
+            layer = self.layers.get(layer_id)
+        except NotFound:
+            return
+        if layer.is_done and layer.state is not LayerState.CANCELLED:
+            self.keeper.show(layer.installation, layer.repository, render_layer(self.plans.one(layer)))

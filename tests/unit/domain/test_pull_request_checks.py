@@ -1,0 +1,147 @@
+"""The check runs of a pull request: what each says, how it ends, and that it fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import any_layer, any_pull_request_record
+from tests.pull_request_layers import PLAN, failed, planned, unchanged
+from tidegate.domain.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, Conclusion
+from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.pull_request_blocks import LayerView
+from tidegate.domain.pull_request_checks import render_layer, render_stopped, render_whole
+from tidegate.domain.temporary_layer import LayerState
+
+CHECKS = "https://forge.example/pull/5/checks"
+REVISION = any_pull_request_record().spec.revision
+
+
+def record_of(*views, **fields):
+    found = any_pull_request_record(discovered=REVISION, layers=tuple(each.layer.id for each in views))
+    return replace(found, **fields)
+
+
+def whole(*views, blocking=(), fault="", **fields):
+    return render_whole(record_of(*views, **fields), views, CHECKS, blocking, fault)
+
+
+def in_state(root, state, **fields):
+    return LayerView(any_layer(root, state=state, **fields))
+
+
+def test_before_anything_is_known_it_says_that_planning_begins():
+    found = whole(discovered="")
+    assert (found.name, found.status, found.title) == ("tidegate/plan", "in_progress", "Planning begins")
+    assert found.external_id == any_pull_request_record().execution
+
+
+def test_while_layers_are_planned_it_counts_and_links_their_logs():
+    running = replace(in_state("db", LayerState.PLANNING), log_url="https://tidegate.example/jobs/db")
+    found = whole(planned("app"), running, in_state("logs", LayerState.WAITING))
+    assert (found.status, found.title, found.conclusion) == ("in_progress", "Planning… 1 of 3 done", None)
+    assert "| `db` | is planned now | [Log](https://tidegate.example/jobs/db) |" in found.summary
+
+
+def test_once_all_have_ended_it_says_the_counts():
+    found = whole(planned("app", changes=PlannedChanges(add=2, destroy=1, destroyed=("a.b",))), unchanged("db"))
+    assert (found.status, found.conclusion) == ("completed", Conclusion.SUCCESS)
+    assert found.title == "1 with changes (+2 ~0 -1 ±0), 1 unchanged"
+    assert "This destroys 1 resource" in found.summary
+
+
+@pytest.mark.parametrize(
+    "view",
+    [failed("db"), in_state("db", LayerState.REFUSED), in_state("db", LayerState.CANCELLED)],
+    ids=["failed", "refused", "cancelled"],
+)
+def test_it_fails_when_one_has_no_plan(view):
+    assert whole(planned("app"), view).conclusion is Conclusion.FAILURE
+
+
+@pytest.mark.parametrize(
+    ("sets", "words"), [(["cost"], "policy set `cost`"), (["cost", "sre"], "policy sets `cost` and `sre`")]
+)
+def test_it_fails_as_long_as_a_policy_set_holds_it_up(sets, words):
+    found = whole(planned(), blocking=sets)
+    assert found.conclusion is Conclusion.FAILURE
+    assert "held up by" in found.title
+    assert f"Held up by {words}." in found.summary
+
+
+def test_without_roots_it_is_green():
+    found = whole()
+    assert (found.conclusion, found.title) == (Conclusion.SUCCESS, "No root would change")
+
+
+@pytest.mark.parametrize(
+    ("fields", "conclusion"),
+    [({"skipped": True}, Conclusion.NEUTRAL), ({}, Conclusion.FAILURE)],
+)
+def test_what_is_not_planned_says_why(fields, conclusion):
+    found = whole(notice="It is <b>.", **fields)
+    assert (found.title, found.conclusion) == ("Not planned", conclusion)
+    assert "&lt;b&gt;" in found.summary
+
+
+def test_a_fork_is_neutral():
+    spec = replace(any_pull_request_record().spec, from_fork=True)
+    assert whole(notice="It comes from a fork.", spec=spec).conclusion is Conclusion.NEUTRAL
+
+
+@pytest.mark.parametrize("views", [(), (planned(),)])
+def test_a_fault_of_tidegate_is_said_with_what_is_known(views):
+    found = whole(*views, fault="It ran out of memory.")
+    assert (found.title, found.conclusion) == ("Tidegate failed", Conclusion.FAILURE)
+    assert ("| `network` |" in found.summary) is bool(views)
+
+
+def test_what_is_overtaken_says_by_what():
+    found = render_stopped(any_pull_request_record(), "Superseded by abc1234.")
+    assert (found.title, found.conclusion) == ("Superseded by abc1234.", Conclusion.CANCELLED)
+
+
+@pytest.mark.parametrize(
+    ("view", "title", "conclusion"),
+    [
+        (planned(), "+0 ~1 -0 ±0", Conclusion.SUCCESS),
+        (in_state("network", LayerState.PLANNED), "Planned", Conclusion.SUCCESS),
+        (unchanged(), "Nothing to change", Conclusion.SUCCESS),
+        (failed(), "The plan failed", Conclusion.FAILURE),
+        (in_state("network", LayerState.REFUSED), "Not planned: it was refused", Conclusion.FAILURE),
+    ],
+)
+def test_each_layer_says_how_it_ended(view, title, conclusion):
+    found = render_layer(view)
+    assert (found.name, found.status) == ("tidegate/plan: network", "completed")
+    assert (found.title, found.conclusion, found.external_id) == (title, conclusion, view.layer.id)
+
+
+def test_a_root_in_several_stacks_names_its_stack():
+    found = render_layer(planned(stack="prod", shared=True))
+    assert found.name == "tidegate/plan: network (prod)"
+    assert "of stack `prod`" in found.summary
+
+
+def test_a_plan_is_the_text_and_a_failure_its_last_lines():
+    assert render_layer(planned()).text.startswith("```diff\n")
+    shown = render_layer(failed())
+    assert "Error: no such resource" in shown.text
+    assert "The configuration is wrong" in shown.summary
+    assert shown.details_url == "https://tidegate.example/jobs/network"
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 150), st.text(max_size=300), st.integers(0, 1500))
+def test_they_always_fit(roots, text, times):
+    changes = PlannedChanges(destroy=60, destroyed=(text,) * 50)
+    views = [planned(f"root-{number}", plan=PLAN * times + text, changes=changes, why=text) for number in range(roots)]
+    one = planned(plan=(PLAN * times + text * 100)[:300_000], changes=changes, reason=text)
+    for found in (whole(*views), render_layer(one), render_layer(failed(text, text, text * times))):
+        assert len(found.summary.encode()) <= MAXIMUM_TEXT
+        assert len(found.text.encode()) <= MAXIMUM_TEXT
+        assert len(found.title) <= MAXIMUM_TITLE
+        assert found.text.count("\n```") in {0, 1, 2}

@@ -1,0 +1,375 @@
+"""The comment of a pull request: what it says, in which order, and that it always fits and stays what it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import any_plan
+from tests.pull_request_layers import PLAN, comment_of, failed, planned, unchanged
+from tidegate.domain.access import Access
+from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_request_blocks import LayerView
+from tidegate.domain.pull_request_comment import (
+    MAXIMUM_COMMENT,
+    render_comment,
+    render_nothing,
+    render_notice,
+    stack_of,
+)
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.temporary_layer import Checkout, LayerState
+from tidegate.domain.waits import Waits
+
+LONG = "Reading\n" * 200
+DESTROYING = PlannedChanges(add=2, destroy=1, replace=1, destroyed=("aws_sqs_queue.old",), replaced=("aws_db.main",))
+
+
+def lines_outside_fences(text):
+    """Return the lines that are Markdown, and hold that each fence is closed."""
+    outside, fence = [], False
+    for line in text.split("\n"):
+        if line.startswith("```"):
+            assert not fence or line == "```", "what is in a fence cannot end it"
+            fence = not fence
+        elif not fence:
+            outside.append(line)
+    assert not fence, "a fence is left open"
+    return outside
+
+
+def is_whole(text):
+    outside = "\n".join(lines_outside_fences(text))
+    assert len(re.findall(r"^<details", outside, re.MULTILINE)) == outside.count("\n</details>")
+    return outside
+
+
+def test_one_line_of_counts_comes_first():
+    text = render_comment(comment_of(planned("a", changes=DESTROYING), planned("b"), unchanged("c"), failed("d")))
+    assert text.split("\n")[3] == "**4 roots**: 1 failed, 2 with changes (+2 ~1 -1 ±1), 1 unchanged."
+
+
+def test_failures_come_first_then_what_destroys_then_the_plans():
+    text = render_comment(comment_of(planned("b"), planned("a", changes=DESTROYING), failed("z")))
+    places = [
+        text.index(each) for each in ("`z` failed", "This destroys 1 resource", "<code>a</code>", "<code>b</code>")
+    ]
+    assert places == sorted(places)
+
+
+def test_a_failure_shows_its_reason_its_last_lines_and_its_log():
+    text = render_comment(comment_of(failed("db", "The plan timed out", "Error: too slow\n")))
+    assert "**`db` failed**: The plan timed out [Log](https://tidegate.example/jobs/db)" in text
+    assert "```\nError: too slow\n```" in text
+    assert "Correct what failed and push" in text
+
+
+def test_last_lines_that_look_like_fences_are_cut_to_fit():
+    text = render_comment(comment_of(failed(last_lines="```\n" * 5000)))
+    is_whole(text)
+    assert "bytes are left out here" in text
+
+
+def test_several_reasons_are_a_list_that_says_what_is_missing():
+    text = render_comment(comment_of(failed("db", "\n".join(f"reason {number}" for number in range(12)), "")))
+    assert "* reason 9\n* and 2 more: see the log" in text
+
+
+def test_a_plan_is_folded_and_coloured_as_a_diff():
+    text = render_comment(comment_of(planned("a"), planned("b")))
+    assert "<details><summary><code>a</code>: +0 ~1 -0 ±0</summary>" in text
+    assert '!   resource "aws_sqs_queue" "jobs" {' in text
+
+
+def test_a_short_plan_that_is_the_only_one_is_open():
+    assert "<details open><summary><code>network</code>" in render_comment(comment_of(planned()))
+    assert "<details open>" not in render_comment(comment_of(planned(plan=PLAN * 20)))
+
+
+def test_unchanged_roots_are_one_line():
+    text = render_comment(comment_of(*(unchanged(name) for name in "abc")))
+    assert "Unchanged: `a`, `b`, `c`." in text
+    assert "### Plans" not in text
+    assert "Nothing would change" in text
+
+
+def test_very_many_unchanged_roots_are_counted():
+    text = render_comment(comment_of(*(unchanged(f"root-{number:04}") for number in range(2000))))
+    named, more = re.search(r"Unchanged: (.*), (\d+) more\.", text).groups()
+    assert len(named.split(", ")) + int(more) == 2000
+
+
+def test_a_long_plan_is_cut_and_says_how_much_is_missing():
+    long = planned(plan=PLAN * 400)
+    shown = LayerView(long.layer, PLAN * 400, 5_000_000, long.log_url)
+    text = render_comment(comment_of(shown, planned("short")))
+    assert re.search(r"… 4,\d\d\d,\d\d\d bytes are left out here …", text)
+    assert text.count("Plan: 0 to add") > 50
+    assert len(text.encode()) <= MAXIMUM_COMMENT
+
+
+def test_many_roots_are_a_table_of_the_first_hundred_and_the_rest_is_counted_and_linked():
+    text = render_comment(comment_of(*(planned(f"root-{number:03}") for number in range(300))))
+    rows = re.findall(r"^\| `root-\d+`", text, re.MULTILINE)
+    assert 80 <= len(rows) <= 100
+    more = (
+        f"… and {300 - len(rows)} more. They are all on [the page of its checks](https://forge.example/pull/5/checks)."
+    )
+    assert more in text
+    assert "```" not in text
+
+
+def test_a_table_shows_why_failures_have_no_plan():
+    text = render_comment(
+        comment_of(
+            *(planned(f"root-{n}") for n in range(150)),
+            *(failed(f"bad-{n}", last_lines=f"{LONG}Error: no such resource\n") for n in range(80)),
+        )
+    )
+    shown = text.count("Error: no such resource")
+    assert shown > 10
+    assert f"Why {80 - shown} more have no plan is in their logs." in text
+
+
+def test_a_table_without_a_link_says_where_the_rest_is():
+    text = render_comment(comment_of(*(planned(f"root-{number}") for number in range(300)), checks_url=""))
+    assert "more. Each has a check of its own." in text
+
+
+def test_addresses_beyond_those_kept_are_counted():
+    many = PlannedChanges(destroy=70, destroyed=tuple(f"null.a[{n}]" for n in range(50)))
+    assert "> * destroys 20 more in `network`: see its plan" in render_comment(comment_of(planned(changes=many)))
+
+
+def test_a_plan_whose_text_is_gone_says_so():
+    gone = LayerView(planned().layer)
+    assert "is not stored any more" in render_comment(comment_of(gone))
+
+
+@pytest.mark.parametrize("state", [LayerState.WAITING, LayerState.PLANNING, LayerState.CANCELLED])
+def test_what_did_not_get_its_plan_says_so(state):
+    layer = failed(reason="Superseded.", last_lines="").layer
+    text = render_comment(comment_of(LayerView(_in(layer, state)), fault="Out of memory."))
+    assert "**`network` was not planned**: Superseded" in text
+    assert "**Tidegate failed** before all was planned: Out of memory" in text
+    assert "planned again" in text
+
+
+def test_what_was_refused_says_why_and_what_to_do():
+    layer = _in(failed(reason="It fetches a module from elsewhere.", last_lines="").layer, LayerState.REFUSED)
+    text = render_comment(comment_of(LayerView(layer)))
+    assert "**`network` was refused**: It fetches a module from elsewhere" in text
+    assert "Change what was refused" in text
+
+
+def _in(layer, state):
+    return replace(layer, state=state)
+
+
+def test_the_heading_tells_the_stack_and_its_tier():
+    dev, prod = planned("a", stack="dev"), planned("a", stack="prod", waits=Waits(apply_after=("dev",)))
+    assert "## Tidegate: stack `prod`, tier 2 of 2\n" in render_comment(comment_of(dev, prod, stack="prod"))
+    assert "## Tidegate: stack `dev`, tier 1 of 2\n" in render_comment(comment_of(dev, prod, stack="dev"))
+    assert "## Tidegate\n" in render_comment(comment_of(planned()))
+
+
+def test_it_says_which_stacks_wait_for_which():
+    dev = planned("a", stack="dev")
+    staging = planned("a", stack="staging", waits=Waits(plan_after=("dev",), apply_after=("dev", "absent")))
+    prod = planned("a", stack="prod", waits=Waits(apply_after=("dev", "staging")))
+    assert "Stacks `staging` and `prod` wait for them." in render_comment(comment_of(dev, staging, prod, stack="dev"))
+    middle = render_comment(comment_of(dev, staging, prod, stack="staging"))
+    assert "They are planned only after stack `dev` is deployed." in middle
+    assert "They are applied only after" not in middle
+    assert "Stack `prod` waits for them." in middle
+    last = render_comment(comment_of(dev, staging, prod, stack="prod"))
+    assert "They are applied only after stacks `dev` and `staging` are deployed." in last
+
+
+def test_stacks_that_wait_for_each_other_are_still_shown():
+    one = planned("a", stack="one", waits=Waits(apply_after=("two",)))
+    two = planned("a", stack="two", waits=Waits(apply_after=("one",)))
+    assert "tier 2 of 2" in render_comment(comment_of(one, two, stack="two"))
+
+
+def test_it_says_which_roots_wait_for_which():
+    views = [planned("a"), *(planned(f"b{number:02}", waits=Waits(roots=("a",))) for number in range(12))]
+    text = render_comment(comment_of(*views))
+    assert "`b09` is planned after `a`." in text
+    assert "2 more roots are planned after others of this stack." in text
+
+
+@pytest.mark.parametrize(
+    ("rule", "access", "sentence"),
+    [
+        (ReviewRule(), None, "waits for a review by one person: whoever may write to this repository."),
+        (ReviewRule(PlanReview.NEVER), None, "is applied without a review."),
+        (ReviewRule(approvals=2, exclude_authors=True), None, "by 2 people, none of whom made the change: "),
+        (ReviewRule(), Access(review=("team:sre", "role:admin")), "by one person: `team:sre` and `role:admin`."),
+        (ReviewRule(), Access(review=()), "by one person: but by `access_control` nobody may."),
+    ],
+)
+def test_it_says_who_reviews(rule, access, sentence):
+    assert (
+        f"Each plan with changes {'' if sentence.startswith(('waits', 'is')) else 'waits for a review '}{sentence}"
+        in (render_comment(comment_of(planned(review=rule, access=access))))
+    )
+
+
+def test_different_rules_name_their_roots():
+    views = [planned(f"r{number:02}", review=ReviewRule(approvals=number + 1)) for number in range(12)]
+    text = render_comment(comment_of(*views))
+    assert "A plan with changes of `r01` waits for a review by 2 people" in text
+    assert "2 more rules of reviews hold for other roots." in text
+
+
+def verdict(name="security", severity=Severity.DENY, **fields):
+    return PolicyVerdict(name, (PolicyFinding(severity, "main.deny", "It is public.", "aws_s3_bucket.x"),), **fields)
+
+
+def test_policies_say_rule_and_resource_those_that_refuse_first():
+    refusing = planned("z", verdicts=(verdict(), PolicyVerdict("cost")), policy_sets=(HeldPolicySet("security"),))
+    warning = planned("a", verdicts=(verdict("style", Severity.WARN),))
+    text = render_comment(comment_of(refusing, warning))
+    assert "**1 policy set fails.**" in text
+    assert "`aws_s3_bucket.x`: It is public" in text
+    assert text.index("`z` is refused") < text.index("`a` is let pass")
+    assert "Policy sets that pass: `cost`" in text
+
+
+@pytest.mark.parametrize(
+    ("held", "sentence"),
+    [
+        (
+            (HeldPolicySet("security", owners=("team:sre",)),),
+            "an approving review of this commit by its owners: `team:sre`",
+        ),
+        (
+            (HeldPolicySet("security", owners=("user:a", "user:b"), approvals=2),),
+            "approving reviews by 2 of this commit",
+        ),
+        ((HeldPolicySet("security"),), "nobody owns this set"),
+        ((), "nobody owns this set"),
+    ],
+)
+def test_a_failing_set_says_what_to_do(held, sentence):
+    assert sentence in render_comment(comment_of(planned(verdicts=(verdict(),), policy_sets=held)))
+
+
+def test_very_many_findings_and_sets_are_counted():
+    many = tuple(verdict(f"set-{number}") for number in range(30))
+    text = render_comment(comment_of(*(planned(f"r{number}", verdicts=many) for number in range(10))))
+    assert re.search(r"\* … and \d+ more lines: the check of each policy set has them all", text)
+    assert "20 more policy sets fail" in text
+
+
+def test_what_was_planned_is_said():
+    assert "merged into `main` at `0000000`." in render_comment(comment_of(planned()))
+    alone = render_comment(comment_of(planned(checkout=Checkout.BRANCH)))
+    assert "alone, without what `main` has besides." in alone
+
+
+def test_layers_and_why_a_root_is_planned_are_said():
+    text = render_comment(comment_of(planned(tier=2, tiers=3, why="It uses modules/net.")))
+    assert "Layer 2 of 3 · It uses modules/net" in text
+
+
+def test_destroying_asks_for_a_look():
+    assert "Look at what is destroyed and replaced" in render_comment(comment_of(planned(changes=DESTROYING)))
+
+
+@pytest.mark.parametrize("stack", ["prod", "eu/west 1", "--> <b>", "ü" * 60])
+def test_a_comment_says_whose_it_is(stack):
+    text = render_comment(comment_of(planned(stack=stack), stack=stack))
+    assert stack_of(text) == stack
+    assert text.count("-->") == (2 if ">" in stack else 1) or "-->" in text.split("\n")[0]
+    assert stack_of(render_nothing(stack, "a" * 40)) == stack
+    assert stack_of(render_notice(stack, "a" * 40, "Why")) == stack
+
+
+def test_a_stack_that_is_not_changed_any_more_says_so():
+    assert "As of commit `aaaaaaa`, nothing of stack `prod` would change." in render_nothing("prod", "a" * 40)
+    assert "As of commit `aaaaaaa`, nothing would change." in render_nothing("default", "a" * 40)
+
+
+def test_a_notice_is_shown_line_by_line_and_bounded():
+    text = render_notice("", "a" * 40, "From a <fork>\n\nof @somebody")
+    assert "is not planned.**\n\nFrom a &lt;fork&gt;\n\nof @\u200bsomebody" in text
+    assert len(render_notice("", "a" * 40, "word\n" * 100_000)) < MAXIMUM_COMMENT
+
+
+HOSTILE = st.text(st.sampled_from("a`~|<>@#*_-[]()!\\&\n\r\t \x1b\u202eü💥") | st.characters(), max_size=120)
+COUNTS = st.integers(0, 60)
+
+
+@st.composite
+def layers(draw):
+    text = draw(HOSTILE) * draw(st.sampled_from([1, 1, 10, 600]))
+    fields = {
+        "why": draw(HOSTILE),
+        "tier": draw(st.integers(1, 3)),
+        "tiers": 3,
+        "verdicts": tuple(
+            PolicyVerdict(
+                draw(HOSTILE), (PolicyFinding(Severity.DENY, draw(HOSTILE), draw(HOSTILE) * 5, draw(HOSTILE)),)
+            )
+            for _ in range(draw(st.integers(0, 3)))
+        ),
+        "waits": Waits((draw(HOSTILE),), apply_after=(draw(HOSTILE),)),
+    }
+    name = draw(HOSTILE)
+    match draw(st.sampled_from(["planned", "failed", "unchanged", "refused"])):
+        case "planned":
+            addresses = tuple(draw(st.lists(HOSTILE, max_size=3)) * 10)
+            changes = PlannedChanges(destroy=len(addresses) + 3, destroyed=addresses)
+            return planned(name, text, changes, **fields)
+        case "failed":
+            return failed(name, draw(HOSTILE) * draw(st.sampled_from([1, 30])), text, **fields)
+        case "refused":
+            return LayerView(_in(failed(name, text, "", **fields).layer, LayerState.REFUSED))
+    return unchanged(name, **fields)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(layers(), min_size=1, max_size=8), st.sampled_from([1, 1, 5, 40]), HOSTILE, HOSTILE)
+def test_every_comment_fits_and_stays_what_it_is(found, times, base, fault):
+    views = [
+        replace(each, layer=replace(each.layer, id=f"{number}-{copy}"))
+        for number, each in enumerate(found)
+        for copy in range(times)
+    ]
+    text = render_comment(comment_of(*views, base=base, fault=fault))
+    assert len(text.encode()) <= MAXIMUM_COMMENT
+    outside = is_whole(text)
+    assert not re.search(
+        r"<(?!/?details|/?summary|/?code|!-- tidegate)", re.sub(r"`[^`\n]+`|``+[^\n]*``+", "", outside)
+    )
+    assert f"**{len(views)} root" in text
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 130), st.integers(0, 200_000), st.integers(0, 30))
+def test_every_number_and_size_fits_and_nothing_is_silently_missing(roots, length, bad):
+    body = ("+ line of a plan\n" * (length // 17 + 1))[:65_000]
+    plan = any_plan(changes=PlannedChanges(add=1))
+    views = [
+        LayerView(_with(planned(f"root-{n:03}").layer, plan), body, length, "https://x.example/log")
+        for n in range(roots)
+    ]
+    text = render_comment(comment_of(*views, *(failed(f"bad-{n:02}", last_lines=body) for n in range(bad))))
+    assert len(text.encode()) <= MAXIMUM_COMMENT
+    is_whole(text)
+    more = re.search(r"… and (\d+) more\. They", text)
+    named = len(re.findall(r"^(?:\| `|<details[^>]*><summary><code>)root-|^\| `bad-", text, re.MULTILINE))
+    shown = named + (int(more.group(1)) if more else 0)
+    assert shown == roots + (bad if "| Root | Plan |" in text else 0)
+    assert length <= len(body) or "left out here" in text or "| Root | Plan |" in text
+
+
+def _with(layer, plan):
+    return replace(layer, plan=plan)
