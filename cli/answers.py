@@ -281,3 +281,84 @@ class Log(_Answer):
     next: int
     ended: bool
     state: str = ""
+
+
+class Finding(_Answer):
+    """One result of one rule of a policy set."""
+
+    severity: str
+    rule: str = ""
+    message: str = ""
+    address: str = ""
+    exempted_by: str = ""
+
+
+class Verdict(_Answer):
+    """What a policy set says of a plan."""
+
+    policy_set: str
+    failed: bool
+    error: str = ""
+    findings: list[Finding] = []
+
+
+class Layer(_Answer):
+    """A root, in one stack, that a pull request affects."""
+
+    id: str
+    root: str
+    stack: str = "default"
+    state: str
+    reason: str = ""
+    why: str = ""
+    tier: int = 1
+    changes: Changes | None = None
+    policies: list[Verdict] = []
+    last_lines: str = ""
+    job: JobLink | None = None
+
+
+class Condition(_Answer):
+    """A condition of a pull request, in the Kubernetes form."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    lastTransitionTime: str = ""  # noqa: N815  # Kubernetes' word.
+
+
+class PullBrief(_Answer):
+    """A pull request as lists show it."""
+
+    repository: str
+    number: int
+    title: str = ""
+    author: str = ""
+    branch: str = ""
+    base: str = ""
+    revision: str = ""
+    state: str
+    draft: bool = False
+    from_fork: bool = False
+    opened_at: str = ""
+    closed_at: str | None = None
+    merged: bool = False
+    notice: str = ""
+    url: str = ""
+    forge_url: str | None = None
+
+
+class Pulls(_Answer):
+    """Open pull requests, newest first."""
+
+    pull_requests: list[PullBrief]
+    unchecked: int = 0
+
+
+class Pull(PullBrief):
+    """A pull request with its conditions and layers."""
+
+    base_revision: str = ""
+    conditions: list[Condition] = []
+    layers: list[Layer] = []

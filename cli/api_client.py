@@ -67,6 +67,14 @@ class ApiClient:
         """Return the roots of a repository with their queues' states."""
         return self._get(f"/api/repositories/{_path(repository, '/')}/roots", answers.Roots).roots
 
+    def pulls(self, repository: str | None) -> answers.Pulls:
+        """Return open pull requests, newest first: of a repository, or of all that we may read."""
+        return self._get("/api/pulls", answers.Pulls, {"repository": repository} if repository else None)
+
+    def pull(self, repository: str, number: int) -> answers.Pull:
+        """Return a pull request with its layers."""
+        return self._get(f"/api/pulls/{_path(repository, '/')}/{number}", answers.Pull)
+
     def queue(self, repository: str, root: str) -> answers.Queue:
         """Return a root's queue."""
         return self._get("/api/queue", answers.Queue, {"repository": repository, "root": root})

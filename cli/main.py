@@ -13,6 +13,7 @@ from cli.doctor import doctor
 from cli.exits import epilog
 from cli.explain import explain
 from cli.logs import logs
+from cli.pulls import pulls
 from cli.queue import queue, unlock
 from cli.review import approve, reject
 from cli.stacks import stacks
@@ -49,7 +50,7 @@ def tidegate(
     """Deploy Terraform and OpenTofu by merging."""
 
 
-for _command in (status, stacks, queue, deploy, approve, reject, unlock, logs):
+for _command in (status, stacks, pulls, queue, deploy, approve, reject, unlock, logs):
     app.command(cls=Command, rich_help_panel="Deploying")(_command)
 for _looking in (validate, explain, convert):
     app.command(cls=Command, rich_help_panel="Configuring")(_looking)

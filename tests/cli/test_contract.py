@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from cli import answers
-from tidegate.web import models
+from tidegate.web import models, pull_request_models
 
 PAIRS = [
     (answers.Me, models.Me),
@@ -19,6 +19,8 @@ PAIRS = [
     (answers.Deployments, models.DeploymentsPage),
     (answers.Deployment, models.DeploymentDetails),
     (answers.Change, models.ChangeModel),
+    (answers.Pulls, pull_request_models.PullRequestsList),
+    (answers.Pull, pull_request_models.PullRequestDetails),
     (answers.Accepted, models.Accepted),
     (answers.Request, models.RequestOutcome),
     (answers.Decided, models.Decided),

@@ -72,7 +72,7 @@ class PullRequestBrief(Shown):
     draft: bool
     from_fork: bool
     opened_at: Moment
-    closed_at: Moment | None
+    closed_at: str | None = Field(description="ISO 8601 in UTC, null while it is open")
     merged: bool
     notice: str = Field(description="What is left out, and why")
     url: str = Field(description="Its page")

@@ -1,0 +1,48 @@
+"""``tidegate pulls``: open pull requests, and what a merge of one would do."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.options import Json, Person, Url, as_json, complete_repository, open_client
+from cli.problems import NotFound
+
+
+def pulls(
+    repository: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="REPOSITORY",
+            show_default=False,
+            autocompletion=complete_repository,
+            help="OWNER/NAME. Without it: all repositories.",
+        ),
+    ] = None,
+    number: Annotated[
+        int | None, typer.Argument(metavar="NUMBER", min=1, show_default=False, help="Show this pull request.")
+    ] = None,
+    *,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Show open pull requests, or the plans of one."""
+    from cli import finding, pulls_view, screen
+
+    with open_client(url, person) as client:
+        name = finding.repository(repository) if repository else None
+        try:
+            if name is None or number is None:
+                listed = client.pulls(name)
+                data, view = as_json(listed), pulls_view.pulls(listed, with_repository=name is None)
+            else:
+                found = client.pull(name, number)
+                data, view = as_json(found), pulls_view.pull(found)
+        except NotFound as problem:
+            raise finding.explained(client, problem, name or "") from None
+    if json:
+        screen.print_json(data)
+    else:
+        screen.console().print(view, crop=False)

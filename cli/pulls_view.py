@@ -1,0 +1,77 @@
+"""What ``tidegate pulls`` prints of pull requests, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from cli import screen, views
+from cli.answers import Layer, Pull, PullBrief, Pulls
+
+_WORDS = {
+    "Idle": "shown",
+    "DiscoveryNeeded": "looking for what it changes",
+    "Planning": "planning",
+    "CommentNeeded": "writing the comment",
+}
+
+
+def pulls(listed: Pulls, *, with_repository: bool) -> RenderableType:
+    """Return open pull requests, one a line."""
+    if not listed.pull_requests:
+        return screen.text("No pull request is open.")
+    columns = ("PULL REQUEST", "STATE", "HEAD", "BY", "OPENED")
+    table = screen.table(*columns, whole=("PULL REQUEST", "HEAD", "OPENED"))
+    for one in listed.pull_requests:
+        name = f"{one.repository}#{one.number}" if with_repository else f"#{one.number}"
+        title = screen.text(f"{name}  {one.title}{'  (draft)' if one.draft else ''}")
+        table.add_row(title, _state(one), one.revision[:7], screen.text(one.author), screen.ago(one.opened_at))
+    return table
+
+
+def pull(one: Pull) -> RenderableType:
+    """Return one pull request: what a merge would do, and what is left out."""
+    return Group(
+        screen.text(f"{one.repository}#{one.number}  {one.title}", "bold"),
+        screen.facts(
+            [
+                ("State", _state(one)),
+                ("Head", f"{one.revision[:7]} of {one.branch}, by {one.author}"),
+                ("Base", f"{one.base_revision[:7]} of {one.base}"),
+                ("Page", views.unfolded(one.url)),
+                ("Forge", views.unfolded(one.forge_url or "")),
+            ]
+        ),
+        *_notice(one),
+        *(part for layer in one.layers for part in _layer(layer)),
+    )
+
+
+def _state(one: PullBrief) -> Text:
+    if one.closed_at:
+        return screen.text("merged" if one.merged else "closed")
+    return screen.text(_WORDS.get(one.state, one.state))
+
+
+def _notice(one: Pull) -> Iterator[RenderableType]:
+    for line in one.notice.splitlines():
+        yield Text()
+        yield from views.indented(line)
+
+
+def _layer(layer: Layer) -> Iterator[RenderableType]:
+    yield Text()
+    name = layer.root if layer.stack == "default" else f"{layer.root} ({layer.stack})"
+    yield Text.assemble(screen.text(name, "bold"), "  ", screen.state(layer.state))
+    if layer.changes:
+        yield Text.assemble("  ", views.changes(layer.changes))
+    yield from views.indented(layer.reason)
+    for verdict in layer.policies:
+        word = "fails" if verdict.failed else "passes"
+        yield screen.text(f"  policy {verdict.policy_set} {word}", "red" if verdict.failed else "")
+        for finding in verdict.findings:
+            yield from views.indented(f"{finding.severity}: {finding.message}")
+    if layer.job:
+        yield views.unfolded(f"  {layer.job.url}", "dim")

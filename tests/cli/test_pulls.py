@@ -1,0 +1,103 @@
+"""``tidegate pulls``: what people and scripts see of pull requests."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.conftest import NOW, SHA
+
+CHANGES = {"add": 3, "destroy": 2}
+BRIEF = {
+    "repository": "acme/live",
+    "number": 5,
+    "title": "Grow [red]the network",
+    "author": "developer",
+    "branch": "more",
+    "base": "main",
+    "revision": SHA,
+    "state": "Idle",
+    "opened_at": NOW,
+}
+LAYER = {
+    "id": "network-1",
+    "root": "network",
+    "stack": "prod",
+    "state": "planned",
+    "changes": CHANGES,
+    "policies": [
+        {"policy_set": "security", "failed": True, "findings": [{"severity": "deny", "message": "Too open."}]},
+        {"policy_set": "costs", "failed": False},
+    ],
+    "job": {"id": "j", "kind": "speculate", "attempt": 1, "url": "https://tidegate.example/jobs/j"},
+}
+FAILED = {"id": "app-1", "root": "app", "state": "failed", "reason": "The plan failed."}
+PULL = {
+    **BRIEF,
+    "base_revision": "f" * 40,
+    "notice": "Two roots are left out.",
+    "layers": [LAYER, FAILED],
+    "conditions": [{"type": "IsCommentUpToDate", "status": "True", "lastTransitionTime": NOW}],
+}
+
+
+def test_open_pull_requests_are_listed_one_a_line(api, tidegate):
+    other = {**BRIEF, "number": 6, "title": "Less", "state": "Planning", "draft": True}
+    api.answers["GET /api/pulls"] = {"pull_requests": [BRIEF, other]}
+    lines = tidegate("pulls", "acme/live").stdout.splitlines()
+    assert "#5  Grow [red]the network" in lines[1]
+    assert "shown" in lines[1]
+    assert "0123456" in lines[1]
+    assert "(draft)" in lines[2]
+    assert "planning" in lines[2]
+    assert api.asked[-1].query == {"repository": "acme/live"}
+
+
+def test_without_a_repository_all_are_listed_with_their_repositories(api, tidegate):
+    api.answers["GET /api/pulls"] = {"pull_requests": [BRIEF]}
+    assert "acme/live#5" in tidegate("pulls").stdout
+    assert api.asked[-1].query == {}
+    api.answers["GET /api/pulls"] = {"pull_requests": []}
+    assert tidegate("pulls").stdout == "No pull request is open.\n"
+
+
+def test_a_pull_request_shows_what_a_merge_would_do(api, tidegate):
+    api.answers["GET /api/pulls/acme/live/5"] = PULL
+    shown = tidegate("pulls", "acme/live", "5").stdout
+    for words in (
+        "acme/live#5  Grow [red]the network",
+        "0123456 of more, by developer",
+        "fffffff of main",
+        "Two roots are left out.",
+        "network (prod)",
+        "2 to destroy, 3 to add",
+        "policy security fails",
+        "deny: Too open.",
+        "policy costs passes",
+        "https://tidegate.example/jobs/j",
+        "The plan failed.",
+    ):
+        assert words in shown
+
+
+def test_a_closed_pull_request_says_how(api, tidegate):
+    for merged, word in ((True, "merged"), (False, "closed")):
+        api.answers["GET /api/pulls/acme/live/5"] = {**PULL, "closed_at": NOW, "merged": merged}
+        assert word in tidegate("pulls", "acme/live", "5").stdout
+
+
+def test_a_state_of_a_newer_server_is_shown_as_it_is(api, tidegate):
+    api.answers["GET /api/pulls"] = {"pull_requests": [{**BRIEF, "state": "Dreaming"}]}
+    assert "Dreaming" in tidegate("pulls", "acme/live").stdout
+
+
+def test_pull_requests_as_json_are_one_document(api, tidegate):
+    api.answers["GET /api/pulls/acme/live/5"] = PULL
+    document = json.loads(tidegate("pulls", "acme/live", "5", "--json").stdout)
+    assert document["layers"][0]["root"] == "network"
+    assert document["conditions"][0]["lastTransitionTime"] == NOW
+
+
+def test_a_pull_request_that_is_none_is_told_so(api, tidegate):
+    api.answers["GET /api/repositories"] = {"repositories": [{"name": "acme/live"}]}
+    result = tidegate("pulls", "acme/live", "9")
+    assert result.exit_code != 0
