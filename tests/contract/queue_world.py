@@ -48,6 +48,7 @@ from tidegate.usecases.find_former_root import FormerRoots
 from tidegate.usecases.finish import Finisher
 from tidegate.usecases.hand_over_job import JobHandover
 from tidegate.usecases.hand_over_worker import WorkerHandover
+from tidegate.usecases.judge_gate import GateJudge
 from tidegate.usecases.reconcile import Reconciler
 from tidegate.usecases.record_outcome import OutcomeRecorder
 from tidegate.usecases.record_result import ResultRecorder
@@ -100,7 +101,9 @@ class World(Rules):
             "start_workers": StartWorkers(queues, workers.ensure),
         }
         self.reconciler = Reconciler(clock, repairs)
-        self.beginner = JobBeginner(deployments, jobs, forge, audit, announcements, clock)
+        self.beginner = JobBeginner(
+            deployments, jobs, forge, audit, announcements, clock, GateJudge(deployments, stores.change_sets)
+        )
         self.job_handover = JobHandover(jobs, forge)
         self.result_recorder = ResultRecorder(deployments, jobs, finisher, announcements, clock)
         self.clock = clock

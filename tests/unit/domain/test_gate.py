@@ -19,6 +19,7 @@ from tidegate.domain.gate import (
     is_held_as,
     judge_gate,
     looked_at,
+    lost,
     point_of,
     rejected,
     successor,
@@ -50,7 +51,7 @@ def waiting(plan=True, **fields):  # noqa: FBT002
 
 
 def one(state, at=EARLY, root="app", stack="dev"):
-    return Dependency(root, stack, state, at)
+    return Dependency(root, stack, state, at, at if state is State.APPLIED else "")
 
 
 BAD = [(state, Opening.BLOCKED) for state in [*ENDED - DONE, State.BLOCKED]]
@@ -198,13 +199,12 @@ def test_what_does_not_wait_is_left_alone(other):
         (False, "any", "dev", False),
         (False, "any", "prod", False),
         (True, "any", "dev", True),
-        (True, "network", "prod", False),
-        (True, "any", "base", False),
+        (True, "any", "prod", False),
+        (True, "network", "prod", True),
+        (True, "any", "base", True),
     ],
 )
-def test_before_the_plan_roots_of_the_stack_and_stacks_are_waited_for_and_before_the_apply_stacks(
-    plan, root, stack, expected
-):
+def test_what_goes_before_the_plan_is_waited_for_there_and_before_the_apply_too(plan, root, stack, expected):
     assert waits_for(waiting(plan=plan, root=any_root(name="app")), root, stack) is expected
 
 
@@ -223,7 +223,7 @@ def test_what_has_no_record_yet_is_waited_for():
 
 def test_what_is_waited_for_came_to_its_state_with_the_last_step_of_its_history():
     applied = deployment_in(State.APPLIED, history=(Step(State.APPLYING, EARLY), Step(State.APPLIED, LATE)))
-    assert dependency("app", "dev", applied) == Dependency("app", "dev", State.APPLIED, LATE)
+    assert dependency("app", "dev", applied) == Dependency("app", "dev", State.APPLIED, LATE, LATE)
     assert dependency("app", "dev", replace(applied, history=())).at == NOW
 
 
@@ -282,3 +282,25 @@ def test_a_newer_one_is_held_as_the_older_one_when_it_waits_for_the_same_roots(r
     old = waiting(plan=False, root=any_root(name="app"), waits=Waits(roots=("network",)))
     newer = replace(old, waits=Waits(roots=roots))
     assert is_held_as(newer, old, members, [("network", "prod"), ("other", "prod")]) is expected
+
+
+def test_an_apply_that_failed_and_was_run_again_without_changes_has_changed_what_was_planned():
+    again = deployment_in(State.NO_CHANGES, history=(Step(State.NO_CHANGES, LATE),), touched_at=LATE)
+    verdict = judge_gate(waiting(), [dependency("app", "dev", again)], Point.APPLY)
+    assert verdict.opening is Opening.PLAN_AGAIN
+
+
+@pytest.mark.parametrize(
+    ("plan", "members", "gone"),
+    [
+        (True, {("app", "dev"), ("network", "prod"), ("x", "base")}, []),
+        (True, {("network", "prod")}, ["stack base", "stack dev"]),
+        (False, {("x", "base")}, ["network (prod)"]),
+        (False, {("network", "dev"), ("x", "base")}, ["network (prod)"]),
+    ],
+)
+def test_what_the_change_has_forgotten_is_told_and_opens_no_gate(plan, members, gone):
+    found = lost(waiting(plan=plan), members)
+    assert [each.name for each in found] == gone
+    if found:
+        assert judge_gate(waiting(plan=plan), found, Point.APPLY).opening is Opening.BLOCKED

@@ -4,14 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, any_deployment, any_plan, deployment_in
+from tests.builders import NOW, any_deployment, any_plan, any_review, deployment_in
+from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deployment import AfterGate, Gate, State
-from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, Conflict, WrongState
+from tidegate.domain.deployment import AfterGate, Gate, State, Step
+from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, Conflict, GateShut, WrongState
 from tidegate.domain.job import JobKind
 from tidegate.domain.workflow import RunSettings
 from tidegate.messages import BeginJob
 from tidegate.usecases.begin_job import JobBeginner
+from tidegate.usecases.judge_gate import GateJudge
+
+LATER = "2026-03-02T08:30:00.000000+00:00"
 
 
 @pytest.fixture
@@ -21,7 +25,8 @@ def world():
 
 @pytest.fixture
 def beginner(world):
-    return JobBeginner(world.deployments, world.jobs, world.forge, world.audit, world.announcements, world.clock)
+    gates = GateJudge(world.deployments, world.change_sets)
+    return JobBeginner(world.deployments, world.jobs, world.forge, world.audit, world.announcements, world.clock, gates)
 
 
 def begin(beginner, deployment, kind="plan", attempt=1, tries=1):
@@ -167,6 +172,73 @@ def test_an_apply_that_needs_no_review_begins_once_its_gate_is_open(world, begin
 @pytest.mark.parametrize("next_", [None, AfterGate.REVIEW, AfterGate.REJECTED])
 def test_nothing_begins_before_its_gate_is_open(world, beginner, kind, next_):
     deployment = world.put(gated(next_))
-    with pytest.raises(WrongState):
+    with pytest.raises((WrongState, GateShut)):
         begin(beginner, deployment, kind)
     assert world.deployments.get(deployment.id) == deployment
+
+
+@pytest.fixture
+def gates():
+    return GateWorld()
+
+
+def confirmed(gates, dev):
+    """Return a deployment of stack prod that was planned after ``dev`` was deployed, and confirmed."""
+    prod = gates.planned()
+    review = any_review(approved=True, by="reviewer", at=NOW)
+    assert dev.stack in prod.waits.apply_after
+    return gates.change(prod, state=State.APPROVED, review=review, history=(Step(State.PLANNING, LATER),))
+
+
+def begin_apply(gates, deployment):
+    judge = GateJudge(gates.deployments, gates.change_sets)
+    ports = gates.jobs, gates.forge, gates.audit, gates.announcements, gates.clock
+    return begin(JobBeginner(gates.deployments, *ports, judge), deployment, "apply")
+
+
+def test_an_apply_begins_while_all_that_goes_before_it_is_done(gates):
+    prod = confirmed(gates, gates.member("app", "dev", State.APPLIED))
+    assert begin_apply(gates, prod).endswith("-apply-1")
+
+
+@pytest.mark.parametrize("state", [State.QUEUED, State.APPLYING, State.APPLY_FAILED, State.REJECTED])
+def test_what_was_run_again_since_the_review_sends_the_apply_back_to_its_gate(gates, state):
+    prod = confirmed(gates, gates.member("app", "dev", State.APPLIED))
+    again = gates.member("app", "dev", state, rerun_of="dev", requested_at=LATER)
+    for _ in "once more":
+        with pytest.raises(GateShut, match="goes on by itself"):
+            begin_apply(gates, prod)
+    shut = gates.now(prod)
+    assert (shut.state, shut.gate.id, shut.gate.next) == (State.GATED, shut.plan.job, None)
+    assert (gates.audit.published, shut.apply_job) == ([], None)
+
+    waiting = gates.waits(prod)
+    assert (waiting.state in {State.GATED, State.BLOCKED}, gates.answers) == (True, {})
+    gates.ends(again, State.APPLIED)
+    assert gates.answers == {"token": "plan again"}
+    planned_again = begin(
+        JobBeginner(
+            gates.deployments,
+            gates.jobs,
+            gates.forge,
+            gates.audit,
+            gates.announcements,
+            gates.clock,
+            GateJudge(gates.deployments, gates.change_sets),
+        ),
+        prod,
+        attempt=2,
+    )
+    assert planned_again.endswith("-plan-2")
+    assert gates.now(prod).review is None
+
+
+def test_a_confirmed_plan_is_applied_without_another_look_where_running_again_changed_nothing(gates):
+    prod = confirmed(gates, gates.member("app", "dev", State.APPLIED))
+    again = gates.member("app", "dev", State.APPLYING, rerun_of="dev", requested_at=LATER)
+    with pytest.raises(GateShut):
+        begin_apply(gates, prod)
+    gates.waits(prod)
+    gates.ends(again, State.NO_CHANGES)
+    assert gates.answers == {"token": "apply"}
+    assert begin_apply(gates, prod).endswith("-apply-1")

@@ -23,6 +23,7 @@ from tidegate.usecases.end_deployment import DeploymentEnder
 from tidegate.usecases.enqueue import Enqueuer
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.finish import Finisher
+from tidegate.usecases.judge_gate import GateJudge
 from tidegate.usecases.record_outcome import OutcomeRecorder
 from tidegate.usecases.record_result import ResultRecorder
 from tidegate.usecases.unlock import QueueUnlocker
@@ -47,7 +48,9 @@ class MortalWorld(World):
         finisher = Finisher(deployments, jobs, audit)
         workers = WorkerEnsurer(queues, workflows)
         ender = DeploymentEnder(queues, jobs, finisher, announcements, self.clock)
-        self.beginner = JobBeginner(deployments, jobs, self.forge, audit, announcements, self.clock)
+        self.beginner = JobBeginner(
+            deployments, jobs, self.forge, audit, announcements, self.clock, GateJudge(deployments, self.change_sets)
+        )
         self.decider = ReviewDecider(deployments, workflows, announcements, finisher, self.artifacts)
         self.results = ResultRecorder(deployments, jobs, finisher, announcements, self.clock)
         self.outcomes = OutcomeRecorder(queues, ender)

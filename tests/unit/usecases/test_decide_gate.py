@@ -64,9 +64,10 @@ def test_after_a_rejection_others_hear_that_it_stands(world, retry):
 
 @pytest.mark.parametrize("retry", [True, False])
 def test_one_that_goes_on_or_was_superseded_has_nothing_to_decide(world, retry):
+    dev = world.member("app", "dev", State.NO_CHANGES)
     passed = world.waits(world.planned("web"))
     assert "goes on by itself" in world.decider.decide(passed.id, retry, "maintainer", AT).reason
-    world.member("app", "dev", State.REJECTED)
+    world.ends(dev, State.REJECTED)
     blocked = world.waits(world.planned("db"))
     world.newer(blocked)
     world.look()

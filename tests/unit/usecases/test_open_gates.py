@@ -68,6 +68,7 @@ def test_a_re_run_that_succeeds_lets_all_go_on(world):
 
 
 def test_looking_again_changes_nothing_and_settles_again(world):
+    world.member("app", "dev", State.NO_CHANGES)
     waiting = world.waits(world.planned())
     world.workflows.settled.clear()
     world.workflows.waiting.add("token")

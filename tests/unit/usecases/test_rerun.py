@@ -12,6 +12,7 @@ from tests.unit.usecases.test_publish_check_run import publisher_of
 from tidegate.adapters.memory import MemoryDeliveries
 from tidegate.domain.access import Access
 from tidegate.domain.deployment import State, Trigger, is_final
+from tidegate.domain.moment import later
 from tidegate.domain.queue import Deployed
 from tidegate.domain.revision import Comparison
 from tidegate.domain.waits import Waits
@@ -117,7 +118,7 @@ def test_a_failed_one_is_run_again_as_a_deployment_of_its_own(world, state):
     outcome = world.check(old)
     (new,) = world.reruns
     assert (new.rerun_of, new.revision.sha, new.root) == (old.id, old.revision.sha, old.root)
-    assert (new.requested_by, new.requested_at, new.state) == ("reviewer", NOW, State.QUEUED)
+    assert (new.requested_by, new.requested_at, new.state) == ("reviewer", later(old.requested_at, 1), State.QUEUED)
     assert (new.authors, new.authors_known) == (("author", "maintainer"), True)
     assert new.review_rule == old.review_rule
     assert world.announcements.repeats == [(old.id, new.id)]
@@ -369,3 +370,13 @@ def test_the_stacks_of_one_root_run_again_in_the_order_that_they_had(world):
     again = {each.rerun_of: each.requested_at for each in world.reruns}
     assert again.keys() == {dev.id, prod.id}
     assert again[dev.id] < again[prod.id]
+
+
+def test_what_runs_again_stands_for_its_root_before_it_is_in_line(world):
+    old = world.ended(State.REJECTED, change_set="change-1", stack="dev")
+    enrolled = []
+    requester = replace(world.requester(), enqueue=lambda _: enrolled.extend(world.change_sets.deployments("change-1")))
+    world.requester = lambda: requester
+    world.check(old)
+    (member,) = enrolled
+    assert member.deployment != old.id

@@ -9,6 +9,7 @@ from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import Conflict, NotFound, WrongState
 from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.waits import Waits
 from tidegate.messages import WaitAtGate
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
@@ -51,13 +52,17 @@ def test_an_open_gate_is_passed_at_once(world, come, when, next_):
 
 
 def test_what_is_not_in_the_change_is_not_waited_for(world):
-    world.waits(world.planned())
+    world.waits(world.planned(waits=Waits()))
     assert world.answers == {"token": "review"}
 
 
-def test_a_deployment_without_a_change_waits_for_nobody(world):
-    world.waits(world.planned(change_set=""))
-    assert world.answers == {"token": "review"}
+@pytest.mark.parametrize(
+    ("come", "gone"), [("planned", "stack dev"), ("validated", "network (prod)")], ids=["a stack", "a root"]
+)
+def test_what_the_change_does_not_know_any_more_blocks(world, come, gone):
+    waiting = world.waits(getattr(world, come)())
+    assert (waiting.state, world.answers) == (State.BLOCKED, {})
+    assert waiting.reason.startswith(f"The change does not know {gone} any more")
 
 
 def test_what_was_applied_since_is_planned_for_again(world):
@@ -88,6 +93,7 @@ def test_a_retried_wait_is_answered_by_its_new_token(world):
 
 
 def test_a_wait_that_comes_again_after_the_decision_hears_it(world):
+    world.member("app", "dev", State.NO_CHANGES)
     waiting = world.waits(world.planned(), "first")
     world.waits(waiting, "second")
     assert world.answers == {"first": "review", "second": "review"}

@@ -126,8 +126,12 @@ class Deploys(Adapters):
     @cached_property
     def job_beginner(self) -> JobBeginner:
         from tidegate.usecases.begin_job import JobBeginner
+        from tidegate.usecases.judge_gate import GateJudge
 
-        return JobBeginner(self.deployments, self.jobs, self.addresses, self.audit, self.announcements, self.clock)
+        gates = GateJudge(self.deployments, self.change_sets)
+        return JobBeginner(
+            self.deployments, self.jobs, self.addresses, self.audit, self.announcements, self.clock, gates
+        )
 
     @cached_property
     def job_handover(self) -> JobHandover:

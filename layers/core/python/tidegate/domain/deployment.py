@@ -96,8 +96,9 @@ _FOLLOWERS: dict[State, frozenset[State]] = {
     State.AWAITING_REVIEW: frozenset(
         {State.APPROVED, State.REJECTED, State.REVIEW_EXPIRED, State.PLANNING, State.ENGINE_FAULT}
     ),
-    # The review's time may run out while its answer is on the way: then the answer came too late.
-    State.APPROVED: frozenset({State.APPLYING, State.REVIEW_EXPIRED, State.ENGINE_FAULT}),
+    # The review's time may run out while its answer is on the way: then the answer came too late. Where what went
+    # before is run again meanwhile, the gate shuts again.
+    State.APPROVED: frozenset({State.APPLYING, State.GATED, State.REVIEW_EXPIRED, State.ENGINE_FAULT}),
     State.APPLYING: frozenset({State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT}),
 }
 
@@ -255,6 +256,7 @@ class Deployment:
     was asked for; without, whoever may write. ``superseded_by`` is the newer deployment of the root for which it
     gave up waiting at a gate, and ``supersedes`` the one that gave up for this one;
     ``look_twice`` tells that this one does not wait itself for all that the other one waited for.
+    ``touched_at`` is when a deployment that this one runs again last may have changed infrastructure.
     """
 
     id: str
@@ -295,6 +297,7 @@ class Deployment:
     access: Access | None = None
     supersedes: str | None = None
     look_twice: bool = False
+    touched_at: str = ""
     superseded_by: str | None = None
     error: str = ""
     ending: Ending | None = None

@@ -61,17 +61,21 @@ class Opening(StrEnum):
 class Dependency:
     """What is waited for: the newest deployment of a root in a stack of the change.
 
-    One that is not in its queue yet is ``queued``. ``at`` is when it came to its state (ISO 8601 in UTC).
+    One that is not in its queue yet is ``queued``. ``at`` is when it came to its state, ``changed`` when it, or one
+    that it runs again, last may have changed infrastructure (ISO 8601 in UTC). ``is_lost`` tells that the change does
+    not know it any more: then ``root`` is empty where the whole stack is meant.
     """
 
     root: str
     stack: str
     state: State
     at: str = ""
+    changed: str = ""
+    is_lost: bool = False
 
     @property
     def name(self) -> str:
-        return f"{self.root} ({self.stack})"
+        return f"{self.root} ({self.stack})" if self.root else f"stack {self.stack}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,21 @@ def dependency(root: str, stack: str, deployment: Deployment | None) -> Dependen
     if deployment is None:
         return Dependency(root, stack, State.QUEUED)
     last = deployment.history[-1].at if deployment.history else deployment.changed_at
-    return Dependency(root, stack, deployment.state, last)
+    changed = last if deployment.state is State.APPLIED else deployment.touched_at
+    return Dependency(root, stack, deployment.state, last, changed)
+
+
+def lost(deployment: Deployment, members: Collection[tuple[str, str]]) -> list[Dependency]:
+    """Return what a deployment waits for at its gate and its change does not know: it was forgotten, not done.
+
+    ``members`` are all roots in stacks of the change. What a deployment waits for was one of them.
+    """
+    waits, stacks = deployment.waits, {stack for _, stack in members}
+    named = {*waits.plan_after, *(waits.apply_after if point_of(deployment) is Point.APPLY else ())}
+    roots = {root for root, stack in members if stack == deployment.stack}
+    gone = [("", stack) for stack in sorted(named - stacks)]
+    gone += [(root, deployment.stack) for root in sorted(set(waits.roots) - roots)]
+    return [Dependency(root, stack, State.QUEUED, is_lost=True) for root, stack in gone]
 
 
 def point_of(deployment: Deployment) -> Point:
@@ -97,12 +115,15 @@ def point_of(deployment: Deployment) -> Point:
 
 
 def waits_for(deployment: Deployment, root: str, stack: str) -> bool:
-    """Tell whether a deployment waits for a root in a stack of its change, at the gate that it is at."""
+    """Tell whether a deployment waits for a root in a stack of its change, at the gate that it is at.
+
+    Before its apply that is also what went before its plan: it may have been run again since.
+    """
     waits = deployment.waits
     if (root, stack) == (deployment.root.name, deployment.stack):
         return False
     if point_of(deployment) is Point.APPLY:
-        return stack in waits.apply_after
+        return waits_at_some_gate_for(deployment, root, stack)
     return stack in waits.plan_after or (stack == deployment.stack and root in waits.roots)
 
 
@@ -110,8 +131,12 @@ def judge_gate(deployment: Deployment, dependencies: Collection[Dependency], poi
     """Decide whether a gate opens, given all that is waited for there.
 
     One that came to a bad end blocks at once, whatever the others do. What was applied after the plan began may
-    have changed what the plan is about, so that is planned again.
+    have changed what the plan is about, so that is planned again; so may an apply that failed and was run again.
     """
+    gone = [each for each in dependencies if each.is_lost]
+    if gone:
+        reason = f"The change does not know {_listed(gone)} any more, as it is too old. Reject this and merge again."
+        return _verdict(Opening.BLOCKED, reason, gone)
     bad = [each for each in dependencies if each.state in _BAD_ENDS]
     if bad:
         reason = f"{bad[0].name} {_BAD_ENDS[bad[0].state]}{_besides(bad)}."
@@ -120,7 +145,7 @@ def judge_gate(deployment: Deployment, dependencies: Collection[Dependency], poi
     if missing:
         return _verdict(Opening.WAIT, f"It waits for {_listed(missing)}.", missing)
     since = _planned_since(deployment)
-    newer = [each for each in dependencies if each.state is State.APPLIED and each.at > since]
+    newer = [each for each in dependencies if each.changed > since]
     if point is Point.APPLY and newer:
         return _verdict(Opening.PLAN_AGAIN, f"After this was planned, {_listed(newer)} changed.", newer)
     return _verdict(Opening.OPEN, "All that this waits for is done.", [])
@@ -195,6 +220,14 @@ def stepping_aside(deployment: Deployment, gate: Gate, other: Deployment, at: st
     return replace(stepped, superseded_by=run_after(stepped).id)
 
 
+def is_shut(deployment: Deployment, dependencies: Collection[Dependency]) -> bool:
+    """Tell whether a deployment that is about to be applied must wait at its gate once more.
+
+    What it waited for may have been run again while it was reviewed.
+    """
+    return judge_gate(deployment, dependencies, Point.APPLY).opening is not Opening.OPEN
+
+
 def run_after(stepped: Deployment) -> Deployment:
     """Return the deployment that runs one again that stepped aside: the same each time."""
     gate = stepped.gate or Gate("", stepped.changed_at)
@@ -231,6 +264,8 @@ def _after(deployment: Deployment, opening: Opening) -> AfterGate:
         return AfterGate.PLAN_AGAIN
     if deployment.plan is None:
         return AfterGate.PLAN
+    if deployment.review is not None and deployment.review.approved:
+        return AfterGate.APPLY  # It came back to the gate after its review, and nothing has changed since its plan.
     is_reviewed = judge_plan(deployment, deployment.plan).next is Need.REVIEW
     return AfterGate.REVIEW if is_reviewed else AfterGate.APPLY
 

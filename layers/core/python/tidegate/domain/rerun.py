@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidegate.domain.deployment import Deployment, State, Trigger, is_final
+from tidegate.domain.moment import later
 from tidegate.domain.queue import Deployed
 from tidegate.domain.root import Revision, deployment_id
 
@@ -48,8 +49,10 @@ def attempt_refusal(deployment: Deployment, attempted: Deployed | None) -> str |
 def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> Deployment:
     """Return the deployment that runs ``old`` again, asked for by ``by`` at ``at`` (ISO 8601 in UTC).
 
-    ``request`` tells this demand from others, and ``branch`` is the one that the revision is on.
+    ``request`` tells this demand from others, and ``branch`` is the one that the revision is on. It is asked for after
+    ``old`` in any case, so that it is the newest of its change also where demands overtake each other.
     """
+    asked = max(at, later(old.requested_at, 1))
     authors = tuple(dict.fromkeys((*old.authors, old.requested_by)))
     apart = old.stack if old.shared else ""
     return Deployment(
@@ -59,9 +62,9 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         revision=Revision(old.revision.sha, branch),
         trigger=Trigger.RERUN,
         requested_by=by,
-        requested_at=at,
+        requested_at=asked,
         installation=old.installation,
-        changed_at=at,
+        changed_at=asked,
         authors=authors,
         authors_known=old.authors_known,
         pull_request=old.pull_request,
@@ -78,4 +81,5 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         access=old.access,
         supersedes=old.supersedes,
         look_twice=old.look_twice,
+        touched_at=old.apply_started_at or old.touched_at,
     )

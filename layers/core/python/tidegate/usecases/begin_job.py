@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.domain.audit import RUNNING, audit_message, with_audited
-from tidegate.domain.deployment import AfterGate, Deployment, State
-from tidegate.domain.errors import ApplyAlreadyStarted, WrongState
+from tidegate.domain.deployment import AfterGate, Deployment, Gate, State
+from tidegate.domain.errors import ApplyAlreadyStarted, GateShut, WrongState
+from tidegate.domain.gate import WAITING
 from tidegate.domain.job import Job, JobKind, job_digest, job_id
 from tidegate.messages import BeginJob, JobBegun
 from tidegate.ports import Announcements, AuditLog, Clock, Deployments, ForgeAddresses, Jobs
+from tidegate.usecases.judge_gate import GateJudge
 
 #: Attempts to plan in all; the number is the Terraform machine's.
 PLAN_ATTEMPTS = 3
@@ -25,12 +27,13 @@ class JobBeginner:
     audit: AuditLog
     announcements: Announcements
     clock: Clock
+    gates: GateJudge
 
     def begin(self, message: BeginJob) -> JobBegun:
         """Create the job and move the deployment on.
 
-        Raise WrongState, AuditUnavailable or ApplyAlreadyStarted: then no job was begun. Raise Conflict
-        when somebody else changed the deployment meanwhile.
+        Raise WrongState, AuditUnavailable, ApplyAlreadyStarted, or GateShut where an apply must wait at its gate once
+        more: then no job was begun. Raise Conflict when somebody else changed the deployment meanwhile.
         """
         deployment = self.deployments.get(message.deployment)
         kind = JobKind(message.kind)
@@ -49,7 +52,7 @@ class JobBeginner:
         elif deployment.state is State.QUEUED or _goes_on(deployment, AfterGate.PLAN, AfterGate.PLAN_AGAIN):
             # What was planned before the gate is not what will be applied.
             why = deployment.reason if _goes_on(deployment, AfterGate.PLAN_AGAIN) else reason
-            planning = replace(deployment.moved(State.PLANNING, at, why), gate=None, plan=None)
+            planning = replace(deployment.moved(State.PLANNING, at, why), gate=None, plan=None, review=None)
         else:
             raise WrongState(deployment.id, deployment.state, "a plan")
         self.jobs.create(job)
@@ -66,15 +69,31 @@ class JobBeginner:
             self.announcements.changed(deployment)
             return
         at = self.clock.now()
-        if _goes_on(deployment, AfterGate.APPLY):
-            deployment = replace(deployment.moved(State.APPROVED, at, deployment.reason), gate=None)
-        if deployment.state is not State.APPROVED:
-            raise WrongState(deployment.id, deployment.state, "an apply")
+        deployment = self._passed(deployment, at)
         applying = replace(deployment.moved(State.APPLYING, at), apply_job=job.id, apply_started_at=at)
         self.jobs.create(job)
         running = audit_message(applying, RUNNING, at)
         self.audit.publish(running)
         self.announcements.changed(self.deployments.save(with_audited(applying, running)))
+
+    def _passed(self, deployment: Deployment, at: str) -> Deployment:
+        """Return the approved deployment; a gate that leads here was looked at a moment ago.
+
+        Raise GateShut, with the deployment back at its gate, when what it waited for was run again while it was
+        reviewed.
+        """
+        if _goes_on(deployment, AfterGate.APPLY):
+            return replace(deployment.moved(State.APPROVED, at, deployment.reason), gate=None)
+        if _goes_on_waiting(deployment):
+            raise GateShut(deployment.id)
+        if deployment.state is not State.APPROVED:
+            raise WrongState(deployment.id, deployment.state, "an apply")
+        if deployment.plan is not None and self.gates.is_shut(deployment):
+            why = "What goes before this was run again since its plan was confirmed."
+            gated = replace(deployment.moved(State.GATED, at, why), gate=Gate(deployment.plan.job, at))
+            self.announcements.changed(self.deployments.save(gated))
+            raise GateShut(deployment.id)
+        return deployment
 
     def _job(self, deployment: Deployment, kind: JobKind, job: str) -> Job:
         plan = deployment.plan if kind is JobKind.APPLY else None
@@ -99,3 +118,9 @@ class JobBeginner:
 def _goes_on(deployment: Deployment, *ways: AfterGate) -> bool:
     """Tell whether the deployment's gate is open, and this is what follows."""
     return deployment.state is State.GATED and deployment.gate is not None and deployment.gate.next in ways
+
+
+def _goes_on_waiting(deployment: Deployment) -> bool:
+    """Tell whether the deployment was sent back to the gate before its apply, and this comes again."""
+    waits = deployment.gate is not None and deployment.gate.next is None
+    return waits and deployment.state in WAITING and deployment.plan is not None

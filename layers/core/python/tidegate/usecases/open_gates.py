@@ -14,6 +14,7 @@ from tidegate.domain.gate import (
     is_behind,
     is_held_as,
     looked_at,
+    lost,
     run_after,
     stepped_aside,
     stepping_aside,
@@ -70,6 +71,7 @@ class GateOpener:
     def _look_at(self, known: Deployment, members: Sequence[Enrolled], records: Mapping[str, Deployment]) -> Deployment:
         awaited = [each for each in members if waits_for(known, each.root, each.stack)]
         dependencies = [dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]
+        dependencies += lost(known, {(each.root, each.stack) for each in members})
         behind = next((each for each in records.values() if is_behind(known, each)), None)
         try:
             looked = self._look(known, dependencies, behind)

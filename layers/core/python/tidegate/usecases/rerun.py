@@ -129,18 +129,21 @@ class RerunRequester:
             else:
                 self._refuse(demand, number, old, refusal)
             told.append(f"{old.root.name}: {refusal or 'enqueued'}")
-        enqueue_all(again, self.enqueue)
         self._stand_for_their_roots(again)
+        enqueue_all(again, self.enqueue)
+        for new in again:
+            self.announcements.repeated(new.rerun_of or "", new.id)
         return DeliveryOutcome("\n".join(told), tuple(new.id for new in again))
 
     def _stand_for_their_roots(self, again: Sequence[Deployment]) -> None:
-        """Let what runs again take the place of what it repeats, also for those of the same change that wait for it."""
-        for new in again:
-            if new.change_set:
-                enrolled = Enrolled(new.root.name, new.stack, new.id, new.requested_at)
-                self.change_sets.enroll(new.change_set, [enrolled])
-            self.announcements.repeated(new.rerun_of or "", new.id)
+        """Let what runs again take the place of what it repeats, for those of its change that wait for it.
+
+        That comes before it is in line: no gate may open on what is about to run again.
+        """
         for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
+            same = [new for new in again if new.change_set == change_set]
+            enrolled = [Enrolled(new.root.name, new.stack, new.id, new.requested_at) for new in same]
+            self.change_sets.enroll(change_set, enrolled)
             self.announcements.change_moved(change_set)
 
     def _refusal(
@@ -158,16 +161,20 @@ class RerunRequester:
         return (
             state_refusal(old, only_failed=only_failed)
             or rerun_refusal(old.revision, head.attempted, comparison)
-            or attempt_refusal(old, self._attempted(old, head))
+            or attempt_refusal(old, self._attempted(old, new, head))
         )
 
-    def _attempted(self, old: Deployment, head: QueueHead) -> Deployed | None:
-        """Return the root's latest attempt. Of a root in several stacks it is the latest in the same one."""
+    def _attempted(self, old: Deployment, new: Deployment, head: QueueHead) -> Deployed | None:
+        """Return the root's latest attempt. Of a root in several stacks it is the latest in the same one.
+
+        The demand itself is none, which may have died after it let ``new`` stand for the root.
+        """
         if head.attempted is None or not old.shared:
             return head.attempted
         members = self.change_sets.deployments(old.change_set) if old.change_set else ()
-        same = (each.deployment for each in members if (each.root, each.stack) == (old.root.name, old.stack))
-        return replace(head.attempted, deployment=next(same, old.id))
+        stands = {(each.root, each.stack): each.deployment for each in members}
+        newest = stands.get((old.root.name, old.stack), old.id)
+        return replace(head.attempted, deployment=old.id if newest == new.id else newest)
 
     def _running(self, old: Deployment, in_flight: str | None) -> bool:
         """Tell whether the same revision is run again right now, or waits to be."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Deployment, Gate, State
 from tidegate.domain.errors import WrongState
-from tidegate.domain.gate import BEFORE_PLAN, Dependency, dependency, looked_at, waits_for
+from tidegate.domain.gate import BEFORE_PLAN, looked_at
 from tidegate.messages import WaitAtGate
 from tidegate.ports import Announcements, ChangeSets, Clock, Deployments, Workflows
 from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.judge_gate import GateJudge
 from tidegate.usecases.settle_gate import settle_gate
 
 
@@ -54,14 +54,9 @@ class GateWaiter:
 
     def _look(self, identifier: str) -> Deployment:
         deployment = self.deployments.get(identifier)
-        looked = looked_at(deployment, self._dependencies(deployment), self.clock.now())
+        dependencies = GateJudge(self.deployments, self.change_sets).dependencies(deployment)
+        looked = looked_at(deployment, dependencies, self.clock.now())
         return self.deployments.save(looked) if looked != deployment else deployment
-
-    def _dependencies(self, deployment: Deployment) -> Sequence[Dependency]:
-        members = self.change_sets.deployments(deployment.change_set) if deployment.change_set else ()
-        awaited = [each for each in members if waits_for(deployment, each.root, each.stack)]
-        records = self.deployments.many([each.deployment for each in awaited])
-        return [dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]
 
 
 def _comes_to(deployment: Deployment, gate: str) -> bool:
