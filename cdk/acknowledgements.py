@@ -20,6 +20,8 @@ _XRAY = "X-Ray's PutTraceSegments and PutTelemetryRecords know no resource."
 _LOG_DELIVERY = "Log deliveries of vended logs and X-Ray's actions know no resource."
 _REGISTRY = "ecr:GetAuthorizationToken knows no resource."
 _SPECULATIVE = (*(f"plans/{jobs}/*" for jobs in SPECULATIONS), *(f"logs/{jobs}.txt" for jobs in SPECULATIONS))
+#: The files of policies, and the plans that they are held against.
+_POLICIES = ("policies/*", "configuration/policies/*", *(f"plans/{jobs}/plan.json" for jobs in SPECULATIONS))
 _ONE_PREFIX = "One prefix of one bucket; the part after it is a job's id."
 
 
@@ -62,7 +64,7 @@ def _functions(stack: TidegateStack) -> None:
         if not isinstance(role, iam.Role):
             raise TypeError(f"{spec.name} has no role of its own")
         _say(role, _ANY, _XRAY)
-        for pattern in ("plans/*", "logs/*", *_SPECULATIVE):
+        for pattern in ("plans/*", "logs/*", *_SPECULATIVE, *_POLICIES):
             _say(role, f"AwsSolutions-IAM5[Resource::{_arn_of(stack, bucket)}/{pattern}]", _ONE_PREFIX)
         if not spec.invoked_by_events:
             reason = "Invoked synchronously or from a queue, never asynchronously: its caller keeps what failed."

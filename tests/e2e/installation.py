@@ -164,12 +164,17 @@ class Installation:
         for group in self.cloud.info["log_groups"].values():
             events = self.cloud.client("logs").filter_log_events(logGroupName=group)["events"]
             lines = [event["message"] for event in events]
-            told += [line[:500] for line in lines if "ERROR" in line or "imed out" in line][-2:]
+            told += [_ends(line) for line in lines if "ERROR" in line or "imed out" in line][-2:]
         return "\n".join(told)
 
     def _last_events(self, execution: str) -> list[str]:
         events = self.cloud.client("stepfunctions").get_execution_history(executionArn=execution)["events"]
         return [json.dumps(event, default=str)[:400] for event in events[-3:]]
+
+
+def _ends(line: str) -> str:
+    """Return the start of a line, and its end: a traceback says what happened last."""
+    return line if len(line) <= 1000 else f"{line[:200]} … {line[-800:]}"
 
 
 def _job_of(task: Mapping[str, Any]) -> str | None:
