@@ -41,11 +41,11 @@ class Inspection:
         return any(each.uses_modules for each in found)
 
     def settings(self, options: Sequence[str]) -> None:
-        """Look through the files that options of ``init`` name."""
+        """Look through the repository's files that options of ``init`` name. Others are the runner's own."""
         self._told = []
         for option in options:
             name, _, value = option.lstrip("-").partition("=")
-            if name == "backend-config" and "=" not in value:
+            if name == "backend-config" and "=" not in value and not Path(value).is_absolute():
                 self._file(self._root / value)
         self._judge()
 

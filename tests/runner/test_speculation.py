@@ -254,9 +254,16 @@ def test_a_repository_brings_no_providers_of_its_own(bench: Bench, commit: Commi
 def test_a_file_for_the_backend_is_looked_through(bench: Bench, commit: Commit) -> None:
     sha = commit(resource("network"), **{"network/dev.hcl": 'shared_config_files = ["./aws"]\n'})
     init = WorkflowStep(StepKind.INIT, extra_args=("-backend-config=dev.hcl", "-backend-config=key=value"))
-    plan = next(step for step in DEFAULT_PLAN if step.kind is StepKind.PLAN)
-    message = refused(bench, sha, run=RunSettings(plan=(init, plan)))
+    message = refused(bench, sha, run=RunSettings(plan=(init, DEFAULT_PLAN[-1])))
     assert "network/dev.hcl:1: shared_config_files" in message
+
+
+def test_a_file_for_the_backend_that_is_the_runner_s_own_is_taken(bench: Bench, commit: Commit) -> None:
+    own = bench.directory / "own.hcl"
+    own.write_text(f'path = "{bench.directory}/elsewhere.tfstate"\n')
+    init = WorkflowStep(StepKind.INIT, extra_args=(f"-backend-config={own}",))
+    sha = commit(resource("network"))
+    assert planned(bench, sha, run=RunSettings(plan=(init, DEFAULT_PLAN[-1])))["changes"]["add"] == 1
 
 
 def test_a_provider_that_only_a_resource_names_does_not_run(bench: Bench, commit: Commit) -> None:

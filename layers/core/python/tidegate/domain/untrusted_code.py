@@ -30,6 +30,7 @@ NEVER_BY_DEFAULT = frozenset(
         "hashicorp/helm",
         "hashicorp/http",
         "hashicorp/kubernetes",
+        "hashicorp/kubernetes-alpha",
         "scottwinkler/shell",
     }
 )
