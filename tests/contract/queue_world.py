@@ -102,7 +102,7 @@ class World(Rules):
         }
         self.reconciler = Reconciler(clock, repairs)
         self.beginner = JobBeginner(
-            deployments, jobs, forge, audit, announcements, clock, GateJudge(deployments, stores.change_sets)
+            deployments, jobs, forge, audit, announcements, clock, GateJudge(deployments, self.stores.change_sets)
         )
         self.job_handover = JobHandover(jobs, forge)
         self.result_recorder = ResultRecorder(deployments, jobs, finisher, announcements, clock)
