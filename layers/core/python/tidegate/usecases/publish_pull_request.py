@@ -20,7 +20,7 @@ from tidegate.domain.pull_request_comment import (
     render_notice,
     stack_of,
 )
-from tidegate.domain.pull_request_record import PullRequestRecord, judged
+from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec, judged
 from tidegate.domain.pull_request_tally import stacks_of
 from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Announcements, Clock, Forge, PullRequests, TemporaryLayers
@@ -122,7 +122,7 @@ class PullRequestPublisher:
             return False
         comment = self._upsert(record, stack, text)
         if (stack, comment) not in record.comments:
-            deciding_again(partial(self._remember, pull_request, stack, comment))
+            deciding_again(partial(self._remember, record.spec, stack, comment))
         return True
 
     def _upsert(self, record: PullRequestRecord, stack: str, text: str) -> int:
@@ -149,12 +149,11 @@ class PullRequestPublisher:
         written = self.forge.our_comments(*spec.where, spec.number, MARKER)
         return {stack_of(text): comment for comment, text in sorted(written.items(), reverse=True)}
 
-    def _remember(self, pull_request: str, stack: str, comment: int) -> None:
+    def _remember(self, spec: PullRequestSpec, stack: str, comment: int) -> None:
         """Remember which comment is a stack's, also for revisions that came meanwhile."""
-        record = known(self.records, pull_request)
-        if record is not None:
-            others = {name: number for name, number in record.comments if number != comment}
-            self._save(replace(record, comments=tuple(sorted({**others, stack: comment}.items()))))
+        record = self.records.get(spec.repository, spec.number)
+        others = {name: number for name, number in record.comments if number != comment}
+        self._save(replace(record, comments=tuple(sorted({**others, stack: comment}.items()))))
 
     def _commented(
         self, pull_request: str, revision: str, layers: Sequence[TemporaryLayer]

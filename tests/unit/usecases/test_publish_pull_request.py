@@ -1,0 +1,466 @@
+"""What a pull request shows: one comment for each stack and check runs, once each, whatever happens in between."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, PLAN_TEXT, any_layer, any_plan, any_pull_request_record, sha
+from tests.contract.queue_actors import Died, Fate, Mortal
+from tidegate.adapters.memory import (
+    MemoryAnnouncements,
+    MemoryArtifacts,
+    MemoryCheckRuns,
+    MemoryClock,
+    MemoryForge,
+    MemoryPullRequests,
+    MemoryTemporaryLayers,
+)
+from tidegate.domain.check_run import Conclusion
+from tidegate.domain.deployment import Artifact
+from tidegate.domain.errors import ForgeUnavailable, NotYet
+from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_request_record import PullRequestState, judged
+from tidegate.domain.temporary_layer import LayerState
+from tidegate.usecases.judge_policies import PolicyJudge
+from tidegate.usecases.keep_check_run import CheckRunKeeper
+from tidegate.usecases.publish_pull_request import PublicationAsker, PullRequestPublisher
+from tidegate.usecases.pull_request_checks import ForgeChecks, ProgressShower
+from tidegate.usecases.pull_request_view import LayerPainter, PlanPainter
+
+PULL = any_pull_request_record().spec.id
+REVISION = any_pull_request_record().spec.revision
+HEAD = any_pull_request_record().spec.head_sha
+WHERE = any_pull_request_record().spec.repository, any_pull_request_record().spec.number
+REFUSING = PolicyVerdict("security", (PolicyFinding(Severity.DENY, "main.deny", "No."),))
+
+
+def planned(root="network", **fields):
+    return any_layer(root, state=LayerState.PLANNED, plan=any_plan(), job=f"{root}-1", **fields)
+
+
+def in_state(root, state, **fields):
+    return any_layer(root, state=state, **fields)
+
+
+class World:
+    def __init__(self, *layers, **fields):
+        self.records = MemoryPullRequests()
+        self.layers = MemoryTemporaryLayers()
+        self.forge = MemoryForge()
+        self.check_runs = MemoryCheckRuns()
+        self.announcements = MemoryAnnouncements()
+        self.clock = MemoryClock()
+        self.artifacts = MemoryArtifacts({any_plan().text.key: PLAN_TEXT})
+        self.fate = Fate()
+        self.build()
+        self.discovered(*layers, **fields)
+
+    def build(self):
+        records, layers, forge, check_runs, announcements = (
+            Mortal(port, self.fate)
+            for port in (self.records, self.layers, self.forge, self.check_runs, self.announcements)
+        )
+        painter = LayerPainter(forge, "https://tidegate.example")
+        plans, keeper = PlanPainter(self.artifacts, painter), CheckRunKeeper(check_runs, forge)
+        self.checks = ForgeChecks(keeper, painter, PolicyJudge(forge))
+        self.publisher = PullRequestPublisher(
+            records, layers, forge, self.checks, keeper, plans, announcements, self.clock
+        )
+        self.progress = ProgressShower(records, layers, keeper, plans, self.clock)
+        self.asker = PublicationAsker(records, announcements)
+
+    def discovered(self, *layers, spec=None, **fields):
+        """Let the newest revision have these layers."""
+        before = self.record if self.records.many([WHERE]) else any_pull_request_record()
+        spec = spec or before.spec
+        self.layers.create(layers)
+        names = tuple(each.id for each in layers)
+        found = replace(before, spec=spec, discovered=spec.revision, layers=names, **fields)
+        self.records.save(judged(found, layers, NOW))
+
+    @property
+    def record(self):
+        return self.records.get(*WHERE)
+
+    def publish(self, revision=REVISION, **fault):
+        return self.publisher.publish(PULL, revision, **fault)
+
+    @property
+    def texts(self):
+        return [text for _, text in self.forge.comments]
+
+    def check(self, name):
+        return [each for each in self.forge.check_runs.values() if each.name == name][-1]
+
+    def push(self, number):
+        """Return the spec of a newer head."""
+        return replace(self.record.spec, head_sha=sha(number))
+
+
+def test_each_stack_has_one_comment_and_the_whole_one_check_run():
+    world = World(planned("a", stack="dev"), planned("b", stack="prod"), in_state("c", LayerState.NO_CHANGES))
+    assert world.publish() == "shown"
+    assert [stack for stack, _ in world.record.comments] == ["default", "dev", "prod"]
+    assert len(world.texts) == 3
+    assert world.check("tidegate/plan").conclusion is Conclusion.SUCCESS
+    assert world.record.state is PullRequestState.IDLE
+
+
+def test_what_is_shown_is_not_shown_again():
+    world = World(planned())
+    world.publish()
+    world.forge.failures.append(ForgeUnavailable("nobody may call"))
+    assert world.publish() == "shown"
+
+
+def test_a_newer_revision_changes_the_comment_in_place():
+    world = World(planned())
+    world.publish()
+    for number in range(10, 30):
+        spec = world.push(number)
+        world.discovered(replace(planned(), id=f"layer-{number}", sha=sha(number)), spec=spec)
+        world.publish(spec.revision)
+    assert len(world.texts) == 1
+    assert world.forge.edits == [1] * 20
+    assert f"`{sha(29)[:7]}`" in world.texts[0]
+
+
+def test_an_older_revision_is_not_shown():
+    world = World(planned())
+    world.discovered(spec=world.push(9))
+    assert world.publish() == "overtaken"
+    assert world.asker.publish(PULL, REVISION) == "overtaken"
+    assert not world.texts
+    assert not world.announcements.ended
+
+
+@pytest.mark.parametrize("stacks", [("dev",), ("dev", "prod")])
+def test_a_revision_that_is_overtaken_meanwhile_stops(stacks):
+    world = World(*(planned("a", stack=stack) for stack in stacks))
+    write = world.forge.comment
+
+    def overtaken(*about):
+        world.records.save(replace(world.record, spec=world.push(9)))
+        return write(*about)
+
+    world.publisher = replace(world.publisher, forge=_With(world.forge, comment=overtaken))
+    assert world.publish() == "overtaken"
+    assert len(world.texts) == 1
+    assert world.record.comments == (("dev", 1),)
+    assert not world.record.commented
+
+
+def test_what_is_overtaken_before_the_check_runs_is_not_recorded_as_shown():
+    world = World()
+    show = world.checks.show
+
+    class Checks:
+        def show(self, *about):
+            world.records.save(replace(world.record, spec=world.push(9)))
+            show(*about)
+
+    world.publisher = replace(world.publisher, checks=Checks())
+    assert world.publish() == "overtaken"
+    assert not world.record.commented
+
+
+class _With:
+    """A port with another method in place of one of its own."""
+
+    def __init__(self, port, **methods):
+        self._port, self._methods = port, methods
+
+    def __getattr__(self, name):
+        return self._methods.get(name) or getattr(self._port, name)
+
+
+def test_a_closed_or_unknown_pull_request_shows_nothing():
+    world = World(planned())
+    world.records.save(replace(world.record, closed_at=NOW))
+    assert world.publish() == "overtaken"
+    assert world.publisher.publish("acme/infra#99", REVISION) == "overtaken"
+
+
+def test_asking_asks_once_for_the_newest_revision():
+    world = World(planned())
+    assert world.asker.publish(PULL, REVISION, "TidegateFailed", "cause") == "shown"
+    assert world.announcements.ended == [(PULL, REVISION, "TidegateFailed", "cause")]
+
+
+def test_no_roots_give_a_green_check_and_no_comment():
+    world = World()
+    world.publish()
+    assert not world.texts
+    assert world.check("tidegate/plan").conclusion is Conclusion.SUCCESS
+
+
+def test_a_stack_that_is_not_changed_any_more_says_so():
+    world = World(planned("a", stack="dev"), planned("b", stack="prod"))
+    world.publish()
+    spec = world.push(9)
+    world.discovered(replace(planned("a", stack="dev"), id="newer"), spec=spec)
+    world.publish(spec.revision)
+    assert "nothing of stack `prod` would change" in world.texts[1]
+    assert len(world.texts) == 2
+
+
+def test_a_fork_gets_a_comment_and_a_neutral_check_and_later_the_plan_in_its_place():
+    spec = replace(any_pull_request_record().spec, from_fork=True)
+    world = World(spec=spec, notice="It comes from a fork.")
+    world.publish()
+    assert "It comes from a fork" in world.texts[0]
+    assert world.check("tidegate/plan").conclusion is Conclusion.NEUTRAL
+    newer = replace(world.push(9), from_fork=False)
+    world.discovered(replace(planned(stack="prod"), id="newer"), spec=newer, notice="")
+    world.publish(newer.revision)
+    assert len(world.texts) == 1
+    assert "## Tidegate: stack `prod`" in world.texts[0]
+    assert world.record.comments == (("prod", 1),)
+
+
+def test_a_notice_stands_in_the_comments_that_there_are():
+    world = World(planned("a", stack="dev"), planned("b", stack="prod"))
+    world.publish()
+    spec = world.push(9)
+    world.discovered(spec=spec, notice="The file cannot be used.")
+    world.publish(spec.revision)
+    assert len(world.texts) == 2
+    assert all("The file cannot be used" in text for text in world.texts)
+
+
+def test_a_comment_that_holds_a_notice_says_when_nothing_would_change():
+    world = World(notice="The file cannot be used.")
+    world.publish()
+    spec = world.push(9)
+    world.discovered(spec=spec, notice="")
+    world.publish(spec.revision)
+    assert "nothing would change" in world.texts[0]
+
+
+def test_a_deleted_comment_is_written_again():
+    world = World(planned())
+    world.publish()
+    world.forge.deleted.add(1)
+    spec = world.push(9)
+    world.discovered(replace(planned(), id="newer"), spec=spec)
+    world.publish(spec.revision)
+    assert len(world.texts) == 2
+    assert world.record.comments == (("default", 2),)
+
+
+def test_a_comment_that_was_not_remembered_is_found_and_one_of_somebody_else_is_not():
+    world = World(planned())
+    world.publish()
+    ours = world.texts[0]
+    world.forge.comments.insert(0, (5, ours))
+    world.forge.foreign.add(1)
+    world.records.save(replace(world.record, comments=(), commented=""))
+    world.publish()
+    assert world.forge.edits == [2]
+    assert world.record.comments == (("default", 2),)
+
+
+def test_a_fault_of_tidegate_is_shown_with_what_is_known():
+    world = World(planned(), in_state("db", LayerState.PLANNING))
+    assert world.publish(error="TidegateFailed", cause='{"errorMessage": "out of memory"}') == "shown"
+    assert "out of memory" in world.texts[0]
+    assert world.check("tidegate/plan").title == "Tidegate failed"
+
+
+def test_a_fault_before_anything_was_discovered_is_shown():
+    world = World()
+    world.records.save(replace(world.record, discovered="", commented=""))
+    assert world.publish() == "overtaken"
+    assert world.publish(error="States.Timeout", cause="") == "shown"
+    assert "is not planned" in world.texts[0]
+    assert not world.record.commented
+
+
+@pytest.mark.parametrize("key", ["plans/gone.txt", None])
+def test_a_plan_whose_text_is_gone_or_altered_is_not_shown(key):
+    world = World(planned())
+    if key is None:
+        world.artifacts.put(any_plan().text.key, b"another")
+    else:
+        world.artifacts.remove([any_plan().text.key])
+    world.publish()
+    assert "is not stored any more" in world.texts[0]
+
+
+def test_of_very_many_roots_no_plan_is_read():
+    world = World(*(planned(f"r{number}") for number in range(101)))
+    world.artifacts.objects.clear()
+    world.publish()
+    assert "| Root | Plan | |" in world.texts[0]
+
+
+def test_a_refused_layer_gets_its_check_run_too():
+    refused = in_state("db", LayerState.REFUSED)
+    world = World(refused, in_state("app", LayerState.CANCELLED))
+    world.publish()
+    assert world.announcements.layers == [refused]
+    world.progress.layer(refused.id)
+    assert world.check("tidegate/plan: db").conclusion is Conclusion.FAILURE
+
+
+def test_policies_have_a_check_run_each_and_hold_up_the_whole():
+    held = HeldPolicySet("security")
+    world = World(planned(policy_sets=(held,), verdicts=(REFUSING,)))
+    world.publish()
+    assert world.check("tidegate/policy: security").conclusion is Conclusion.FAILURE
+    assert "held up by 1 policy set" in world.check("tidegate/plan").title
+
+
+def test_a_merge_queue_hears_the_same():
+    world = World(planned(), queued=sha(77))
+    world.publish()
+    assert {each.sha for each in world.forge.check_runs.values() if each.name == "tidegate/plan"} == {HEAD, sha(77)}
+
+
+def test_calls_to_the_forge_are_a_constant_and_two_for_each_root_at_most():
+    world = World(*(planned(f"r{number}") for number in range(50)))
+    calls = []
+    counted = _Counted(world.forge, calls)
+    world.forge = counted
+    world.build()
+    world.checks.show(replace(world.record, discovered=""))
+    for layer in world.layers.many(world.record.layers):
+        world.progress.layer(layer.id)
+    world.publish()
+    assert len(calls) <= 50 + 10
+
+
+class _Counted:
+    def __init__(self, forge, calls):
+        self._forge, self._calls = forge, calls
+
+    def __getattr__(self, name):
+        if name != "pull_request_checks_url":
+            self._calls.append(name)
+        return getattr(self._forge, name)
+
+
+# Check runs on the way.
+
+
+def test_planning_is_shown_at_once_and_followed():
+    world = World(planned("a"), in_state("b", LayerState.PLANNING))
+    world.checks.show(replace(world.record, discovered=""))
+    assert world.check("tidegate/plan").title == "Planning begins"
+    world.progress.progress(PULL, 0)
+    assert world.check("tidegate/plan").title == "Planning… 1 of 2 done"
+    assert len(world.forge.check_runs) == 1
+
+
+def test_the_same_progress_costs_no_call():
+    world = World(planned("a"), in_state("b", LayerState.PLANNING))
+    world.checks.show(replace(world.record, discovered=""))
+    world.progress.progress(PULL, 0)
+    world.progress.progress(PULL, 0)
+    assert len(world.forge.updates) == 1
+
+
+def test_progress_waits_for_its_time():
+    world = World(in_state("a", LayerState.PLANNING))
+    with pytest.raises(NotYet) as early:
+        world.progress.progress(PULL, 4102444800)
+    assert early.value.retry_after > 0
+
+
+@pytest.mark.parametrize("fields", [{"closed_at": NOW}, {"discovered": ""}, {"notice": "Why"}, {"layers": ()}])
+def test_progress_is_not_shown_where_there_is_none(fields):
+    world = World(in_state("a", LayerState.PLANNING))
+    world.checks.show(replace(world.record, discovered=""))
+    world.records.save(replace(world.record, **fields))
+    world.progress.progress(PULL, 0)
+    world.progress.progress("acme/infra#99", 0)
+    assert not world.forge.updates
+
+
+def test_progress_does_not_come_back_after_the_end():
+    world = World(planned())
+    world.publish()
+    world.progress.progress(PULL, 0)
+    assert world.check("tidegate/plan").status == "completed"
+
+
+@pytest.mark.parametrize("state", [LayerState.PLANNING, LayerState.CANCELLED])
+def test_a_layer_that_has_no_end_to_show_has_no_check_run(state):
+    world = World(in_state("a", state))
+    world.progress.layer(world.record.layers[0])
+    world.progress.layer("gone")
+    assert not world.forge.check_runs
+
+
+def test_what_is_overtaken_is_ended_with_the_reason():
+    world = World(in_state("a", LayerState.CANCELLED))
+    world.checks.show(replace(world.record, discovered=""))
+    for _ in range(2):
+        world.checks.stop(world.record, (), "Superseded by abc1234.")
+    assert world.check("tidegate/plan").title == "Superseded by abc1234."
+    assert len(world.forge.updates) == 1
+
+
+def test_what_was_never_shown_or_is_over_is_not_ended_again():
+    world = World(planned())
+    world.checks.stop(world.record, (), "Superseded by abc1234.")
+    assert not world.forge.check_runs
+    world.publish()
+    world.checks.stop(world.record, (), "Superseded by abc1234.")
+    assert world.check("tidegate/plan").conclusion is Conclusion.SUCCESS
+
+
+# Deaths and refusals in between.
+
+DEATHS = list(itertools.product(range(40), (False, True)))
+
+
+def _story():
+    held = HeldPolicySet("security")
+    altered = replace(any_plan(), text=Artifact("gone", "0" * 64))
+    return World(
+        planned("a", stack="dev", policy_sets=(held,), verdicts=(REFUSING,)),
+        replace(planned("b", stack="prod"), plan=altered),
+        in_state("c", LayerState.REFUSED, stack="prod"),
+        queued=sha(77),
+    )
+
+
+@pytest.mark.parametrize(("call", "after"), DEATHS)
+def test_a_death_at_any_call_is_harmless(call, after):
+    world = _story()
+    world.fate.countdown, world.fate.after = call, after
+    with suppress(Died):
+        world.publish()
+    world.fate.countdown = None
+    assert world.publish() == "shown"
+    assert len(world.texts) == 2
+    assert sorted(each.name for each in world.forge.check_runs.values()) == [
+        *["tidegate/plan"] * 2,
+        *["tidegate/policy: security"] * 2,
+    ]
+    assert world.record.state is PullRequestState.IDLE
+
+
+@pytest.mark.parametrize("call", range(8))
+def test_what_the_forge_puts_off_is_shown_later_and_once(call):
+    world = _story()
+    calls = itertools.count()
+
+    class Refusing(MemoryForge):
+        def _called(self, *_where):
+            if next(calls) == call:
+                raise ForgeUnavailable("secondary limit", 60)
+
+    world.forge = Refusing()
+    world.build()
+    with pytest.raises(ForgeUnavailable):
+        world.publish()
+    assert not world.record.commented
+    assert world.publish() == "shown"
+    assert len(world.texts) == 2
+    assert len(world.forge.check_runs) == 4
