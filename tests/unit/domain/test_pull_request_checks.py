@@ -100,7 +100,7 @@ def test_a_fault_of_tidegate_is_said_with_what_is_known(views):
 
 
 def test_what_is_overtaken_says_by_what():
-    found = render_stopped(any_pull_request_record(), "Superseded by abc1234.")
+    found = render_stopped(any_pull_request_record(), "Superseded by abc1234.", CHECKS)
     assert (found.title, found.conclusion) == ("Superseded by abc1234.", Conclusion.CANCELLED)
 
 

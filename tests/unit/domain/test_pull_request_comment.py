@@ -118,7 +118,7 @@ def test_many_roots_are_a_table_of_the_first_hundred_and_the_rest_is_counted_and
     rows = re.findall(r"^\| `root-\d+`", text, re.MULTILINE)
     assert 80 <= len(rows) <= 100
     more = (
-        f"… and {300 - len(rows)} more. They are all on [the page of its checks](https://forge.example/pull/5/checks)."
+        f"… and {300 - len(rows)} more. They are all on [this page](https://forge.example/pull/5/checks)."
     )
     assert more in text
     assert "```" not in text
@@ -137,7 +137,7 @@ def test_a_table_shows_why_failures_have_no_plan():
 
 
 def test_a_table_without_a_link_says_where_the_rest_is():
-    text = render_comment(comment_of(*(planned(f"root-{number}") for number in range(300)), checks_url=""))
+    text = render_comment(comment_of(*(planned(f"root-{number}") for number in range(300)), page_url=""))
     assert "more. Each has a check of its own." in text
 
 

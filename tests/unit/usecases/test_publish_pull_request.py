@@ -344,6 +344,12 @@ class _Counted:
         return getattr(self._forge, name)
 
 
+def test_all_is_linked_on_tidegates_page_or_else_on_the_forges():
+    spec, forge = any_pull_request_record().spec, MemoryForge()
+    assert LayerPainter(forge, "https://tidegate.example").page(spec) == "https://tidegate.example/pulls/acme/infra/5"
+    assert LayerPainter(forge).page(spec) == "https://github.com/acme/infra/pull/5/checks"
+
+
 # Check runs on the way.
 
 

@@ -30,15 +30,15 @@ _ENDED = {
 def render_whole(
     record: PullRequestRecord,
     views: Sequence[LayerView],
-    checks_url: str,
+    page_url: str,
     blocking: Sequence[str] = (),
     fault: str = "",
 ) -> CheckRun:
-    """Return what the check run of the whole says. ``checks_url`` lists all check runs of the pull request.
+    """Return what the check run of the whole says. ``page_url`` lists all of the pull request.
 
     ``blocking`` are the policy sets that hold up the merge, ``fault`` is why Tidegate itself failed, if it did.
     """
-    title, summary, conclusion = _whole(record, views, link("the page of its checks", checks_url), blocking, fault)
+    title, summary, conclusion = _whole(record, views, link("this page", page_url), blocking, fault)
     return CheckRun(
         name=WHOLE,
         sha=record.spec.head_sha,
@@ -47,6 +47,7 @@ def render_whole(
         title=one_line(title, MAXIMUM_TITLE),
         summary=summary,
         conclusion=conclusion,
+        details_url=page_url,
     )
 
 
@@ -69,7 +70,7 @@ def render_layer(view: LayerView) -> CheckRun:
     )
 
 
-def render_stopped(record: PullRequestRecord, reason: str) -> CheckRun:
+def render_stopped(record: PullRequestRecord, reason: str, page_url: str) -> CheckRun:
     """Return what the check run of the whole says when nothing works on this commit any more: why."""
     return CheckRun(
         WHOLE,
@@ -79,6 +80,7 @@ def render_stopped(record: PullRequestRecord, reason: str) -> CheckRun:
         one_line(reason, MAXIMUM_TITLE),
         f"{escaped(reason)} What was planned of {code(record.spec.head_sha[:7])} is not shown.",
         conclusion=Conclusion.CANCELLED,
+        details_url=page_url,
     )
 
 

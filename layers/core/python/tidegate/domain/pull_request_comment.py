@@ -34,7 +34,7 @@ _GLUE = 40
 class CommentView:
     """What one stack's comment shows. ``layers`` are those of the stack, ``stacks`` all of the pull request.
 
-    ``base`` is the branch that it goes to, ``checks_url`` the list of all its check runs, and ``fault`` why
+    ``base`` is the branch that it goes to, ``page_url`` lists all of it, and ``fault`` why
     Tidegate itself failed, if it did.
     """
 
@@ -42,7 +42,7 @@ class CommentView:
     layers: Sequence[LayerView]
     stacks: Mapping[str, Sequence[TemporaryLayer]]
     base: str
-    checks_url: str = ""
+    page_url: str = ""
     fault: str = ""
 
 
@@ -63,9 +63,9 @@ def render_comment(view: CommentView) -> str:
     shown = [each for each in views if each.layer.state is not LayerState.NO_CHANGES]
     head = _head(view)
     middle = _joined(*alarms([each.layer for each in views], _DESTROYED), *_policies(views))
-    end = _joined(_unchanged(views), *_outlook(view))
+    end = _joined(_unchanged(views), *_outlook(view), link("All of this pull request", view.page_url))
     room = MAXIMUM_COMMENT - size(head) - size(middle) - size(end) - _GLUE
-    failures, plans = blocks(shown, room, link("the page of its checks", view.checks_url)) if shown else ("", "")
+    failures, plans = blocks(shown, room, link("this page", view.page_url)) if shown else ("", "")
     return _joined(head, failures, middle, f"{_PLANS}{plans}" if plans else "", end)
 
 

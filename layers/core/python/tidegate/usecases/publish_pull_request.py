@@ -112,8 +112,8 @@ class PullRequestPublisher:
     def _view(
         self, record: PullRequestRecord, stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]], fault: str
     ) -> CommentView:
-        checks = self.plans.painter.checks(record.spec)
-        return CommentView(stack, self.plans.whole(stacks[stack]), stacks, record.spec.base, checks, fault)
+        page = self.plans.painter.page(record.spec)
+        return CommentView(stack, self.plans.whole(stacks[stack]), stacks, record.spec.base, page, fault)
 
     def _comment(self, pull_request: str, revision: str, stack: str, text: str) -> bool:
         """Write or update a stack's comment; return False if a newer revision has come before it."""

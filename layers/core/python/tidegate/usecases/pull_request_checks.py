@@ -34,7 +34,7 @@ class ForgeChecks:
     def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:  # noqa: ARG002
         """End what goes on. Those of layers are made once these have ended, so they never do."""
         if self.keeper.is_open(record.execution):
-            self.keeper.show(*record.spec.where, render_stopped(record, reason))
+            self.keeper.show(*record.spec.where, render_stopped(record, reason, self.painter.page(record.spec)))
 
     def repeat(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], sha: str, fault: str = "") -> None:
         """Say the same on another commit."""
@@ -47,7 +47,7 @@ class ForgeChecks:
         standings = self.judge.judge(record.spec, layers) if done else ()
         blocking = [each.policy_set.name for each in standings if each.blocks]
         views = [self.painter.row(each) for each in layers]
-        yield render_whole(record, views, self.painter.checks(record.spec), blocking, fault)
+        yield render_whole(record, views, self.painter.page(record.spec), blocking, fault)
         for each in standings:
             yield render_policy(each, f"{record.execution}/policy/{each.policy_set.name}")
 
@@ -78,7 +78,7 @@ class ProgressShower:
         if is_going_on and not record.notice:
             painter = self.plans.painter
             views = [painter.row(each) for each in layers]
-            self.keeper.show(*record.spec.where, render_whole(record, views, painter.checks(record.spec)))
+            self.keeper.show(*record.spec.where, render_whole(record, views, painter.page(record.spec)))
 
     def layer(self, layer_id: str) -> None:
         """Show how a layer ended; one that was cancelled, or is gone, has nothing to show."""

@@ -24,8 +24,10 @@ class LayerPainter:
     addresses: ForgeAddresses
     web: str = ""
 
-    def checks(self, spec: PullRequestSpec) -> str:
-        """Return where all check runs of the pull request are listed."""
+    def page(self, spec: PullRequestSpec) -> str:
+        """Return where all of the pull request is listed: Tidegate's page, or without it the forge's list of checks."""
+        if self.web:
+            return f"{self.web}/pulls/{quote(spec.repository)}/{spec.number}"
         return self.addresses.pull_request_checks_url(spec.repository, spec.number)
 
     def row(self, layer: TemporaryLayer) -> LayerView:
