@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import any_job, deployment_in
+from tests.builders import any_job, any_layer, deployment_in
 from tidegate.adapters.memory import MemoryArtifacts, MemoryJobLogs, MemoryJobs
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import NotFound
 from tidegate.domain.job import JobKind, job_id, log_key
+from tidegate.domain.temporary_layer import LayerState
 from tidegate.ports import LogChunk
 from tidegate.usecases import read_log
 from tidegate.usecases.read_log import MISSING_LINE, LogReader, LogState, RawLog
@@ -213,3 +216,24 @@ def test_fewer_lines_of_a_page_lead_on_to_the_rest():
     world = World(State.APPLIED).stored("a", "b", "c")
     page = world.read(1).first(1)
     assert (page.start, page.lines, page.next, page.ended) == (1, ("b",), 2, False)
+
+
+@pytest.mark.parametrize(
+    ("state", "attempt", "expected"),
+    [
+        (LayerState.PLANNING, 1, LogState.RUNNING),
+        (LayerState.PLANNED, 1, LogState.LOST),
+        (LayerState.PLANNING, 2, LogState.LOST),
+    ],
+)
+def test_the_log_of_a_pull_requests_plan_goes_on_until_its_layer_has_ended_or_another_job_runs(
+    state, attempt, expected
+):
+    layer = any_layer(state=state)
+    layer = replace(layer, job=job_id(layer.id, JobKind.SPECULATE, attempt))
+    world = World()
+    world.job = job_id(layer.id, JobKind.SPECULATE, 1)
+    world.taken().wrote(0, "Refreshing")
+    assert world.reader.read(layer, world.job, 0).state is expected
+    with pytest.raises(NotFound):
+        world.reader.read(any_layer("other"), world.job, 0)

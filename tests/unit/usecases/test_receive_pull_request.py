@@ -79,6 +79,15 @@ class TestOpening:
         assert list(world.workflows.planned) == [world.record.execution]
         assert len(world.asked) == 1
 
+    def test_a_check_run_that_cannot_be_shown_holds_up_no_plan(self, world):
+        world.checks.failures = [ForgeUnavailable("it sleeps")]
+        delivery = world.delivery()
+        with pytest.raises(ForgeUnavailable):
+            world.receiver.receive(delivery)
+        assert list(world.workflows.planned) == [world.record.execution]
+        world.receiver.receive(delivery)
+        assert world.asked == [("show", HEAD, "")]
+
     def test_a_forge_that_does_not_answer_is_asked_again(self, world):
         world.forge.failures = [ForgeUnavailable("it sleeps")]
         delivery = world.delivery()

@@ -118,10 +118,12 @@ class PullRequestFollower:
         return self.records.save(judged(record, layers, self.clock.now()))
 
     def _begin(self, record: PullRequestRecord) -> None:
-        """Start the execution, and show that. Without layers there is nothing else to be seen yet."""
-        self.workflows.start_pull_request(record.execution, record.spec.id, record.spec.revision)
-        if record.discovered != record.spec.revision:
-            self.checks.show(record)
+        """Show that planning begins, and start the execution, before it shows anything itself: in any case."""
+        try:
+            if record.discovered != record.spec.revision:
+                self.checks.show(record)
+        finally:
+            self.workflows.start_pull_request(record.execution, record.spec.id, record.spec.revision)
 
 
 def _reason(record: PullRequestRecord, wanted: PullRequestRecord) -> str:

@@ -54,8 +54,8 @@ class PullRequestRestarter:
         else:
             self.stopper.stop(record, _AGAIN)
             again = self.records.save(judged(restarted(record), (), self.clock.now()))
-            self._start(again)
             self.checks.show(again)
+            self._start(again)
 
     def _give_up(self, record: PullRequestRecord) -> None:
         """Show what there is, and that there will be no more."""

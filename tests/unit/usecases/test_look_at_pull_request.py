@@ -1,0 +1,44 @@
+"""What pages and commands see of pull requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record
+from tidegate.adapters.memory import MemoryPullRequests, MemoryTemporaryLayers
+from tidegate.domain.errors import NotFound
+from tidegate.usecases.look_at_pull_request import PullRequestLooker
+
+LATER = "2026-03-02T08:15:00.000000+00:00"
+
+
+@pytest.fixture
+def looker():
+    return PullRequestLooker(MemoryPullRequests(), MemoryTemporaryLayers())
+
+
+def test_open_ones_of_the_repositories_that_are_asked_for_are_listed_newest_first(looker):
+    for record in (
+        any_pull_request_record(5),
+        any_pull_request_record(6, opened_at=LATER),
+        any_pull_request_record(7),
+        any_pull_request_record(8, closed_at=NOW),
+        any_pull_request_record(spec=any_pull_request(9, repository="acme/other")),
+    ):
+        looker.records.save(record)
+    assert [each.spec.number for each in looker.opened(["acme/infra"])] == [6, 7, 5]
+    assert [each.spec.number for each in looker.opened(["acme/infra", "acme/other"])] == [6, 9, 7, 5]
+    assert list(looker.opened([])) == []
+
+
+def test_layers_are_shown_in_the_order_of_a_merge_without_those_that_are_gone(looker):
+    first, second, gone = any_layer("z"), any_layer("a"), any_layer("gone")
+    looker.layers.create([first, second])
+    saved = looker.records.save(any_pull_request_record(layers=(first.id, gone.id, second.id)))
+    view = looker.look("acme/infra", 5)
+    assert (view.record, view.layers) == (saved, (first, second))
+
+
+def test_a_pull_request_that_is_none_is_not_found(looker):
+    with pytest.raises(NotFound):
+        looker.look("acme/infra", 5)
