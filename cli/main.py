@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli import local, organization, secret
+from cli import local, organization, policy, secret
 from cli.convert import convert
 from cli.deploy import deploy
 from cli.doctor import doctor
@@ -54,6 +54,7 @@ for _command in (status, stacks, pulls, queue, deploy, approve, reject, unlock, 
     app.command(cls=Command, rich_help_panel="Deploying")(_command)
 for _looking in (validate, explain, convert):
     app.command(cls=Command, rich_help_panel="Configuring")(_looking)
+app.add_typer(policy.app, name="policy", rich_help_panel="Configuring")
 app.command("doctor", cls=Command, rich_help_panel="Installing")(doctor)
 app.add_typer(secret.app, name="secret", rich_help_panel="Installing")
 app.add_typer(organization.app, name="organization", rich_help_panel="Installing")

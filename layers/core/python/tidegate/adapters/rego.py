@@ -20,6 +20,8 @@ _PROGRAM = "tidegate.adapters.rego_program"
 _SUFFIXES = (".rego", ".json", ".yaml", ".yml")
 #: How the process ends that used more memory.
 _TOO_MUCH = 77
+#: Bytes of what the engine says when it ends by itself.
+_LAST_WORDS = 2000
 #: Of the environment: where libraries are. It holds credentials otherwise.
 _KEPT = ("LD_LIBRARY_PATH", "PATH", "TMPDIR")
 
@@ -64,8 +66,7 @@ class RegoEngine:
             ended = subprocess.run(
                 [sys.executable, "-B", "-m", _PROGRAM],
                 input=given,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                capture_output=True,
                 env=environment,
                 timeout=seconds,
                 check=False,
@@ -75,15 +76,17 @@ class RegoEngine:
         try:
             answer: dict[str, Any] = json.loads(ended.stdout)
         except ValueError:
-            return {"error": self._ending(ended.returncode, seconds)}
+            return {"error": self._ending(ended.returncode, ended.stderr[-_LAST_WORDS:], seconds)}
         return answer
 
-    def _ending(self, code: int, seconds: int) -> str:
+    def _ending(self, code: int, words: bytes, seconds: int) -> str:
         if -code in {signal.SIGXCPU, signal.SIGKILL}:
             return _too_long(seconds)
-        if code == _TOO_MUCH or -code == signal.SIGABRT:
+        if code == _TOO_MUCH or b"bad_alloc" in words:
             return self._too_much()
-        return "The engine of policies crashed on these. Take them apart to find which one it is"
+        return (
+            "The engine of policies crashed on these. Take them apart to find out what it cannot do (docs/policies.md)"
+        )
 
     def _too_much(self) -> str:
         return f"The policies took more than {self._memory >> 20} MiB of memory, and were stopped. Make them simpler"

@@ -24,6 +24,8 @@ from typing import Any
 import regopy
 import yaml
 
+from tidegate.adapters.rego_source import rewritten
+
 #: Conftest's rules, and those of tests.
 _RULES = re.compile(r"(?:deny|violation|warn)(?:_[A-Za-z0-9_]+)?")
 _TESTS = re.compile(r"test_\w+")
@@ -148,7 +150,7 @@ def _read(files: Mapping[str, str], *, tests: bool) -> Policies:
         if path.endswith(".rego"):
             if tests or not path.endswith(_TEST_FILE):
                 name = f"m{len(policies.modules)}.rego"
-                policies.modules[name], policies.paths[name] = content, path
+                policies.modules[name], policies.paths[name] = rewritten(content) if tests else content, path
         else:
             _merge(policies.data, _document(path, content), path)
     if not policies.modules:
