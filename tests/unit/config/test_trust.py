@@ -43,6 +43,12 @@ def loaded(**fields):
     return dataclasses.replace(load_configuration(FILE, REPOSITORY), **fields)
 
 
+def tagged_branches(**fields):
+    """The file with a tag for branches whose names begin with ``hotfix/``."""
+    tagging = load_configuration(FILE + b"tags: {branch: {hotfix: '^hotfix/'}}\n", REPOSITORY)
+    return dataclasses.replace(tagging, **fields)
+
+
 def one(root, configuration=None):
     judged = trusted(configuration or loaded(), KNOWN, [root])
     (configured,) = judged.configured.roots
@@ -69,6 +75,17 @@ def test_a_root_of_the_default_branch_is_as_its_file_says(root):
 )
 def test_another_name_or_place_is_no_way_around_a_requirement(root, required):
     assert set(one(root)[1]) == required
+
+
+@pytest.mark.parametrize("branch", ["hotfix/now", "feature", ""])
+def test_no_name_of_its_own_branch_takes_a_requirement_away(branch):
+    checks = load_configuration(
+        b"apply_requirements: {checks: [{tag_query: 'branch:hotfix'}, {tag_query: '', approved: {any_of_count: 2}}]}",
+        REPOSITORY,
+    ).checks
+    for root in (APP, Root("new", "new")):
+        judged = trusted(tagged_branches(checks=checks), KNOWN, [root], branch)
+        assert TWO in judged.requirements[root.name, "default"]
 
 
 def test_a_root_that_no_check_matches_is_refused_also_under_a_new_name():
@@ -100,6 +117,29 @@ class TestAccess:
         guarded = loaded(policies=policies(("prod", SRE), ("name:new", ANYBODY)))
         assert one(Root("new", "new"), guarded)[0].access.apply == ("team:sre",)
         assert one(Root("newer", "newer"), guarded)[0].access.denied
+
+    @pytest.mark.parametrize("branch", ["hotfix/now", "feature", ""])
+    @pytest.mark.parametrize("root", [NETWORK, Root("new", "new")])
+    def test_no_name_of_its_own_branch_gives_a_change_more_access(self, root, branch):
+        guarded = tagged_branches(policies=policies(("branch:hotfix", ANYBODY), ("", SRE)))
+        assert trusted(guarded, KNOWN, [root], branch).configured.roots[0].access == SRE
+
+    def test_a_branch_may_give_a_change_less_access(self):
+        guarded = tagged_branches(policies=policies(("branch:hotfix", SRE), ("", ANYBODY)))
+        assert trusted(guarded, KNOWN, [APP], "hotfix/now").configured.roots[0].access == SRE
+        assert trusted(guarded, KNOWN, [APP], "feature").configured.roots[0].access == ANYBODY
+
+    def test_a_root_that_only_its_branch_makes_usable_is_granted_to_nobody(self):
+        text = b"""
+tags: {branch: {hotfix: '^hotfix/'}}
+stacks: {names: {all: {tag_query: '', variables: {a: '0'}}}}
+workflows: [{tag_query: 'branch:hotfix'}, {tag_query: '', environment: '${STACK_VAR_B}'}]
+access_control: {policies: [{tag_query: ''}]}
+"""
+        guarded = load_configuration(text, REPOSITORY)
+        (judged,) = trusted(guarded, [APP], [APP], "hotfix/now").configured.roots
+        assert judged.access.apply == ()
+        assert "without the tag of its branch" in judged.access.denied
 
     def test_where_there_is_no_access_control_there_is_none(self):
         assert one(Root("new", "new"))[0].access is None

@@ -84,3 +84,46 @@ def test_gates_are_those_of_the_default_branch(world):
     world.comment("tidegate deploy -p live/app -p live/db", by="maintainer")
     waits = {one.root.name: one.waits.apply_after for one in world.deployments.all()}
     assert waits == {"live/app": ("dev",), "live/db": ()}
+
+
+class TestWhereAPullRequestGoes:
+    RULES = """
+tags: {dest_branch: {main: '^main$'}}
+access_control:
+  policies:
+    - {tag_query: 'dest_branch:main', apply: ['team:sre']}
+    - {tag_query: '', apply: ['*']}
+"""
+
+    @pytest.fixture
+    def world(self):
+        world = EventsWorld()
+        world.forge.changes["anything", HEAD] = world.forge.changes["main", HEAD]
+        world.file(MAIN, self.RULES)
+        world.pull(base_branch="anything")
+        return world
+
+    @pytest.mark.parametrize("command", ["tidegate deploy", "tidegate deploy -p live/app --force", "tidegate unlock"])
+    def test_a_branch_of_the_authors_own_choice_is_no_way_around_rules_for_another(self, world, command):
+        world.comment(command)
+        assert world.names == []
+        assert "**Nothing was done**: pull requests from `feature` to `anything`" in world.reply
+
+    def test_branches_that_the_default_branch_names_count(self, world):
+        world.file(MAIN, f"destination_branches: [main, {{branch: any*, source_branches: [feature]}}]\n{self.RULES}")
+        world.comment("tidegate deploy")
+        assert world.names == ["live/app"]
+        world.comment("tidegate unlock", by="maintainer")
+        assert world.reply.startswith("- `live/app`: ")
+
+    def test_the_default_branch_counts_only_if_it_is_among_those_that_are_named(self, world):
+        world.file(MAIN, f"destination_branches: [release]\n{self.RULES}")
+        world.pull(base_branch="main")
+        world.comment("tidegate deploy")
+        assert "**Nothing was done**" in world.reply
+
+    def test_queues_can_be_unlocked_while_the_default_branchs_file_cannot_be_used(self, world):
+        world.pull(base_branch="main")
+        world.file(MAIN, "roots: 7\n")
+        world.comment("tidegate unlock")
+        assert "live/app" in world.reply

@@ -5,7 +5,7 @@ A pull request could otherwise give itself rights, or take a gate away, in a fil
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
@@ -18,6 +18,9 @@ from tidegate.domain.errors import quoted
 from tidegate.domain.requirements import Requirements
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.root import Root
+from tidegate.domain.tag_terms import Tagged
+
+_BRANCH = "branch:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +39,11 @@ def trusted(
     ``known`` are all roots of the default branch. A root that is not among these by its name and place may be any of
     them, renamed, moved or copied, with the same state: whatever holds for one of them holds for it, so that the
     strictest counts. One that has the name or the place of a root in another stack is refused, as it would leave its
-    gates behind. ``branch`` and ``dest_branch`` are as in ``configure``.
+    gates behind. ``branch`` and ``dest_branch`` are as in ``configure``; as who pushes chooses a branch's name, access
+    and requirements are the strictest of those with its tag and without.
     """
-    configured = configure(loaded, roots, branch, dest_branch)
-    others = _Others(loaded, configure(loaded, known, branch, dest_branch).roots)
+    configured = _whatever_branch(loaded, tuple(roots), branch, dest_branch)
+    others = _Others(loaded, _whatever_branch(loaded, tuple(known), branch, dest_branch).roots)
     stacks: dict[Root, set[str]] = {}
     for each in configured.roots:
         stacks.setdefault(each.root, set()).add(each.stack)
@@ -52,6 +56,26 @@ def trusted(
             judged.append(each if others.has(each) else others.strictest(each))
     required = {each.key: others.required(each) for each in judged}
     return Trusted(replace(configured, roots=tuple(judged), refused=refused), required)
+
+
+def _whatever_branch(
+    loaded: LoadedConfiguration, roots: Sequence[Root], branch: str, dest_branch: str
+) -> ConfiguredRoots:
+    """Return the roots with the access that somebody has with the tag of ``branch`` and without it."""
+    configured = configure(loaded, roots, branch, dest_branch)
+    if loaded.policies is None or not loaded.branch_tags:
+        return configured
+    untagged = {each.key: each.access for each in configure(loaded, roots, "", dest_branch).roots}
+    judged = (replace(each, access=_both(each.access, untagged.get(each.key, _NOBODY))) for each in configured.roots)
+    return replace(configured, roots=tuple(judged))
+
+
+#: The access of a root that cannot be used without the tag of its branch.
+_NOBODY = Access((), (), (), (), denied="it is refused without the tag of its branch")
+
+
+def _both(one: Access | None, other: Access | None) -> Access | None:
+    return one.and_also(other) if one and other else one or other
 
 
 class _Others:
@@ -92,7 +116,7 @@ class _Others:
     def required(self, each: ConfiguredRoot) -> tuple[Requirements, ...] | None:
         """Return what a root requires. What is no root of the default branch must be matched as all that it may be."""
         same = [] if self.has(each) else self._same(each.root)
-        must = [self._loaded.required_of(judged.tagged) for judged in (each, *same)]
+        must = [found for judged in (each, *same) for found in self._whatever_branch(judged)]
         if None in must:
             return None
         more = () if self.has(each) else self._requirements
@@ -109,7 +133,14 @@ class _Others:
 
     @cached_property
     def _requirements(self) -> Collection[Requirements | None]:
-        return dict.fromkeys(self._loaded.required_of(other.tagged) for other in self._known)
+        return dict.fromkeys(found for other in self._known for found in self._whatever_branch(other))
+
+    def _whatever_branch(self, each: ConfiguredRoot) -> Iterator[Requirements | None]:
+        """Yield what is required with the tag of the branch that a change comes from, and what is without it."""
+        yield self._loaded.required_of(each.tagged)
+        others = frozenset(tag for tag in each.tagged.tags if not tag.startswith(_BRANCH))
+        if others != each.tagged.tags:
+            yield self._loaded.required_of(Tagged(each.tagged.directory, others))
 
     def _same(self, root: Root) -> list[ConfiguredRoot]:
         """Return the roots that have its name, and that which has its place."""

@@ -92,6 +92,17 @@ def app_lacks(permissions: Sequence[str]) -> str:
     )
 
 
+def base_does_not_count(pull_request: PullRequest, main: str) -> str:
+    """Return that nothing is done for a pull request that goes where changes do not count."""
+    return (
+        f"**Nothing was done**: pull requests from {code(pull_request.head_branch)} to "
+        f"{code(pull_request.base_branch)} are neither deployed nor unlock queues, as anybody who "
+        "may push can make such a branch, and no rule that asks for the branch of a change would hold. "
+        f"Open it against {code(main)}, or add the branch to "
+        "`destination_branches` in the default branch's `tidegate.yaml`."
+    )
+
+
 def may_not_unlock(by: str) -> str:
     """Return that somebody may not unlock."""
     return f"**Nothing was unlocked.** {code(by)} may not write to this repository. Ask somebody who may to comment."

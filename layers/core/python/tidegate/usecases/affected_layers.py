@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegate.config.branches import may_go
 from tidegate.domain.change_set import Key
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
 from tidegate.domain.policy import HeldPolicySet
@@ -68,7 +67,7 @@ class LayerFinder:
         granted = self.source.granted(*spec.where, spec.branch, spec.base)
         if spec.is_draft and not granted.configuration.pull_requests.drafts:
             return Affected(notice=_DRAFT, skipped=True)
-        if not _is_planned(spec, granted):
+        if not granted.is_destination:
             return Affected(notice=_elsewhere(spec))
         found = self._discovered(spec, granted)
         if found is None:
@@ -88,11 +87,6 @@ class LayerFinder:
             return None
         with self.source.fetch(*spec.where, spec.head_sha, change.after) as trees:
             return discover_roots(trees, spec.repository, self.source.review, granted)
-
-
-def _is_planned(spec: PullRequestSpec, granted: Granted) -> bool:
-    destinations = granted.configuration.destination_branches
-    return may_go(destinations, spec.branch, spec.base) if destinations else spec.base == granted.main
 
 
 def _elsewhere(spec: PullRequestSpec) -> str:

@@ -106,6 +106,8 @@ class CommentReceiver:
         if bound != pull_request.head_sha:
             return self._refuse(comment, replies.head_moved(bound, pull_request))
         granted = self.source.granted(*comment.where, pull_request.head_branch, pull_request.base_branch)
+        if not granted.is_destination:
+            return self._refuse(comment, replies.base_does_not_count(pull_request, granted.main))
         missing = self._missing(comment, pull_request, granted.configuration)
         lacks = _lacks(comment, command, pull_request, missing)
         if missing.always or (lacks and not command.roots):
@@ -185,6 +187,9 @@ class CommentReceiver:
         permission = self.forge.permission(*comment.where, comment.sender)
         if permission < Permission.READ:
             return self._refuse(comment, replies.may_not_unlock(comment.sender))
+        elsewhere = self._elsewhere(comment)
+        if elsewhere:
+            return self._refuse(comment, elsewhere)
         known = [head.root_name for head in self.catalog.roots(comment.repository)]
         names = command.roots or self._changed(comment)
         if not names:
@@ -195,6 +200,15 @@ class CommentReceiver:
         told = [(name, self._unlocked(comment, name, permission)) for name in names]
         problem = self._answer(comment).reply(replies.unlocked(told))
         return _outcome(" ".join(f"{name}: {decision.reason}" for name, decision in told), problem)
+
+    def _elsewhere(self, comment: Comment) -> str:
+        """Return why the pull request's branches do not count, in Markdown, or an empty text if they do."""
+        pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
+        main = self.forge.default_branch(*comment.where)
+        if pull_request.base_branch == main:
+            return ""  # Queues can be unlocked from here also while the default branch's file cannot be used.
+        granted = self.source.granted(*comment.where, pull_request.head_branch, pull_request.base_branch)
+        return "" if granted.is_destination else replies.base_does_not_count(pull_request, main)
 
     def _changed(self, comment: Comment) -> Sequence[str]:
         """Return the names of the roots that the pull request changes."""

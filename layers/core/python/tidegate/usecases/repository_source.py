@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from tidegate.config.branches import may_go
 from tidegate.config.configured import ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.loader import Around, always_reviewed
@@ -42,6 +43,15 @@ class Granted:
         judged = trusted(self.configuration, self.roots, roots, self.branch, self.dest_branch)
         self.requirements.update(judged.requirements)
         return judged.configured
+
+    @property
+    def is_destination(self) -> bool:
+        """Whether pull requests of ``branch`` to ``dest_branch`` count: those to the default branch, if none is named.
+
+        Who may push makes a branch of any name: policies and requirements of ``dest_branch`` would be the author's.
+        """
+        destinations = self.configuration.destination_branches
+        return may_go(destinations, self.branch, self.dest_branch) if destinations else self.dest_branch == self.main
 
 
 @dataclass(frozen=True, slots=True)
