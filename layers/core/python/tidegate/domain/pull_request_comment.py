@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, unquote
 
 from tidegate.domain.check_run_face import many
 from tidegate.domain.markdown import bounded, code, escaped, size
@@ -23,6 +22,8 @@ from tidegate.domain.temporary_layer import Checkout, LayerState, TemporaryLayer
 MAXIMUM_COMMENT = 65_536
 #: How each of our comments begins, so that it is found again.
 MARKER = "<!-- tidegate:plan "
+#: In place of the stack's name, in hexadecimal, where there is none.
+NO_STACK = "none"
 _NAME = 100
 #: Bytes of each part that is shown whatever else there is. Plans and failures share what these leave.
 _DESTROYED, _POLICIES, _UNCHANGED, _MERGE, _NEXT, _NOTICE = 8_000, 10_000, 3_000, 6_000, 6_000, 10_000
@@ -48,12 +49,13 @@ class CommentView:
 
 def marker(stack: str) -> str:
     """Return the line that the comment of a stack begins with. The readers of the comment do not see it."""
-    return f"{MARKER}stack={quote(stack, safe='')} -->"
+    return f"{MARKER}{stack.encode().hex() or NO_STACK} -->"
 
 
 def stack_of(comment: str) -> str:
-    """Return the stack whose comment begins so."""
-    return unquote(comment.removeprefix(MARKER).removeprefix("stack=").partition(" ")[0])
+    """Return the stack whose comment begins so. Only comments that our App wrote are read."""
+    name = comment.removeprefix(MARKER).partition(" ")[0]
+    return "" if name == NO_STACK else bytes.fromhex(name).decode()
 
 
 def render_comment(view: CommentView) -> str:
