@@ -42,7 +42,7 @@ class TestAssignment:
         assert stacks_of(resolved) == {"a": ["s"]}
         assert resolved.left_out == {
             "b": "It is in no stack: no tag query of a stack matches it, and as the stack 'default' is declared "
-            "(tidegate.yaml:8), that does not take what no other does."
+            "(tidegate.yaml:8), what no other stack takes is not in it by itself."
         }
 
     def test_a_root_in_several_stacks_is_refused_and_no_other_is(self):
@@ -52,7 +52,7 @@ class TestAssignment:
         )
         assert stacks_of(resolved) == {"b": ["t"]}
         assert resolved.refused == {
-            "a": "Root 'a' (directory 'a', workspace 'default') matches several stacks, 's' (tidegate.yaml:7) and 't' "
+            "a": "It (directory 'a', workspace 'default') matches several stacks, 's' (tidegate.yaml:7) and 't' "
             "(tidegate.yaml:8) and 'u' (tidegate.yaml:9). Change their tag queries so that one is left, or set "
             "stacks.allow_workspace_in_multiple_stacks: true."
         }

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.domain.change_set import Candidate, ChangeSet, Key, change_set
+from tidegate.domain.change_set import Candidate, Candidates, ChangeSet, Key, change_set
 from tidegate.domain.errors import CyclicChange
 from tidegate.domain.root import Root
 from tidegate.domain.stack import RunStrategy, Stack
@@ -206,6 +206,26 @@ class TestCycles:
         with pytest.raises(CyclicChange, match=re.escape("Stacks wait for each other: dev → prod → qa → dev.")):
             resolve(roots, "x@dev", "y@prod", "z@qa", **stacks)
         assert shown(resolve(roots, "x@dev", "y@prod", **stacks)) == ["y@prod", "x@dev"]
+
+    def test_all_who_can_never_come_are_found_without_a_change_each_with_its_circle(self):
+        roots = [
+            candidate("a", "s", "name:b"),
+            candidate("b", "s", "name:a"),
+            candidate("c", "s", "name:a"),
+            candidate("d", "s", "name:e"),
+            candidate("e", "s"),
+            candidate("f", "s", "net", tags="net"),
+            candidate("g", "s", "net", tags="net"),
+            candidate("h", "s", "net", tags="net"),
+            candidate("i", "s", "net"),
+            candidate("a", "t", "name:b"),
+        ]
+        stuck = Candidates(roots, {name: Stack(name) for name in "st"}).stuck()
+        assert {name: stuck.get((name, "s")) for name in "abcde"} == {
+            "a": ("a", "b"), "b": ("a", "b"), "c": ("a", "b"), "d": None, "e": None
+        }  # fmt: skip
+        assert {stuck[name, "s"] for name in "fghi"} == {("f", "g")}
+        assert ("a", "t") not in stuck
 
     def test_a_cycle_that_is_not_in_the_change_bothers_nobody(self):
         roots = [candidate("a", depends_on="name:b"), candidate("b", depends_on="name:a"), candidate("c")]

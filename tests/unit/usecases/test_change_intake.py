@@ -84,7 +84,7 @@ class TestMerges:
         assert "live/app → live/db → live/app" in outcome
         (check_run,) = world.forge.check_runs.values()
         assert check_run.conclusion is Conclusion.FAILURE
-        assert "Nothing of this commit is deployed" in check_run.summary
+        assert "The commit that corrects the file deploys them" in check_run.summary
 
     @pytest.mark.parametrize(("sender", "when"), [("octocat", PlanReview.ALWAYS), ("sre", PlanReview.NEVER)])
     def test_who_merges_and_may_not_deploy_waits_for_a_review(self, world, sender, when):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.unit.usecases.test_discover_roots import Trees
 from tidegate.config.resolution import configure
-from tidegate.domain.errors import CyclicChange, InvalidConfiguration
+from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.root import Root
 from tidegate.usecases.discover_roots import Discovery, all_roots, discover_roots
 from tidegate.usecases.root_index import RootIndexes
@@ -18,6 +18,13 @@ from tidegate.usecases.root_index import RootIndexes
 REPOSITORY = "acme/infra"
 PLACES = ("network/dev", "network/prod", "app/dev", "app/prod")
 MODULES = {f"{place}/main.tf": "" for place in PLACES}
+CIRCLE = """
+dirs:
+  network/prod: {}
+  app/dev: {when_modified: {depends_on: 'name:app/prod'}}
+  app/prod: {when_modified: {depends_on: 'name:app/dev'}}
+  network/dev: {when_modified: {depends_on: 'name:app/dev'}}
+"""
 ENVIRONMENTS = """
 dirs:
   network/dev: {tags: [dev, network]}
@@ -84,10 +91,22 @@ class TestChangeSets:
         assert [root.name for root in found.roots] == ["app/dev", "app/prod", "network/dev"]
 
     def test_roots_that_wait_for_each_other_are_refused(self):
-        text = "dirs:\n  app/dev: {when_modified: {depends_on: 'name:app/prod'}}\n"
-        text += "  app/prod: {when_modified: {depends_on: 'name:app/dev'}}\n"
-        with pytest.raises(CyclicChange, match="app/dev → app/prod → app/dev"):
-            discover(with_file(text), with_file(text, app_dev="# new"))
+        found = discover(with_file(CIRCLE), with_file(CIRCLE, app_dev="# new", network_prod="# new"))
+        assert members(found) == ["network/prod@default"]
+        (refused,) = found.refused
+        assert refused.startswith("app/dev: It is in a circle of roots that wait for each other: ")
+        assert "app/dev → app/prod → app/dev (tidegate.yaml:4, 5)" in refused
+
+    def test_what_depends_on_such_a_root_is_refused_as_well(self):
+        found = discover(with_file(CIRCLE), with_file(CIRCLE, network_dev="# new"))
+        assert members(found) == []
+        assert "depends on roots that wait for each other: app/dev → app/prod → app/dev" in found.refused[0]
+
+    def test_what_a_circle_held_back_is_deployed_by_the_commit_that_corrects_the_file(self):
+        corrected = CIRCLE.replace("depends_on: 'name:app/dev'", "depends_on: 'name:network/prod'")
+        found = discover(with_file(CIRCLE), with_file(corrected))
+        assert members(found) == ["app/prod@default", "app/dev@default", "network/dev@default"]
+        assert found.refused == ()
 
 
 class TestWhatTheFileChanges:
@@ -170,7 +189,7 @@ stacks:
     def test_a_root_in_several_stacks_fails_the_commits_that_touch_it(self):
         found = changing(self.OVERLAP)
         assert members(found) == []
-        assert "'network/dev'" in found.refused[0]
+        assert found.refused[0].startswith("network/dev: ")
         assert "several stacks" in found.refused[0]
 
     def test_and_no_others(self):

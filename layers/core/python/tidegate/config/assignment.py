@@ -93,16 +93,14 @@ def _in_several(root: Root, stacks: Sequence[DeclaredStack]) -> str:
             f"The stack {DEFAULT_STACK!r} takes every root with its empty tag query: leave it out, "
             "and it has the roots of no other stack"
         )
-    return (
-        f"Root {quoted(root.name)} (directory {quoted(root.dir)}, workspace {quoted(root.workspace)}) matches "
-        f"several stacks, {names}. {advice}."
-    )
+    place = f"directory {quoted(root.dir)}, workspace {quoted(root.workspace)}"
+    return f"It ({place}) matches several stacks, {names}. {advice}."
 
 
 def _in_none(default: DeclaredStack) -> str:
     return (
         f"It is in no stack: no tag query of a stack matches it, and as the stack {DEFAULT_STACK!r} is declared "
-        f"({FILE}:{default.line}), that does not take what no other does."
+        f"({FILE}:{default.line}), what no other stack takes is not in it by itself."
     )
 
 

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from tidegate.config.assignment import Assignment, Declarations, assign
 from tidegate.config.branches import BranchPattern
+from tidegate.config.circles import refused_circles
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.declarations import RootDeclaration
 from tidegate.config.loaded import LoadedConfiguration
@@ -44,8 +45,11 @@ def configure(
     members = list(_members(given, owns, assignment, stacks, of_branches))
     refused = dict(assignment.refused)
     configured = list(_configured(loaded, stacks, members, refused))
-    usable = tuple(each for each in configured if each.root.name not in refused)
-    return ConfiguredRoots(usable, stacks, refused, assignment.left_out)
+    usable = [each for each in configured if each.root.name not in refused]
+    refused |= refused_circles(usable, stacks)
+    return ConfiguredRoots(
+        tuple(each for each in usable if each.root.name not in refused), stacks, refused, assignment.left_out
+    )
 
 
 def _branch_tag(kind: str, patterns: Sequence[tuple[str, BranchPattern]], branch: str) -> Iterator[str]:

@@ -92,6 +92,20 @@ class Candidates:
             pulled.add(key, "This commit changes it.")
         return ChangeSet(_in_order(self._pools, self._stacks, pulled.pull()))
 
+    def stuck(self) -> Mapping[Key, tuple[str, ...]]:
+        """Return for each root that waits for itself inside its stack, and for what depends on it, the circle.
+
+        That is the names of roots of that stack: each waits for the next, and the last for the first.
+        """
+        found: dict[Key, tuple[str, ...]] = {}
+        for stack, pool in self._pools.items():
+            if pool.is_ordered:
+                keys = [candidate.key for candidate in pool.candidates]
+                waiting = _Waiting(keys)
+                waiting.inside(stack, pool)
+                found |= waiting.stuck()
+        return found
+
 
 class _Pool:
     """The candidates of one stack, by name, and what their ``depends_on`` is true for among them."""
@@ -106,6 +120,11 @@ class _Pool:
             if candidate.depends_on is not None:
                 self._queries[candidate.depends_on.text] = candidate.depends_on
                 self._waiting.setdefault(candidate.depends_on.text, []).append(place)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether any of the candidates depends on others."""
+        return bool(self._waiting)
 
     def dependencies(self) -> Iterable[tuple[Sequence[int], Sequence[int]]]:
         """Return pairs of what depends on the same, and what that is: a root may be on both sides."""
@@ -212,7 +231,8 @@ class _Waiting:
     def _depend(self, after: Sequence[int], before: Sequence[int], names: tuple[str, ...]) -> None:
         both = sorted(set(after) & set(before))
         if len(both) > 1:
-            raise self._cyclic(both[:2])
+            self._knot(both)
+            after, both = sorted(set(after) - set(both)), []
         for node in after:
             self._roots[node] = tuple(name for name in names if name != self._keys[node][0]) if node in both else names
         for own in both:
@@ -225,6 +245,12 @@ class _Waiting:
             self._graph.wait(point, node)
         for node in after:
             self._graph.wait(node, point)
+
+    def _knot(self, nodes: Sequence[int]) -> None:
+        """Let nodes of which each waits for all others wait for the first, and this for the second: enough of them."""
+        for node in nodes[1:]:
+            self._graph.wait(node, nodes[0])
+        self._graph.wait(nodes[0], nodes[1])
 
     def between(self, present: Mapping[str, Stack]) -> None:
         """Let stacks wait for those that their rules name and that are in the change."""
@@ -254,6 +280,13 @@ class _Waiting:
             return self._graph.ordered()
         except CycleError as error:
             raise self._cyclic(error.nodes) from None
+
+    def stuck(self) -> dict[Key, tuple[str, ...]]:
+        """Return for each member that no order has a place for the names of the circle that it waits for."""
+        return {
+            self._keys[node]: _from_smallest([self._keys[each][0] for each in circle if each < len(self._keys)])
+            for node, circle in self._graph.stuck().items()
+        }
 
     def waits(self, node: int) -> Waits:
         """Return what a member waits for."""

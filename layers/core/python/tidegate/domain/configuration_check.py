@@ -44,18 +44,13 @@ def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
         lines.append(f"- … and {len(refused) - _LISTED} more")
     summary = "\n".join(
         [
-            "These roots are not deployed until that is corrected, here or in `tidegate.yaml`. Others are.",
+            "These roots are not deployed until that is corrected, here or in `tidegate.yaml`; others are.",
+            "The commit that corrects the file deploys them.",
             "",
             *lines,
         ]
     )
     return _failed(sha, f"Not deployed: {len(refused)}", summary)
-
-
-def render_cyclic(sha: str, problem: str) -> CheckRun:
-    """Show which roots or stacks of a commit wait for each other, so that none of it is deployed."""
-    summary = f"{escaped(problem)}\n\nNothing of this commit is deployed. Correct `tidegate.yaml` and merge that."
-    return _failed(sha, "Roots of this commit wait for each other", summary)
 
 
 def render_valid(

@@ -47,6 +47,17 @@ class WaitGraph:
             raise CycleError(self._cycle(walk.pending))
         return walk.order, walk.layers[: self.members]
 
+    def stuck(self) -> dict[int, list[int]]:
+        """Return for each member that no order has a place for the members of the circle that it waits for.
+
+        A member of the circle has it as well. Each waits for the next, and the last for the first.
+        """
+        walk = _Walk(self)
+        walk.go()
+        left = [node for node, count in enumerate(walk.pending) if count]
+        circles = self._circles(left, left)
+        return {node: circles[node] for node in left if node < self.members}
+
     def after(self, node: int) -> Iterator[int]:
         """Return what waits for a node."""
         yield from self._followers[node]
@@ -62,16 +73,24 @@ class WaitGraph:
     def _cycle(self, pending: list[int]) -> list[int]:
         """Return nodes that wait for each other: from the first that is left, always to one that it waits for."""
         left = [node for node, count in enumerate(pending) if count]
+        return self._circles(left[:1], left)[left[0]]
+
+    def _circles(self, starts: list[int], left: list[int]) -> dict[int, list[int]]:
+        """Return the circles that some nodes lead into, for each node on the ways there; all wait for ones left."""
         awaited: dict[int, int] = {}
         for node in left:
             for follower in self.after(node):
                 awaited.setdefault(follower, node)
-        seen: dict[int, int] = {}
-        node = left[0]
-        while node not in seen:
-            seen[node] = len(seen)
-            node = awaited[node]
-        return list(seen)[seen[node] :]
+        circles: dict[int, list[int]] = {}
+        for start in starts:
+            way: dict[int, int] = {}
+            node = start
+            while node not in circles and node not in way:
+                way[node] = len(way)
+                node = awaited[node]
+            circle = circles[node] if node in circles else list(way)[way[node] :]
+            circles.update(dict.fromkeys(way, circle))
+        return circles
 
 
 class _Walk:

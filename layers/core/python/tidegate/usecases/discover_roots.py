@@ -200,7 +200,7 @@ class _Search:
 
 
 def _refused(configured: ConfiguredRoots, names: Iterable[str]) -> Iterator[str]:
-    return (configured.refused[name] for name in sorted(names) if name in configured.refused)
+    return (f"{name}: {configured.refused[name]}" for name in sorted(names) if name in configured.refused)
 
 
 def _left_out(configured: ConfiguredRoots, names: Iterable[str]) -> Iterator[str]:

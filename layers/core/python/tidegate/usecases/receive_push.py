@@ -14,13 +14,12 @@ from tidegate.domain.authors import UNKNOWN, Authors
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.configuration_check import (
     external_id,
-    render_cyclic,
     render_invalid,
     render_refused,
     render_valid,
 )
 from tidegate.domain.deployment import Deployment, Trigger
-from tidegate.domain.errors import CyclicChange, ForgeRefused, InvalidConfiguration, NotFound
+from tidegate.domain.errors import ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.domain.moment import later
 from tidegate.domain.review_rule import PlanReview
 from tidegate.domain.revision import Comparison
@@ -127,9 +126,6 @@ class PushReceiver:
             return DeliveryOutcome(f"The forge does not have the commit {push.after} any more: nothing is deployed.")
         except InvalidConfiguration as error:
             shown = self._show(push, render_invalid(push.after, error))
-            return DeliveryOutcome(f"{error} Nothing is deployed. {shown}")
-        except CyclicChange as error:
-            shown = self._show(push, render_cyclic(push.after, str(error)))
             return DeliveryOutcome(f"{error} Nothing is deployed. {shown}")
         deployments = self._deployments(push, discovery)
         self.changes.enqueue_all(deployments)

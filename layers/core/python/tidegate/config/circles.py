@@ -1,0 +1,37 @@
+"""Roots that wait for themselves by ``depends_on``: they can never be deployed, so they are refused beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tidegate.config.configured import ConfiguredRoot
+from tidegate.config.model import FILE
+from tidegate.domain.change_set import Candidates, Key
+from tidegate.domain.errors import quoted
+from tidegate.domain.stack import Stack
+
+#: Roots of a circle that are shown: more are hard to read.
+_SHOWN = 12
+
+
+def refused_circles(configured: Sequence[ConfiguredRoot], stacks: Mapping[str, Stack]) -> dict[str, str]:
+    """Return a sentence for each root that waits for itself, and for each that depends on such a root, by its name."""
+    if all(each.depends_on is None for each in configured):
+        return {}
+    stuck = Candidates((each.candidate for each in configured), stacks).stuck()
+    by_key = {each.key: each for each in configured} if stuck else {}
+    return {key[0]: _sentence(key, stuck[key], by_key) for key in sorted(stuck, reverse=True)}
+
+
+def _sentence(key: Key, circle: Sequence[str], by_key: Mapping[Key, ConfiguredRoot]) -> str:
+    name, stack = key
+    beginning = (
+        "It is in a circle of roots that wait for each other"
+        if name in circle
+        else "It depends on roots that wait for each other"
+    )
+    inside = f" in the stack {quoted(stack)}" if by_key[key].shared else ""
+    lines = {by_key[each, stack].sources.get("root", 0) for each in circle} - {0}
+    where = f" ({FILE}:{', '.join(str(line) for line in sorted(lines)[:_SHOWN])})" if lines else ""
+    names = [*circle[:_SHOWN], "…"] if len(circle) > _SHOWN else circle
+    return f"{beginning}{inside}: {' → '.join((*names, circle[0]))}{where}. Correct a depends_on of these."
