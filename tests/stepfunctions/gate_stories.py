@@ -13,7 +13,9 @@ from tests.stepfunctions.cases import (
 )
 from tests.stepfunctions.world import RootInWorld, World, until
 from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.rerun import run_again
 from tidegate.domain.waits import Waits
+from tidegate.ports import Enrolled
 
 AFTER_DEV = Waits(apply_after=("dev",))
 #: What follows once an apply begins, from its beginning on.
@@ -134,6 +136,28 @@ def two_stacks_of_one_root_share_its_queue_and_what_is_run_again_goes_first(worl
     assert root.record(again["dev"]).state is State.APPLIED
 
 
+def a_confirmed_plan_goes_back_to_its_gate_when_what_went_before_is_run_again(world: World) -> None:
+    dev, prod = world.root("shut-dev"), world.root("shut-prod")
+    first, second = dev.in_change("shut", "dev"), prod.in_change("shut", "prod", AFTER_DEV)
+    dev.enqueue(first)
+    confirm(dev, first)
+    assert dev.until_final(first).state is State.APPLIED
+    prod.enqueue(second)
+    prod.until_state(second, State.AWAITING_REVIEW)
+    again = run_again(dev.record(first), "main", "maintainer", second.requested_at, "once more")
+    world.tidegate.change_sets.enroll("shut", [Enrolled(again.root.name, again.stack, again.id, again.requested_at)])
+    dev.enqueue(again)
+    dev.until_state(again, State.AWAITING_REVIEW)
+    confirm(prod, second)
+    assert prod.until_state(second, State.GATED).apply_job is None
+    confirm(dev, again)
+    prod.until_state(second, State.AWAITING_REVIEW)
+    confirm(prod, second)
+    reviewed = ("Wait for the plan review", "Was the plan approved?")
+    back = ("Begin the apply", "Wait for the stacks before this one", "What follows from the gate?")
+    _ends_as(prod, second, State.APPLIED, *GATED, *reviewed, *back, *PLANNED_AGAIN, *reviewed, *_APPLIED)
+
+
 GATE_STORIES = [
     a_root_is_planned_once_what_it_depends_on_is_applied,
     a_plan_is_made_again_when_what_it_waits_for_changed_after_it,
@@ -142,4 +166,5 @@ GATE_STORIES = [
     a_retry_runs_again_what_blocks_and_all_goes_on_when_that_is_applied,
     a_newer_revision_takes_the_place_of_a_blocked_one,
     two_stacks_of_one_root_share_its_queue_and_what_is_run_again_goes_first,
+    a_confirmed_plan_goes_back_to_its_gate_when_what_went_before_is_run_again,
 ]

@@ -55,6 +55,16 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
+_LIMITS["pull_request"] = {
+    "Start a runner for the plan": {"TimeoutSeconds": _patience("speculate")},
+    "Plan": {
+        "TimeoutSeconds": 3600,
+        "HeartbeatSeconds": "{% $attempt = 1 and $contains($job, 'silent-in-plan') ? 1 : 60 %}",
+    },
+    "Wait before planning again": {"Seconds": _PAUSE},
+}
+
+
 def limits() -> dict[str, dict[str, dict[str, Any]]]:
     """Return the limits of all states: those above, and retries that follow each other quickly."""
     return {machine.name: _fields(machine.name, machine.states) for machine in MACHINES}
@@ -70,7 +80,8 @@ def _fields(machine: str, states: dict[str, dict[str, Any]]) -> dict[str, dict[s
         for name, state in states.items()
         if "Retry" in state
     }
-    return {name: {**retries.get(name, {}), **_LIMITS[machine].get(name, {})} for name in retries | _LIMITS[machine]}
+    limits = _LIMITS.get(machine, {})
+    return {name: {**retries.get(name, {}), **limits.get(name, {})} for name in retries | limits}
 
 
 def _quick(retry: dict[str, Any], state: str) -> dict[str, Any]:
