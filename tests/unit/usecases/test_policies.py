@@ -1,0 +1,310 @@
+"""Policies are stored for a pull request, its plans are held against them, and people are asked for only if needed."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from tests.builders import any_artifact, any_layer, any_plan, any_pull_request, any_pull_request_record, any_root, sha
+from tests.configuration import load
+from tests.unit.usecases.test_discover_roots import Trees, blob
+from tidegate.adapters.memory import (
+    MemoryAnnouncements,
+    MemoryArtifacts,
+    MemoryClock,
+    MemoryForge,
+    MemoryTemporaryLayers,
+)
+from tidegate.adapters.memory.policies import MemoryOrganizationPolicies, MemoryPolicyEngine
+from tidegate.config.configured import ConfiguredRoot
+from tidegate.domain.change_set import Member
+from tidegate.domain.errors import AppLacksPermission
+from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policy_approval import SetState
+from tidegate.domain.policy_files import packed, unpacked
+from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.tag_terms import tagged
+from tidegate.domain.temporary_layer import LayerState
+from tidegate.messages import CheckPolicies
+from tidegate.usecases.check_policies import PolicyChecker
+from tidegate.usecases.hold_policies import PolicyHolder
+from tidegate.usecases.judge_policies import PolicyJudge
+from tidegate.usecases.repository_source import Granted, RepositorySource
+from tidegate.usecases.root_index import Deployable
+
+FILES = {
+    "policies/net/main.rego": "package main",
+    "policies/net/data/limits.yaml": "a: 1",
+    "policies/net/main_test.rego": "package main_test",
+    "policies/net/testdata/plan.json": "{}",
+    "policies/network/other.rego": "package other",
+    "main.tf": "",
+}
+DENIED = PolicyFinding(Severity.DENY, "main.deny", "no")
+
+
+class Holding:
+    """A default branch with files, and what it stores of its policies."""
+
+    def __init__(self, configuration, files=FILES, **organization):
+        self.trees, self.fetched = Trees({}, dict(files)), []
+        self.artifacts = MemoryArtifacts()
+        source = RepositorySource(MemoryForge(), self)
+        self.holder = PolicyHolder(source, self.artifacts, MemoryOrganizationPolicies(organization))
+        self.granted = Granted(load(configuration), (any_root(),), main="main", commit=sha(9))
+
+    @contextmanager
+    def fetch(self, _url, _token, _before, after):
+        self.fetched.append(after)
+        yield self.trees
+
+    def hold(self, *members):
+        made = [
+            Deployable(Member(root, stack, ""), ConfiguredRoot(root, tagged(root, tags), (), stack))
+            for root, stack, tags in members
+        ]
+        return self.holder(any_pull_request(), self.granted, made)
+
+    def files(self, held):
+        content = self.artifacts.objects[held.key]
+        assert sha256(content).hexdigest() == held.sha256
+        return unpacked(content)
+
+
+def test_the_sets_that_hold_for_a_root_are_stored_as_the_default_branch_has_them():
+    world = Holding("policy_sets: {net: {paths: [policies/net], owners: ['team:sre'], approvals: 2, tag_query: prod}}")
+    held = world.hold((any_root(), "default", ("prod",)), (any_root(), "dev", ()))
+    (policy_set,) = held["network", "default"]
+    assert (policy_set.name, policy_set.owners, policy_set.approvals) == ("net", ("team:sre",), 2)
+    assert dict(world.files(policy_set)) == {
+        "policies/net/data/limits.yaml": b"a: 1",
+        "policies/net/main.rego": b"package main",
+    }
+    assert held["network", "dev"] == ()
+    assert world.fetched == [sha(9)]
+    assert len(world.trees.requests) == 1
+
+
+def test_without_a_set_that_holds_nothing_is_fetched():
+    world = Holding("policy_sets: {net: {paths: [policies/net], tag_query: prod}}")
+    assert world.hold((any_root(), "default", ())) == {("network", "default"): ()}
+    assert world.fetched == []
+
+
+def test_a_root_that_the_default_branch_does_not_have_is_held_against_every_set():
+    world = Holding("policy_sets: {net: {paths: [policies/net], tag_query: prod}}")
+    renamed = any_root(name="harmless")
+    assert [each.name for each in world.hold((renamed, "default", ()))["harmless", "default"]] == ["net"]
+    moved = any_root(dir="elsewhere")
+    assert [each.name for each in world.hold((moved, "default", ()))["network", "default"]] == ["net"]
+
+
+def test_an_organizations_set_is_read_from_where_operators_put_it():
+    world = Holding(
+        "policy_sets: {costs: {source: organization}}",
+        costs={"a.rego": b"package main", "readme.md": b"", "a_test.rego": b""},
+    )
+    (policy_set,) = world.hold((any_root(), "default", ()))["network", "default"]
+    assert dict(world.files(policy_set)) == {"configuration/policies/costs/a.rego": b"package main"}
+    assert world.fetched == []
+
+
+@pytest.mark.parametrize(
+    ("configuration", "words"),
+    [
+        ("{net: {paths: [nowhere]}}", "no file there ends in .rego. Its files are those that the default branch has"),
+        ("{net: {source: organization}}", "operators put them into configuration/policies/net/ of the artifact"),
+        ("{costs: {source: organization}}", "configuration/policies/costs/big.rego is larger than 1 MiB"),
+        ("{net: {paths: [broken]}}", "broken/a.rego is not UTF-8"),
+        ("{net: {paths: [large]}}", "large/a.rego is larger than 1 MiB"),
+    ],
+)
+def test_a_set_without_usable_files_has_a_problem(configuration, words):
+    files = {"broken/a.rego": "broken", "large/a.rego": "large"}
+    world = Holding(f"policy_sets: {configuration}", files, costs={"big.rego": None})
+    world.trees.read = lambda ids: {each: b"\xff" if each == blob("broken") else b"" for each in ids}
+    (policy_set,) = world.hold((any_root(), "default", ()))["network", "default"]
+    assert words in policy_set.problem
+    assert world.artifacts.objects == {}
+
+
+def test_a_file_without_a_byte_is_no_problem():
+    world = Holding("policy_sets: {net: {paths: [p]}}", {"p/a.rego": "package main", "p/empty.yaml": ""})
+    empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    files = {"p/a.rego": blob("package main"), "p/empty.yaml": empty}
+    world.trees = type(
+        "Given",
+        (),
+        {"files": files, "read": lambda _, ids: {each: b"" if each == empty else b"package main" for each in ids}},
+    )()
+    (policy_set,) = world.hold((any_root(), "default", ()))["network", "default"]
+    assert world.files(policy_set)["p/empty.yaml"] == b""
+
+
+class Checking:
+    """A layer with a plan and two policy sets."""
+
+    def __init__(self):
+        self.artifacts, self.layers, self.engine = MemoryArtifacts(), MemoryTemporaryLayers(), MemoryPolicyEngine()
+        self.announcements = MemoryAnnouncements()
+        self.checker = PolicyChecker(self.layers, self.artifacts, self.engine, self.announcements, MemoryClock())
+        plan_json = b'{"resource_changes": []}'
+        self.artifacts.put("plans/x/plan.json", plan_json)
+        plan = any_plan(json=any_artifact(key="plans/x/plan.json", sha256=sha256(plan_json).hexdigest()))
+        held = tuple(self.held(name) for name in ("costs", "net"))
+        self.layer = any_layer(state=LayerState.PLANNED, plan=plan, policy_sets=held)
+        self.layers.create([self.layer])
+
+    def held(self, name):
+        key, content = packed({f"{name}.rego": b"package main"})
+        self.artifacts.put(key, content)
+        return HeldPolicySet(name, key, sha256(content).hexdigest(), namespaces=("main", name))
+
+    def change(self, **fields):
+        self.layers.save(replace(self.layers.get(self.layer.id), **fields))
+
+    def check(self):
+        return self.checker.check(CheckPolicies(layer=self.layer.id)).failed
+
+    @property
+    def verdicts(self):
+        return self.layers.get(self.layer.id).verdicts
+
+
+@pytest.fixture
+def checking():
+    return Checking()
+
+
+def test_every_set_is_asked_about_the_plan_and_its_verdict_is_stored(checking):
+    refusing = PolicyVerdict("net", (DENIED,))
+    checking.engine.verdicts["net"] = refusing
+    assert checking.check() == ("net",)
+    assert checking.verdicts == (PolicyVerdict("costs"), refusing)
+    asked = checking.engine.asked[1]
+    assert asked == ("net", {"net.rego": b"package main"}, ("main", "net"), b'{"resource_changes": []}', 90)
+    assert [each.id for each in checking.announcements.layers] == [checking.layer.id]
+
+
+def test_checking_once_more_changes_nothing_and_tells_again(checking):
+    checking.check()
+    version = checking.layers.get(checking.layer.id).version
+    assert checking.check() == ()
+    assert checking.layers.get(checking.layer.id).version == version
+    assert len(checking.announcements.layers) == 2
+
+
+def test_many_sets_share_the_time(checking):
+    checking.change(policy_sets=tuple(checking.held(f"set{number}") for number in range(20)))
+    checking.check()
+    assert {seconds for *_, seconds in checking.engine.asked} == {13}
+
+
+def test_a_set_with_a_problem_or_with_other_files_fails_without_being_asked(checking):
+    broken = HeldPolicySet("broken", problem="There are no policies.")
+    gone = HeldPolicySet("gone", "policies/gone.json", "ab")
+    other = replace(checking.held("net"), sha256="ab")
+    checking.change(policy_sets=(broken, gone, other))
+    assert checking.check() == ("broken", "gone", "net")
+    assert checking.engine.asked == []
+    assert checking.verdicts[0].error == "There are no policies."
+    assert "The policy set is not what was stored" in checking.verdicts[1].error
+
+
+def test_another_plan_than_the_recorded_one_is_held_against_nothing(checking):
+    checking.artifacts.put("plans/x/plan.json", b"{}")
+    assert checking.check() == ("costs", "net")
+    assert checking.engine.asked == []
+    assert "The plan is not what was stored" in checking.verdicts[0].error
+
+
+def test_a_layer_that_is_gone_or_has_no_plan_or_no_sets_has_nothing_to_check(checking):
+    assert checking.checker.check(CheckPolicies(layer="gone")).failed == ()
+    checking.change(policy_sets=())
+    assert checking.check() == ()
+    checking.change(policy_sets=checking.layer.policy_sets, plan=None)
+    assert checking.check() == ()
+    assert checking.announcements.layers == []
+
+
+def test_a_layer_that_is_planned_anew_meanwhile_keeps_no_verdict_of_the_old_plan(checking):
+    ask = checking.engine.check
+
+    def planned_anew(*arguments):
+        checking.change(plan=any_plan())
+        return ask(*arguments)
+
+    checking.engine = type("Engine", (), {"check": staticmethod(planned_anew)})()
+    checking.checker = replace(checking.checker, engine=checking.engine)
+    checking.check()
+    assert checking.verdicts == ()
+    assert checking.announcements.layers == []
+
+
+def test_a_layer_that_is_removed_meanwhile_stays_so(checking):
+    def removed(name, *_):
+        checking.layers.remove([checking.layer.id])
+        return PolicyVerdict(name)
+
+    checking.checker = replace(checking.checker, engine=type("Engine", (), {"check": staticmethod(removed)})())
+    assert checking.check() == ()
+    assert checking.announcements.layers == []
+
+
+RECORD = any_pull_request_record()
+
+
+def layer_with(*findings, owners=("team:sre",), **fields):
+    held = HeldPolicySet("net", owners=owners)
+    verdict = PolicyVerdict("net", findings)
+    return any_layer(plan=any_plan(), state=LayerState.PLANNED, policy_sets=(held,), verdicts=(verdict,), **fields)
+
+
+def reviewed(*logins):
+    reviews = [PullRequestReview(login, ReviewVerdict.APPROVED, sha(3), "2026-03-02") for login in logins]
+    forge = MemoryForge(readers={"ann", "bob"}, teams={"acme/sre": {"ann", "stranger"}})
+    forge.reviewed[5] = reviews
+    return forge
+
+
+def state(forge, *layers):
+    (found,) = PolicyJudge(forge).judge(RECORD.spec, layers)
+    return found.state
+
+
+def test_an_owner_who_approves_the_head_lets_the_set_pass():
+    assert state(reviewed("ann"), layer_with(DENIED)) is SetState.APPROVED
+    assert state(reviewed("bob"), layer_with(DENIED)) is SetState.FAILED
+
+
+def test_who_cannot_read_the_repository_is_no_owner_and_is_not_looked_for_in_teams():
+    forge = reviewed("stranger")
+    assert state(forge, layer_with(DENIED)) is SetState.FAILED
+    assert forge.teams_asked == []
+
+
+def test_the_forge_is_asked_for_nothing_where_nobody_can_approve():
+    forge = reviewed("ann")
+    forge.failures.append(AssertionError("asked"))
+    assert state(forge, layer_with()) is SetState.PASSED
+    assert state(forge, layer_with(DENIED, owners=())) is SetState.FAILED
+    assert forge.people_asked == []
+
+
+class ForgeWithoutMembers(MemoryForge):
+    def is_team_member(self, *_):
+        raise AppLacksPermission(403, ("members: read",))
+
+
+def test_nobody_is_in_a_team_that_the_app_may_not_look_into():
+    forge = ForgeWithoutMembers(readers={"ann"}, reviewed=reviewed("ann").reviewed)
+    assert state(forge, layer_with(DENIED)) is SetState.FAILED
+
+
+def test_each_set_has_a_check_run_of_its_own_for_each_execution():
+    (check,) = PolicyJudge(reviewed()).check_runs(RECORD, [layer_with(DENIED)])
+    assert (check.name, check.sha) == ("tidegate/policy: net", RECORD.spec.head_sha)
+    assert check.external_id == f"{RECORD.execution}/policy/net"
