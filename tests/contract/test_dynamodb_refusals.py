@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.builders import any_deployment, any_queue
 from tests.contract.stores import dynamodb_stores
 from tidegate.adapters.dynamodb import refusals_of
 from tidegate.adapters.dynamodb_queues import DynamoDeployQueues
-from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
+from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound, OversizedRecord
 from tidegate.domain.queue import waiting_for
 
 
@@ -53,6 +54,20 @@ def test_an_enqueue_that_meets_another_writer_is_a_conflict(client, table):
 
     with pytest.raises(Conflict):
         DynamoDeployQueues(Busy(), table).enqueue(any_deployment())
+
+
+@pytest.mark.parametrize("attribute", ["why", "reason"])
+def test_a_record_that_is_too_large_is_refused_in_words(client, table, attribute):
+    oversized = replace(any_deployment(), **{attribute: "x" * 410_000})
+    with pytest.raises(OversizedRecord, match="larger than 400 KB"):
+        DynamoDeployQueues(client, table).enqueue(oversized)
+
+
+def test_an_oversized_item_in_a_transaction_is_told_from_others():
+    error = refusal("TransactionCanceledException", reasons=["ValidationError"])
+    error.response["CancellationReasons"][0]["Message"] = "Item size has exceeded the maximum allowed size"
+    with pytest.raises(OversizedRecord), refusals_of("The queue"):
+        raise error
 
 
 class HalfDone:

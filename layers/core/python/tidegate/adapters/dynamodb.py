@@ -10,7 +10,7 @@ from typing import Any
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004
 
 from tidegate.adapters.records import from_item, to_item
-from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
+from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound, OversizedRecord
 
 #: The index of what is not done yet, the attribute that puts an item there, and the queues' place in it.
 OPEN_INDEX = "open"
@@ -39,6 +39,8 @@ _PASSING = frozenset(
     }
 )
 _SERVER_ERROR = 500
+#: How DynamoDB words that an item, alone or in a transaction, is over 400 KB. The code alone says nothing.
+_OVERSIZED = "Item size "
 
 
 def reasons(error: Any) -> list[str]:
@@ -47,8 +49,13 @@ def reasons(error: Any) -> list[str]:
     return [reason.get("Code", "None") for reason in listed] if listed else [error.response["Error"]["Code"]]
 
 
+def _messages(error: Any) -> list[str]:
+    listed = error.response.get("CancellationReasons") or []
+    return [str(each.get("Message", "")) for each in (error.response["Error"], *listed)]
+
+
 def domain_error(error: Any, what: str) -> Any:
-    """Return what a refusal means to use cases: Conflict, CloudUnavailable, NotFound; else the refusal itself."""
+    """Return what a refusal means to use cases, such as Conflict or CloudUnavailable; else the refusal itself."""
     codes = set(reasons(error))
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if codes & (_CONFLICTS | _CONFLICTING_CALLS):
@@ -57,6 +64,8 @@ def domain_error(error: Any, what: str) -> Any:
         return CloudUnavailable("DynamoDB", ", ".join(sorted(codes)))
     if "ResourceNotFoundException" in codes:
         return NotFound("table or index", what)
+    if any(_OVERSIZED in message for message in _messages(error)):
+        return OversizedRecord(what)
     return error
 
 

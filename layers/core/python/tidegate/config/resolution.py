@@ -17,6 +17,7 @@ from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.declarations import RootDeclaration
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.settings import Settings, Unusable
+from tidegate.config.sizes import refused_sizes
 from tidegate.domain.root import Root
 from tidegate.domain.stack import Stack, resolve_stacks
 from tidegate.domain.tag_index import TagIndex
@@ -46,7 +47,7 @@ def configure(
     refused = dict(assignment.refused)
     configured = list(_configured(loaded, stacks, members, refused))
     usable = [each for each in configured if each.root.name not in refused]
-    refused |= refused_circles(usable, stacks)
+    refused |= refused_sizes(usable) | refused_circles(usable, stacks)
     return ConfiguredRoots(
         tuple(each for each in usable if each.root.name not in refused), stacks, refused, assignment.left_out
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache, partial
 
 from pydantic_core import PydanticCustomError
@@ -24,6 +25,9 @@ from tidegate.domain.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, Workf
 from tidegate.domain.workflow_rules import apply_problem, plan_problem
 
 _VERSIONS = "A version is such as 1.11.4, without operators"
+#: Bytes that all steps and variables of a root may have, filled in: they are stored with each of its deployments and
+#: jobs, whose records have room for 400 KB. The loader limits the texts before they are filled in only.
+MOST_BYTES = 100_000
 _STEPS = "Change the steps, or the stack's variables that they name"
 _ENGINES = f"Engines are {' and '.join(EngineName)}"
 #: What runs where no workflow matches.
@@ -51,7 +55,14 @@ class Settings:
         nests = {each.definition.name: each.definition.nests for each in loaded.stacks}
         self._nests = nests_of({DEFAULT_STACK: (), **nests})
         self.engine = cache(self._engine)
-        self.run = cache(self._run)
+        self._run_once = cache(self._run_or_problem)
+
+    def run(self, stack: str, workflow: int | None) -> tuple[RunSettings, dict[str, int]]:
+        """Return how roots of a stack run with a workflow, and the lines that say so. Raise Unusable."""
+        found = self._run_once(stack, workflow)
+        if isinstance(found, Unusable):
+            raise found.with_traceback(None)
+        return found
 
     def workflow_name(self, number: int | None) -> str:
         """Return what a workflow is called: its query in quotes, or nothing without one."""
@@ -91,8 +102,14 @@ class Settings:
     def _workflow(self, number: int | None) -> DeclaredWorkflow | None:
         return None if number is None else self._loaded.workflows[number]
 
+    def _run_or_problem(self, stack: str, number: int | None) -> tuple[RunSettings, dict[str, int]] | Unusable:
+        """Return problems as well: to fill in what is too large takes long, and happens once for all roots."""
+        try:
+            return self._run(stack, number)
+        except Unusable as problem:
+            return problem
+
     def _run(self, stack: str, number: int | None) -> tuple[RunSettings, dict[str, int]]:
-        """Return how roots of a stack run with a workflow, and the lines that say so. Raise Unusable."""
         workflow, hooks = self._workflow(number) or _USUAL, self._loaded.hooks
         line = workflow.lines.get(workflow.environment, workflow.line)
         settings = RunSettings(
@@ -101,7 +118,7 @@ class Settings:
             self._job(stack, hooks.plan_before, workflow, _steps(workflow.plan, PLAN_STEPS), hooks.plan_after),
             self._job(stack, hooks.apply_before, workflow, _steps(workflow.apply, APPLY_STEPS), hooks.apply_after),
         )
-        problem = plan_problem(settings.plan) or apply_problem(settings.apply)
+        problem = _oversized(settings) or plan_problem(settings.plan) or apply_problem(settings.apply)
         if problem:
             steps = f"with the variables of the stack {quoted(stack)}, its steps cannot run"
             raise Unusable(workflow.line or hooks.line, f"{steps}: {problem}", _STEPS)
@@ -200,6 +217,11 @@ class Settings:
             return exact_version(version)
         except PydanticCustomError:
             raise Unusable(line, _in_stack(version, "exact version", text, stack), _VERSIONS) from None
+
+
+def _oversized(settings: RunSettings) -> str:
+    size = len(json.dumps(asdict(settings), ensure_ascii=False).encode())
+    return f"filled in, they have {size} bytes, and at most {MOST_BYTES} can be stored" if size > MOST_BYTES else ""
 
 
 def _steps(said: tuple[WorkflowStep, ...] | None, usual: tuple[WorkflowStep, ...]) -> tuple[WorkflowStep, ...]:

@@ -20,6 +20,7 @@
     ├── ForgeUnavailable       the forge refused for now; try again after a while
     ├── ForgeRefused           the forge refused for good
     │   └── AppLacksPermission … because the App was not given a permission
+    ├── OversizedRecord        something that is larger than the store takes
     ├── CloudUnavailable       an AWS service refused for now; try again after a while
     ├── AuditUnavailable       the audit message could not be published
     ├── ApplyAlreadyStarted    a second apply of one deployment
@@ -161,6 +162,13 @@ class AppLacksPermission(ForgeRefused):
     def __init__(self, status: int, permissions: tuple[str, ...]) -> None:
         super().__init__(status, f"the App lacks {', '.join(permissions)}")
         self.permissions = permissions
+
+
+class OversizedRecord(TidegateError):
+    """Something is larger than the store takes (400 KB). Trying again does not help."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} could not be stored: it is larger than 400 KB. Split what it is about.")
 
 
 class CloudUnavailable(TidegateError):
