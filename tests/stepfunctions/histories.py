@@ -42,13 +42,21 @@ class History:
     end: str | None
 
 
-def all_edges() -> set[Edge]:
-    """Return every way out of every state of both machines."""
-    return {edge for machine in MACHINES for name in machine.states for edge in _edges(machine, name)}
+def all_edges(*names: str) -> set[Edge]:
+    """Return every way out of every state of these machines (all)."""
+    return {
+        edge
+        for machine in MACHINES
+        if not names or machine.name in names
+        for name in machine.states
+        for edge in _edges(machine, name)
+    }
 
 
 def _edges(machine: Machine, name: str) -> Iterator[Edge]:
     state = machine.states[name]
+    if "ItemProcessor" in state:
+        yield Edge(machine.name, name, "each", 0, state["ItemProcessor"]["StartAt"])
     for key in ("Next", "Default"):
         if key in state:
             yield Edge(machine.name, name, key.lower(), 0, state[key])
@@ -91,7 +99,13 @@ def _note(visit: _Visit, event: dict[str, Any]) -> None:
 
 
 def _left(machine: str, visit: _Visit, to: str) -> Edge:
-    state = _BY_NAME[machine].states[visit.state]
+    states = _BY_NAME[machine].states
+    state = states[visit.state]
+    if state["Type"] == "Succeed":  # The end of a Map's item; what is read here has one at a time.
+        around = str(_BY_NAME[machine].map_around(visit.state))
+        return Edge(machine, around, "next", 0, to)
+    if "ItemProcessor" in state:
+        return Edge(machine, visit.state, "each", 0, to)
     if visit.errors and not visit.answered:
         number = _catching(state["Catch"], visit.errors[-1])
         return Edge(machine, visit.state, "catch", number, state["Catch"][number]["Next"])

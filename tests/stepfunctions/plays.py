@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.stepfunctions.cases import CASES, WAITING, Case
 from tests.stepfunctions.gate_stories import GATE_STORIES
+from tests.stepfunctions.pull_cases import PULL_CASES, PullCase, play_pull
 from tests.stepfunctions.stories import ALONE, STORIES
 from tests.stepfunctions.world import World, until
 from tidegate.domain.deployment import State
@@ -73,5 +74,10 @@ def _of_case(case: Case) -> Play:
     return Play(case.name, lambda world: play_case(case, world))
 
 
+def _of_pull(case: PullCase) -> Play:
+    return Play(case.name, lambda world: play_pull(case, world))
+
+
+PULL_PLAYS = [(case, _of_pull(case)) for case in PULL_CASES]
 CASE_PLAYS = [(case, _of_case(case)) for case in CASES]
 STORY_PLAYS = [Play(story.__name__, story, story in ALONE) for story in [*STORIES, *GATE_STORIES]]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import runner.run
+import runner.speculate_job
 from runner.__main__ import main
 from runner.faults import EngineFailed, PlanAltered, RunnerFault
 from runner.job import Tools
@@ -146,4 +147,5 @@ if __name__ == "__main__":
     if not _may_start(os.environ["TIDEGATE_JOB"]):
         _wait_for_ever()
     runner.run.Preparation, runner.run.run_plan, runner.run.run_apply = _Nothing, _plan, _apply  # type: ignore[assignment,misc]
+    runner.speculate_job.run_speculation = _plan  # type: ignore[assignment]
     sys.exit(main({**os.environ, "TIDEGATE_HEARTBEAT_SECONDS": _beats(os.environ["TIDEGATE_JOB"])}))

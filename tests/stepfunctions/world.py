@@ -53,6 +53,7 @@ class OperatorWiring(Bootstrap):
                 "TIDEGATE_LINE_QUEUE": line,
                 "TIDEGATE_CHANGE_QUEUE": change,
                 "TIDEGATE_DEPLOY_STATE_MACHINE": cloud.state_machines["deploy"],
+                "TIDEGATE_PULL_REQUEST_STATE_MACHINE": cloud.state_machines["pull_request"],
                 "TIDEGATE_AUDIT_TOPIC": cloud.info["audit_topic"],
             }
         )
@@ -101,7 +102,7 @@ class World:
         for machine, arn in self.cloud.state_machines.items():
             pages = self.states.get_paginator("list_executions").paginate(stateMachineArn=arn)
             arns = [execution["executionArn"] for page in pages for execution in page["executions"]]
-            found += [read_history(machine, list(_events(self.states, arn))) for arn in arns]
+            found += [read_history(machine, list(events_of(self.states, arn))) for arn in arns]
         return found
 
     def enroll(self, change: str, stack: str, root: str, deployment: str) -> None:
@@ -228,7 +229,7 @@ class RootInWorld:
 
     def history(self, execution_arn: str) -> History:
         machine = "deploy" if execution_arn.startswith(self._arn("deploy", "")) else "terraform"
-        return read_history(machine, list(_events(self.world.states, execution_arn)))
+        return read_history(machine, list(events_of(self.world.states, execution_arn)))
 
     def until_in(self, execution_arn: str, state: str, times: int = 1) -> History:
         """Wait until an execution is in a state (for the n-th time), or has ended."""
@@ -250,7 +251,7 @@ class RootInWorld:
         return until(look, f"the end of {execution_arn}")
 
 
-def _events(states: Any, execution_arn: str) -> Iterator[dict[str, Any]]:
+def events_of(states: Any, execution_arn: str) -> Iterator[dict[str, Any]]:
     request = {"executionArn": execution_arn, "maxResults": 1000}
     while True:
         try:

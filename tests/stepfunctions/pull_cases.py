@@ -1,0 +1,255 @@
+"""The ways that one pull request can go through its machine, each in a repository of its own.
+
+The name of the root that it adds tells the scripted runner what happens in it, as for deployments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tests.stepfunctions.cases import FOR_GOOD, THROTTLED, UNAVAILABLE, calls, invokes
+from tests.stepfunctions.histories import History, read_history
+from tests.stepfunctions.world import World, events_of, until
+from tidegate.domain.errors import NotFound
+from tidegate.domain.pull_request_record import PullRequestRecord
+from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
+
+Faults = Callable[[str], list[dict[str, Any]]]
+
+FOUND = ("Begin the pull request", "Find what the pull request changes", "Is anything to be planned?")
+EACH = ("Plan all that it changes", "Begin the layer")
+PLANNING = ("Begin the plan", "Start a runner for the plan", "Plan")
+AGAIN = ("May the plan be tried again?", "Wait before planning again")
+RECORDED = ("Record the plan", "Do policies cover it?")
+JUDGED = (*RECORDED, "Hold the plan against the policies")
+SHOWN = ("Show what the merge would do", "Did Tidegate fail on the way?", "Shown")
+ALARMED = (*SHOWN[:-1], "Tidegate failed")
+FAILED = ("Record that the plan failed", "Layer failed", *SHOWN)
+FAULT = ("Record that Tidegate failed", "Layer at fault")
+TOLD = ("Show that Tidegate failed", "Tidegate failed")
+BACKEND = 'terraform {\n  backend "s3" {}\n}\n'
+POLICIES = {
+    "tidegate.yaml": "policy_sets:\n  security:\n    paths: [policies]\n",
+    "policies/main.rego": 'package main\n\nimport rego.v1\n\ndeny contains "never" if input.never\n',
+}
+
+
+def no_faults(_: str) -> list[dict[str, Any]]:
+    return []
+
+
+def nobody(_: PullInWorld) -> None:
+    """Let it run."""
+
+
+@dataclass(frozen=True)
+class PullCase:
+    """What a pull request changes, what goes wrong (by its repository), and what is to be seen of its execution."""
+
+    name: str
+    states: tuple[str, ...]
+    layer: LayerState | None = None
+    faults: Faults = no_faults
+    changes: Mapping[str, str] = field(default_factory=dict)
+    main: Mapping[str, str] = field(default_factory=dict)
+    draft: bool = False
+    act: Callable[[PullInWorld], None] = nobody
+
+    @property
+    def repository(self) -> str:
+        return f"pulls/{self.name}"
+
+
+@dataclass(frozen=True)
+class PullInWorld:
+    """A pull request on the local cloud, and what Tidegate knows of it."""
+
+    world: World
+    case: PullCase
+    number: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.case.repository}#{self.number}"
+
+    def record(self) -> PullRequestRecord | None:
+        try:
+            return self.world.tidegate.pull_requests.get(self.case.repository, self.number)
+        except NotFound:
+            return None
+
+    def layer(self) -> TemporaryLayer | None:
+        record = self.record()
+        found = self.world.tidegate.temporary_layers.many(record.layers) if record else ()
+        return next(iter(found), None)
+
+    def history(self, execution: str) -> History:
+        """Return what an execution did, once it has ended."""
+        machine = self.world.cloud.state_machines["pull_request"].replace(":stateMachine:", ":execution:")
+
+        def look() -> History | None:
+            found = read_history("pull_request", list(events_of(self.world.states, f"{machine}:{execution}")))
+            return found if found.end else None
+
+        return until(look, f"the end of {execution}", 90.0)
+
+
+def play_pull(case: PullCase, world: World) -> tuple[tuple[str, ...], LayerState | None]:
+    """Play a case to the end of its execution; return its states, and the state of its layer."""
+    world.forge.push(case.repository, {"README.md": "first", **case.main}, "first")
+    for fault in case.faults(case.repository):
+        world.cloud.add_fault(**fault)
+    files = case.changes or {f"{case.name}/main.tf": BACKEND}
+    world.forge.push(case.repository, dict(files), "change", branch="feature", base="main")
+    number = world.forge.open_pull_request(case.repository, "feature", title="Change", draft=case.draft)
+    pull = PullInWorld(world, case, number)
+    record = until(pull.record, f"the record of {pull.id}")
+    case.act(pull)
+    history = pull.history(record.execution)
+    layer = pull.layer()
+    return history.states, layer.state if layer else None
+
+
+def _close_quietly(pull: PullInWorld) -> None:
+    """Let the record say that it is closed, and the execution go on, as if it could not be stopped."""
+    until(lambda: (layer := pull.layer()) and layer.job, f"a plan for {pull.id}")
+    record = pull.record()
+    assert record is not None
+    pull.world.tidegate.pull_requests.save(replace(record, closed_at=pull.world.tidegate.clock.now()))
+
+
+def _on_layer(repository: str) -> str:
+    """Return what the ids of a case's layers begin with."""
+    return f"{repository.rpartition('/')[2][:40]}-"
+
+
+_BY_PULL_REQUEST = {"discover-pull-request", "publish-pull-request"}
+
+
+def _own(function: str, repository: str) -> str:
+    return f"{repository}#" if function in _BY_PULL_REQUEST else _on_layer(repository)
+
+
+def stumbles(*functions: str) -> Faults:
+    """Each function is throttled once, and once more cannot reach its table."""
+
+    def faults(repository: str) -> list[dict[str, Any]]:
+        found = []
+        for function in functions:
+            own = _own(function, repository)
+            found.append(invokes(function, own, THROTTLED))
+            found.append(calls(own, "dynamodb", "*", UNAVAILABLE, function=f"tidegate-{function}"))
+        return found
+
+    return faults
+
+
+def refuses(*functions: str) -> Faults:
+    """AWS refuses to invoke these functions for the case."""
+    return lambda repository: [invokes(each, _own(each, repository), FOR_GOOD, None) for each in functions]
+
+
+def both(*many: Faults) -> Faults:
+    return lambda repository: [fault for faults in many for fault in faults(repository)]
+
+
+def _throttled_runs(repository: str) -> list[dict[str, Any]]:
+    return [calls(_on_layer(repository), "ecs", "RunTask", {"error": "ThrottlingException", "status": 400})]
+
+
+_TO_PLAN = (*FOUND, *EACH, *PLANNING)
+_PLANNED, _FAILED = LayerState.PLANNED, LayerState.FAILED
+
+PULL_CASES = [
+    PullCase("pulls-plans", (*_TO_PLAN, *RECORDED, "Layer planned", *SHOWN), _PLANNED),
+    PullCase(
+        "pulls-stumble",
+        (*_TO_PLAN, *JUDGED, "Layer planned", *SHOWN),
+        _PLANNED,
+        stumbles(
+            "discover-pull-request",
+            "begin-speculation",
+            "hand-over-job",
+            "record-speculation",
+            "check-policies",
+            "publish-pull-request",
+        ),
+        main=POLICIES,
+    ),
+    PullCase("pulls-plan-fails", (*_TO_PLAN, *FAILED), _FAILED, stumbles("record-speculation")),
+    PullCase("pulls-speculate-never-starts", (*_TO_PLAN[:-1], *FAULT, *ALARMED), _FAILED),
+    PullCase(
+        "pulls-speculate-starts-late-once",
+        (*_TO_PLAN, *RECORDED, "Layer planned", *SHOWN),
+        _PLANNED,
+        _throttled_runs,
+    ),
+    PullCase(
+        "pulls-dies-in-plan-once",
+        (*_TO_PLAN, *AGAIN, *PLANNING, *RECORDED, "Layer planned", *SHOWN),
+        _PLANNED,
+    ),
+    PullCase(
+        "pulls-silent-in-plan-once",
+        (*_TO_PLAN, *AGAIN, *PLANNING, *RECORDED, "Layer planned", *SHOWN),
+        _PLANNED,
+    ),
+    PullCase(
+        "pulls-plan-faults",
+        (*_TO_PLAN, *AGAIN, *PLANNING, AGAIN[0], *FAULT, *ALARMED),
+        _FAILED,
+        stumbles("record-speculation"),
+    ),
+    PullCase("pulls-refused-to-begin", (*_TO_PLAN[:-2], *FAULT, *ALARMED), _FAILED, refuses("begin-speculation")),
+    PullCase(
+        "pulls-unrecorded",
+        (*_TO_PLAN, RECORDED[0], *FAULT, *ALARMED),
+        LayerState.PLANNING,
+        refuses("record-speculation"),
+    ),
+    PullCase(
+        "pulls-plan-fails-unrecorded",
+        (*_TO_PLAN, FAILED[0], "Layer at fault", *ALARMED),
+        LayerState.PLANNING,
+        refuses("record-speculation"),
+    ),
+    PullCase(
+        "pulls-not-judged", (*_TO_PLAN, *JUDGED, *FAULT, *ALARMED), _FAILED, refuses("check-policies"), main=POLICIES
+    ),
+    PullCase("pulls-not-found", (*FOUND[:2], *TOLD), None, refuses("discover-pull-request")),
+    PullCase(
+        "pulls-not-found-stumble",
+        (*FOUND[:2], *TOLD),
+        None,
+        both(refuses("discover-pull-request"), stumbles("publish-pull-request")),
+    ),
+    PullCase(
+        "pulls-not-found-untold",
+        (*FOUND[:2], *TOLD),
+        None,
+        refuses("discover-pull-request", "publish-pull-request"),
+    ),
+    PullCase(
+        "pulls-unshown",
+        (*_TO_PLAN, *RECORDED, "Layer planned", SHOWN[0], "Tidegate failed"),
+        _PLANNED,
+        refuses("publish-pull-request"),
+    ),
+    PullCase("pulls-nothing", (*FOUND, "Nothing to plan"), None, changes={"README.md": "second"}),
+    PullCase("pulls-unusable", (*FOUND, *SHOWN), None, main={"tidegate.yaml": "policy_sets: 3\n"}),
+    PullCase(
+        "pulls-skipped",
+        (*FOUND, "Nothing to plan"),
+        None,
+        main={"tidegate.yaml": "pull_requests:\n  drafts: false\n"},
+        draft=True,
+    ),
+    PullCase(
+        "pulls-plan-is-slow",
+        (*_TO_PLAN, *RECORDED, "Layer planned", *SHOWN[:-1], "Overtaken"),
+        _PLANNED,
+        act=_close_quietly,
+    ),
+]
