@@ -193,7 +193,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "validate_revision",
         "Compares a revision with the deployed one",
-        (_C.QUEUES, _C.MANY_DEPLOYMENTS, _C.READ_CATALOG, _C.ANNOUNCE, _C.FORGE),
+        (_C.QUEUES, _C.MANY_DEPLOYMENTS, _C.READ_CHANGE_SETS, _C.READ_CATALOG, _C.ANNOUNCE, _C.FORGE),
     ),
     FunctionSpec(
         "record_outcome", "Ends a deployment in its queue", (_C.QUEUES, _C.JOBS, _C.AUDIT, _C.ANNOUNCE, _C.ASK_GATES)

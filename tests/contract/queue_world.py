@@ -45,6 +45,7 @@ from tidegate.usecases.enqueue import Enqueuer
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.execution_closed import ClosedExecution, QueueReleaser
 from tidegate.usecases.find_former_root import FormerRoots
+from tidegate.usecases.find_undone import UndoneBefore
 from tidegate.usecases.finish import Finisher
 from tidegate.usecases.hand_over_job import JobHandover
 from tidegate.usecases.hand_over_worker import WorkerHandover
@@ -93,7 +94,8 @@ class World(Rules):
         self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers)
         self.claimer, self.closer = DeploymentClaimer(queues, announcements), WorkerCloser(queues)
         formers = FormerRoots(self.stores.catalog, self.stores.deployments)
-        self.validator = RevisionValidator(queues, forge, announcements, clock, formers)
+        undone = UndoneBefore(self.stores.deployments, self.stores.change_sets)
+        self.validator = RevisionValidator(queues, forge, announcements, clock, formers, undone)
         self.recorder = OutcomeRecorder(queues, ender)
         self.waiter, self.handover = SignalWaiter(queues, workflows), WorkerHandover(queues, workers)
         repairs = {

@@ -265,9 +265,15 @@ def test_only_a_newer_merge_of_the_same_root_and_stack_takes_the_place_of_a_bloc
     assert successor(waiting(state=State.BLOCKED), [other]) == (other if is_one else None)
 
 
-def test_the_newest_takes_the_place():
+def test_the_next_in_line_takes_the_place():
     second, third = any_deployment(2, stack="prod"), any_deployment(3, stack="prod")
-    assert successor(waiting(), [third, second]) == third
+    assert successor(waiting(), [third, second]) == second
+
+
+def test_what_is_run_again_is_as_old_as_what_was_asked_for_first():
+    again = waiting(state=State.BLOCKED, trigger=Trigger.RERUN, requested_at=LATE)
+    assert successor(again, [line()]) is None
+    assert successor(replace(again, first_requested_at=EARLY), [line()]) == line()
 
 
 @pytest.mark.parametrize(
@@ -281,7 +287,9 @@ def test_the_newest_takes_the_place():
 def test_a_newer_one_is_held_as_the_older_one_when_it_waits_for_the_same_roots(roots, members, expected):
     old = waiting(plan=False, root=any_root(name="app"), waits=Waits(roots=("network",)))
     newer = replace(old, waits=Waits(roots=roots))
-    assert is_held_as(newer, old, members, [("network", "prod"), ("other", "prod")]) is expected
+    assert is_held_as(newer, old, members, {("network", "prod"): False, ("other", "prod"): False}) is expected
+    assert is_held_as(newer, old, members, {("network", "prod"): True}), "it is done"
+    assert not is_held_as(newer, old, members, {("network", "dev"): False}), "it is not known any more"
 
 
 def test_an_apply_that_failed_and_was_run_again_without_changes_has_changed_what_was_planned():

@@ -108,9 +108,9 @@ class GateWorld(World):
     def now(self, deployment: Deployment) -> Deployment:
         return self.deployments.get(deployment.id)
 
-    def newer(self, of: Deployment, trigger: Trigger = Trigger.MERGE) -> Deployment:
+    def newer(self, of: Deployment, trigger: Trigger = Trigger.MERGE, number: int = 2) -> Deployment:
         """Enqueue the deployment of a newer revision of the same root and stack."""
-        newer = deployment_in(State.QUEUED, 2, root=of.root, stack=of.stack, trigger=trigger)
+        newer = deployment_in(State.QUEUED, number, root=of.root, stack=of.stack, trigger=trigger)
         self.queues.enqueue(newer)
         return newer
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_root
+from tests.builders import any_root, deployment_in
 from tests.contract.queue_actors import Died
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.domain.deployment import AfterGate, State, Trigger, is_final
@@ -15,7 +15,6 @@ from tidegate.domain.gate import DONE, is_behind
 from tidegate.domain.rerun import run_again
 from tidegate.domain.waits import Waits
 from tidegate.messages import WaitAtGate
-from tidegate.ports import Enrolled
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 BAD_ENDS = sorted({state for state in State if is_final(state)} - DONE)
@@ -107,27 +106,24 @@ def test_what_comes_behind_a_blocked_one_takes_its_place(world):
     assert world.answers == {"token": "superseded"}
 
 
-@pytest.mark.parametrize(
-    ("members", "waits", "before", "expected"),
-    [
-        ([("app", "dev"), ("web", "prod")], Waits(apply_after=("dev",)), False, False),
-        ([("app", "dev"), ("web", "prod")], Waits(apply_after=("dev",)), True, True),
-        ([("app", "dev"), ("web", "prod")], Waits(plan_after=("dev",)), False, False),
-        ([("app", "dev"), ("web", "prod")], Waits(), False, True),
-        ([("db", "dev"), ("web", "prod")], Waits(apply_after=("dev",)), False, True),
-        ([], Waits(), False, True),
-    ],
-)
-def test_people_look_at_a_newer_one_that_does_not_wait_itself_for_what_held_up_the_older_one(
-    world, members, waits, before, expected
-):
+def test_of_several_newer_ones_the_next_in_line_takes_the_place(world):
     world.member("app", "dev", State.REJECTED)
-    blocked = world.waits(world.planned("web", look_twice=before))
-    world.change_sets.enroll("change-2", [Enrolled(*each, "any", LATE) for each in members])
-    newer = world.newer(blocked)
-    world.change(newer, waits=waits, change_set="change-2" if members else "")
+    blocked = world.waits(world.planned("web"))
+    newest, next_one = world.newer(blocked, number=3), world.newer(blocked)
     world.look()
-    assert world.now(newer).look_twice is expected
+    assert world.now(blocked).superseded_by == next_one.id
+    assert (world.now(next_one).supersedes, world.now(newest).supersedes) == (blocked.id, None)
+
+
+def test_what_is_run_again_gives_way_to_a_merge_that_stood_in_line_before_it(world):
+    dev = world.member("app", "dev", State.REJECTED)
+    old = deployment_in(State.REJECTED, 1)
+    again = run_again(run_again(old, "main", "maintainer", LATE, "press"), "main", "maintainer", LATE, "once more")
+    first = again.first_requested_at
+    blocked = world.waits(world.planned("web", trigger=Trigger.RERUN, requested_at=LATE, first_requested_at=first))
+    newer = world.newer(blocked)
+    world.ends(dev, State.REJECTED)
+    assert world.now(blocked).superseded_by == newer.id
 
 
 @pytest.mark.parametrize("trigger", [Trigger.MANUAL, Trigger.RERUN])

@@ -9,6 +9,7 @@ from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryAuditLog,
     MemoryCatalog,
+    MemoryChangeSets,
     MemoryClock,
     MemoryDeployments,
     MemoryDeployQueues,
@@ -33,6 +34,7 @@ from tidegate.usecases.enqueue import Enqueuer
 from tidegate.usecases.ensure_worker import WorkerEnsurer
 from tidegate.usecases.execution_closed import QueueReleaser
 from tidegate.usecases.find_former_root import FormerRoots
+from tidegate.usecases.find_undone import UndoneBefore
 from tidegate.usecases.finish import Finisher
 from tidegate.usecases.hand_over_worker import WorkerHandover
 from tidegate.usecases.record_outcome import OutcomeRecorder
@@ -53,6 +55,7 @@ class World:
     announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
     audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
     forge: MemoryForge = field(default_factory=MemoryForge)
+    change_sets: MemoryChangeSets = field(default_factory=MemoryChangeSets)
 
     def __post_init__(self):
         self.queues = MemoryDeployQueues(self.deployments)
@@ -63,7 +66,8 @@ class World:
         self.enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
         self.claimer = DeploymentClaimer(self.queues, self.announcements)
         formers = FormerRoots(MemoryCatalog(self.deployments, self.queues), self.deployments)
-        self.validator = RevisionValidator(self.queues, self.forge, self.announcements, clock, formers)
+        undone = UndoneBefore(self.deployments, self.change_sets)
+        self.validator = RevisionValidator(self.queues, self.forge, self.announcements, clock, formers, undone)
         self.recorder = OutcomeRecorder(self.queues, ender)
         self.waiter = SignalWaiter(self.queues, self.workflows)
         self.closer = WorkerCloser(self.queues)

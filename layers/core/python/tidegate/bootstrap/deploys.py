@@ -80,10 +80,12 @@ class Deploys(Adapters):
     @cached_property
     def revision_validator(self) -> RevisionValidator:
         from tidegate.usecases.find_former_root import FormerRoots
+        from tidegate.usecases.find_undone import UndoneBefore
         from tidegate.usecases.validate_revision import RevisionValidator
 
         formers = FormerRoots(self.catalog, self.deployments)
-        return RevisionValidator(self.queues, self.forge, self.announcements, self.clock, formers)
+        undone = UndoneBefore(self.deployments, self.change_sets)
+        return RevisionValidator(self.queues, self.forge, self.announcements, self.clock, formers, undone)
 
     @cached_property
     def deployment_ender(self) -> DeploymentEnder:

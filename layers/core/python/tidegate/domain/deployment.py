@@ -249,13 +249,15 @@ class Deployment:
     is the one whose head is deployed by hand, ``forced`` that its apply requirements were passed over,
     ``rerun_of`` the deployment that is run again. ``error`` is the name of what it failed with, such as
     ``States.HeartbeatTimeout``. ``history`` has one step for each state, the first included.
-    ``stack`` is the stack that the root is deployed in; ``shared`` tells that the root is in several, so that the
-    stack belongs to the deployment's identity. ``change_set`` is the id of the change that it is part of, ``why`` a
-    sentence that says why it is, ``waits`` what of it goes first, ``layer`` its layer there, of ``layers`` in all, and
-    ``run`` how its jobs run. ``access`` says who may do what with it, by the default branch's configuration when it
+    ``stack`` is the stack that the root is deployed in, ``within`` are the nests around it by name; ``shared`` tells
+    that the root is in several stacks, so that the stack belongs to the deployment's identity. ``change_set`` is the id
+    of the change that it is part of, ``why`` a sentence that says why it is, ``waits`` what of it goes first, ``layer``
+    its layer in its stack's part of the change, of ``layers`` there, and ``run`` how its jobs run. ``access`` says who may do what with it, by the default branch's configuration when it
     was asked for; without, whoever may write. ``superseded_by`` is the newer deployment of the root for which it
     gave up waiting at a gate, and ``supersedes`` the one that gave up for this one;
-    ``look_twice`` tells that this one does not wait itself for all that the other one waited for.
+    ``contains`` is the one before it in its queue that came to a bad end and that its revision contains; ``look_twice``
+    tells that it does not wait itself for all that such a one waited for.
+    ``first_requested_at`` is when the first of those was asked for that this one runs again, if any;
     ``touched_at`` is when a deployment that this one runs again last may have changed infrastructure.
     """
 
@@ -287,6 +289,7 @@ class Deployment:
     rerun_of: str | None = None
     review_rule: ReviewRule = field(default_factory=ReviewRule)
     stack: str = DEFAULT_STACK
+    within: tuple[str, ...] = ()
     shared: bool = False
     change_set: str = ""
     why: str = ""
@@ -296,7 +299,9 @@ class Deployment:
     run: RunSettings = field(default_factory=RunSettings)
     access: Access | None = None
     supersedes: str | None = None
+    contains: str | None = None
     look_twice: bool = False
+    first_requested_at: str = ""
     touched_at: str = ""
     superseded_by: str | None = None
     error: str = ""

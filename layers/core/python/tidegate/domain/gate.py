@@ -6,7 +6,7 @@ are applied before its own. What of that is not in the change is not waited for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -183,6 +183,11 @@ def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: str) -
     return replace(deployment, gate=decided, ending=ending, superseded_by=newer.id)
 
 
+def is_done(dependency: Dependency) -> bool:
+    """Tell whether nobody waits for this any more."""
+    return not dependency.is_lost and dependency.state in DONE
+
+
 def waits_at_some_gate_for(deployment: Deployment, root: str, stack: str) -> bool:
     """Tell whether a deployment waits for a root in a stack of its change, before its plan or before its apply."""
     waits = deployment.waits
@@ -191,14 +196,18 @@ def waits_at_some_gate_for(deployment: Deployment, root: str, stack: str) -> boo
 
 
 def is_held_as(
-    newer: Deployment, old: Deployment, members: Collection[tuple[str, str]], others: Collection[tuple[str, str]]
+    newer: Deployment, old: Deployment, members: Collection[tuple[str, str]], others: Mapping[tuple[str, str], bool]
 ) -> bool:
-    """Tell whether a newer deployment waits itself for all that the one whose place it takes waited for at its gate.
+    """Tell whether a newer deployment waits itself for all that one before it waited for and that is not done yet.
 
-    ``members`` are the roots in stacks of the newer one's change, ``others`` those of the older one's.
+    ``members`` are the roots in stacks of the newer one's change, ``others`` those of the older one's, each with
+    whether it is done. What the older one waited for and its change does not know any more is held by nobody.
     """
-    awaited = [(root, stack) for root, stack in others if waits_for(old, root, stack)]
-    return all(one in members and waits_at_some_gate_for(newer, *one) for one in awaited)
+    waits = old.waits
+    awaited = [each for each, is_done in others.items() if not is_done and waits_at_some_gate_for(old, *each)]
+    is_known = {*waits.plan_after, *waits.apply_after} <= {stack for _, stack in others}
+    is_known &= set(waits.roots) <= {root for root, stack in others if stack == old.stack}
+    return is_known and all(one in members and waits_at_some_gate_for(newer, *one) for one in awaited)
 
 
 def is_behind(deployment: Deployment, other: Deployment) -> bool:
@@ -243,20 +252,21 @@ def stepped_aside(deployment: Deployment) -> bool:
 
 
 def successor(deployment: Deployment, waiting: Collection[Deployment]) -> Deployment | None:
-    """Return the newest deployment that takes the place of a blocked one, of those that wait in its queue.
+    """Return the deployment that takes the place of a blocked one, of those that wait in its queue: the next of them.
 
-    That is a merge of another revision into the same root and stack, later than it. One by hand is an exception
-    that ends; it takes no place.
+    That is a merge of another revision into the same root and stack, later than it; what is run again was asked for
+    with its first deployment. One by hand is an exception that ends; it takes no place.
     """
+    asked = deployment.first_requested_at or deployment.requested_at
     later = [
         each
         for each in waiting
         if each.trigger is Trigger.MERGE
         and (each.queue, each.stack) == (deployment.queue, deployment.stack)
         and each.revision.sha != deployment.revision.sha
-        and each.requested_at > deployment.requested_at
+        and each.requested_at > asked
     ]
-    return max(later, key=lambda each: (each.requested_at, each.id), default=None)
+    return min(later, key=lambda each: (each.requested_at, each.id), default=None)
 
 
 def _after(deployment: Deployment, opening: Opening) -> AfterGate:

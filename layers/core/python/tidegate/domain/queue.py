@@ -66,6 +66,16 @@ class Deployed:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """How a root stands in one of its stacks; see QueueHead for what the names mean."""
+
+    stack: str
+    deployed: Deployed | None = None
+    attempted: Deployed | None = None
+    undone: Deployed | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class QueueHead:
     """The head of a root's queue.
 
@@ -74,7 +84,9 @@ class QueueHead:
     waits for a signal; it stays until the worker's next claim, as settling it twice is harmless.
     ``last`` is the deployment that left ``in_flight`` last: a call that comes again announces it again.
     ``deployed`` is what later revisions are compared with; ``attempted`` is the last deployment that was
-    let in and ended, however it ended: only its revision may be run again. ``unlocked`` is the last unlocking.
+    let in and ended, however it ended: only its revision may be run again. ``undone`` is the newest one that was let
+    in and came to a bad end, while nothing that contains it is done. ``unlocked`` is the last unlocking. ``by_stack``
+    tells the same three for each stack of a root that is in several.
     """
 
     queue: str
@@ -88,7 +100,9 @@ class QueueHead:
     last: str | None = None
     deployed: Deployed | None = None
     attempted: Deployed | None = None
+    undone: Deployed | None = None
     unlocked: Unlocking | None = None
+    by_stack: tuple[Standing, ...] = ()
 
     @property
     def home(self) -> str:
@@ -103,6 +117,7 @@ class QueueHead:
 
 #: A deployment that ended like this was never let in: it is no attempt.
 _NOT_LET_IN = frozenset({State.REFUSED, State.SUPERSEDED})
+_DONE = frozenset({State.APPLIED, State.NO_CHANGES})
 
 
 class Step(StrEnum):
@@ -191,6 +206,55 @@ def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed 
 def attempt_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
     """Return the latest attempt once ``deployment`` has ended: what was let in, however it ended."""
     return before if deployment.state in _NOT_LET_IN else _as_deployed(deployment)
+
+
+def undone_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
+    """Return the newest attempt that is left undone once ``deployment`` has ended.
+
+    One that neither contains what was left undone before it, nor was looked at for its sake, leaves that as it is.
+    """
+    was_let_in = deployment.state not in _NOT_LET_IN or deployment.gate is not None
+    takes_over = before is None or deployment.contains == before.deployment or deployment.look_twice
+    if not (was_let_in and takes_over):
+        return before
+    return None if deployment.state in _DONE else _as_deployed(deployment)
+
+
+def standing_of(head: QueueHead, deployment: Deployment) -> Standing:
+    """Return how the root of a deployment stands in the deployment's stack.
+
+    Only the whole queue's is known while the root was in one stack only.
+    """
+    own = next((each for each in head.by_stack if each.stack == deployment.stack), None)
+    if own is not None:
+        return own
+    if deployment.shared and head.by_stack:
+        return Standing(deployment.stack)
+    return Standing(deployment.stack, head.deployed, head.attempted, head.undone)
+
+
+def head_after(head: QueueHead, deployment: Deployment) -> QueueHead:
+    """Return the head that knows what later revisions are compared with, once ``deployment`` has ended."""
+    others = tuple(each for each in head.by_stack if each.stack != deployment.stack)
+    is_apart = deployment.shared or len(others) < len(head.by_stack)
+    own = _stands(standing_of(head, deployment), deployment)
+    whole = _stands(Standing("", head.deployed, head.attempted, head.undone), deployment)
+    return replace(
+        head,
+        deployed=whole.deployed,
+        attempted=whole.attempted,
+        undone=whole.undone,
+        by_stack=(*others, own) if is_apart else others,
+    )
+
+
+def _stands(before: Standing, ended: Deployment) -> Standing:
+    return Standing(
+        before.stack,
+        baseline_after(ended, before.deployed),
+        attempt_after(ended, before.attempted),
+        undone_after(ended, before.undone),
+    )
 
 
 def _as_deployed(deployment: Deployment) -> Deployed:

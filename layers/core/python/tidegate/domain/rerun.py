@@ -71,6 +71,7 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         rerun_of=old.id,
         review_rule=old.review_rule,
         stack=old.stack,
+        within=old.within,
         shared=old.shared,
         change_set=old.change_set,
         why=old.why,
@@ -81,5 +82,6 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         access=old.access,
         supersedes=old.supersedes,
         look_twice=old.look_twice,
+        first_requested_at=old.first_requested_at or old.requested_at,
         touched_at=old.apply_started_at or old.touched_at,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Deployment, Ending, State, is_final
-from tidegate.domain.queue import QueueHead, Worker, attempt_after, baseline_after, lock_at_end, locks_queue
+from tidegate.domain.queue import QueueHead, Worker, head_after, lock_at_end, locks_queue
 from tidegate.ports import Announcements, Clock, DeployQueues, Jobs
 from tidegate.usecases.finish import Finisher
 
@@ -31,13 +31,11 @@ class DeploymentEnder:
         if not is_final(deployment.state):
             ended = self.finisher.ended(deployment, self._without_result(deployment, error, at))
         after = replace(
-            head,
+            head_after(head, ended),
             in_flight=None,
             last=ended.id,
             worker=worker,
             token=None,
-            deployed=baseline_after(ended, head.deployed),
-            attempted=attempt_after(ended, head.attempted),
             lock=lock_at_end(ended, head.lock, at),
         )
         if ended is deployment:
@@ -58,8 +56,7 @@ class DeploymentEnder:
         ended = self.finisher.ended(deployment, self._without_result(deployment, error, at))
         after = replace(head, lock=lock_at_end(ended, head.lock, at))
         if ended.state is State.OUTCOME_UNKNOWN:
-            deployed, attempted = baseline_after(ended, head.deployed), attempt_after(ended, head.attempted)
-            after = replace(after, deployed=deployed, attempted=attempted)
+            after = head_after(after, ended)
         self.queues.commit(head, after, deployment=ended)
         self.announce(replace(ended, version=ended.version + 1), after)
 

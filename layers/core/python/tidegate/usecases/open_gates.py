@@ -12,7 +12,6 @@ from tidegate.domain.gate import (
     Dependency,
     dependency,
     is_behind,
-    is_held_as,
     looked_at,
     lost,
     run_after,
@@ -116,13 +115,7 @@ class GateOpener:
             self.change_sets.enroll(deployment.change_set, [enrolled])
 
     def _link(self, old: Deployment) -> None:
-        """Let the newer one say whose place it takes, and whether people look at what others had held up."""
+        """Let the newer one say whose place it takes. Whether people look at its plan is decided when it is let in."""
         newer = self.deployments.get(old.superseded_by or "")
         if newer.supersedes != old.id:
-            is_held = is_held_as(newer, old, self._members(newer.change_set), self._members(old.change_set))
-            linked = replace(newer, supersedes=old.id, look_twice=old.look_twice or not is_held)
-            self.announcements.changed(self.deployments.save(linked))
-
-    def _members(self, change_set: str) -> set[tuple[str, str]]:
-        members = self.change_sets.deployments(change_set) if change_set else ()
-        return {(each.root, each.stack) for each in members}
+            self.announcements.changed(self.deployments.save(replace(newer, supersedes=old.id)))

@@ -12,7 +12,7 @@ from tidegate.domain.check_run_text import check_run_name, render_continued, ren
 from tidegate.domain.configuration_check import NAME as CONFIGURATION
 from tidegate.domain.deployment import Deployment, Trigger
 from tidegate.domain.moment import later
-from tidegate.domain.queue import Deployed, QueueHead
+from tidegate.domain.queue import Deployed, QueueHead, standing_of
 from tidegate.domain.rerun import attempt_refusal, run_again, state_refusal
 from tidegate.domain.revision import Comparison, rerun_refusal
 from tidegate.ports import (
@@ -160,7 +160,7 @@ class RerunRequester:
             return "This revision is being run again already."
         return (
             state_refusal(old, only_failed=only_failed)
-            or rerun_refusal(old.revision, head.attempted, comparison)
+            or rerun_refusal(old.revision, standing_of(head, old).attempted, comparison)
             or attempt_refusal(old, self._attempted(old, new, head))
         )
 
@@ -169,12 +169,13 @@ class RerunRequester:
 
         The demand itself is none, which may have died after it let ``new`` stand for the root.
         """
-        if head.attempted is None or not old.shared:
-            return head.attempted
+        attempted = standing_of(head, old).attempted
+        if attempted is None or not old.shared:
+            return attempted
         members = self.change_sets.deployments(old.change_set) if old.change_set else ()
         stands = {(each.root, each.stack): each.deployment for each in members}
         newest = stands.get((old.root.name, old.stack), old.id)
-        return replace(head.attempted, deployment=old.id if newest == new.id else newest)
+        return replace(attempted, deployment=old.id if newest == new.id else newest)
 
     def _running(self, old: Deployment, in_flight: str | None) -> bool:
         """Tell whether the same revision is run again right now, or waits to be."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Deployment, State, Trigger, is_final
-from tidegate.domain.queue import Deployed, QueueHead, lock_when_let_in
-from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, judge_revision, renamed
+from tidegate.domain.queue import Deployed, QueueHead, Standing, lock_when_let_in, standing_of
+from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, is_on_branch, judge_revision, renamed
 from tidegate.messages import RevisionValidated, ValidateRevision
 from tidegate.ports import Announcements, Clock, DeployQueues, Forge
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.find_authors import find_authors
 from tidegate.usecases.find_former_root import FormerRoots
+from tidegate.usecases.find_undone import UndoneBefore
 
 #: A deployment in one of these may have been judged already, but nothing of it has begun.
 _NOT_BEGUN = frozenset({State.QUEUED, State.PLANNING})
@@ -26,6 +27,7 @@ class RevisionValidator:
     announcements: Announcements
     clock: Clock
     formers: FormerRoots
+    undone: UndoneBefore
 
     def validate(self, message: ValidateRevision) -> RevisionValidated:
         """Judge the revision and record the verdict: a deployment that is allowed goes on to planning.
@@ -41,15 +43,16 @@ class RevisionValidator:
             return RevisionValidated(allowed=False, reason="This deployment is not in flight.")
         if deployment.state not in _NOT_BEGUN:
             return _answer(deployment, allowed=not is_final(deployment.state), reason=deployment.reason)
+        standing = standing_of(head, deployment)
         former = self.formers.of(deployment) if head.deployed is None and head.attempted is None else None
-        deployed = former.deployed if former else head.deployed
-        verdict = judge_revision(deployment, deployed, head.attempted, self._relations(deployment, deployed))
+        deployed = former.deployed if former else standing.deployed
+        verdict = judge_revision(deployment, deployed, standing.attempted, self._relations(deployment, deployed))
         if former:
             verdict = renamed(verdict, former)
         if verdict.allowed and deployment.review_rule.exclude_authors:
-            authors = find_authors(self.queues, self.forge, head, deployment)
+            authors = find_authors(self.queues, self.forge, standing, deployment)
             deployment = replace(deployment, authors=authors.logins, authors_known=authors.known)
-        self._record(head, deployment, verdict)
+        self._record(head, self._after_undone(deployment, standing), verdict)
         return _answer(deployment, allowed=verdict.allowed, reason=verdict.reason)
 
     def _relations(self, deployment: Deployment, deployed: Deployed | None) -> Relations:
@@ -63,6 +66,18 @@ class RevisionValidator:
         if to_deployed is Comparison.BEHIND and deployment.trigger is Trigger.MERGE and branch:
             above = self._compared(deployment, deployed.revision.sha, branch)
         return Relations(to_deployed, on_branch, above)
+
+    def _after_undone(self, deployment: Deployment, standing: Standing) -> Deployment:
+        """Say what was left undone before that the revision contains, and whether people look at its plan for that."""
+        undone = standing.undone
+        if undone is None:
+            return deployment
+        relation = self._compared(deployment, undone.revision.sha, deployment.revision.sha)
+        if relation is Comparison.BEHIND:
+            return deployment
+        contains = undone.deployment if is_on_branch(relation) else None
+        is_held_up = deployment.look_twice or self.undone.is_held_up(deployment, undone)
+        return replace(deployment, contains=contains, look_twice=is_held_up)
 
     def _branch(self, deployment: Deployment) -> str | None:
         """Return the branch that must hold the revision; one by hand may come from anywhere."""

@@ -1,0 +1,208 @@
+"""What came to a bad end before: who contains what others of its change held up is looked at, whatever the rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, any_deployed, any_deployment, any_revision
+from tests.unit.usecases.deploy_queue.world import QUEUE
+from tidegate.domain.deployment import Gate, State, Trigger
+from tidegate.domain.revision import Comparison
+from tidegate.domain.waits import Waits
+from tidegate.messages import RecordOutcome
+from tidegate.ports import Enrolled
+
+AFTER_DEV = Waits(apply_after=("dev",))
+MEMBERS = (("network", "prod"), ("app", "dev"))
+
+
+def held(number=1, change="change-1", **fields):
+    """A deployment of the root in prod, which waits for ``app`` in dev."""
+    return any_deployment(number, **{"stack": "prod", "waits": AFTER_DEV, "change_set": change, **fields})
+
+
+def alone(number, **fields):
+    """A deployment of the root in prod, whose change has nothing else."""
+    return any_deployment(number, stack="prod", **fields)
+
+
+def enroll(world, change="change-1", members=MEMBERS, dev=State.PLAN_FAILED):
+    known = any_deployment(1, id=f"{change}-dev", stack="dev", state=dev)
+    world.deployments.add(known)
+    world.change_sets.enroll(
+        change, [Enrolled(*each, known.id if each[1] == "dev" else "any", NOW) for each in members]
+    )
+
+
+def let_in(world, deployment):
+    """Bring a deployment in flight and have it validated."""
+    world.in_flight(deployment)
+    world.validate(deployment)
+    return world.deployments.get(deployment.id)
+
+
+def ends(world, deployment, state, **fields):
+    """Let a deployment come in flight, and end there."""
+    now = let_in(world, deployment)
+    if now.state is not State.REFUSED:
+        world.deployments.save(replace(now, state=state, **fields))
+    world.recorder.record(RecordOutcome(queue=QUEUE, deployment=deployment.id, error=None))
+    return world.deployments.get(deployment.id)
+
+
+BAD = [State.REJECTED, State.GATE_EXPIRED, State.PLAN_FAILED, State.ENGINE_FAULT, State.REVIEW_EXPIRED]
+
+
+@pytest.mark.parametrize("state", BAD)
+def test_who_contains_what_ended_at_its_gate_is_looked_at(world, state):
+    enroll(world)
+    ends(world, held(), state)
+    assert let_in(world, alone(2)).look_twice
+
+
+def test_who_takes_the_place_of_a_blocked_one_is_looked_at_and_so_is_each_after_it_until_one_is_done(world):
+    enroll(world)
+    ends(world, held(), State.SUPERSEDED, gate=Gate("plan", NOW))
+    assert ends(world, alone(2), State.PLAN_FAILED).look_twice
+    assert ends(world, alone(3), State.REJECTED).look_twice
+    assert ends(world, alone(4), State.NO_CHANGES).look_twice
+    assert not let_in(world, alone(5)).look_twice
+
+
+def test_a_refusal_in_between_hides_nothing(world):
+    enroll(world)
+    ends(world, held(), State.REJECTED)
+    world.forge.comparisons[any_revision(2).sha, "main"] = Comparison.BASE_MISSING
+    assert ends(world, alone(2), State.REFUSED).state is State.REFUSED
+    assert let_in(world, alone(3)).look_twice
+
+
+def test_one_that_died_before_it_was_let_in_hides_nothing(world):
+    enroll(world)
+    ends(world, held(), State.REJECTED)
+    world.in_flight(alone(2))
+    world.recorder.record(RecordOutcome(queue=QUEUE, deployment=alone(2).id, error="States.Timeout"))
+    assert let_in(world, alone(3)).look_twice
+
+
+def test_an_older_revision_is_not_looked_at_and_leaves_it_to_those_that_contain_it(world):
+    enroll(world)
+    ends(world, held(2), State.REJECTED)
+    world.forge.comparisons[any_revision(2).sha, any_revision(1).sha] = Comparison.BEHIND
+    assert not ends(world, alone(1), State.APPLIED).look_twice
+    assert let_in(world, alone(3)).look_twice
+
+
+@pytest.mark.parametrize("how", [Comparison.DIVERGED, Comparison.BASE_MISSING])
+def test_what_may_contain_it_is_looked_at_once(world, how):
+    enroll(world)
+    ends(world, held(), State.REJECTED)
+    world.forge.comparisons[any_revision(1).sha, any_revision(2).sha] = how
+    assert ends(world, alone(2), State.APPLIED).look_twice
+    assert not let_in(world, alone(3)).look_twice
+
+
+@pytest.mark.parametrize("state", [State.APPLY_FAILED, State.OUTCOME_UNKNOWN])
+def test_what_began_to_be_applied_had_passed_its_gate(world, state):
+    enroll(world)
+    ends(world, held(), state)
+    world.change(lock=None)
+    assert not let_in(world, alone(2)).look_twice
+
+
+def test_what_waited_for_nothing_asks_for_no_look(world):
+    ends(world, alone(1), State.REJECTED)
+    assert not let_in(world, alone(2)).look_twice
+
+
+@pytest.mark.parametrize("state", [State.APPLIED, State.NO_CHANGES])
+def test_once_all_is_done_that_held_it_up_nobody_need_look(world, state):
+    enroll(world, dev=state)
+    ends(world, held(), State.PLAN_FAILED)
+    assert not let_in(world, alone(2)).look_twice
+
+
+def test_one_that_waits_itself_for_the_same_need_not_be_looked_at(world):
+    enroll(world)
+    enroll(world, "change-2")
+    ends(world, held(), State.REJECTED)
+    assert not let_in(world, held(2, "change-2")).look_twice
+
+
+def test_one_that_waits_itself_is_looked_at_where_the_one_before_was_to_be(world):
+    enroll(world)
+    enroll(world, "change-3")
+    ends(world, held(), State.REJECTED)
+    ends(world, alone(2), State.REJECTED)
+    assert let_in(world, held(3, "change-3")).look_twice
+
+
+def test_what_was_to_wait_at_both_gates_is_held_up_by_both(world):
+    waits = Waits(roots=("base",), apply_after=("dev",))
+    enroll(world, members=(*MEMBERS, ("base", "prod")))
+    enroll(world, "change-2", members=(("network", "prod"), ("base", "prod")))
+    ends(world, held(waits=waits), State.GATE_EXPIRED)
+    assert let_in(world, held(2, "change-2", waits=Waits(roots=("base",)))).look_twice
+
+
+def test_what_a_change_does_not_know_any_more_is_held_by_nobody(world):
+    enroll(world, "change-2")
+    ends(world, held(), State.GATE_EXPIRED)
+    assert let_in(world, held(2, "change-2")).look_twice
+
+
+def test_without_its_record_people_look(world):
+    world.change(undone=any_deployed(1, deployment="gone", state=State.REJECTED))
+    assert let_in(world, alone(2)).look_twice
+
+
+def test_the_same_revision_run_again_waits_as_before_and_is_not_looked_at(world):
+    enroll(world)
+    old = ends(world, held(), State.REJECTED)
+    again = held(id="again", trigger=Trigger.RERUN, rerun_of=old.id)
+    assert not let_in(world, again).look_twice
+
+
+class TestStacks:
+    """A root in several stacks stands in each of them for itself."""
+
+    def test_what_is_undone_in_one_stack_asks_for_no_look_in_the_other(self, world):
+        enroll(world)
+        ends(world, held(shared=True, id="prod-1"), State.REJECTED)
+        dev = any_deployment(2, stack="dev", shared=True, id="dev-2")
+        assert not ends(world, dev, State.APPLIED).look_twice
+        assert let_in(world, alone(3, shared=True, id="prod-3")).look_twice
+
+    def test_a_newer_revision_in_the_other_stack_takes_nothing_away(self, world):
+        ends(world, any_deployment(2, stack="dev", shared=True, id="dev-2"), State.APPLIED)
+        world.forge.comparisons[any_revision(2).sha, any_revision(1).sha] = Comparison.BEHIND
+        prod = let_in(world, alone(1, shared=True, id="prod-1"))
+        assert prod.state is State.PLANNING
+
+    def test_one_may_run_again_whose_root_was_tried_in_the_other_stack_since(self, world):
+        ends(world, alone(1, shared=True, id="prod-1"), State.PLAN_FAILED)
+        ends(world, any_deployment(2, stack="dev", shared=True, id="dev-2"), State.APPLIED)
+        again = alone(1, shared=True, id="prod-again", trigger=Trigger.RERUN)
+        assert let_in(world, again).state is State.PLANNING
+
+    def test_each_stack_knows_its_own_once_one_has_ended(self, world):
+        ends(world, alone(1, shared=True, id="prod-1"), State.APPLIED)
+        ends(world, any_deployment(2, stack="dev", shared=True, id="dev-2"), State.REJECTED)
+        ends(world, alone(3, shared=True, id="prod-3"), State.APPLIED)
+        stands = {each.stack: each for each in world.head.by_stack}
+        assert [stands["prod"].deployed.deployment, stands["prod"].undone] == ["prod-3", None]
+        assert [stands["dev"].deployed, stands["dev"].undone.deployment] == [None, "dev-2"]
+
+    def test_before_that_the_queue_is_what_is_known(self, world):
+        world.change(deployed=any_deployed(2))
+        world.forge.comparisons[any_revision(2).sha, any_revision(1).sha] = Comparison.BEHIND
+        assert let_in(world, alone(1, shared=True)).state is State.SUPERSEDED
+
+    def test_a_root_that_is_left_in_one_stack_goes_on_from_what_it_was_there(self, world):
+        ends(world, alone(1, shared=True, id="prod-1"), State.APPLIED)
+        ends(world, any_deployment(2, stack="dev", shared=True, id="dev-2"), State.APPLIED)
+        ends(world, alone(3), State.APPLIED)
+        stands = {each.stack: each.deployed.revision for each in world.head.by_stack}
+        assert stands == {"prod": any_revision(3), "dev": any_revision(2)}
