@@ -6,6 +6,7 @@ Works on all protocols that AWS SDKs speak. REST services are told apart by boto
 from __future__ import annotations
 
 import functools
+import html
 import json
 import re
 import urllib.parse
@@ -112,7 +113,14 @@ def _rest(environ: Mapping[str, Any], body: bytes, scope: Scope) -> Call:
     labels = {name: urllib.parse.unquote(value) for name, value in found.groupdict().items() if value is not None}
     protocol = "s3" if scope.service == "s3" else "rest"
     parameters = {**(_json(body) if protocol == "rest" and body[:1] == b"{" else {}), **query, **labels}
+    if operation.name == "DeleteObjects":
+        parameters["Keys"] = _keys(body)
     return Call(scope.service, operation.name, scope.region, protocol, parameters)
+
+
+def _keys(body: bytes) -> list[str]:
+    """Return the keys that a request to delete several objects names."""
+    return [html.unescape(key) for key in re.findall(r"<Key>(.*?)</Key>", body.decode("utf-8", "replace"), re.DOTALL)]
 
 
 def _root_action(service: str, method: str) -> str:

@@ -176,9 +176,9 @@ class Needs:
             yield Check(f"s3:{action}")
             return
         arn = f"arn:aws:s3:::{bucket}/{key}" if key else f"arn:aws:s3:::{bucket}"
-        resource = f"arn:aws:s3:::{bucket}/*" if call.action == "DeleteObjects" else arn
+        keys = [f"arn:aws:s3:::{bucket}/{each}" for each in call.parameters.get("Keys", ())]
         prefix = call.parameters.get("prefix")
-        yield Check(f"s3:{action}", (resource,), {} if prefix is None else {"s3:prefix": [str(prefix)]})
+        yield Check(f"s3:{action}", tuple(keys) or (arn,), {} if prefix is None else {"s3:prefix": [str(prefix)]})
 
     def _events(self, call: Call) -> Iterable[Check]:
         if call.action != "PutEvents":

@@ -17,6 +17,8 @@ LEAST = 500
 LAST_LINES = 6_000
 #: Rows of a table, and roots of which something is shown: nobody reads more, and the page has all.
 ROWS = 100
+#: Failures whose last lines are shown without a fold.
+OPENED = 3
 #: Lines of the only plan that are shown without a fold.
 UNFOLDED = 60
 #: Reasons of one failure that are listed.
@@ -85,14 +87,20 @@ def link(name: str, url: str | None) -> str:
 
 def _shared(views: Sequence[LayerView], room: int) -> Iterator[str]:
     """Yield a block for each: short ones whole, what they leave is for the long ones."""
-    alone = len(views) == 1
     left = room - sum(_least(each) + _GLUE for each in views)
     extra = {each.layer.id: _wants(each) - min(_wants(each), LEAST) for each in views}
     for count, name in enumerate(sorted(extra, key=lambda name: (extra[name], name))):
         extra[name] = min(extra[name], left // (len(extra) - count))
         left -= extra[name]
     for each in views:
-        yield _block(each, min(_wants(each), LEAST) + extra[each.layer.id], alone=alone)
+        yield _block(each, min(_wants(each), LEAST) + extra[each.layer.id], opened=_is_open(each, views))
+
+
+def _is_open(view: LayerView, views: Sequence[LayerView]) -> bool:
+    """Tell whether it is to be read at once: one of few failures, or the only plan."""
+    if view.layer.state is LayerState.PLANNED:
+        return len(views) == 1
+    return sum(1 for each in views if each.layer.state is not LayerState.PLANNED) <= OPENED
 
 
 def _least(view: LayerView) -> int:
@@ -107,12 +115,12 @@ def _wants(view: LayerView) -> int:
     return min(size(view.layer.last_lines) * 5 // 4, LAST_LINES) + LEAST if view.layer.last_lines else 0
 
 
-def _block(view: LayerView, room: int, *, alone: bool = False) -> str:
-    """Return a block whose body takes at most ``room`` bytes."""
+def _block(view: LayerView, room: int, *, opened: bool) -> str:
+    """Return a block whose body takes at most ``room`` bytes. A long plan is not opened."""
     if view.layer.state is LayerState.PLANNED and view.plan_text:
         body = fenced_plan(view.plan_text, view.plan_size, room)
-        return _frame(view, body, opened=alone and body.count("\n") <= UNFOLDED)
-    return _frame(view, _last_lines(view.layer, room) if view.layer.last_lines else "")
+        return _frame(view, body, opened=opened and body.count("\n") <= UNFOLDED)
+    return _frame(view, _last_lines(view.layer, room) if view.layer.last_lines else "", opened=opened)
 
 
 def _frame(view: LayerView, body: str, *, opened: bool = False) -> str:
@@ -121,7 +129,7 @@ def _frame(view: LayerView, body: str, *, opened: bool = False) -> str:
     if layer.state is not LayerState.PLANNED:
         how = {LayerState.FAILED: "failed", LayerState.REFUSED: "was refused"}.get(layer.state, "was not planned")
         head = f"**{code(layer.root.name, _NAME)} {how}**{_because(layer.reason)} {link('Log', view.log_url)}".rstrip()
-        return _together(filter(None, (head, folded("The engine's last lines", body, opened=True) if body else "")))
+        return _together(filter(None, (head, folded("The engine's last lines", body, opened=opened) if body else "")))
     facts = " · ".join(filter(None, (_place(layer), escaped(layer.why, _REASON), link("Log", view.log_url))))
     missing = "" if view.plan_text else "The text of this plan is not stored any more: plan it again."
     inside = _together(filter(None, (facts, missing, body)))
@@ -176,7 +184,7 @@ def _failures(views: Sequence[LayerView], room: int) -> Iterator[str]:
     """Yield of those without a plan what has room, and how many have not."""
     room -= LEAST
     for count, each in enumerate(views):
-        block = _block(each, min(_wants(each), 2 * LEAST))
+        block = _block(each, min(_wants(each), 2 * LEAST), opened=_is_open(each, views))
         room -= size(block) + _GLUE
         if room < 0:
             yield f"Why {len(views) - count} more have no plan is in their logs."
