@@ -78,6 +78,7 @@ class Brief(_Answer):
     forced: bool = False
     rerun_of: str | None = None
     stack: str = "default"
+    within: list[str] = []
     change_set: str | None = None
     layer: int = 1
     url: str = ""

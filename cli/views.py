@@ -143,7 +143,7 @@ def deployment(shown: Deployment) -> RenderableType:
                 ("Id", shown.id),
                 ("Revision", " on ".join(filter(None, (shown.revision, shown.branch)))),
                 ("Asked for", asked + forced),
-                ("Stack", shown.stack if shown.change_set else ""),
+                ("Stack", stack(shown) if shown.change_set else ""),
                 ("Layer", f"{shown.layer} of {shown.layers}" if shown.layers > 1 else ""),
                 ("Change", shown.change_set or ""),
                 ("Waits for", awaited(shown.gated_by)),
@@ -162,6 +162,11 @@ def deployment(shown: Deployment) -> RenderableType:
         parts += [Text(), Text("Last lines", "bold"), *(screen.text(line) for line in shown.last_lines.splitlines())]
     steps = list(next_steps(shown, has_log=bool(shown.jobs)))
     return Group(*parts, *([Text(), *steps] if steps else []))
+
+
+def stack(shown: Brief) -> str:
+    """Return the stack of a deployment, with the nests around it."""
+    return f"{shown.stack} ({', '.join(shown.within)})" if shown.within else shown.stack
 
 
 def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:

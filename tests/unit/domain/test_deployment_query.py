@@ -17,6 +17,7 @@ ONE = any_deployment(
     trigger=Trigger.MANUAL,
     requested_by="octocat",
     stack="prod",
+    within=("live",),
     change_set="c-7",
     state=State.AWAITING_REVIEW,
 )
@@ -39,6 +40,7 @@ def matches(query: str, one=ONE) -> bool:
         "dir~prod",
         "workspace:blue",
         "stack_name:prod",
+        "stack_name:live",
         "state:awaiting_review",
         "state:waiting",
         "trigger:manual",

@@ -40,6 +40,20 @@ def test_deployments_of_one_change_share_its_id_and_tell_their_place():
     assert (second.waits, second.why) == (waits, "This commit changes it.")
 
 
+def test_layers_are_counted_inside_each_stack():
+    places = [("dev", "a", 1), ("dev", "b", 2), ("eu", "a", 3), ("eu", "b", 4), ("us", "c", 3)]
+    found = new_deployments(REQUEST, [deployable(name, stack, layer=layer) for stack, name, layer in places])
+    assert [(each.layer, each.layers) for each in found] == [(1, 2), (2, 2), (1, 2), (2, 2), (1, 1)]
+
+
+def test_a_deployment_knows_the_nests_around_its_stack():
+    root = any_root()
+    tags = tagged(root, ("stack_name:eu", "stack_name:production", "stack_name:all"))
+    configured = ConfiguredRoot(root, tags, (), "eu")
+    (found,) = new_deployments(REQUEST, [Deployable(Member(root, "eu", ""), configured)])
+    assert (found.stack, found.within) == ("eu", ("all", "production"))
+
+
 def test_the_stacks_of_one_root_have_ids_of_their_own_and_stand_in_line_in_order():
     stacks = [deployable(stack="dev", shared=True), deployable("db"), deployable(stack="prod", shared=True)]
     dev, db, prod = new_deployments(REQUEST, stacks)

@@ -14,6 +14,8 @@ from tidegate.domain.tag_query import TagQuery
 from tidegate.domain.tag_terms import Tagged
 from tidegate.domain.workflow import RunSettings
 
+_STACK = "stack_name:"
+
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredRoot:
@@ -42,6 +44,12 @@ class ConfiguredRoot:
     @property
     def key(self) -> Key:
         return self.root.name, self.stack
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """The nests around its stack, by name."""
+        names = {tag.removeprefix(_STACK) for tag in self.tagged.tags if tag.startswith(_STACK)}
+        return tuple(sorted(names - {self.stack}))
 
     @property
     def candidate(self) -> Candidate:

@@ -55,6 +55,11 @@ class StackOverview:
     apply_after: tuple[str, ...] = ()
 
     @property
+    def within(self) -> tuple[str, ...]:
+        """The nests around it, by name."""
+        return self.members[0].within
+
+    @property
     def done(self) -> int:
         """How many members are applied, or had nothing to change."""
         return sum(is_done(member) for member in self.members)

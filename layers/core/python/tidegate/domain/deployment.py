@@ -252,7 +252,8 @@ class Deployment:
     ``stack`` is the stack that the root is deployed in, ``within`` are the nests around it by name; ``shared`` tells
     that the root is in several stacks, so that the stack belongs to the deployment's identity. ``change_set`` is the id
     of the change that it is part of, ``why`` a sentence that says why it is, ``waits`` what of it goes first, ``layer``
-    its layer in its stack's part of the change, of ``layers`` there, and ``run`` how its jobs run. ``access`` says who may do what with it, by the default branch's configuration when it
+    its layer in its stack's part of the change, of ``layers`` there, and ``run`` how its jobs run.
+    ``access`` says who may do what with it, by the default branch's configuration when it
     was asked for; without, whoever may write. ``superseded_by`` is the newer deployment of the root for which it
     gave up waiting at a gate, and ``supersedes`` the one that gave up for this one;
     ``contains`` is the one before it in its queue that came to a bad end and that its revision contains; ``look_twice``

@@ -60,7 +60,7 @@ def deployment_tags(one: DeploymentSummary) -> Tagged:
         f"name:{one.root.name}",
         f"dir:{one.root.dir}",
         f"workspace:{one.root.workspace}",
-        f"stack_name:{one.stack}",
+        *(f"stack_name:{name}" for name in (one.stack, *one.within)),
         f"state:{one.state.value}",
         *(f"state:{name}" for name, states in GROUPS.items() if one.state in states),
         f"trigger:{one.trigger.value}",

@@ -31,6 +31,7 @@ class DeploymentSummary:
     forced: bool = False
     rerun_of: str | None = None
     stack: str = DEFAULT_STACK
+    within: tuple[str, ...] = ()
     shared: bool = False
     change_set: str = ""
     layer: int = 1

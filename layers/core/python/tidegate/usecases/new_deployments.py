@@ -39,19 +39,30 @@ class Request:
 def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Deployment]:
     """Return a deployment for each member, in their order; the same ones for the same request.
 
-    Of one root, each later one is asked for a microsecond later: so they stand in line in the order of their waits.
+    Layers are counted inside each stack. Of one root, each later one is asked for a microsecond later: so they stand in
+    line in the order of their waits.
     A change of one member needs no id, as it waits for nothing.
     """
     change = change_set_id(request.repository, request.revision.sha, request.tells_apart) if len(members) > 1 else ""
-    layers = max((each.member.layer for each in members), default=1)
+    layers = _layers(members)
     before: Counter[str] = Counter()
     deployments = []
     for each in members:
         name = each.member.root.name
         at = later(request.at, before[name])
         before[name] += 1
-        deployments.append(_deployment(request, each, at, change, layers))
+        deployments.append(_deployment(request, each, at, change, layers[each.member.stack]))
     return deployments
+
+
+def _layers(members: Iterable[Deployable]) -> dict[str, tuple[int, int]]:
+    """Return the first and the last layer of each stack: inside a stack they follow each other without a gap."""
+    found: dict[str, tuple[int, int]] = {}
+    for each in members:
+        layer, stack = each.member.layer, each.member.stack
+        first, last = found.get(stack, (layer, layer))
+        found[stack] = min(first, layer), max(last, layer)
+    return found
 
 
 def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:
@@ -85,8 +96,9 @@ def _enrolled(deployment: Deployment) -> Enrolled:
     return Enrolled(deployment.root.name, deployment.stack, deployment.id, deployment.requested_at)
 
 
-def _deployment(request: Request, each: Deployable, at: str, change: str, layers: int) -> Deployment:
+def _deployment(request: Request, each: Deployable, at: str, change: str, layers: tuple[int, int]) -> Deployment:
     member, configured, sha = each.member, each.configured, request.revision.sha
+    first, last = layers
     apart = member.stack if configured.shared else ""
     return Deployment(
         id=deployment_id(request.repository, member.root.name, sha, request.tells_apart, apart),
@@ -104,11 +116,12 @@ def _deployment(request: Request, each: Deployable, at: str, change: str, layers
         forced=request.forced,
         review_rule=configured.review_rule,
         stack=member.stack,
+        within=configured.within,
         shared=configured.shared,
         change_set=change,
         why=member.why,
-        layer=member.layer,
-        layers=layers,
+        layer=member.layer - first + 1,
+        layers=last - first + 1,
         waits=member.waits,
         run=configured.run,
         access=configured.access,

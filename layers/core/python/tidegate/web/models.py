@@ -118,8 +118,9 @@ class DeploymentBrief(Shown):
     forced: bool
     rerun_of: str | None
     stack: str = Field(description="The stack that it belongs to")
+    within: list[str] = Field(description="The nests around its stack")
     change_set: str | None = Field(description="The change that it belongs to, with other roots and stacks")
-    layer: int = Field(description="Its layer in the change, from 1")
+    layer: int = Field(description="Its layer in its stack's part of the change, from 1")
     url: str = Field(description="Its page")
 
 

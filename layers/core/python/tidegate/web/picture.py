@@ -50,7 +50,12 @@ def sentences(stacks: Iterable[StackOverview], states: Mapping[State, tuple[str,
         firsts = [f"plan after {', '.join(one.plan_after)}"] if one.plan_after else []
         firsts += [f"apply after {', '.join(one.apply_after)}"] if one.apply_after else []
         after = "".join(f", {first}" for first in firsts)
-        yield f"{one.name}: {states[one.state][0].lower()}, {progress(one)}{after}."
+        yield f"{named(one)}: {states[one.state][0].lower()}, {progress(one)}{after}."
+
+
+def named(stack: StackOverview) -> str:
+    """Return a stack's name, with the nests around it."""
+    return f"{stack.name} ({', '.join(stack.within)})" if stack.within else stack.name
 
 
 def progress(stack: StackOverview) -> str:
@@ -71,7 +76,7 @@ def _box(number: int, stack: StackOverview, corner: Point, state: tuple[str, str
     ).format(
         tone=tone,
         number=number,
-        name=f"{name}: {word}, {progress(stack)}",
+        name=f"{plain(named(stack))}: {word}, {progress(stack)}",
         left=_number(left),
         top=_number(top),
         width=WIDTH,

@@ -96,6 +96,7 @@ class Shapes:
             "forced": one.forced,
             "rerun_of": one.rerun_of,
             "stack": one.stack,
+            "within": list(one.within),
             "change_set": one.change_set or None,
             "layer": one.layer,
             "url": self.deployment_url(one.id),
