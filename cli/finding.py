@@ -11,7 +11,7 @@ from cli.answers import Deployment
 from cli.api_client import ApiClient
 from cli.problems import NotFound, Problem, WrongUsage
 
-_JOB = re.compile(r"(?P<deployment>.+)-(plan|apply)-[0-9]+")
+_JOB = re.compile(r"(?P<deployment>.+)-(?P<kind>plan|apply|speculate)-[0-9]+")
 #: What short ids are looked for in: the newest deployments of this many repositories.
 _REPOSITORIES, _DEPLOYMENTS = 20, 50
 #: Shorter beginnings would fit too much.
@@ -22,6 +22,12 @@ _REPOSITORY = re.compile(r"[^/\s]+/[^/\s]+")
 def is_job(text: str) -> bool:
     """Tell whether ``text`` has the form of a job's id."""
     return _JOB.fullmatch(text) is not None
+
+
+def is_of_pull_request(job: str) -> bool:
+    """Tell whether a job plans for a pull request: it is a layer's, and no deployment's."""
+    found = _JOB.fullmatch(job)
+    return found is not None and found["kind"] == "speculate"
 
 
 def deployment_of(job: str) -> str:

@@ -49,7 +49,7 @@ def logs(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Print the log of a job. With --follow the exit code says how the job ended: 0 or 1."""
+    """Print the log of a job. With --follow the exit code says how a deployment's job ended: 0 or 1."""
     from cli import finding
 
     with open_client(url, person) as client:
@@ -58,7 +58,7 @@ def logs(
         show = _objects(job) if json else _lines_of_text()
         for number, line in enumerate(_lines(client, job, follow=follow)):
             show(number, line)
-        if follow:
+        if follow and not finding.is_of_pull_request(job):
             _conclude(client, job, json=json)
 
 

@@ -170,3 +170,11 @@ def test_a_new_line_is_seen_within_a_second_and_ctrl_c_exits_130(api, follower):
     follower.send_signal(signal.SIGINT)
     assert follower.wait(10) == 130
     assert "Traceback" not in follower.stderr.read()
+
+
+def test_the_log_of_a_pull_requests_plan_is_followed_without_asking_for_a_deployment(api, tidegate):
+    job = f"{ID}-speculate-1"
+    api.answers[f"GET /api/jobs/{job}/log"] = log("Refreshing", "Plan: 1 to add")
+    result = tidegate("logs", job, "--follow")
+    assert (result.exit_code, result.stdout.splitlines()) == (0, ["Refreshing", "Plan: 1 to add"])
+    assert {asked.path for asked in api.asked} == {f"/api/jobs/{job}/log"}
