@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from runner.faults import CodeRefused
+from runner.workspace import place_in
 from tidegate.domain.untrusted_code import NOTHING_ALLOWS, Allowed, Examined, Finding, examine
 
 _SUFFIXES = (".tf", ".tf.json", ".tofu", ".tofu.json")
@@ -72,11 +73,10 @@ class Inspection:
 
     def _directories(self, begin: Iterable[Path]) -> Iterator[Examined]:
         """Examine directories and the local modules that they use, each once."""
-        waiting, seen = list(begin), set()
+        waiting, seen = list(begin), set[Path]()
         while waiting:
-            named = waiting.pop()
-            directory = named.resolve()
-            if directory in seen or not self._is_inside(named):
+            directory = self._place(waiting.pop())
+            if directory is None or directory in seen:
                 continue
             seen.add(directory)
             if len(seen) > _MOST_DIRECTORIES:
@@ -87,14 +87,15 @@ class Inspection:
                 waiting.extend(directory / source for source in examined.local_modules)
                 yield examined
 
-    def _is_inside(self, path: Path) -> bool:
-        inside = path.resolve().is_relative_to(self._top)
-        if not inside:
+    def _place(self, path: Path) -> Path | None:
+        """Return where a path leads; None, and tell it, when that is not in the repository."""
+        place = place_in(self._top, path)
+        if place is None:
             self._told.append(f"{self._name(path)}: this leads out of the repository. {NOTHING_ALLOWS}")
-        return inside
+        return place
 
     def _file(self, file: Path) -> Examined:
-        if not self._is_inside(file) or not file.is_file():
+        if self._place(file) is None or not file.is_file():
             return Examined()
         if file.stat().st_size > _LARGEST:
             self._told.append(f"{self._name(file)}: the file is too large to be judged.")

@@ -18,6 +18,7 @@ from runner.log import last_lines
 from runner.merging import changed_files, file_of
 from runner.plan_job import Planning
 from runner.steps import StepRunner
+from runner.workspace import place_in
 from tidegate.domain.job import TakenJob
 from tidegate.domain.untrusted_code import Allowed, locked_providers
 from tidegate.domain.workflow import WorkflowStep
@@ -102,8 +103,8 @@ class _Guard:
             place = self._root / word
             if "\0" in word or place.suffix in _DATA:
                 continue
-            resolved = place.resolve()
-            if resolved.is_relative_to(self._top) and resolved.relative_to(self._top).as_posix() in self._changed:
+            file = place_in(self._top, place)
+            if file is not None and file.relative_to(self._top).as_posix() in self._changed:
                 raise CodeRefused(
                     f"The step would run {word!a}, which is not as the base branch has it: a pull request's "
                     "programs run after the merge only. Nothing was planned. Change them in a pull request of their "

@@ -83,10 +83,19 @@ def put_in_place(git: Git, commit: str, root_directory: str) -> Path:
     return _inside(git.directory, root_directory)
 
 
+def place_in(top: Path, path: Path) -> Path | None:
+    """Return where a path leads, through all links; None when that is not in ``top``, or is nowhere."""
+    try:
+        place = path.resolve()
+    except RuntimeError:  # What Python before 3.13 raises for a link that leads to itself.
+        return None
+    return place if place.is_relative_to(top.resolve()) else None
+
+
 def _inside(target: Path, root_directory: str) -> Path:
     """Return the root's directory. A link in the repository must not lead out of it."""
-    root = (target / directory(root_directory)).resolve()
-    if not root.is_relative_to(target.resolve()):
+    root = place_in(target, target / directory(root_directory))
+    if root is None:
         raise RunnerFault(f"The root's directory {root_directory!r} is a link that leads out of the repository.")
     if not root.is_dir():
         raise RunnerFault(f"The root's directory {root_directory!r} does not exist in this commit.")

@@ -147,6 +147,14 @@ def test_no_program_of_the_repository_takes_part_in_the_merge(bench: Bench) -> N
     assert not (bench.directory / "ran").exists()
 
 
+@pytest.mark.parametrize("link", ["network", "network/loop.tf"])
+def test_links_that_lead_to_themselves_are_told(bench: Bench, link: str) -> None:
+    files = {} if link == "network" else {"network/main.tf": bench.backend()}
+    sha = bench.forge.commit({"a": "a", **files}, {link: link.rpartition("/")[2]})
+    bench.run(bench.job(JobKind.SPECULATE, sha))
+    assert "leads out of the repository" in bench.result()["message"]
+
+
 @pytest.mark.parametrize("link", ["network/link.tf", "modules"])
 def test_links_that_lead_out_of_the_repository_are_not_followed(bench: Bench, link: str) -> None:
     outside = bench.directory / "outside"
