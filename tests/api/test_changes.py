@@ -67,6 +67,7 @@ def test_the_page_of_a_change_shows_its_picture_and_its_stacks_in_order(change, 
         assert f'href="/deployments/{one.id}"' in groups
     assert "network of staging (waiting for review)" in page.text
     assert "1 of 3 done" in page.text
+    assert "1 plan waits for a review: network in staging" in page.text
 
 
 def test_a_change_that_is_over_does_not_ask_again(wires, browser):

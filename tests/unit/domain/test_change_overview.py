@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_plan, any_root, deployment_in
-from tidegate.domain.change_overview import awaited, overview
+from tidegate.domain.change_overview import awaited, needed, overview
 from tidegate.domain.deployment import State
 from tidegate.domain.waits import Waits
 
@@ -69,13 +69,26 @@ def test_what_is_not_in_the_change_is_not_drawn():
         ((State.APPLIED, State.APPLYING), State.APPLYING),
         ((State.APPLYING, State.AWAITING_REVIEW), State.AWAITING_REVIEW),
         ((State.AWAITING_REVIEW, State.APPLY_FAILED), State.APPLY_FAILED),
-        ((State.APPLY_FAILED, State.PLANNING), State.PLANNING),
+        ((State.APPLY_FAILED, State.PLANNING), State.APPLY_FAILED),
         ((State.PLANNING, State.PLAN_FAILED), State.PLAN_FAILED),
+        ((State.GATED, State.AWAITING_REVIEW), State.AWAITING_REVIEW),
+        ((State.REJECTED, State.BLOCKED), State.BLOCKED),
+        ((State.QUEUED, State.BLOCKED), State.BLOCKED),
+        ((State.QUEUED, State.GATED), State.GATED),
     ],
 )
-def test_a_stack_is_as_far_as_its_least_advanced_member(states, least):
+def test_a_stack_shows_the_state_that_needs_a_person_most(states, least):
     (stack,) = overview([member("dev", str(number), state) for number, state in enumerate(states)])
     assert stack.state is least
+
+
+def test_what_needs_a_person_is_told_stack_by_stack():
+    blocked, failed = member("prod", state=State.BLOCKED), member("dev", state=State.PLAN_FAILED)
+    review = member("dev", "app", State.AWAITING_REVIEW)
+    found = needed(overview([blocked, failed, review, member("dev", "db", State.APPLYING)]))
+    assert (found.reviews, found.failed, found.blocked) == ((review,), (failed,), (blocked,))
+    assert found.anything
+    assert not needed(overview([DEV])).anything
 
 
 @pytest.mark.parametrize("state", State)

@@ -9,24 +9,23 @@ from tidegate.domain.deployment import Deployment, State, is_final
 from tidegate.domain.gate import DONE
 from tidegate.domain.stack_order import nearest, tiers
 
-#: How far a state is: the first is the least advanced. What came to a bad end stands at the step where it ended.
-_ADVANCE = (
-    State.ENGINE_FAULT,
-    State.REFUSED,
-    State.SUPERSEDED,
-    State.PLAN_FAILED,
-    State.QUEUED,
+#: States of deployments that failed: a person looks why.
+_FAILED = (State.OUTCOME_UNKNOWN, State.APPLY_FAILED, State.PLAN_FAILED, State.ENGINE_FAULT)
+#: What a stack with several states shows: the first of these. What needs a person comes first, what is done last.
+_URGENCY = (
+    *_FAILED,
+    State.BLOCKED,
+    State.AWAITING_REVIEW,
+    State.APPLYING,
+    State.APPROVED,
     State.PLANNING,
-    State.OUTCOME_UNKNOWN,
-    State.APPLY_FAILED,
+    State.GATED,
+    State.QUEUED,
     State.REJECTED,
     State.REVIEW_EXPIRED,
     State.GATE_EXPIRED,
-    State.BLOCKED,
-    State.GATED,
-    State.AWAITING_REVIEW,
-    State.APPROVED,
-    State.APPLYING,
+    State.REFUSED,
+    State.SUPERSEDED,
     State.APPLIED,
     State.NO_CHANGES,
 )
@@ -42,7 +41,7 @@ class AwaitedMember:
 
 @dataclass(frozen=True, slots=True)
 class StackOverview:
-    """A stack of a change. ``state`` is that of the least advanced member, ``tier`` counts from 1.
+    """A stack of a change. ``state`` is the one of its members' that needs a person most, ``tier`` counts from 1.
 
     ``plan_after`` and ``apply_after`` name the stacks right before it: what these wait for in turn is left out.
     """
@@ -65,6 +64,29 @@ class StackOverview:
         return sum(is_done(member) for member in self.members)
 
 
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What of a change needs a person: plans to be reviewed, deployments that failed, and blocked ones."""
+
+    reviews: tuple[Deployment, ...]
+    failed: tuple[Deployment, ...]
+    blocked: tuple[Deployment, ...]
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.reviews or self.failed or self.blocked)
+
+
+def needed(stacks: Iterable[StackOverview]) -> Needed:
+    """Return what of a change needs a person, in the order of its stacks."""
+    members = [member for stack in stacks for member in stack.members]
+    return Needed(
+        tuple(one for one in members if one.state is State.AWAITING_REVIEW),
+        tuple(one for one in members if one.state in _FAILED),
+        tuple(one for one in members if one.state is State.BLOCKED),
+    )
+
+
 def is_done(deployment: Deployment) -> bool:
     """Tell whether those that wait for this deployment may go on."""
     return deployment.state in DONE
@@ -83,7 +105,7 @@ def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
         StackOverview(
             name,
             tier[name],
-            min((one.state for one in members[name]), key=_ADVANCE.index),
+            min((one.state for one in members[name]), key=_URGENCY.index),
             tuple(members[name]),
             tuple(first for first in nearest(name, before) if first in plans[name]),
             tuple(first for first in nearest(name, before) if first not in plans[name]),

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.domain.change_overview import awaited, is_done, overview
+from tidegate.domain.change_overview import awaited, is_done, needed, overview
 from tidegate.web.parts import Parts
 from tidegate.web.picture import picture
 from tidegate.web.refusals import Hidden, InvalidRequest, NotPossible
@@ -39,6 +39,7 @@ class ChangePages:
             change=change,
             one=one,
             stacks=stacks,
+            needed=needed(stacks),
             picture=picture(stacks, STATES),
             awaited={member.id: awaited(member, view.deployments) for member in view.deployments},
             done=sum(map(is_done, view.deployments)),

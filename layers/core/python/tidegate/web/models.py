@@ -309,7 +309,7 @@ class StackModel(Shown):
 
     name: str
     tier: int = Field(description="From 1: how many stacks go before it, one after the other, and itself")
-    state: State = Field(description="That of its least advanced member")
+    state: State = Field(description="The one of its members' that needs a person most")
     done: int = Field(description="Members that are applied, or had nothing to change")
     plan_after: list[str] = Field(description="Stacks right before it: it is planned after these are applied")
     apply_after: list[str] = Field(description="Stacks right before it: it is applied after these are")
