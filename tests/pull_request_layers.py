@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import quote
 
 from tests.builders import any_layer, any_plan
 from tidegate.domain.plan import PlannedChanges
@@ -26,12 +27,12 @@ def planned(root="network", plan=PLAN, changes=None, **fields):
     """Return a layer with a plan that changes something, as it is shown."""
     found = any_plan(changes=changes or PlannedChanges(change=1))
     layer = any_layer(root, state=LayerState.PLANNED, plan=found, job=f"{root}-speculate-1", **fields)
-    return LayerView(layer, plan, len(plan.encode()), f"https://tidegate.example/jobs/{root}")
+    return LayerView(layer, plan, len(plan.encode()), f"https://tidegate.example/jobs/{quote(root, safe='')}")
 
 
 def failed(root="network", reason="The configuration is wrong", last_lines="Error: no such resource\n", **fields):
     layer = any_layer(root, state=LayerState.FAILED, reason=reason, last_lines=last_lines, **fields)
-    return LayerView(layer, log_url=f"https://tidegate.example/jobs/{root}")
+    return LayerView(layer, log_url=f"https://tidegate.example/jobs/{quote(root, safe='')}")
 
 
 def unchanged(root="network", **fields):

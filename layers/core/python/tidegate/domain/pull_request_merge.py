@@ -106,7 +106,7 @@ def _corrections(found: Tally) -> Iterator[str]:
     if found.refused:
         yield "Change what was refused: it says why. It was not run."
     if found.unplanned:
-        yield "What is not planned can be planned again: run the check `tidegate/plan` again, or push."
+        yield "What is not planned can be planned again: push, or close and reopen the pull request."
 
 
 def _approvals(layers: Collection[TemporaryLayer], found: Tally) -> Iterator[str]:
