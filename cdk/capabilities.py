@@ -253,7 +253,7 @@ def _speculation_jobs(around: Surroundings) -> Grant:
 def _remove_layers(around: Surroundings) -> Grant:
     table, bucket = around.storage.table, around.storage.bucket
     statements = (
-        on_records(table.table_arn, ("layer",), "dynamodb:BatchWriteItem", "dynamodb:DeleteItem"),
+        on_records(table.table_arn, ("layer",), "dynamodb:BatchWriteItem"),
         *(allow("s3:DeleteObject", on=bucket.arn_for_objects(f"plans/{jobs}/*")) for jobs in SPECULATIONS),
     )
     return Grant(statements, {"TIDEGATE_TABLE": table.table_name, "TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})

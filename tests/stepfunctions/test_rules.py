@@ -10,6 +10,7 @@ import pytest
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
 from tidegate.domain.gate import GATE_DAYS
 from tidegate.domain.review import REVIEW_DAYS
+from tidegate.usecases.affected_layers import MOST_LAYERS
 
 pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 
@@ -244,3 +245,12 @@ def test_expected_outcomes_succeed_and_only_faults_of_tidegate_fail(machine: Mac
     failing = [name for name, state in machine.states.items() if state["Type"] == "Fail"]
     assert failing == ["Tidegate failed"]
     assert set(machine.states["Tidegate failed"]) >= {"Error", "Cause"}
+
+
+def test_the_history_of_an_execution_has_room_for_all_layers(machine: Machine):
+    """An execution ends at 25,000 events: a state has two to six of them, a plan is tried twice at most."""
+    for around in (name for name in machine.states if "ItemProcessor" in machine.states[name]):
+        inside = [state for name, state in machine.states.items() if machine.map_around(name) == around]
+        tasks = sum(6 for state in inside if state["Type"] == "Task")
+        once = tasks + sum(2 for state in inside if state["Type"] != "Task")
+        assert once * MOST_LAYERS < 25_000

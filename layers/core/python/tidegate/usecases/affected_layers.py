@@ -15,8 +15,8 @@ from tidegate.usecases.discover_roots import Discovery, discover_roots
 from tidegate.usecases.repository_source import Granted, RepositorySource
 from tidegate.usecases.root_index import Deployable
 
-#: Layers of one pull request: their ids are an input of its state machine, which has 256 KB.
-MOST_LAYERS = 1000
+#: Layers of one pull request: an execution's history has 25,000 events, and each layer takes up to 60 of them.
+MOST_LAYERS = 400
 
 _FORK = (
     "The pull request comes from a fork: a plan would run its code with credentials, so nothing of it is run. "
