@@ -108,6 +108,10 @@ class ApiClient:
         """Answer a plan review: ``approve`` or ``reject``."""
         return self._post(f"/api/deployments/{_path(deployment)}/review", answers.Decided, {"decision": decision})
 
+    def gate(self, deployment: str, decision: str) -> answers.Decided:
+        """Answer for a deployment that waits for others: ``retry`` what failed of these, or ``reject`` it."""
+        return self._post(f"/api/deployments/{_path(deployment)}/gate", answers.Decided, {"decision": decision})
+
     def job(self, job: str) -> answers.Job:
         """Return one job."""
         return self._get(f"/api/jobs/{_path(job)}", answers.Job)

@@ -15,7 +15,7 @@ from cli.explain import explain
 from cli.logs import logs
 from cli.pulls import pulls
 from cli.queue import queue, unlock
-from cli.review import approve, reject
+from cli.review import approve, reject, retry
 from cli.stacks import stacks
 from cli.status import status
 from cli.tree import Command, Commands
@@ -50,7 +50,7 @@ def tidegate(
     """Deploy Terraform and OpenTofu by merging."""
 
 
-for _command in (status, stacks, pulls, queue, deploy, approve, reject, unlock, logs):
+for _command in (status, stacks, pulls, queue, deploy, approve, reject, retry, unlock, logs):
     app.command(cls=Command, rich_help_panel="Deploying")(_command)
 for _looking in (validate, explain, convert):
     app.command(cls=Command, rich_help_panel="Configuring")(_looking)

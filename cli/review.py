@@ -1,15 +1,23 @@
-"""``tidegate approve`` and ``tidegate reject``: answer a plan review."""
+"""``tidegate approve``, ``reject`` and ``retry``: answer for a deployment that waits for a review, or for others."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.deploy import Timeout, check_timeout, follow
 from cli.exits import Exit
 from cli.options import DeploymentId, Json, Person, Url, as_json, open_client
+from cli.problems import Refused
 from cli.waiting import Deadline
+
+if TYPE_CHECKING:
+    from cli.answers import Brief, Decided
+    from cli.api_client import ApiClient
+
+#: States of deployments that wait for others of their change.
+_AT_A_GATE = frozenset({"gated", "blocked"})
 
 
 def approve(
@@ -26,8 +34,13 @@ def approve(
 
 
 def reject(deployment: DeploymentId, *, url: Url = None, person: Person = None, json: Json = False) -> None:
-    """Reject the plan of a deployment that waits for review: nothing is applied."""
+    """Reject a deployment that waits for a review, or for others of its change: nothing is applied."""
     _review(deployment, "reject", url, person, json=json)
+
+
+def retry(deployment: DeploymentId, *, url: Url = None, person: Person = None, json: Json = False) -> None:
+    """Run again what blocks a deployment: all that it waits for and that failed. It then goes on by itself."""
+    _review(deployment, "retry", url, person, json=json)
 
 
 def _review(
@@ -46,7 +59,7 @@ def _review(
     console = screen.console(stderr=json)
     with open_client(url, person) as client:
         found = finding.find_deployment(client, text)
-        done = client.review(found.id, decision)
+        done = _answered(client, found, decision)
         after = done.deployment
         console.print(screen.text(done.message))
         console.print(views.title(after), views.changes(after.changes), sep="  ")
@@ -56,3 +69,16 @@ def _review(
         screen.print_json({"message": done.message, "deployment": as_json(after)})
     if wait and not screen.succeeded(after.state):
         raise typer.Exit(int(Exit.FAILED))
+
+
+def _answered(client: ApiClient, found: Brief, decision: str) -> Decided:
+    """Give an answer where the deployment waits: at its gate or for its review. Raise Refused."""
+    waits_for_others = found.state in _AT_A_GATE
+    if decision == "retry" or (decision == "reject" and waits_for_others):
+        return client.gate(found.id, decision)
+    if waits_for_others:
+        hint = f"tidegate stacks {found.change_set} shows them; tidegate retry or tidegate reject {found.id}."
+        raise Refused(
+            f"{found.id} waits for others of its change, and has no plan to approve until they are done.", hint
+        )
+    return client.review(found.id, decision)

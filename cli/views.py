@@ -176,6 +176,9 @@ def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
         yield command(f"tidegate reject {shown.id}")
     if shown.state in {"gated", "blocked"} and shown.change_set:
         yield command(f"tidegate stacks {shown.change_set}")
+        if shown.state == "blocked":
+            yield command(f"tidegate retry {shown.id}")
+        yield command(f"tidegate reject {shown.id}")
     if has_log:
         yield command(f"tidegate logs {shown.id}{'' if screen.is_final(shown.state) else ' --follow'}")
     if shown.state == "outcome_unknown":

@@ -79,15 +79,25 @@ def test_a_change_that_is_none_is_not_found(browser, reader):
     assert browser.get("/changes/none").status == reader.get("/api/changes/none").status == 404
 
 
-def test_the_page_of_a_deployment_leads_to_its_change_and_offers_retry_and_reject_at_a_gate(change, browser):
+def test_the_page_of_a_deployment_leads_to_its_change_and_offers_to_reject_it_at_a_gate(change, browser):
     page = browser.get(f"/deployments/{change['prod'].id}")
     assert 'href="/changes/c-1"' in page.body
     assert f'href="/deployments/{change["staging"].id}"' in page.body
     assert "/pull/7" in page.body
     assert "In stack prod, layer 3 of 3" in page.text
+    assert ">Reject<" in page.body
+    assert ">Retry<" not in page.body
+    assert ">Reject<" not in browser.get(f"/deployments/{change['dev'].id}").body
+
+
+def test_retry_is_offered_where_something_that_failed_can_be_run_again(wires, browser):
+    _, blocked = wires.changed(
+        deployment_in(State.PLAN_FAILED, 1, stack="dev"),
+        deployment_in(State.BLOCKED, 2, stack="prod", waits=Waits(apply_after=("dev",))),
+    )
+    page = browser.get(f"/deployments/{blocked.id}")
     assert ">Retry<" in page.body
     assert ">Reject<" in page.body
-    assert ">Retry<" not in browser.get(f"/deployments/{change['dev'].id}").body
 
 
 class Gates:

@@ -169,3 +169,32 @@ def test_a_root_that_the_repositorys_files_do_not_have_is_not_found(api, tidegat
     result = tidegate("deploy", "acme/live", "oders")
     assert result.exit_code == 3
     assert "There is no root 'oders'." in result.output
+
+
+def waiting(api, state):
+    one = {"state": state, "change_set": "c-1"}
+    api.answers[f"GET /api/deployments/{ID}"] = details(**one)
+    api.answers[f"POST /api/deployments/{ID}/gate"] = {"message": "Done.", "deployment": brief(**one)}
+
+
+@pytest.mark.parametrize(("decision", "state"), [("retry", "blocked"), ("reject", "blocked"), ("reject", "gated")])
+def test_who_waits_for_others_is_answered_at_its_gate(api, tidegate, decision, state):
+    waiting(api, state)
+    result = tidegate(decision, ID)
+    assert (result.exit_code, api.bodies(f"POST /api/deployments/{ID}/gate")) == (0, [{"decision": decision}])
+    assert "Done." in result.stdout
+
+
+def test_who_waits_for_others_has_nothing_to_approve_and_what_can_be_done_is_named(api, tidegate):
+    waiting(api, "gated")
+    result = tidegate("approve", ID)
+    assert result.exit_code == 1
+    assert "waits for others" in result.stderr
+    assert "tidegate stacks c-1" in result.stderr
+
+
+def test_a_blocked_deployment_is_shown_with_the_ways_out(api, tidegate):
+    waiting(api, "blocked")
+    shown = tidegate("status", ID).stdout
+    assert f"tidegate retry {ID}" in shown
+    assert f"tidegate reject {ID}" in shown

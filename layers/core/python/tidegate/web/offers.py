@@ -44,7 +44,7 @@ def offers(authorization: Authorization, access: Access, deployment: Deployment,
     is_reviewed, is_gated = deployment.state is State.AWAITING_REVIEW, deployment.state in WAITING
     return Offers(
         may(Action.REVIEW) if is_reviewed or is_gated else _NOT,
-        may(Action.APPLY) if is_gated else _NOT,
+        may(Action.APPLY) if deployment.state is State.BLOCKED else _NOT,
         unlocking(authorization, access, head),
         _review(deployment, access.login) if is_reviewed else None,
     )
