@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from tests.builders import NOW, deployment_in
+from tests.builders import NOW, any_layer, deployment_in
 from tidegate.adapters.announcements import AwsAnnouncements, Channels
 from tidegate.adapters.artifacts import S3Artifacts
 from tidegate.adapters.audit import SnsAuditLog
@@ -21,6 +21,7 @@ from tidegate.bootstrap import Bootstrap
 from tidegate.domain.audit import audit_message
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound, TooLate
+from tidegate.domain.temporary_layer import LayerState
 from tidegate.ports import ObjectStart
 from tidegate.settings import InvalidSecretError
 
@@ -417,3 +418,33 @@ def test_credentials_of_another_form_are_refused_with_what_is_expected(cloud, se
     client("secretsmanager").create_secret(Name="tidegate/github-app", SecretString=secret)
     with pytest.raises(InvalidSecretError, match="app_id"):
         Bootstrap(ENVIRONMENT)._app_credentials()
+
+
+def test_a_layer_that_ended_asks_for_its_check_run_and_once_for_that_of_its_pull_request(fifo, bus):
+    now = [1000.1]
+    announcements = AwsAnnouncements(client("sqs"), client("events"), Channels(fifo, "tidegate"), now=lambda: now[0])
+    for name, state in (("app", LayerState.PLANNING), ("db", LayerState.PLANNED), ("app", LayerState.FAILED)):
+        announcements.layer_changed(any_layer(name, state=state))
+    now[0] = 1002.0
+    announcements.layer_changed(any_layer("db", state=LayerState.PLANNED))
+    messages = received(fifo) + received(fifo)
+    found = [json.loads(message["Body"]) for message in messages]
+    progress = [each["not_before"] for each in found if "pull_request" in each]
+    assert sorted(progress) == [1002, 1004]
+    layers = [each["layer"] for each in found if "layer" in each]
+    assert sorted(layers) == sorted([any_layer("db").id, any_layer("app").id, any_layer("db").id])
+    assert len({m["Attributes"]["MessageGroupId"] for m in messages}) == 3
+
+
+def test_what_a_pull_request_shows_is_asked_for_in_the_group_of_its_progress(fifo, bus):
+    announcements = AwsAnnouncements(client("sqs"), client("events"), Channels(fifo, "tidegate"))
+    announcements.layer_changed(any_layer(state=LayerState.PLANNING))
+    announcements.pull_request_ended("acme/infra#5", "a+b", "TidegateFailed", "cause")
+    messages = received(fifo) + received(fifo)
+    assert json.loads(messages[-1]["Body"]) == {
+        "pull_request": "acme/infra#5",
+        "revision": "a+b",
+        "error": "TidegateFailed",
+        "cause": "cause",
+    }
+    assert len({message["Attributes"]["MessageGroupId"] for message in messages}) == 1

@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.builders import NOW, any_layer, any_plan, any_pull_request, any_pull_request_record
+from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns, DynamoPullCheckRuns
 from tidegate.adapters.dynamodb_pull_requests import DynamoPullRequests, DynamoTemporaryLayers
 from tidegate.adapters.records import from_item
 from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
@@ -15,6 +16,7 @@ from tidegate.domain.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_request_record import judged
 from tidegate.domain.temporary_layer import LayerState
 from tidegate.domain.workflow import RunSettings
+from tidegate.ports import PublishedCheckRun
 
 LATER = "2026-03-02T08:15:00.000000+00:00"
 QUARTER = 90 * 24 * 3600
@@ -178,3 +180,14 @@ def test_what_dynamodb_leaves_is_removed_again_and_not_for_ever(client, table):
         DynamoTemporaryLayers(Busy(client, 9), table).remove([layer.id])
     DynamoTemporaryLayers(Busy(client, 2), table).remove([layer.id])
     assert list(DynamoTemporaryLayers(client, table).many([layer.id])) == []
+
+
+def test_check_runs_of_pull_requests_have_keys_of_their_own_and_expire(client, table):
+    pulls, deployments = DynamoPullCheckRuns(client, table, now=lambda: 1_000_000.0), DynamoCheckRuns(client, table)
+    shown = PublishedCheckRun("execution/policy/security", 7, 0, closed=True, digest="d")
+    pulls.remember(shown)
+    assert pulls.published(shown.deployment) == shown
+    assert pulls.many([shown.deployment, "none"]) == {shown.deployment: shown}
+    assert deployments.published(shown.deployment) is None
+    item = client.get_item(TableName=table, Key={"pk": {"S": f"shown#{shown.deployment}"}, "sk": {"S": "check_run"}})
+    assert int(item["Item"]["expires_at"]["N"]) > 1_000_000

@@ -95,7 +95,8 @@ def _whole(
 ) -> tuple[str, str, Conclusion | None]:
     """Return title, summary and conclusion; without one it goes on."""
     if fault:
-        why = f"Before all was planned: {escaped(fault, 500)} The operators have an alarm. Push, or close and reopen the pull request, to plan again."
+        again = "The operators have an alarm. Push, or close and reopen the pull request, to plan it again."
+        why = f"Before all was planned: {escaped(fault, 500)} {again}"
         return "Tidegate failed", f"{why}\n\n{_roots(views, everything)}".strip(), Conclusion.FAILURE
     if record.discovered != record.spec.revision:
         return "Planning begins", "Tidegate looks for the roots that this pull request changes.", None

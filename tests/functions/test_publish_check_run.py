@@ -1,0 +1,68 @@
+"""The messages about pull requests that the check-run queue gives its function."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_layer, any_plan, any_pull_request_record
+from tests.functions.wires import call, sqs_event
+from tidegate.adapters.memory import MemoryCheckRuns
+from tidegate.domain.errors import ForgeUnavailable
+from tidegate.domain.pull_request_record import judged
+from tidegate.domain.temporary_layer import LayerState
+from tidegate.usecases.keep_check_run import CheckRunKeeper
+from tidegate.usecases.pull_request_checks import ForgeChecks
+
+PULL = any_pull_request_record().spec
+
+
+def say(**message):
+    return call("publish_check_run", sqs_event(json.dumps(message), group=["group"]))
+
+
+@pytest.fixture
+def layer(wires):
+    wires.pull_check_runs = MemoryCheckRuns()
+    keeper = CheckRunKeeper(wires.pull_check_runs, wires.forge)
+    wires.checks_of_pull_requests = ForgeChecks(keeper, wires._layer_painter, wires.policy_judge)
+    layer = any_layer(state=LayerState.PLANNED, plan=any_plan())
+    wires.temporary_layers.create([layer])
+    record = replace(any_pull_request_record(), discovered=PULL.revision, layers=(layer.id,))
+    wires.pull_requests.save(judged(record, [layer], "2026-03-02T08:00:00.000000+00:00"))
+    return layer
+
+
+def names(wires):
+    return [check_run.name for check_run in wires.forge.check_runs.values()]
+
+
+def test_a_layer_is_shown(wires, layer):
+    assert say(layer=layer.id) == {"batchItemFailures": []}
+    assert names(wires) == ["tidegate/plan: network"]
+
+
+def test_all_of_a_revision_is_shown(wires, layer):
+    answer = call("publish_pull_request", {"pull_request": PULL.id, "revision": PULL.revision})
+    assert answer == {"outcome": "shown"}
+    ((pull_request, revision, error, cause),) = wires.announcements.ended
+    say(pull_request=pull_request, revision=revision, error=error, cause=cause)
+    assert names(wires) == ["tidegate/plan"]
+    assert len(wires.forge.comments) == 1
+    assert wires.pull_requests.get(PULL.repository, PULL.number).commented == PULL.revision
+
+
+def test_progress_that_comes_too_early_comes_back(wires, layer):
+    assert len(say(pull_request=PULL.id, not_before=4102444800)["batchItemFailures"]) == 1
+    ((_, receipt, seconds),) = wires.patience.postponed
+    assert (receipt, seconds) == ("receipt-0", 900)
+    assert say(pull_request=PULL.id, not_before=0) == {"batchItemFailures": []}
+
+
+def test_what_the_forge_puts_off_comes_back_when_it_said(wires, layer):
+    wires.forge.failures.append(ForgeUnavailable("secondary limit", 60))
+    say(pull_request=PULL.id, revision=PULL.revision, error="", cause="")
+    assert [seconds for _, _, seconds in wires.patience.postponed] == [60]
+    assert not wires.pull_requests.get(PULL.repository, PULL.number).commented
