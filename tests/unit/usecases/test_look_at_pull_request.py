@@ -7,6 +7,8 @@ import pytest
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record
 from tidegate.adapters.memory import MemoryPullRequests, MemoryTemporaryLayers
 from tidegate.domain.errors import NotFound
+from tidegate.domain.pull_request_record import PullRequestState, judged
+from tidegate.domain.temporary_layer import LayerState
 from tidegate.usecases.look_at_pull_request import PullRequestLooker
 
 LATER = "2026-03-02T08:15:00.000000+00:00"
@@ -36,7 +38,22 @@ def test_layers_are_shown_in_the_order_of_a_merge_without_those_that_are_gone(lo
     looker.layers.create([first, second])
     saved = looker.records.save(any_pull_request_record(layers=(first.id, gone.id, second.id)))
     view = looker.look("acme/infra", 5)
-    assert (view.record, view.layers) == (saved, (first, second))
+    assert (view.record.spec, view.layers) == (saved.spec, (first, second))
+
+
+def test_conditions_are_those_of_the_layers_now_since_the_last_of_them_changed(looker):
+    layer = any_layer(state=LayerState.PLANNED, changed_at=LATER)
+    looker.layers.create([layer])
+    record = any_pull_request_record(discovered=any_pull_request().revision, layers=(layer.id,))
+    looker.records.save(judged(record, [any_layer()], NOW))
+    view = looker.look("acme/infra", 5)
+    assert view.record.state is PullRequestState.COMMENT_NEEDED
+    assert [each.since for each in view.record.conditions] == [NOW, LATER, NOW]
+
+
+def test_a_closed_one_is_shown_as_it_was(looker):
+    saved = looker.records.save(judged(any_pull_request_record(closed_at=NOW), (), NOW))
+    assert looker.look("acme/infra", 5).record == saved
 
 
 def test_a_pull_request_that_is_none_is_not_found(looker):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.builders import NOW, any_layer, any_pull_request, seen, sha
@@ -131,6 +133,16 @@ class TestRestarting:
         world.workflows.endings[world.record.execution] = "SUCCEEDED"
         assert world.take_turn(restart) == 1
         assert world.announcements.ended == [(world.record.spec.id, world.record.spec.revision, "", "")]
+        assert len(world.workflows.planned) == 1
+
+    def test_plans_that_have_all_ended_are_shown_and_not_made_again(self, world, restart):
+        world.receive()
+        layer = any_layer()
+        world.records.save(judged(world.discovered(layer), [layer], NOW))
+        world.layers.save(replace(layer, state=LayerState.PLANNED))
+        world.workflows.endings[world.record.execution] = "TIMED_OUT"
+        assert world.take_turn(restart) == 1
+        assert [revision for _, revision, *_ in world.announcements.ended] == [world.record.spec.revision]
         assert len(world.workflows.planned) == 1
 
     def test_what_is_shown_to_its_end_and_what_is_closed_is_left(self, world, restart):

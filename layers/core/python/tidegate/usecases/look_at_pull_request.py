@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from tidegate.domain.pull_request_record import PullRequestRecord
+from tidegate.domain.pull_request_record import PullRequestRecord, judged
 from tidegate.domain.temporary_layer import TemporaryLayer
 from tidegate.ports import PullRequests, TemporaryLayers
 
 
 @dataclass(frozen=True, slots=True)
 class PullRequestView:
-    """A pull request, and those of its layers that exist, in the order in which a merge would deploy them."""
+    """A pull request, and those of its layers that exist, in the order in which a merge would deploy them.
+
+    An open one has its conditions as they are by its layers now.
+    """
 
     record: PullRequestRecord
     layers: tuple[TemporaryLayer, ...]
@@ -35,4 +38,8 @@ class PullRequestLooker:
         """Return a pull request as it is now, also for some time after it was closed. Raise NotFound."""
         record = self.records.get(repository, number)
         known = {layer.id: layer for layer in self.layers.many(record.layers)}
-        return PullRequestView(record, tuple(known[each] for each in record.layers if each in known))
+        layers = tuple(known[each] for each in record.layers if each in known)
+        if not record.is_open:
+            return PullRequestView(record, layers)
+        at = max((layer.changed_at for layer in layers), default=record.opened_at)
+        return PullRequestView(judged(record, layers, at), layers)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.errors import Conflict, NotFound
 from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestState, judged, restarted
+from tidegate.domain.temporary_layer import LayerState
 from tidegate.ports import Announcements, Clock, PullRequestChecks, PullRequests, TemporaryLayers, Workflows
 from tidegate.usecases.close_pull_request import PullRequestStopper
 
@@ -33,10 +34,17 @@ class PullRequestRestarter:
         if record.state is PullRequestState.IDLE or self._runs(record):
             return False
         try:
-            self._restart(record)
+            self._restart(self._as_now(record))
         except Conflict:
             return False  # Somebody else works on it.
         return True
+
+    def _as_now(self, record: PullRequestRecord) -> PullRequestRecord:
+        """Return the record as its layers are now. One that was cancelled has no plan to be shown: this died before."""
+        layers = self.layers.many(record.layers)
+        if any(layer.state is LayerState.CANCELLED for layer in layers):
+            return record
+        return judged(record, layers, self.clock.now())
 
     def _runs(self, record: PullRequestRecord) -> bool:
         """Tell whether the execution runs. One that was never started is started."""
