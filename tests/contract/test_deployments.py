@@ -102,6 +102,20 @@ def test_the_token_of_the_latest_attempt_waits_for_a_review(stores):
     assert stores.deployments.review_token("deployment", "review") == "token-2"
 
 
+@pytest.mark.parametrize("kind", ["gate", "review"])
+def test_a_token_of_an_earlier_attempt_that_comes_late_is_not_kept(stores, kind):
+    keep = getattr(stores.deployments, f"keep_{kind}_token")
+    kept = getattr(stores.deployments, f"{kind}_token")
+    assert keep("deployment", "first", "token-1", "2026-03-02T08:00:00#000")
+    assert keep("deployment", "first", "token-2", "2026-03-02T08:00:00#001")
+    assert not keep("deployment", "first", "token-1", "2026-03-02T08:00:00#000")
+    assert kept("deployment", "first") == "token-2"
+    assert keep("deployment", "second", "token-3", "2026-03-02T09:00:00#000")
+    assert not keep("deployment", "first", "token-2", "2026-03-02T08:00:00#001")
+    assert kept("deployment", "second") == "token-3"
+    assert keep("deployment", "second", "token-3", "2026-03-02T09:00:00#000")
+
+
 def test_there_is_no_token_for_another_review(stores):
     stores.deployments.keep_review_token("deployment", "review", "token")
     with pytest.raises(NotFound):

@@ -58,6 +58,17 @@ def test_a_retried_request_replaces_the_token_and_keeps_the_review(world):
     assert world.deployments.review_token(again.id, again.review.id) == "token-2"
 
 
+def test_a_late_copy_of_an_earlier_attempt_leaves_the_token_that_waits(world):
+    deployment = world.put(planned())
+    requester = ReviewRequester(world.deployments, world.workflows, world.announcements, world.clock)
+    for retry in (1, 0):
+        requester.request(
+            RequestReview(deployment=deployment.id, token=f"token-{retry}", entered="2026-03-02", retry=retry)
+        )
+    asked = world.deployments.get(deployment.id)
+    assert world.deployments.review_token(asked.id, asked.review.id) == "token-1"
+
+
 @pytest.mark.parametrize("approved", [True, False])
 def test_a_decision_that_came_before_the_retry_settles_the_new_token(world, approved):
     waiting = request(world, world.put(planned()))
@@ -74,8 +85,9 @@ def test_a_decision_between_keeping_the_token_and_reading_again_is_seen(world):
             return world.deployments.get(deployment)
 
         def keep_review_token(self, *arguments):
-            world.deployments.keep_review_token(*arguments)
+            decided = world.deployments.keep_review_token(*arguments)
             decide(world, waiting)
+            return decided
 
         review_token = world.deployments.review_token
 
@@ -91,7 +103,7 @@ def test_a_deployment_that_was_changed_meanwhile_is_not_overwritten(world):
         save = world.deployments.save
 
         def keep_review_token(self, *_):
-            world.deployments.save(deployment)
+            return world.deployments.save(deployment) is not None
 
     with pytest.raises(Conflict):
         request(world, deployment, deployments=ChangesMeanwhile())

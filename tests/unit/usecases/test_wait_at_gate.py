@@ -151,6 +151,26 @@ def test_what_ends_while_a_wait_begins_opens_the_gate_whoever_comes_first(world)
     assert world.answers == {"token": "review"}
 
 
+def test_a_late_copy_of_an_earlier_attempt_leaves_the_token_that_waits(world):
+    world.member("app", "dev", State.APPLYING)
+    planned = world.planned()
+    gate = planned.plan.job
+    for retry in (1, 0):
+        world.waiter.wait(
+            WaitAtGate(deployment=planned.id, token=f"token-{retry}", job=gate, entered="2026-03-02", retry=retry)
+        )
+    assert world.deployments.gate_token(planned.id, gate) == "token-1"
+    assert world.states() == [State.GATED]
+
+
+def test_a_late_copy_of_the_first_gate_leaves_the_token_of_the_second(world):
+    world.member("app", "dev", State.APPLYING)
+    waiting = world.waits(world.planned())
+    with pytest.raises(WrongState):
+        world.waiter.wait(WaitAtGate(deployment=waiting.id, token="late"))
+    assert world.deployments.gate_token(waiting.id, waiting.plan.job) == "token"
+
+
 def test_others_that_keep_writing_are_an_error(world):
     world.member("app", "dev", State.APPLYING)
     planned = world.planned()

@@ -164,14 +164,30 @@ class PlanRecorded(Message):
     reason: str
 
 
-class WaitAtGate(Message):
+class Waiting(Message):
+    """Something that waits with a task token.
+
+    ``entered`` is when its state was entered, ``retry`` how often that was retried since: so it is known which of two
+    tokens is the one that an execution still waits with.
+    """
+
+    deployment: str
+    token: str
+    entered: str = ""
+    retry: int = 0
+
+    @property
+    def attempt(self) -> str:
+        """What sorts after the same of every earlier attempt."""
+        return f"{self.entered}#{self.retry:03}"
+
+
+class WaitAtGate(Waiting):
     """Lets a deployment wait for others of its change; the token is answered with what follows.
 
     ``job`` is the one that made the plan, None before there is a plan.
     """
 
-    deployment: str
-    token: str
     job: str | None = None
 
 
@@ -181,11 +197,8 @@ class GateDecided(Message):
     next: Literal["plan", "plan again", "review", "apply", "rejected", "superseded"]
 
 
-class RequestReview(Message):
+class RequestReview(Waiting):
     """Asks people to review the plan; the token is answered with their decision."""
-
-    deployment: str
-    token: str
 
 
 class ReviewDecided(Message):

@@ -93,9 +93,20 @@ class DynamoDeployments:
         with suppress(Conflict):  # There is no such deployment (any more), so nothing is to be shown.
             self._table.apply(f"The deployment {deployment}", done)
 
-    def keep_review_token(self, deployment: str, review: str, token: str) -> None:
-        item = {"pk": deployment_key(deployment), "sk": "review", "review": review, "token": token}
-        self._table.put(f"The review of {deployment}", item)
+    def keep_review_token(self, deployment: str, review: str, token: str, attempt: str = "") -> bool:
+        item = {"pk": deployment_key(deployment), "sk": "review", "review": review, "token": token, "attempt": attempt}
+        return self._keep_token(f"The review of {deployment}", item)
+
+    def _keep_token(self, what: str, item: dict[str, str]) -> bool:
+        not_later = {
+            "ConditionExpression": "attribute_not_exists(attempt) OR attempt <= :attempt",
+            "ExpressionAttributeValues": to_item({":attempt": item["attempt"]}),
+        }
+        try:
+            self._table.put(what, item, not_later)
+        except Conflict:
+            return False
+        return True
 
     def review_token(self, deployment: str, review: str) -> str:
         item = self._table.get(f"The review of {deployment}", deployment_key(deployment), "review")
@@ -103,9 +114,9 @@ class DynamoDeployments:
             raise NotFound("review", review)
         return str(item["token"])
 
-    def keep_gate_token(self, deployment: str, gate: str, token: str) -> None:
-        item = {"pk": deployment_key(deployment), "sk": "gate", "gate": gate, "token": token}
-        self._table.put(f"The gate of {deployment}", item)
+    def keep_gate_token(self, deployment: str, gate: str, token: str, attempt: str = "") -> bool:
+        item = {"pk": deployment_key(deployment), "sk": "gate", "gate": gate, "token": token, "attempt": attempt}
+        return self._keep_token(f"The gate of {deployment}", item)
 
     def gate_token(self, deployment: str, gate: str) -> str:
         item = self._table.get(f"The gate of {deployment}", deployment_key(deployment), "gate")

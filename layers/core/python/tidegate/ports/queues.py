@@ -69,14 +69,17 @@ class Deployments(Protocol):
     def shown(self, deployment: str) -> None:
         """Remember that the deployment's end is shown: ``unshown`` leaves it out from now on."""
 
-    def keep_review_token(self, deployment: str, review: str, token: str) -> None:
-        """Keep the task token that waits for ``review``; replaces the token of an earlier attempt."""
+    def keep_review_token(self, deployment: str, review: str, token: str, attempt: str = "") -> bool:
+        """Keep the task token that waits for ``review``; it replaces the token of an earlier attempt.
+
+        ``attempt`` sorts after that of earlier ones. Return False, and keep what there is, if that is of a later one.
+        """
 
     def review_token(self, deployment: str, review: str) -> str:
         """Return the token that waits for ``review``. Raise NotFound."""
 
-    def keep_gate_token(self, deployment: str, gate: str, token: str) -> None:
-        """Keep the task token that waits at ``gate``; replaces the token of an earlier attempt, or gate."""
+    def keep_gate_token(self, deployment: str, gate: str, token: str, attempt: str = "") -> bool:
+        """Keep the task token that waits at ``gate``; as for reviews, it replaces that of another gate as well."""
 
     def gate_token(self, deployment: str, gate: str) -> str:
         """Return the token that waits at ``gate``. Raise NotFound."""

@@ -26,10 +26,14 @@ class ReviewRequester:
     clock: Clock
 
     def request(self, message: RequestReview) -> None:
-        """Wait for a review with ``message.token``. Raise WrongState when there is no plan to review."""
+        """Wait for a review with ``message.token``. Raise WrongState when there is no plan to review.
+
+        A late copy of an earlier attempt, with which nobody waits any more, does nothing.
+        """
         deployment = self.deployments.get(message.deployment)
         review = review_id(deployment, _plan(deployment))
-        self.deployments.keep_review_token(deployment.id, review, message.token)
+        if not self.deployments.keep_review_token(deployment.id, review, message.token, message.attempt):
+            return
         if deployment.state in {State.PLANNING, State.GATED}:
             asked = Review(id=review, asked_at=self.clock.now())
             waiting = replace(deployment.moved(State.AWAITING_REVIEW, asked.asked_at), review=asked, gate=None)

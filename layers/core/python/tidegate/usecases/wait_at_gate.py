@@ -31,10 +31,13 @@ class GateWaiter:
     def wait(self, message: WaitAtGate) -> None:
         """Wait with ``message.token``; go on at once when the gate is open.
 
-        Raise WrongState when the deployment is not at this gate, Conflict when others keep writing.
+        Raise WrongState when the deployment is not at this gate, Conflict when others keep writing. A late copy of an
+        earlier attempt, with which nobody waits any more, does nothing.
         """
         gate = message.job or BEFORE_PLAN
-        self.deployments.keep_gate_token(message.deployment, gate, message.token)
+        _check(self.deployments.get(message.deployment), gate)
+        if not self.deployments.keep_gate_token(message.deployment, gate, message.token, message.attempt):
+            return
         deciding_again(lambda: self._enter(message.deployment, gate))
         deployment = deciding_again(lambda: self._look(message.deployment))
         settle_gate(deployment, self.deployments, self.workflows)
@@ -47,8 +50,7 @@ class GateWaiter:
         deployment = self.deployments.get(identifier)
         if deployment.gate is not None and deployment.gate.id == gate:
             return
-        if not _comes_to(deployment, gate):
-            raise WrongState(deployment.id, deployment.state, "waiting for others of its change")
+        _check(deployment, gate)
         at = self.clock.now()
         self.deployments.save(replace(deployment.moved(State.GATED, at), gate=Gate(gate, at)))
 
@@ -57,6 +59,13 @@ class GateWaiter:
         dependencies = GateJudge(self.deployments, self.change_sets).dependencies(deployment)
         looked = looked_at(deployment, dependencies, self.clock.now())
         return self.deployments.save(looked) if looked != deployment else deployment
+
+
+def _check(deployment: Deployment, gate: str) -> None:
+    """Raise WrongState unless a deployment is at this gate, or comes to it."""
+    is_there = deployment.gate is not None and deployment.gate.id == gate
+    if not (is_there or _comes_to(deployment, gate)):
+        raise WrongState(deployment.id, deployment.state, "waiting for others of its change")
 
 
 def _comes_to(deployment: Deployment, gate: str) -> bool:

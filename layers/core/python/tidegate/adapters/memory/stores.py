@@ -19,8 +19,8 @@ class MemoryDeployments:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self._records: dict[str, Deployment] = {}
-        self._tokens: dict[str, tuple[str, str]] = {}
-        self._gate_tokens: dict[str, tuple[str, str]] = {}
+        self._tokens: dict[str, tuple[str, str, str]] = {}
+        self._gate_tokens: dict[str, tuple[str, str, str]] = {}
         self._unshown: set[str] = set()
 
     def add(self, deployment: Deployment) -> bool:
@@ -68,24 +68,29 @@ class MemoryDeployments:
         if stored is None or stored.version != deployment.version:
             raise Conflict(f"The deployment {deployment.id}")
 
-    def keep_review_token(self, deployment: str, review: str, token: str) -> None:
+    def keep_review_token(self, deployment: str, review: str, token: str, attempt: str = "") -> bool:
+        return self._keep_token(self._tokens, deployment, (review, token, attempt))
+
+    def _keep_token(self, tokens: dict[str, tuple[str, str, str]], deployment: str, new: tuple[str, str, str]) -> bool:
         with self.lock:
-            self._tokens[deployment] = (review, token)
+            if deployment in tokens and tokens[deployment][2] > new[2]:
+                return False
+            tokens[deployment] = new
+            return True
 
     def review_token(self, deployment: str, review: str) -> str:
         with self.lock:
-            kept, token = self._tokens.get(deployment, ("", ""))
+            kept, token, _ = self._tokens.get(deployment, ("", "", ""))
             if kept != review:
                 raise NotFound("review", review)
             return token
 
-    def keep_gate_token(self, deployment: str, gate: str, token: str) -> None:
-        with self.lock:
-            self._gate_tokens[deployment] = (gate, token)
+    def keep_gate_token(self, deployment: str, gate: str, token: str, attempt: str = "") -> bool:
+        return self._keep_token(self._gate_tokens, deployment, (gate, token, attempt))
 
     def gate_token(self, deployment: str, gate: str) -> str:
         with self.lock:
-            kept, token = self._gate_tokens.get(deployment, ("", ""))
+            kept, token, _ = self._gate_tokens.get(deployment, ("", "", ""))
             if kept != gate:
                 raise NotFound("gate", gate)
             return token
