@@ -21,6 +21,7 @@ from tidegate.domain.review import (
     review_id,
 )
 from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.waits import Waits
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 
@@ -126,6 +127,16 @@ def test_who_takes_the_place_of_a_blocked_deployment_without_its_gate_is_reviewe
     rule = ReviewRule(when=PlanReview.NEVER)
     newer = deployment_in(State.PLANNING, supersedes="network-1", look_twice=look_twice, review_rule=rule)
     assert judge_plan(newer, any_plan()).next is need
+
+
+@pytest.mark.parametrize(
+    ("more", "told"), [((), "app (dev), which"), ((("web", "dev"),), "app (dev) and 1 more, which")]
+)
+def test_what_goes_after_something_that_is_deployed_by_hand_only_is_reviewed_whatever_the_rule(more, told):
+    waits = Waits(by_hand=(("app", "dev"), *more))
+    prod = deployment_in(State.PLANNING, waits=waits, review_rule=ReviewRule(when=PlanReview.NEVER))
+    verdict = judge_plan(prod, any_plan())
+    assert (verdict.next, told in verdict.reason) == (Need.REVIEW, True)
 
 
 def test_run_again_it_is_reviewed_as_well():

@@ -292,6 +292,15 @@ def test_a_newer_one_is_held_as_the_older_one_when_it_waits_for_the_same_roots(r
     assert not is_held_as(newer, old, members, {("network", "dev"): False}), "it is not known any more"
 
 
+@pytest.mark.parametrize(("others", "expected"), [(0, True), (99, False)])
+def test_who_corrects_what_was_refused_and_waits_for_it_is_held_as_before(others, expected):
+    refused = (("app", "dev"), *((f"app-{number}", "dev") for number in range(others)))
+    old = waiting(plan=False, root=any_root(name="app"), waits=Waits(refused=refused))
+    newer = replace(old, waits=Waits(apply_after=("dev",)))
+    assert is_held_as(newer, old, {*refused, ("app", "prod")}, {}) is expected
+    assert not is_held_as(replace(newer, waits=Waits()), old, refused, {})
+
+
 def test_an_apply_that_failed_and_was_run_again_without_changes_has_changed_what_was_planned():
     again = deployment_in(State.NO_CHANGES, history=(Step(State.NO_CHANGES, LATE),), touched_at=LATE)
     verdict = judge_gate(waiting(), [dependency("app", "dev", again)], Point.APPLY)

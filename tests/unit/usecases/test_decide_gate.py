@@ -18,6 +18,17 @@ def world():
     return GateWorld()
 
 
+def test_what_waits_for_a_refused_root_is_blocked_at_once_and_says_that_nothing_can_be_run_again(world):
+    world.member("app", "dev", State.APPLIED)
+    blocked = world.waits(world.validated("web", "prod", Waits(apply_after=("dev",), refused=(("db", "dev"),))))
+    assert (blocked.state, blocked.reason) == (State.BLOCKED, "db (dev) was refused.")
+    world.look()
+    decision = world.decider.retry(blocked.id, "reviewer", AT)
+    assert not decision.done
+    assert decision.reason.startswith("db (dev) is refused: correct it")
+    assert world.decider.reject(blocked.id, "reviewer", AT).done
+
+
 @pytest.mark.parametrize("dev", [State.APPLYING, State.APPLY_FAILED])
 def test_a_rejection_settles_the_gate_whether_it_is_blocked_or_not(world, dev):
     world.member("app", "dev", dev)

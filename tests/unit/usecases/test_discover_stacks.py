@@ -12,6 +12,7 @@ from tests.unit.usecases.test_discover_roots import Trees
 from tidegate.config.resolution import configure
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.root import Root
+from tidegate.domain.waits import Waits
 from tidegate.usecases.discover_roots import Discovery, all_roots, discover_roots
 from tidegate.usecases.root_index import RootIndexes
 
@@ -107,6 +108,86 @@ class TestChangeSets:
         found = discover(with_file(CIRCLE), with_file(corrected))
         assert members(found) == ["app/prod@default", "app/dev@default", "network/dev@default"]
         assert found.refused == ()
+
+
+#: A root of dev whose workflow asks for a variable that its stack does not have; prod applies by itself.
+BROKEN = """
+stacks:
+  names:
+    dev: {tag_query: 'dir:*/dev', variables: {regoin: eu}}
+    prod: {tag_query: 'dir:*/prod', variables: {region: eu}, rules: {apply_after: [dev], auto_apply: true}}
+workflows:
+  - {tag_query: 'name:network/dev or dir:*/prod', environment: '${STACK_VAR_REGION}'}
+"""
+NETWORK = ("network/dev", "dev")
+
+
+def waits(discovery: Discovery) -> dict[str, object]:
+    return {each.member.root.name: each.member.waits for each in discovery.members}
+
+
+class TestRootsThatAreRefused:
+    """What a commit changes and cannot deploy is not forgotten by those that go after it."""
+
+    def test_a_later_stack_waits_for_a_refused_root_of_the_commit(self):
+        found = discover(with_file(BROKEN), with_file(BROKEN, network_dev="# new", network_prod="# new"))
+        assert members(found) == ["network/prod@prod"]
+        assert waits(found)["network/prod"] == Waits(refused=(NETWORK,))
+        assert waits(found)["network/prod"].before_plan
+
+    def test_so_it_does_beside_others_of_that_stack(self):
+        found = discover(with_file(BROKEN), with_file(BROKEN, network_dev="# n", app_dev="# n", network_prod="# n"))
+        assert waits(found)["network/prod"] == Waits(apply_after=("dev",), refused=(NETWORK,))
+        assert waits(found)["app/dev"] == Waits()
+
+    def test_a_commit_that_leaves_the_refused_root_alone_does_not_wait(self):
+        found = discover(with_file(BROKEN), with_file(BROKEN, network_prod="# new"))
+        assert waits(found) == {"network/prod": Waits()}
+
+    @pytest.mark.parametrize("by_hand", [True, False])
+    def test_a_file_that_refuses_a_root_anew_holds_others_back(self, by_hand):
+        before = BROKEN.replace("regoin", "region")
+        changed = BROKEN.replace("region: eu", "region: us")
+        found = discover(with_file(before), with_file(changed), by_hand=by_hand)
+        assert waits(found)["network/prod"].refused == (NETWORK,)
+
+    def test_after_a_file_that_could_not_be_used_every_refusal_is_new(self):
+        found = discover(with_file("stacks: 1"), with_file(BROKEN))
+        assert waits(found)["network/prod"].refused == (NETWORK,)
+
+    def test_a_file_that_refused_a_root_before_holds_nothing_back(self):
+        found = discover(with_file(BROKEN), with_file(BROKEN.replace("region: eu", "region: us")))
+        assert waits(found) == {"network/prod": Waits(), "app/prod": Waits()}
+
+    def test_a_root_in_two_stacks_that_is_refused_for_it_holds_back_what_goes_after_either(self):
+        text = BROKEN.replace("'dir:*/dev'", "'dir:*/dev or name:app/prod'").replace("regoin", "region")
+        found = discover(with_file(text), with_file(text, app_prod="# new", network_prod="# new"))
+        assert waits(found) == {"network/prod": Waits(refused=(("app/prod", "dev"),))}
+
+    def test_what_depends_on_a_refused_root_of_its_stack_waits_for_it(self):
+        text = (
+            BROKEN.replace("or dir:*/prod", "")
+            + "dirs: {network/dev: {}, app/dev: {when_modified: {depends_on: 'name:network/dev'}}}\n"
+        )
+        found = discover(with_file(text), with_file(text, network_dev="# new", app_dev="# new"))
+        assert waits(found) == {"app/dev": Waits(refused=(NETWORK,))}
+
+    def test_a_root_that_cannot_be_one_because_of_its_name_holds_others_back(self):
+        text = BROKEN.replace("'dir:*/dev'", "'dir:**/dev'").replace("regoin", "region")
+        old = {**with_file(text), "odd name/dev/main.tf": ""}
+        found = discover(old, {**old, "odd name/dev/main.tf": "# new", "network/prod/main.tf": "# new"})
+        assert found.refused
+        assert waits(found) == {"network/prod": Waits(refused=(("odd?name/dev", "dev"),))}
+
+    def test_what_no_merge_deploys_is_not_waited_for_but_people_look(self):
+        text = (
+            BROKEN.replace("regoin", "region")
+            + "dirs: {network/prod: {}, network/dev: {when_modified: {autoplan: false}}}\n"
+        )
+        new = with_file(text, network_dev="# new", network_prod="# new")
+        assert waits(discover(with_file(text), new)) == {"network/prod": Waits(by_hand=(NETWORK,))}
+        by_hand = discover(with_file(text), new, by_hand=True)
+        assert waits(by_hand)["network/prod"] == Waits(apply_after=("dev",))
 
 
 class TestWhatTheFileChanges:

@@ -32,6 +32,11 @@ def test_of_a_change_of_one_root_nothing_is_enrolled():
     assert deployment.id == deployment_id("acme/infra", "app", any_revision().sha, "merge")
 
 
+def test_one_root_that_waits_for_a_refused_one_is_part_of_a_change_whose_gates_are_looked_at():
+    (deployment,) = new_deployments(REQUEST, [deployable(waits=Waits(refused=(("db", "dev"),)))])
+    assert deployment.change_set == change_set_id("acme/infra", any_revision().sha, "merge")
+
+
 def test_deployments_of_one_change_share_its_id_and_tell_their_place():
     waits = Waits(roots=("app",))
     first, second = new_deployments(REQUEST, [deployable(), deployable("db", layer=2, waits=waits)])

@@ -45,12 +45,14 @@ def _concerns(glob: DeclaredGlob, directory: str, workspace: str) -> bool:
 class Assignment:
     """The stacks of each root, by the roots' places; and by their names, why some are in none.
 
-    ``refused`` are those that the file must be corrected for, ``left_out`` those that the file leaves out.
+    ``refused`` are those that the file must be corrected for, ``left_out`` those that the file leaves out; ``several``
+    has the stacks of those that are refused for being in several.
     """
 
     stacks: Sequence[Sequence[str]]
     refused: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    several: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def assign(loaded: LoadedConfiguration, roots: Sequence[Root], declarations: Sequence[RootDeclaration]) -> Assignment:
@@ -58,20 +60,20 @@ def assign(loaded: LoadedConfiguration, roots: Sequence[Root], declarations: Seq
     if not loaded.stacks:
         return Assignment([(DEFAULT_STACK,)] * len(roots))
     matching = _matching(loaded.stacks, [tagged(root, own.tags) for root, own in zip(roots, declarations, strict=True)])
-    refused, left_out = {}, {}
+    refused, left_out, several = {}, {}, {}
     declared_default = next((each for each in loaded.stacks if each.definition.name == DEFAULT_STACK), None)
     found: list[Sequence[str]] = []
     for root, stacks in zip(roots, matching, strict=True):
         names = [each.definition.name for each in stacks]
         if len(stacks) > 1 and not loaded.several:
             refused[root.name] = _in_several(root, stacks)
-            names = []
+            several[root.name], names = names, []
         elif not stacks and declared_default:
             left_out[root.name] = _in_none(declared_default)
         elif not stacks:
             names = [DEFAULT_STACK]
         found.append(names)
-    return Assignment(found, refused, left_out)
+    return Assignment(found, refused, left_out, several)
 
 
 def _matching(stacks: Sequence[DeclaredStack], items: Sequence[Tagged]) -> list[list[DeclaredStack]]:

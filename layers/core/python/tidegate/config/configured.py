@@ -61,10 +61,12 @@ class ConfiguredRoots:
     """All roots in their stacks.
 
     ``refused`` says by the root's name what is wrong with it, such as that it matches several stacks: only changes
-    that touch it, or the file, fail with that. ``left_out`` says why a root is in no stack, so that it never runs.
+    that touch it, or the file, fail with that. ``held_back`` are these where they would be: others may have to wait for
+    them. ``left_out`` says why a root is in no stack, so that it never runs.
     """
 
     roots: tuple[ConfiguredRoot, ...]
     stacks: Mapping[str, Stack]
     refused: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    held_back: tuple[Candidate, ...] = ()

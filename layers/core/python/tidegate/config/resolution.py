@@ -18,6 +18,7 @@ from tidegate.config.declarations import RootDeclaration
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.settings import Settings, Unusable
 from tidegate.config.sizes import refused_sizes
+from tidegate.domain.change_set import Candidate
 from tidegate.domain.root import Root
 from tidegate.domain.stack import Stack, resolve_stacks
 from tidegate.domain.tag_index import TagIndex
@@ -48,9 +49,17 @@ def configure(
     configured = list(_configured(loaded, stacks, members, refused))
     usable = [each for each in configured if each.root.name not in refused]
     refused |= refused_sizes(usable) | refused_circles(usable, stacks)
-    return ConfiguredRoots(
-        tuple(each for each in usable if each.root.name not in refused), stacks, refused, assignment.left_out
-    )
+    held_back = [Candidate(each.root, each.tagged, each.stack) for each in members if each.root.name in refused]
+    held_back += _in_several(given, owns, assignment)
+    usable = [each for each in usable if each.root.name not in refused]
+    return ConfiguredRoots(tuple(usable), stacks, refused, assignment.left_out, tuple(held_back))
+
+
+def _in_several(roots: Sequence[Root], owns: Sequence[RootDeclaration], assignment: Assignment) -> Iterator[Candidate]:
+    """Yield the roots that are refused for being in several stacks, in each of these."""
+    for root, own in zip(roots, owns, strict=True):
+        for stack in assignment.several.get(root.name, ()):
+            yield Candidate(root, tagged(root, own.tags), stack)
 
 
 def _branch_tag(kind: str, patterns: Sequence[tuple[str, BranchPattern]], branch: str) -> Iterator[str]:

@@ -10,10 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 
 from tidegate.domain.deployment import AfterGate, Deployment, Ending, Gate, State, Trigger
 from tidegate.domain.rerun import run_again
 from tidegate.domain.review import Need, judge_plan
+from tidegate.domain.waits import MOST_REFUSED
 
 #: How long the Terraform machine waits at a gate (its TimeoutSeconds): twice as long as at a review, as what is
 #: waited for may itself wait for its review and then be run again.
@@ -87,6 +89,32 @@ class GateVerdict:
     names: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Dependencies:
+    """All that is waited for at a gate. What it comes to is found out once, however many wait for the same."""
+
+    all: tuple[Dependency, ...]
+
+    @cached_property
+    def shut(self) -> GateVerdict | None:
+        """Why nothing that waits for these goes on, None if it does."""
+        gone = [each for each in self.all if each.is_lost]
+        if gone:
+            reason = f"The change does not know {_listed(gone)} any more, as it is too old. Reject this and merge again."
+            return _verdict(Opening.BLOCKED, reason, gone)
+        bad = [each for each in self.all if each.state in _BAD_ENDS]
+        if bad:
+            reason = f"{bad[0].name} {_BAD_ENDS[bad[0].state]}{_besides(bad)}."
+            return _verdict(Opening.BLOCKED, reason, bad)
+        missing = [each for each in self.all if each.state not in DONE]
+        return _verdict(Opening.WAIT, f"It waits for {_listed(missing)}.", missing) if missing else None
+
+    @cached_property
+    def changed(self) -> str:
+        """When any of these last may have changed infrastructure."""
+        return max((each.changed for each in self.all), default="")
+
+
 def dependency(root: str, stack: str, deployment: Deployment | None) -> Dependency:
     """Return a root in a stack as something that is waited for; ``deployment`` is None while there is no record."""
     if deployment is None:
@@ -99,14 +127,16 @@ def dependency(root: str, stack: str, deployment: Deployment | None) -> Dependen
 def lost(deployment: Deployment, members: Collection[tuple[str, str]]) -> list[Dependency]:
     """Return what a deployment waits for at its gate and its change does not know: it was forgotten, not done.
 
-    ``members`` are all roots in stacks of the change. What a deployment waits for was one of them.
+    ``members`` are all roots in stacks of the change. What a deployment waits for was one of them, but for what of the
+    commit is refused, which never was: that is returned, too.
     """
     waits, stacks = deployment.waits, {stack for _, stack in members}
     named = {*waits.plan_after, *(waits.apply_after if point_of(deployment) is Point.APPLY else ())}
     roots = {root for root, stack in members if stack == deployment.stack}
     gone = [("", stack) for stack in sorted(named - stacks)]
     gone += [(root, deployment.stack) for root in sorted(set(waits.roots) - roots)]
-    return [Dependency(root, stack, State.QUEUED, is_lost=True) for root, stack in gone]
+    refused = [Dependency(root, stack, State.REFUSED) for root, stack in waits.refused]
+    return refused + [Dependency(root, stack, State.QUEUED, is_lost=True) for root, stack in gone]
 
 
 def point_of(deployment: Deployment) -> Point:
@@ -127,31 +157,23 @@ def waits_for(deployment: Deployment, root: str, stack: str) -> bool:
     return stack in waits.plan_after or (stack == deployment.stack and root in waits.roots)
 
 
-def judge_gate(deployment: Deployment, dependencies: Collection[Dependency], point: Point) -> GateVerdict:
+def judge_gate(deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, point: Point) -> GateVerdict:
     """Decide whether a gate opens, given all that is waited for there.
 
     One that came to a bad end blocks at once, whatever the others do. What was applied after the plan began may
     have changed what the plan is about, so that is planned again; so may an apply that failed and was run again.
     """
-    gone = [each for each in dependencies if each.is_lost]
-    if gone:
-        reason = f"The change does not know {_listed(gone)} any more, as it is too old. Reject this and merge again."
-        return _verdict(Opening.BLOCKED, reason, gone)
-    bad = [each for each in dependencies if each.state in _BAD_ENDS]
-    if bad:
-        reason = f"{bad[0].name} {_BAD_ENDS[bad[0].state]}{_besides(bad)}."
-        return _verdict(Opening.BLOCKED, reason, bad)
-    missing = [each for each in dependencies if each.state not in DONE]
-    if missing:
-        return _verdict(Opening.WAIT, f"It waits for {_listed(missing)}.", missing)
+    known = dependencies if isinstance(dependencies, Dependencies) else Dependencies(tuple(dependencies))
+    if known.shut is not None:
+        return known.shut
     since = _planned_since(deployment)
-    newer = [each for each in dependencies if each.changed > since]
-    if point is Point.APPLY and newer:
+    if point is Point.APPLY and known.changed > since:
+        newer = [each for each in known.all if each.changed > since]
         return _verdict(Opening.PLAN_AGAIN, f"After this was planned, {_listed(newer)} changed.", newer)
     return _verdict(Opening.OPEN, "All that this waits for is done.", [])
 
 
-def looked_at(deployment: Deployment, dependencies: Collection[Dependency], at: str) -> Deployment:
+def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, at: str) -> Deployment:
     """Return the record after a look at its gate at ``at``: still gated, blocked, or with what follows decided.
 
     What was decided before stays.
@@ -207,6 +229,8 @@ def is_held_as(
     awaited = [each for each, is_done in others.items() if not is_done and waits_at_some_gate_for(old, *each)]
     is_known = {*waits.plan_after, *waits.apply_after} <= {stack for _, stack in others}
     is_known &= set(waits.roots) <= {root for root, stack in others if stack == old.stack}
+    is_known &= len(waits.refused) < MOST_REFUSED
+    awaited += waits.refused
     return is_known and all(one in members and waits_at_some_gate_for(newer, *one) for one in awaited)
 
 

@@ -42,7 +42,7 @@ def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     """
     if not plan.changes.any:
         return PlanVerdict(Need.NOTHING, "The plan has nothing to change.")
-    demanded = deployment.must_review or (_HELD_UP_BEFORE if deployment.look_twice else None)
+    demanded = deployment.must_review or (_HELD_UP_BEFORE if deployment.look_twice else _by_hand(deployment))
     if demanded:
         return PlanVerdict(Need.REVIEW, demanded)
     when = deployment.review_rule.when
@@ -53,6 +53,14 @@ def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     if deployment.trigger is Trigger.MANUAL:
         return PlanVerdict(Need.REVIEW, "It was asked for by hand.")
     return PlanVerdict(Need.APPLY, "Only deployments by hand are reviewed here.")
+
+
+def _by_hand(deployment: Deployment) -> str | None:
+    names = [f"{root} ({stack})" for root, stack in deployment.waits.by_hand]
+    if not names:
+        return None
+    more = f" and {len(names) - 1} more" if names[1:] else ""
+    return f"This commit also changes {names[0]}{more}, which goes before it and is deployed by hand only."
 
 
 def review_id(deployment: Deployment, plan: Plan) -> str:

@@ -48,6 +48,11 @@ class GateDecider:
         refusal = _refusal(blocked)
         if blocked.gate is None or refusal is not None:
             return Decision(False, refusal or "")
+        if blocked.waits.refused:
+            (root, stack), *_ = blocked.waits.refused
+            return Decision(
+                False, f"{root} ({stack}) is refused: correct it, and merge that. Nothing can be run again."
+            )
         again, told = [], []
         for old in self._to_blame(blocked):
             new = run_again(old, old.revision.branch, by, at, f"gate {blocked.id} {old.stack} {at}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
@@ -11,6 +12,7 @@ from tidegate.config.loaded import LoadedConfiguration, without_file
 from tidegate.config.loader import Around, load_configuration
 from tidegate.config.model import FILE
 from tidegate.config.resolution import configure
+from tidegate.domain.change_set import Candidate, Key
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.review_rule import PlanReview
 from tidegate.domain.root import Root
@@ -158,10 +160,26 @@ class _Search:
         self._tell()
         touched = (each for name in self._touched.names for each in self._index.by_name.get(name, ()))
         changed = {each.key: each for each in (*touched, *self._anew())}
-        if by_hand:
-            return self._index.by_hand.deployables(changed)
-        self.skipped += [_kept(changed[key]) for key in sorted(changed) if not changed[key].autoplan]
-        return self._index.of_merges.deployables(changed)
+        selection = self._index.by_hand if by_hand else self._index.of_merges
+        members = selection.deployables(changed)
+        refused = selection.after(members, self._refused_anew())
+        kept = [] if by_hand else [changed[key] for key in sorted(changed) if not changed[key].autoplan]
+        self.skipped += map(_kept, kept)
+        looked_at = selection.after(members, [each.candidate for each in kept])
+        return tuple(_waiting(each, refused, looked_at) for each in members)
+
+    def _refused_anew(self) -> list[Candidate]:
+        """Return the roots that the commit changes, or refuses by its file, where they would be without a mistake."""
+        touched, configured = self._touched.names, self._index.configured
+        before = configured.refused if self._own is None else self._earlier.configured.refused if self._earlier else {}
+        refused = [each for each in configured.held_back if each.root.name in touched or each.root.name not in before]
+        places = self._touched.places & self._index.found.misnamed.keys()
+        misnamed = (
+            self._index.configured_as(Root(_harmless(place), place) for place in sorted(places)) if places else None
+        )
+        if misnamed is None:
+            return refused
+        return [*refused, *(each.candidate for each in misnamed.roots), *misnamed.held_back]
 
     def _tell(self) -> None:
         """Say what of the roots that the commit touches is not deployed; if it touches the file, of all."""
@@ -205,6 +223,21 @@ def _refused(configured: ConfiguredRoots, names: Iterable[str]) -> Iterator[str]
 
 def _left_out(configured: ConfiguredRoots, names: Iterable[str]) -> Iterator[str]:
     return (f"{name}: {configured.left_out[name]}" for name in sorted(names) if name in configured.left_out)
+
+
+def _harmless(place: str) -> str:
+    """Return a name for a directory that cannot be a root's name: it is shown, and never one."""
+    return re.sub(r"[^A-Za-z0-9._/-]", "?", place)[:100]
+
+
+def _waiting(
+    each: Deployable, refused: Mapping[Key, tuple[Key, ...]], by_hand: Mapping[Key, tuple[Key, ...]]
+) -> Deployable:
+    key = each.member.key
+    if not (refused.get(key) or by_hand.get(key)):
+        return each
+    waits = replace(each.member.waits, refused=refused.get(key, ()), by_hand=by_hand.get(key, ()))
+    return replace(each, member=replace(each.member, waits=waits))
 
 
 def _kept(each: ConfiguredRoot) -> str:

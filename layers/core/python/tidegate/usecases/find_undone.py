@@ -29,8 +29,7 @@ class UndoneBefore:
             return True
         if moves_baseline(old.state):
             return False
-        waits = old.waits
-        if old.look_twice or not (waits.roots or waits.plan_after or waits.apply_after):
+        if old.look_twice or not old.waits.any:
             return old.look_twice
         newer = {(each.root, each.stack) for each in self._members(deployment)}
         return not is_held_as(deployment, old, newer, self._others(old))

@@ -27,7 +27,6 @@ class GateJudge:
 
     def is_shut(self, deployment: Deployment) -> bool:
         """Tell whether a deployment that is about to be applied must wait once more; nothing is read for most."""
-        waits = deployment.waits
-        if not (waits.roots or waits.plan_after or waits.apply_after):
+        if not deployment.waits.any:
             return False
         return is_shut(deployment, self.dependencies(deployment))

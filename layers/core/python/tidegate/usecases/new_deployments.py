@@ -41,9 +41,10 @@ def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Dep
 
     Layers are counted inside each stack. Of one root, each later one is asked for a microsecond later: so they stand in
     line in the order of their waits.
-    A change of one member needs no id, as it waits for nothing.
+    A change of one member needs no id, as it waits for nothing, unless for what is refused.
     """
-    change = change_set_id(request.repository, request.revision.sha, request.tells_apart) if len(members) > 1 else ""
+    is_one = len(members) > 1 or any(each.member.waits.refused for each in members)
+    change = change_set_id(request.repository, request.revision.sha, request.tells_apart) if is_one else ""
     layers = _layers(members)
     before: Counter[str] = Counter()
     deployments = []

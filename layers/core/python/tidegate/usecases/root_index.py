@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,8 +12,9 @@ from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.matcher import PatternIndex
 from tidegate.config.patterns import leads_out
-from tidegate.domain.change_set import Candidates, Key, Member
+from tidegate.domain.change_set import Candidate, Candidates, Key, Member
 from tidegate.domain.root import Root
+from tidegate.domain.waits import MOST_REFUSED
 from tidegate.usecases.find_roots import CommitModules, FoundRoots, find_roots
 
 #: Puts roots in their stacks by what a file says, as ``configure`` does.
@@ -35,12 +36,33 @@ class Selection:
 
     def __init__(self, configured: ConfiguredRoots, chosen: Iterable[ConfiguredRoot]) -> None:
         self._by_key = {each.key: each for each in chosen}
+        self._stacks = configured.stacks
         self._candidates = Candidates((each.candidate for each in self._by_key.values()), configured.stacks)
 
     def deployables(self, changed: Collection[Key]) -> tuple[Deployable, ...]:
         """Return what runs when ``changed`` changed. Raise CyclicChange."""
         members = self._candidates.change_set(changed).members
         return tuple(Deployable(member, self._by_key[member.key]) for member in members)
+
+    def after(self, deployables: Sequence[Deployable], others: Collection[Candidate]) -> Mapping[Key, tuple[Key, ...]]:
+        """Return, by member, which of ``others`` it would wait for if they were part of the change.
+
+        What they would pull in counts with them where it is no member itself. Raise CyclicChange.
+        """
+        keys = {each.member.key for each in deployables}
+        left_out = {each.key: each for each in others if each.key not in self._by_key}
+        if not (left_out and keys):
+            return {}
+        candidates = (*(each.candidate for each in self._by_key.values()), *left_out.values())
+        whole = Candidates(candidates, self._stacks).change_set({*keys, *left_out}).members
+        return {each.key: _beyond(each, keys, left_out) for each in whole if each.key in keys}
+
+
+def _beyond(member: Member, keys: Collection[Key], others: Collection[Key]) -> tuple[Key, ...]:
+    waits = member.waits
+    stacks = {*waits.plan_after, *waits.apply_after}
+    inside = {(name, member.stack) for name in waits.roots} - set(keys)
+    return tuple(sorted({*inside, *(key for key in others if key[1] in stacks)})[:MOST_REFUSED])
 
 
 class RootIndex:
@@ -67,6 +89,10 @@ class RootIndex:
     def configured(self) -> ConfiguredRoots:
         """The roots in their stacks."""
         return self._configuring(self.configuration, self.found.roots)
+
+    def configured_as(self, roots: Iterable[Root]) -> ConfiguredRoots:
+        """Return what the file says of roots that need not be there."""
+        return self._configuring(self.configuration, roots)
 
     @cached_property
     def by_name(self) -> Mapping[str, list[ConfiguredRoot]]:
