@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tidegate.config.configured import ConfiguredRoots
     from tidegate.config.loaded import LoadedConfiguration
     from tidegate.ports import FileChange
-    from tidegate.usecases.find_roots import FoundRoots
+    from tidegate.usecases.find_roots import CommitModules, FoundRoots
 
 #: Bytes of a file that are read, as of commits.
 _MAXIMUM_FILE = 1024 * 1024
@@ -63,11 +63,18 @@ class Checkout:
         """The branch that is checked out; empty where there is none."""
         return _words(self.top, "symbolic-ref", "--short", "--quiet", "HEAD")
 
+    @property
+    def modules(self) -> CommitModules:
+        """The modules of the working tree."""
+        from tidegate.usecases.find_roots import CommitModules
+
+        return CommitModules(self)
+
     def found(self, loaded: LoadedConfiguration) -> FoundRoots:
         """Return the roots of the working tree, as a file has them."""
-        from tidegate.usecases.find_roots import CommitModules, find_roots
+        from tidegate.usecases.find_roots import find_roots
 
-        return find_roots(CommitModules(self), self.repository, loaded)
+        return find_roots(self.modules, self.repository, loaded)
 
     def configured(self, loaded: LoadedConfiguration, branch: str) -> ConfiguredRoots:
         """Return all roots in their stacks. ``branch`` stands for where a change comes from, and goes to."""

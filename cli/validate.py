@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -75,11 +75,13 @@ class _Roots:
     count: int | None = None
     refused: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    suspicions: Sequence[str] = ()
 
 
 def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
     """Return what the file means for roots; nothing where it does not stand at the top of a checkout."""
     from cli.checkout import checkout_around
+    from cli.suspicions import suspicions
 
     checkout = checkout_around(file.parent)
     if checkout is None or file.resolve() != checkout.top / FILE:
@@ -87,7 +89,8 @@ def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
     found = checkout.found(loaded)
     configured = checkout.configured(loaded, checkout.branch)
     gone = {root.name: f"Its directory {root.dir} holds no module." for root in found.gone}
-    return _Roots(len(found.roots), configured.refused, {**configured.left_out, **gone})
+    suspected = suspicions(checkout.modules, checkout.repository, loaded, configured)
+    return _Roots(len(found.roots), configured.refused, {**configured.left_out, **gone}, suspected)
 
 
 def _document(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], roots: _Roots) -> dict[str, Any]:
@@ -103,6 +106,7 @@ def _document(file: Path, found: LoadedConfiguration | list[InvalidConfiguration
         "warnings": [{"line": each.line, "column": each.column, "text": each.text} for each in warnings],
         "refused": dict(roots.refused),
         "left_out": dict(roots.left_out),
+        "suspicions": list(roots.suspicions),
     }
 
 
@@ -119,6 +123,8 @@ def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], r
         typer.echo(screen.text(f"! {file}:{warning.line}:{warning.column}: {warning.text}").plain)
     for name, why in roots.left_out.items():
         typer.echo(screen.text(f"! {name}: {why}").plain)
+    for sentence in roots.suspicions:
+        typer.echo(screen.text(f"! {sentence}").plain)
     for name, why in roots.refused.items():
         typer.echo(screen.text(f"✘ {name}: {why}").plain)
     if roots.refused:

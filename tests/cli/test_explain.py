@@ -170,3 +170,41 @@ def test_a_file_with_mistakes_is_refused(checkout, tidegate):
     (checkout / "tidegate.yaml").write_text("dir: {}\n")
     result = tidegate("explain")
     assert (result.exit_code, "Did you mean 'dirs'" in result.output) == (1, True)
+
+
+CANNOT_BE_MEANT = """\
+dirs:
+  live/dev: {tags: [x], when_modified: {depends_on: 'dir:live/prod'}}
+  live/prod: {when_modified: {depends_on: nosuch}}
+  live/base: {when_modified: {depends_on: 'dir:live/prod'}}
+  'live/zzz/*': {}
+stacks:
+  names:
+    s: {tag_query: x}
+    t: {tag_query: 'x && y'}
+    u: {tag_query: 'dir=live/prod'}
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "! live/other: The directory holds a root module, and no key of dirs or roots stands for it",
+        "! tidegate.yaml:5: no root module is in a directory that fits 'live/zzz/*'.",
+        "! tidegate.yaml:9: no root here is in the stack 't'. '&&': write 'and'.",
+        "! tidegate.yaml:10: no root here is in the stack 'u'. 'dir=': write 'dir:'.",
+        "! live/dev: depends_on 'dir:live/prod' (tidegate.yaml:2) matches only roots of other stacks, such as",
+        "! live/prod: depends_on 'nosuch' (tidegate.yaml:3) matches no root, so that it waits for none.",
+    ],
+)
+def test_validate_warns_of_what_cannot_be_meant(checkout, tidegate, words):
+    (checkout / "tidegate.yaml").write_text(CANNOT_BE_MEANT)
+    result = tidegate("validate")
+    assert words in result.output
+    assert result.exit_code == 0
+    assert len(json.loads(tidegate("validate", "--json").stdout)["suspicions"]) == 6  # Live/base is in order.
+
+
+def test_validate_warns_of_nothing_where_the_roots_are_found(checkout, tidegate):
+    (checkout / "tidegate.yaml").write_text("dirs: {'**': {}}\n")
+    assert "! " not in tidegate("validate").output

@@ -1,0 +1,98 @@
+"""What of a file can be used, and cannot be meant, as the roots of a checkout show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+from tidegate.config.model import FILE
+from tidegate.domain.errors import quoted
+from tidegate.domain.root_discovery import default_root_name, root_directories
+from tidegate.domain.tag_query import TagQuery
+from tidegate.domain.tag_terms import directory_fits
+
+if TYPE_CHECKING:
+    from tidegate.config.loaded import LoadedConfiguration
+    from tidegate.usecases.find_roots import CommitModules
+
+#: Sentences of one kind: nobody reads more.
+_MOST = 20
+#: What people write in tag queries who know other languages, and what is written here.
+_FOREIGN = (
+    (re.compile(r"&&"), "&&", "and"),
+    (re.compile(r"\|\|"), "||", "or"),
+    (re.compile(r"\bdir="), "dir=", "dir:"),
+)
+
+
+def suspicions(
+    modules: CommitModules, repository: str, loaded: LoadedConfiguration, configured: ConfiguredRoots
+) -> list[str]:
+    """Return sentences on root modules that no key stands for, stacks without roots, and depends_on of nothing."""
+    found = (_uncovered(modules, repository, loaded), _idle_globs(modules, loaded), _empty(loaded, configured))
+    return [sentence for kind in (*found, _aimless(configured)) for sentence in islice(kind, _MOST)]
+
+
+def _uncovered(modules: CommitModules, repository: str, loaded: LoadedConfiguration) -> Iterator[str]:
+    """Yield a sentence for each directory that would be a root if the file named no directories."""
+    if loaded.roots is None and not loaded.globs:
+        return
+    named = {each.root.dir for each in loaded.roots or ()}
+    for place in sorted(root_directories(modules.modules)):
+        if place not in named and not any(directory_fits(glob.pattern, place) for glob in loaded.globs):
+            name = default_root_name(repository, place)
+            yield (
+                f"{name}: The directory holds a root module, and no key of dirs or roots stands for it, so it is never "
+                "deployed. Add it under dirs, or add '**': {} there for all that nothing else names."
+            )
+
+
+def _idle_globs(modules: CommitModules, loaded: LoadedConfiguration) -> Iterator[str]:
+    places = list(root_directories(modules.modules))
+    for glob in loaded.globs:
+        if glob.pattern != "**" and not any(directory_fits(glob.pattern, place) for place in places):
+            yield f"{FILE}:{glob.declaration.line}: no root module is in a directory that fits {quoted(glob.pattern)}."
+
+
+def _empty(loaded: LoadedConfiguration, configured: ConfiguredRoots) -> Iterator[str]:
+    taken = {each.stack for each in configured.roots}
+    # A root that cannot be used may be what the stack is for.
+    for stack in loaded.stacks if not configured.refused else ():
+        if stack.query is not None and stack.definition.name not in taken:
+            name = quoted(stack.definition.name)
+            yield f"{FILE}:{stack.line}: no root here is in the stack {name}.{_advice(stack.query)}"
+
+
+def _aimless(configured: ConfiguredRoots) -> Iterator[str]:
+    told = set()
+    for each in configured.roots:
+        if each.depends_on is None:
+            continue
+        matching = [other for other in configured.roots if each.depends_on.matches(other.tagged)]
+        key = each.sources.get("root", 0), each.depends_on.text, each.stack
+        if key not in told and not any(other.stack == each.stack for other in matching):
+            told.add(key)
+            yield f"{each.root.name}: {_why_aimless(each, matching)}"
+
+
+def _why_aimless(each: ConfiguredRoot, matching: list[ConfiguredRoot]) -> str:
+    line, query = each.sources.get("root", 0), each.depends_on
+    assert query is not None  # noqa: S101  # Only such roots are asked about.
+    where = f" ({FILE}:{line})" if line else ""
+    if not matching:
+        return f"depends_on {quoted(query.text)}{where} matches no root, so that it waits for none.{_advice(query)}"
+    names = ", ".join(sorted({f"{other.root.name} of {other.stack}" for other in matching})[:3])
+    return (
+        f"depends_on {quoted(query.text)}{where} matches only roots of other stacks, such as {names}, and counts "
+        f"inside the stack {quoted(each.stack)} alone. Let the stack wait: rules.apply_after."
+    )
+
+
+def _advice(query: TagQuery) -> str:
+    """Return what to write in place of words of other languages."""
+    return "".join(
+        f" {quoted(wrong)}: write {quoted(right)}." for found, wrong, right in _FOREIGN if found.search(query.text)
+    )
