@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pytest
 from pydantic import ValidationError
 
-from tests.builders import any_delivery, any_deployment, any_plan, deployment_in
+from tests.builders import any_delivery, any_deployment, any_layer, any_plan, deployment_in
 from tests.functions.wires import DEPLOY_MACHINE, call, failures, handler_of, sqs_event
 from tidegate.adapters.deliveries import to_message
 from tidegate.domain.deployment import State
@@ -264,3 +264,15 @@ def test_what_the_reconciler_cannot_repair_fails_its_call_after_all_else_is_repa
     with pytest.raises(ExceptionGroup, match="next run"):
         call("reconcile", {})
     assert len(wires.workflows.starts) == 1
+
+
+def test_a_layer_goes_from_its_job_to_its_plan(wires):
+    wires.temporary_layers.create([any_layer()])
+    layer = {"layer": any_layer().id}
+    begun = call("begin_speculation", {**layer, "attempt": 1})
+    assert call("hand_over_job", {"job": begun["job"], "token": "plan-token"}) is None
+    assert wires.jobs.take(begun["job"], TASK).job.kind == "speculate"
+    plan = json.loads(json.dumps(asdict(any_plan(job=begun["job"]))))
+    assert call("record_speculation", {**layer, "plan": plan}) == {"state": "planned", "policies": False}
+    refused = {"error": "TerraformClientError", "cause": json.dumps({"message": "No."})}
+    assert call("record_speculation", {**layer, **refused})["state"] == "failed"
