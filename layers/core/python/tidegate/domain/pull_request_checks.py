@@ -8,6 +8,7 @@ from tidegate.domain.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Con
 from tidegate.domain.check_run_face import counts, many, people
 from tidegate.domain.markdown import code, escaped, fenced, one_line
 from tidegate.domain.plan_text import cut_start, fenced_plan
+from tidegate.domain.policy_text import policy_check_name
 from tidegate.domain.pull_request_blocks import LAST_LINES, LayerView, alarms, link, table
 from tidegate.domain.pull_request_record import PullRequestRecord
 from tidegate.domain.pull_request_tally import by_importance, tally
@@ -82,6 +83,11 @@ def render_stopped(record: PullRequestRecord, reason: str, page_url: str) -> Che
         conclusion=Conclusion.CANCELLED,
         details_url=page_url,
     )
+
+
+def is_of_pull_request(name: str) -> bool:
+    """Tell whether a check run of this name shows a pull request, or a policy set on one."""
+    return name == WHOLE or name.startswith((f"{WHOLE}: ", policy_check_name("")))
 
 
 def layer_check_name(layer: TemporaryLayer) -> str:
