@@ -305,25 +305,42 @@ def test_a_new_configuration_that_is_in_order_is_shown_on_its_commit(world):
     world.receive()
     (check_run,) = world.forge.check_runs.values()
     assert (check_run.name, check_run.conclusion) == ("tidegate/config", Conclusion.SUCCESS)
-    assert check_run.title == "2 roots: live/app, live/db"
+    assert check_run.title == "In order: 2 deployments"
     assert "- `live/db`" in check_run.summary
 
 
 @pytest.mark.parametrize(
     ("content", "title"),
     [
-        ("version: 1\n", "The roots are found by their modules"),
-        ("version: 1\nroots:\n  - dir: live/app\n", "1 root: live/app"),
-        (
-            "version: 1\nroots:\n" + "".join(f"  - dir: live/{n}\n" for n in "abcd"),
-            "4 roots: live/a, live/b, live/c, …",
-        ),
+        ("version: 1\n", "In order: 2 deployments"),
+        ("version: 1\nroots:\n  - dir: live/app\n", "In order: 1 deployment"),
+        ("stacks: {names: {dev: {tag_query: 'dir:live/app'}}}\n", "In order: 2 deployments in 2 stacks"),
+        ("version: 1\nroots: []\n", "In order; nothing is deployed"),
     ],
 )
-def test_the_title_says_which_roots_a_configuration_names(world, content, title):
+def test_the_title_counts_what_a_configuration_deploys(world, content, title):
     world.new = {**CHANGED, "tidegate.yaml": content}
     world.receive()
     assert [check_run.title for check_run in world.forge.check_runs.values()] == [title]
+
+
+def test_all_mistakes_of_a_configuration_are_shown_also_at_their_lines(world):
+    world.new = {**CHANGED, "tidegate.yaml": "version: 1\nengine: pulumi\nrots: []\n"}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert check_run.title == "tidegate.yaml cannot be used (2 mistakes, first in line 2)"
+    assert "line 2, column 9" in check_run.summary
+    assert "line 3, column 1" in check_run.summary
+    assert [(note.path, note.line) for note in check_run.annotations] == [("tidegate.yaml", 2), ("tidegate.yaml", 3)]
+    assert "Did you mean 'roots'?" in check_run.annotations[1].message
+
+
+def test_of_very_many_mistakes_the_first_are_shown_and_the_rest_is_counted(world):
+    world.new = {**CHANGED, "tidegate.yaml": "".join(f"wrong{number}: 1\n" for number in range(90))}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert "and 60 more" in check_run.summary
+    assert len(check_run.annotations) == 30
 
 
 def test_a_declared_root_without_a_module_is_told_on_the_commit(world):

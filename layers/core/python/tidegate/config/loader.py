@@ -59,12 +59,14 @@ def load_configuration(
     """Return what the file says about ``repository`` (``owner/name``); None is no file. Raise InvalidConfiguration.
 
     ``around`` is what the organization says, or just which plans wait for people where the file does not tell. Of
-    several mistakes the first is told.
+    several mistakes the first is raised, with the others.
     """
     loaded = examine_configuration(raw, repository, around, file)
     if isinstance(loaded, LoadedConfiguration):
         return loaded
-    raise loaded[0]
+    first, *others = loaded
+    first.others = tuple(others)
+    raise first
 
 
 def examine_configuration(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tidegate.domain.check_run import CheckRun, Conclusion
+from tidegate.domain.check_run import Annotation, CheckRun, Conclusion, Level
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.markdown import code, escaped
 
@@ -17,8 +18,11 @@ _OF_ORGANIZATION = (
     "This is not a file of this repository: an operator corrects it with `tidegate organization set FILE`. "
     "After that, merge again what should be deployed, or deploy it by hand."
 )
-#: Roots that a title names.
-_NAMED = 3
+#: Mistakes that are told: each also as a note on its line, of which the forge takes 50.
+_MISTAKES = 30
+#: The title of such a note, and characters of its text.
+_NOTE = "This cannot be used"
+_MESSAGE = 2000
 
 
 def external_id(sha: str) -> str:
@@ -27,14 +31,25 @@ def external_id(sha: str) -> str:
 
 
 def render_invalid(sha: str, error: InvalidConfiguration) -> CheckRun:
-    """Show that the configuration file cannot be used, where it is wrong, and what is allowed."""
+    """Show that the configuration file cannot be used: each mistake, where it is and what is allowed."""
+    mistakes = (error, *error.others)
+    lines = [f"- {_place(each)}: {escaped(each.problem)}. {escaped(each.allowed)}." for each in mistakes[:_MISTAKES]]
+    if len(mistakes) > _MISTAKES:
+        lines.append(f"- … and {len(mistakes) - _MISTAKES} more: `tidegate validate` tells them all")
+    after = _AFTER if error.file == _OWN else _OF_ORGANIZATION
+    summary = "\n".join([*lines, "", f"Nothing of this commit is deployed. {after}"])
+    where = f"line {error.line}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes, first in line {error.line}"
+    notes = tuple(_note(each) for each in mistakes[:_MISTAKES] if each.file == _OWN)
+    return replace(_failed(sha, f"{error.file} cannot be used ({where})", summary), annotations=notes)
+
+
+def _place(error: InvalidConfiguration) -> str:
     column = "" if error.column is None else f", column {error.column}"
-    summary = (
-        f"{code(error.file)}, line {error.line}{column}: {escaped(error.problem)}.\n\n"
-        f"{escaped(error.allowed)}.\n\n"
-        f"Nothing of this commit is deployed. {_AFTER if error.file == _OWN else _OF_ORGANIZATION}"
-    )
-    return _failed(sha, f"{error.file} cannot be used (line {error.line})", summary)
+    return f"{code(error.file)}, line {error.line}{column}"
+
+
+def _note(error: InvalidConfiguration) -> Annotation:
+    return Annotation(error.file, error.line, Level.FAILURE, _NOTE, f"{error.problem}. {error.allowed}."[:_MESSAGE])
 
 
 def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
@@ -53,15 +68,12 @@ def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
     return _failed(sha, f"Not deployed: {len(refused)}", summary)
 
 
-def render_valid(
-    sha: str, configured: Sequence[str] | None, deployed: Sequence[str], notes: Sequence[str] = ()
-) -> CheckRun:
+def render_valid(sha: str, deployed: Sequence[str], stacks: int, notes: Sequence[str] = ()) -> CheckRun:
     """Show that the configuration file is in order.
 
-    ``configured`` are the roots that it names, None when it leaves them to be found; ``deployed`` are those
-    that this commit deploys; ``notes`` are sentences on what it does not deploy although the file names it.
+    ``deployed`` are the roots that this commit deploys, with their stacks where they have several; they are in
+    ``stacks`` stacks. ``notes`` are sentences on what it does not deploy although the file names it.
     """
-    title = "The roots are found by their modules" if configured is None else _counted(configured)
     lines = [f"- {code(name)}" for name in deployed[:_LISTED]]
     if len(deployed) > _LISTED:
         lines.append(f"- … and {len(deployed) - _LISTED} more")
@@ -69,13 +81,17 @@ def render_valid(
     told = [f"- {escaped(note)}" for note in notes[:_LISTED]]
     besides = ["", "Besides:", "", *told] if told else []
     summary = "\n".join([f"`tidegate.yaml` is in order. {what}", "", *lines, *besides]).rstrip()
-    return _completed(sha, title, summary, Conclusion.NEUTRAL if notes else Conclusion.SUCCESS)
+    return _completed(
+        sha, _counted(len(deployed), stacks), summary, Conclusion.NEUTRAL if notes else Conclusion.SUCCESS
+    )
 
 
-def _counted(roots: Sequence[str]) -> str:
-    """Return how many roots there are, and the names of the first."""
-    names = ", ".join(roots[:_NAMED]) + (", …" if len(roots) > _NAMED else "")
-    return f"{len(roots)} root{'' if len(roots) == 1 else 's'}: {names}" if roots else "No roots"
+def _counted(deployments: int, stacks: int) -> str:
+    """Return how many deployments there are, and in how many stacks."""
+    if not deployments:
+        return "In order; nothing is deployed"
+    inside = f" in {stacks} stacks" if stacks > 1 else ""
+    return f"In order: {deployments} deployment{'' if deployments == 1 else 's'}{inside}"
 
 
 def _failed(sha: str, title: str, summary: str) -> CheckRun:

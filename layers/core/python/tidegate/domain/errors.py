@@ -51,7 +51,12 @@ class InvalidName(TidegateError):
 
 
 class InvalidConfiguration(TidegateError):
-    """A configuration file that cannot be used: where it is wrong, and what is allowed."""
+    """A configuration file that cannot be used: where it is wrong, and what is allowed.
+
+    ``others`` are further mistakes of the same file, in the order of its lines.
+    """
+
+    others: tuple[InvalidConfiguration, ...] = ()
 
     def __init__(self, file: str, line: int, problem: str, allowed: str, column: int | None = None) -> None:
         place = f"{file}:{line}" if column is None else f"{file}:{line}:{column}"

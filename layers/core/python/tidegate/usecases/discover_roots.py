@@ -28,7 +28,6 @@ class Discovery:
 
     ``refused`` has a sentence for each root that cannot be deployed until something is corrected, ``notes`` for what
     else was seen; ``skips`` tells whether one of these is of a root that the commit touches and the file holds back.
-    ``configured`` are the roots that the configuration file names, by name, or None when it leaves them to be found;
     ``configures`` tells whether the commit brings this file, ``configuration`` is what it says.
     ``index`` serves the discovery of the next commit.
     """
@@ -39,7 +38,6 @@ class Discovery:
     notes: tuple[str, ...] = ()
     skips: bool = False
     configures: bool = False
-    configured: tuple[str, ...] | None = None
     configuration: LoadedConfiguration = field(default_factory=without_file, compare=False)
 
     @property
@@ -97,7 +95,6 @@ def discover_roots(
         tuple(dict.fromkeys((*search.notes, *search.skipped))),
         bool(search.skipped),
         own is not None and own.after is not None,
-        index.declared_names,
         index.configuration,
     )
 

@@ -236,7 +236,8 @@ def _check_run(push: Push, discovery: Discovery) -> CheckRun | None:
     if not discovery.configures and not discovery.skips:
         return None
     names = [_name(each) for each in discovery.members]
-    return render_valid(push.after, discovery.configured, names, discovery.notes)
+    stacks = len({each.member.stack for each in discovery.members})
+    return render_valid(push.after, names, stacks, discovery.notes)
 
 
 def _request(push: Push) -> str:

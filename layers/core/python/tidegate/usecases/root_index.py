@@ -126,12 +126,6 @@ class RootIndex:
         return Declarations(self.configuration)
 
     @cached_property
-    def declared_names(self) -> tuple[str, ...] | None:
-        """The roots that the file names, or None when it leaves them to be found."""
-        roots = self.configuration.roots
-        return None if roots is None else tuple(sorted(each.root.name for each in roots))
-
-    @cached_property
     def declared_patterns(self) -> PatternIndex:
         """The patterns of the roots that the file names, whether they are there or not."""
         index = PatternIndex()
