@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tidegate.domain.awaited import AwaitedInChange
 from tidegate.domain.deployment import AfterGate, Deployment, State
 from tidegate.domain.errors import Conflict
 from tidegate.domain.gate import (
     WAITING,
-    Dependency,
-    dependency,
-    is_behind,
+    Dependencies,
     looked_at,
-    lost,
     run_after,
     stepped_aside,
     stepping_aside,
     successor,
     superseded,
-    waits_for,
 )
 from tidegate.ports import Announcements, ChangeSets, Clock, Deployments, DeployQueues, Enrolled, Workflows
 from tidegate.usecases.decide_again import deciding_again
@@ -49,10 +46,11 @@ class GateOpener:
         """
         members = self.change_sets.deployments(change_set)
         records = self.deployments.many([each.deployment for each in members])
+        awaited = AwaitedInChange({(each.root, each.stack): records.get(each.deployment) for each in members})
         changed, failures, is_passed_on = 0, [], False
         for before in [each for each in records.values() if each.state in WAITING or stepped_aside(each)]:
             try:
-                after = self._look_at(before, members, records)
+                after = self._look_at(before, awaited)
             except Exception as error:  # noqa: BLE001  # One's failure must not hold the others back.
                 error.add_note(f"while looking at {before.id}")
                 failures.append(error)
@@ -67,11 +65,8 @@ class GateOpener:
             raise ExceptionGroup("Gates could not be looked at; they are looked at again.", failures)
         return changed
 
-    def _look_at(self, known: Deployment, members: Sequence[Enrolled], records: Mapping[str, Deployment]) -> Deployment:
-        awaited = [each for each in members if waits_for(known, each.root, each.stack)]
-        dependencies = [dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]
-        dependencies += lost(known, {(each.root, each.stack) for each in members})
-        behind = next((each for each in records.values() if is_behind(known, each)), None)
+    def _look_at(self, known: Deployment, awaited: AwaitedInChange) -> Deployment:
+        dependencies, behind = awaited.by(known), awaited.behind(known)
         try:
             looked = self._look(known, dependencies, behind)
         except Conflict:
@@ -81,9 +76,7 @@ class GateOpener:
             self.announcements.changed(looked)
         return looked
 
-    def _look(
-        self, deployment: Deployment, dependencies: Sequence[Dependency], behind: Deployment | None
-    ) -> Deployment:
+    def _look(self, deployment: Deployment, dependencies: Dependencies, behind: Deployment | None) -> Deployment:
         at = self.clock.now()
         looked = looked_at(deployment, dependencies, at)
         gate = looked.gate
