@@ -1,0 +1,54 @@
+"""Policies of the default branch hold a pull request up until an owner approves its head."""
+
+from __future__ import annotations
+
+from tests.e2e.modules import thing
+from tests.e2e.patience import eventually
+
+POLICY = """package main
+
+import rego.v1
+
+deny contains {"msg": msg, "address": each.address, "file": "app/main.tf", "line": 1} if {
+  some each in input.resource_changes
+  each.change.after.input == "forbidden"
+  msg := sprintf("%s is forbidden", [each.address])
+}
+"""
+SETS = "policy_sets:\n  words: {paths: [policies], owners: ['user:reviewer']}\n"
+
+
+def standing(project, head, conclusion, name="tidegate/policy: words"):
+    """Return a check run of a head once it ended so."""
+
+    def look():
+        runs = project.check_runs(head, name)
+        return runs[-1] if runs and runs[-1]["conclusion"] == conclusion else None
+
+    try:
+        return eventually(look, what=f"{name} {conclusion}")
+    except AssertionError as late:
+        late.add_note(f"{project.check_runs(head, name)}\n{project.tidegate.story()}")
+        raise
+
+
+def change(project, value, **where):
+    return project.push_files({"app/main.tf": project.backed("app", thing(value))}, "Change app", **where)
+
+
+def test_a_refused_plan_blocks_until_an_owner_approves_the_head_or_the_code_changes(project):
+    project.push({"app": thing()}, "Begin", **{"tidegate.yaml": SETS, "policies/main.rego": POLICY})
+    head = change(project, "forbidden", branch="feature", base="main")
+    number = project.tidegate.maintainer.open_pull_request(project.name, "feature", title="Change")
+    refused = standing(project, head, "failure")
+    assert refused["output"]["title"] == "Refuses 1 plan: 1 approval needed"
+    assert "**Denied** `terraform_data.thing`" in refused["output"]["text"]
+    standing(project, head, "failure", "tidegate/plan")
+    project.person("reviewer").review(project.name, number, "APPROVE")
+    assert standing(project, head, "success")["output"]["title"] == "Approved by reviewer"
+    standing(project, head, "success", "tidegate/plan")
+    more = {"app/more.tf": 'output "more" {\n  value = 1\n}\n'}
+    again = project.push_files(more, "Say more", branch="feature")
+    assert "is not the head any more" in standing(project, again, "failure")["output"]["summary"]
+    corrected = change(project, "allowed", branch="feature")
+    assert standing(project, corrected, "success")["output"]["title"] == "Passed"
