@@ -294,3 +294,10 @@ def test_of_a_blocked_deployment_more_is_read_until_what_failed_is_found():
     assert not are_enough(blocked, dependencies(*[State.QUEUED] * 100))
     assert not are_enough(blocked, dependencies(*[State.QUEUED] * 100, State.REFUSED))
     assert are_enough(blocked, dependencies(*[State.QUEUED] * 100, *[State.REFUSED] * NAMED))
+
+
+@pytest.mark.parametrize("contained", [True, False])
+def test_what_a_newer_revision_brought_since_says_that_others_go_on(contained):
+    fields = {"contained_by": "network-2"} if contained else {}
+    summary = shown(State.PLAN_FAILED, View(), **fields).summary
+    assert ("A newer revision that contains this one is deployed" in summary) is contained

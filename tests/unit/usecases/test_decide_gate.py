@@ -29,6 +29,14 @@ def test_what_waits_for_a_refused_root_is_blocked_at_once_and_says_that_nothing_
     assert world.decider.reject(blocked.id, "reviewer", AT).done
 
 
+def test_what_a_newer_revision_contains_that_is_applied_is_not_run_again(world):
+    world.member("db", "dev", State.PLAN_FAILED, contained_by="newer", contained_at=AT)
+    world.member("app", "dev", State.PLAN_FAILED)
+    blocked = world.waits(world.planned("web"))
+    decision = world.decider.retry(blocked.id, "reviewer", AT)
+    assert (decision.done, "app (dev): runs again." in decision.reason, "db" in decision.reason) == (True, True, False)
+
+
 @pytest.mark.parametrize("dev", [State.APPLYING, State.APPLY_FAILED])
 def test_a_rejection_settles_the_gate_whether_it_is_blocked_or_not(world, dev):
     world.member("app", "dev", dev)

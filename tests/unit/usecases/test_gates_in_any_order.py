@@ -13,8 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.contract.queue_actors import Died
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
+from tidegate.domain.change_overview import is_done
 from tidegate.domain.deployment import AfterGate, State, Step, is_final
-from tidegate.domain.gate import DONE, WAITING
+from tidegate.domain.gate import WAITING
 from tidegate.domain.rerun import run_again
 from tidegate.domain.waits import Waits
 
@@ -87,7 +88,7 @@ class GatesInAnyOrder(RuleBasedStateMachine):
     @rule(member=MEMBERS)
     def runs_again(self, member):
         old = self.newest(*member)
-        if is_final(old.state) and old.state not in DONE:
+        if is_final(old.state) and not is_done(old):
             at = self.world.clock.now()
             new = run_again(old, "main", "maintainer", at, at)
             step = (Step(State.PLANNING, at),)
@@ -95,6 +96,13 @@ class GatesInAnyOrder(RuleBasedStateMachine):
             self.world.queues.enqueue(new)
             self.world.change(new, state=State.PLANNING, plan=plan, plan_job=plan.job, history=step)
             self.world.enroll(*member, new.id, at)
+            self.world.announcements.moved.append(CHANGE)
+
+    @rule(member=MEMBERS)
+    def a_newer_revision_is_applied_that_contains_it(self, member):
+        old = self.newest(*member)
+        if is_final(old.state) and not is_done(old):
+            self.world.change(old, contained_by="newer", contained_at=self.world.clock.now())
             self.world.announcements.moved.append(CHANGE)
 
     @rule(member=MEMBERS, death=DEATHS)
@@ -130,7 +138,7 @@ class GatesInAnyOrder(RuleBasedStateMachine):
             if deployment.state is State.GATED and gate is not None and gate.next in PASSED:
                 # What was run again since may be under way: then it was done when the gate opened.
                 ended = [each for each in self.before(deployment.stack) if each.requested_at <= gate.at]
-                assert {each.state for each in ended} <= DONE
+                assert all(is_done(each) for each in ended)
 
     def teardown(self):
         """Once all messages are delivered, everybody waits rightly or has the answer."""
@@ -138,13 +146,15 @@ class GatesInAnyOrder(RuleBasedStateMachine):
         for deployment in [self.newest(*member) for member in ROOTS]:
             if deployment.state not in WAITING:
                 continue
-            states = [each.state for each in self.before(deployment.stack)]
+            before = self.before(deployment.stack)
             answer = self.world.answers.get(self.world.deployments.gate_token(deployment.id, deployment.gate.id))
             assert answer == deployment.gate.next
             if deployment.gate.next is None:
-                is_bad = any(state is State.BLOCKED or (is_final(state) and state not in DONE) for state in states)
+                is_bad = any(
+                    each.state is State.BLOCKED or (is_final(each.state) and not is_done(each)) for each in before
+                )
                 assert deployment.state is (State.BLOCKED if is_bad else State.GATED)
-                assert not all(state in DONE for state in states)
+                assert not all(is_done(each) for each in before)
 
 
 TestGatesInAnyOrder = GatesInAnyOrder.TestCase

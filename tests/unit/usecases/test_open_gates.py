@@ -96,6 +96,21 @@ def test_a_blocked_deployment_gives_way_to_a_newer_one_and_both_say_so(world):
     assert world.answers == {"token": "superseded"}
 
 
+def test_a_blocked_one_plans_again_once_a_revision_is_applied_that_contains_what_blocks_it(world):
+    dev = world.member("app", "dev", State.PLAN_FAILED)
+    blocked = world.waits(world.planned("web"))
+    assert blocked.state is State.BLOCKED
+    world.change(dev, contained_by="newer", contained_at=LATE)
+    world.look()
+    assert world.answers == {"token": "plan again"}
+
+
+def test_what_came_too_late_as_a_newer_one_has_it_blocks_nobody(world):
+    world.member("app", "dev", State.SUPERSEDED, contained_by="newer", contained_at="2026-03-02T07:00:00+00:00")
+    world.waits(world.planned("web"))
+    assert world.answers == {"token": "review"}
+
+
 def test_what_comes_behind_a_blocked_one_takes_its_place(world):
     world.member("app", "dev", State.REJECTED)
     blocked = world.waits(world.planned("web"))

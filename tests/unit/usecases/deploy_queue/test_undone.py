@@ -165,6 +165,55 @@ def test_the_same_revision_run_again_waits_as_before_and_is_not_looked_at(world)
     assert not let_in(world, again).look_twice
 
 
+class TestContained:
+    """What waits for a deployment goes on once a revision is applied that contains it."""
+
+    @pytest.mark.parametrize("state", [State.APPLIED, State.NO_CHANGES])
+    @pytest.mark.parametrize("before", [State.PLAN_FAILED, State.APPLY_FAILED, State.REJECTED])
+    def test_a_correction_says_of_all_that_failed_before_it_that_it_is_applied(self, world, before, state):
+        ends(world, alone(1, change_set="change-1"), before)
+        ends(world, alone(2, change_set="change-2"), before)
+        world.announcements.moved.clear()
+        done = ends(world, alone(3), state, changed_at=NOW)
+        records = [world.deployments.get(alone(number).id) for number in (1, 2)]
+        assert [(each.contained_by, each.contained_at) for each in records] == [(done.id, NOW)] * 2
+        assert sorted(world.announcements.moved) == ["change-1", "change-2"]
+
+    def test_one_that_comes_to_a_bad_end_itself_says_so_of_none(self, world):
+        first = ends(world, alone(1), State.PLAN_FAILED)
+        ends(world, alone(2), State.APPLY_FAILED)
+        assert world.deployments.get(first.id).contained_by is None
+
+    def test_one_that_does_not_contain_it_says_so_of_none(self, world):
+        first = ends(world, alone(1), State.PLAN_FAILED)
+        world.forge.comparisons[any_revision(1).sha, any_revision(2).sha] = Comparison.DIVERGED
+        ends(world, alone(2), State.APPLIED)
+        assert world.deployments.get(first.id).contained_by is None
+
+    def test_told_again_it_asks_again_and_says_nothing_new(self, world):
+        first = ends(world, alone(1, change_set="change-1"), State.PLAN_FAILED)
+        done = ends(world, alone(2), State.APPLIED)
+        version = world.deployments.get(first.id).version
+        world.announcements.moved.clear()
+        world.record(done)
+        assert world.announcements.moved == ["change-1"]
+        assert world.deployments.get(first.id).version == version
+
+    @pytest.mark.parametrize(("deployed", "expected"), [(State.APPLIED, "network-2"), (State.APPLY_FAILED, None)])
+    def test_what_comes_too_late_is_applied_already_if_what_contains_it_is(self, world, deployed, expected):
+        world.change(deployed=any_deployed(2, deployment="network-2", state=deployed))
+        world.forge.comparisons[any_revision(2).sha, any_revision(1).sha] = Comparison.BEHIND
+        late = let_in(world, alone(1))
+        assert (late.state, late.contained_by) == (State.SUPERSEDED, expected)
+
+    def test_so_is_what_is_run_again_too_late(self, world):
+        ends(world, alone(1), State.PLAN_FAILED)
+        done = ends(world, alone(2), State.APPLIED)
+        world.forge.comparisons[any_revision(2).sha, any_revision(1).sha] = Comparison.BEHIND
+        again = let_in(world, alone(1, id="again", trigger=Trigger.RERUN))
+        assert (again.state, again.contained_by) == (State.REFUSED, done.id)
+
+
 class TestStacks:
     """A root in several stacks stands in each of them for itself."""
 

@@ -89,7 +89,7 @@ def needed(stacks: Iterable[StackOverview]) -> Needed:
 
 def is_done(deployment: Deployment) -> bool:
     """Tell whether those that wait for this deployment may go on."""
-    return deployment.state in DONE
+    return deployment.state in DONE or deployment.contained_by is not None
 
 
 def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
@@ -115,16 +115,31 @@ def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
 
 
 def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[AwaitedMember, ...]:
-    """Return what a deployment still waits for, or will, of the others of its change; nothing once it has ended."""
+    """Return what a deployment still waits for, or will, of the others of its change; nothing once it has ended.
+
+    What came to a bad end is first, then what needs a person, then the rest.
+    """
     if is_final(deployment.state):
         return ()
-    others = (one for one in change if one.id != deployment.id and not is_done(one))
+    others = sorted((one for one in change if one.id != deployment.id and not is_done(one)), key=_cause_first)
     found = ((one, _goes_before_plan(one, deployment)) for one in others)
     return tuple(
         AwaitedMember(one, before_plan)
         for one, before_plan in found
         if before_plan or one.stack in deployment.waits.apply_after
     )
+
+
+def by_stack(waits_for: Iterable[AwaitedMember]) -> dict[str, list[AwaitedMember]]:
+    """Return what is waited for by its stack, all in the order in which they come first."""
+    found: dict[str, list[AwaitedMember]] = {}
+    for each in waits_for:
+        found.setdefault(each.deployment.stack, []).append(each)
+    return found
+
+
+def _cause_first(one: Deployment) -> tuple[bool, int]:
+    return not is_final(one.state), _URGENCY.index(one.state)
 
 
 def _goes_before_plan(one: Deployment, deployment: Deployment) -> bool:

@@ -84,6 +84,8 @@ def _with_supersession(face: Face, deployment: Deployment, view: View) -> Face:
     """Say which deployment gave up waiting for this one, or that this one did so for another."""
     if view.superseded_by:
         face = _saying(face, f"{view.superseded_by} takes its place.")
+    if deployment.contained_by:
+        face = _saying(face, "A newer revision that contains this one is deployed, so what waited for this goes on.")
     if not view.supersedes:
         return face
     takes = f"This takes the place of {view.supersedes}, which waited at a gate: its changes are part of this."

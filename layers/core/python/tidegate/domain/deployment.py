@@ -257,7 +257,8 @@ class Deployment:
     was asked for; without, whoever may write. ``superseded_by`` is the newer deployment of the root for which it
     gave up waiting at a gate, and ``supersedes`` the one that gave up for this one;
     ``contains`` is the one before it in its queue that came to a bad end and that its revision contains; ``look_twice``
-    tells that it does not wait itself for all that such a one waited for.
+    tells that it does not wait itself for all that such a one waited for. ``contained_by`` is a deployment of the same
+    root and stack, applied (or with nothing to change) at ``contained_at``, whose revision contains this one's.
     ``first_requested_at`` is when the first of those was asked for that this one runs again, if any;
     ``touched_at`` is when a deployment that this one runs again last may have changed infrastructure.
     """
@@ -302,6 +303,8 @@ class Deployment:
     supersedes: str | None = None
     contains: str | None = None
     look_twice: bool = False
+    contained_by: str | None = None
+    contained_at: str = ""
     first_requested_at: str = ""
     touched_at: str = ""
     superseded_by: str | None = None

@@ -100,7 +100,9 @@ class Dependencies:
         """Why nothing that waits for these goes on, None if it does."""
         gone = [each for each in self.all if each.is_lost]
         if gone:
-            reason = f"The change does not know {_listed(gone)} any more, as it is too old. Reject this and merge again."
+            reason = (
+                f"The change does not know {_listed(gone)} any more, as it is too old. Reject this and merge again."
+            )
             return _verdict(Opening.BLOCKED, reason, gone)
         bad = [each for each in self.all if each.state in _BAD_ENDS]
         if bad:
@@ -116,9 +118,14 @@ class Dependencies:
 
 
 def dependency(root: str, stack: str, deployment: Deployment | None) -> Dependency:
-    """Return a root in a stack as something that is waited for; ``deployment`` is None while there is no record."""
+    """Return a root in a stack as something that is waited for; ``deployment`` is None while there is no record.
+
+    However it ended itself, it is applied once a revision is that contains its own.
+    """
     if deployment is None:
         return Dependency(root, stack, State.QUEUED)
+    if deployment.contained_by is not None:
+        return Dependency(root, stack, State.APPLIED, deployment.contained_at, deployment.contained_at)
     last = deployment.history[-1].at if deployment.history else deployment.changed_at
     changed = last if deployment.state is State.APPLIED else deployment.touched_at
     return Dependency(root, stack, deployment.state, last, changed)
@@ -157,7 +164,9 @@ def waits_for(deployment: Deployment, root: str, stack: str) -> bool:
     return stack in waits.plan_after or (stack == deployment.stack and root in waits.roots)
 
 
-def judge_gate(deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, point: Point) -> GateVerdict:
+def judge_gate(
+    deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, point: Point
+) -> GateVerdict:
     """Decide whether a gate opens, given all that is waited for there.
 
     One that came to a bad end blocks at once, whatever the others do. What was applied after the plan began may

@@ -104,7 +104,7 @@ class GateDecider:
                 seen.add(record.id)
                 if record.state is State.BLOCKED:
                     todo.append(record)
-                elif is_final(record.state) and record.state not in DONE:
+                elif is_final(record.state) and record.state not in DONE and record.contained_by is None:
                     found.append(record)
         return sorted(found, key=_name)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tidegate.domain.deployment import Deployment, Ending, State, is_final
+from tidegate.domain.gate import DONE
 from tidegate.domain.queue import QueueHead, Worker, head_after, lock_at_end, locks_queue
 from tidegate.ports import Announcements, Clock, DeployQueues, Jobs
+from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.finish import Finisher
 
 
@@ -69,8 +73,26 @@ class DeploymentEnder:
         if locks_queue(ended, head):
             self.announcements.refresh(ended.id)
         self.announcements.line_changed(head.queue)
-        if ended.change_set:
-            self.announcements.change_moved(ended.change_set)
+        changes = {ended.change_set, *(self._contained(ended) if ended.state in DONE else ())}
+        for change_set in sorted(changes - {""}):
+            self.announcements.change_moved(change_set)
+
+    def _contained(self, done: Deployment) -> Iterator[str]:
+        """Say of each before it that came to a bad end that its changes are applied; yield their change sets."""
+        identifier = done.contains
+        while identifier is not None:
+            older = deciding_again(partial(self._mark, identifier, done))
+            yield older.change_set
+            identifier = older.contains
+
+    def _mark(self, identifier: str, done: Deployment) -> Deployment:
+        older = self.finisher.deployments.get(identifier)
+        if older.contained_by is not None or older.state in DONE:
+            return older
+        marked = replace(older, contained_by=done.id, contained_at=done.changed_at)
+        saved = self.finisher.deployments.save(marked)
+        self.announcements.changed(saved)
+        return saved
 
     def _without_result(self, deployment: Deployment, error: str | None, at: str) -> Ending:
         taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Deployment, State, Trigger, is_final
+from tidegate.domain.gate import DONE
 from tidegate.domain.queue import Deployed, QueueHead, Standing, lock_when_let_in, standing_of
 from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, is_on_branch, judge_revision, renamed
 from tidegate.messages import RevisionValidated, ValidateRevision
@@ -46,13 +47,17 @@ class RevisionValidator:
         standing = standing_of(head, deployment)
         former = self.formers.of(deployment) if head.deployed is None and head.attempted is None else None
         deployed = former.deployed if former else standing.deployed
-        verdict = judge_revision(deployment, deployed, standing.attempted, self._relations(deployment, deployed))
+        relations = self._relations(deployment, deployed)
+        verdict = judge_revision(deployment, deployed, standing.attempted, relations)
         if former:
             verdict = renamed(verdict, former)
         if verdict.allowed and deployment.review_rule.exclude_authors:
             authors = find_authors(self.queues, self.forge, standing, deployment)
             deployment = replace(deployment, authors=authors.logins, authors_known=authors.known)
-        self._record(head, self._after_undone(deployment, standing), verdict)
+        deployment = self._after_undone(deployment, standing)
+        if not verdict.allowed and deployed is not None and relations.to_deployed is Comparison.BEHIND:
+            deployment = self._contained(deployment, deployed)
+        self._record(head, deployment, verdict)
         return _answer(deployment, allowed=verdict.allowed, reason=verdict.reason)
 
     def _relations(self, deployment: Deployment, deployed: Deployed | None) -> Relations:
@@ -78,6 +83,12 @@ class RevisionValidator:
         contains = undone.deployment if is_on_branch(relation) else None
         is_held_up = deployment.look_twice or self.undone.is_held_up(deployment, undone)
         return replace(deployment, contains=contains, look_twice=is_held_up)
+
+    def _contained(self, deployment: Deployment, deployed: Deployed) -> Deployment:
+        """Say of what is not let in that its changes are applied: those that wait for it need not do so any more."""
+        if deployed.state not in DONE:
+            return deployment
+        return replace(deployment, contained_by=deployed.deployment, contained_at=self.clock.now())
 
     def _branch(self, deployment: Deployment) -> str | None:
         """Return the branch that must hold the revision; one by hand may come from anywhere."""
