@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 from rich.tree import Tree
 
 from cli import screen, views
-from cli.answers import Change
+from cli.answers import Change, Member
 from cli.answers import Stack as ShownStack
 from tidegate.domain.stack import Stack
 from tidegate.domain.stack_order import nearest, tiers
@@ -55,12 +56,16 @@ def _stack(stack: ShownStack) -> RenderableType:
     line = Text.assemble(
         screen.text(stack.name, "bold"), "  ", screen.state(stack.state), f"  {stack.done} of {count} done"
     )
-    rows = [Text.assemble("  ", screen.state(one.state), "  ", screen.text(one.root)) for one in stack.members]
-    for row, one in zip(rows, stack.members, strict=True):
-        if one.gated_by:
-            row.append_text(screen.text(f"  waits for {views.awaited(one.gated_by)}", "dim"))
+    rows = [row for one in stack.members[:_MEMBERS] for row in _member(one)]
     more = [Text(f"  … and {count - _MEMBERS} more", "dim")] if count > _MEMBERS else []
-    return Group(line, *rows[:_MEMBERS], *more)
+    return Group(line, *rows, *more)
+
+
+def _member(one: Member) -> Iterator[RenderableType]:
+    yield Text.assemble("  ", screen.state(one.state), "  ", screen.text(one.root))
+    if one.gated_by:
+        # A line of its own, so that what does not fit stands below itself.
+        yield Padding(screen.text(f"waits for {views.awaited(one.gated_by, one.stack)}", "dim"), (0, 0, 0, 6))
 
 
 def configured(loaded: LoadedConfiguration, leaves: Mapping[str, Stack]) -> RenderableType:

@@ -146,7 +146,7 @@ def deployment(shown: Deployment) -> RenderableType:
                 ("Stack", stack(shown) if shown.change_set else ""),
                 ("Layer", f"{shown.layer} of {shown.layers}" if shown.layers > 1 else ""),
                 ("Change", shown.change_set or ""),
-                ("Waits for", awaited(shown.gated_by)),
+                ("Waits for", awaited(shown.gated_by, shown.stack)),
                 ("Pull request", f"#{shown.pull_request}" if shown.pull_request else ""),
                 ("Plan", changes(shown.changes)),
                 ("Review", _review(shown)),
@@ -186,11 +186,22 @@ def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
         yield command(f"tidegate unlock {shown.repository} {shown.root}")
 
 
-def awaited(waits: Sequence[Awaited]) -> str:
-    """Return what a deployment waits for, in words; the first few by name."""
-    named = [f"{one.root} of {one.stack} ({screen.state_word(one.state)})" for one in waits[:_NAMED]]
-    more = [f"{len(waits) - _NAMED} more"] if len(waits) > _NAMED else []
-    return ", ".join([*named, *more])
+def awaited(waits: Sequence[Awaited], own: str) -> str:
+    """Return what a deployment of a stack waits for, in words: roots of this stack by name, others stack by stack."""
+    stacks: dict[str, list[Awaited]] = {}
+    for one in waits:
+        stacks.setdefault(one.stack, []).append(one)
+    return "; ".join(_awaited(stack, its, own) for stack, its in stacks.items())
+
+
+def _awaited(stack: str, waits: Sequence[Awaited], own: str) -> str:
+    named = [f"{one.root} ({screen.state_word(one.state)})" for one in waits[: _NAMED if stack == own else 1]]
+    if stack == own:
+        more = [f"{len(waits) - _NAMED} more"] if len(waits) > _NAMED else []
+        return ", ".join([*named, *more])
+    if len(waits) == 1:
+        return f"{waits[0].root} of {stack} ({screen.state_word(waits[0].state)})"
+    return f"stack {stack}: {len(waits)} left, such as {named[0]}"
 
 
 def _review(shown: Deployment) -> str:

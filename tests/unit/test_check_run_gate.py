@@ -152,6 +152,14 @@ def test_a_blocked_deployment_says_what_failed_and_offers_to_retry_and_to_reject
     assert "\n\n2 others are on the way." in check_run.summary
 
 
+def test_the_title_of_a_blocked_deployment_names_the_cause_and_not_what_is_blocked_by_it_as_well():
+    cause, other = awaited("app", state=State.PLAN_FAILED), awaited("web", state=State.BLOCKED)
+    assert shown(State.BLOCKED, holds(other, cause)).title == "Blocked by app: its plan failed"
+    assert shown(State.BLOCKED, holds(other)).title == "Blocked: web is blocked, too"
+    stacks = awaited("app", "dev", state=State.REJECTED), awaited("app", "qa", state=State.REJECTED)
+    assert shown(State.BLOCKED, holds(*stacks)).title == "Blocked: app was not deployed"
+
+
 def test_what_is_on_the_way_and_what_is_done_are_one_sentence():
     view = holds(awaited("app", state=State.PLAN_FAILED), under_way=1, done=1, at_most=True)
     words = "Up to 1 other is on the way; 1 is done already: deployed, or with nothing to change."

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_plan, any_root, deployment_in
-from tidegate.domain.change_overview import awaited, needed, overview
+from tidegate.domain.change_overview import awaited, by_stack, needed, overview
 from tidegate.domain.deployment import State
 from tidegate.domain.waits import Waits
 
@@ -132,3 +132,19 @@ def test_each_stack_stands_behind_all_that_it_waits_for_however_stacks_wait_for_
     for name, its in acyclic.items():
         assert all(found[first].tier < found[name].tier for first in its & found.keys())
     assert len(overview([member(name, apply_after=tuple(its)) for name, its in firsts.items()])) == len(firsts)
+
+
+def test_what_came_to_a_bad_end_stands_first_of_what_is_waited_for():
+    states = {"a": State.QUEUED, "b": State.BLOCKED, "c": State.AWAITING_REVIEW, "d": State.REJECTED}
+    others = [member("dev", name, state) for name, state in states.items()]
+    found = awaited(member("prod", apply_after=("dev",)), others)
+    assert [one.deployment.root.name for one in found] == ["d", "b", "c", "a"]
+
+
+def test_what_is_waited_for_is_told_stack_by_stack():
+    change = [member("dev", "a"), member("qa", "b", State.PLAN_FAILED), member("dev", "c")]
+    found = by_stack(awaited(member("prod", apply_after=("dev", "qa")), change))
+    assert {stack: [one.deployment.root.name for one in its] for stack, its in found.items()} == {
+        "qa": ["b"],
+        "dev": ["a", "c"],
+    }

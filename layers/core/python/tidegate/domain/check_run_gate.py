@@ -90,7 +90,7 @@ def blocked(deployment: Deployment, view: View) -> Face:
     what = "**Blocked:** what this waits for was not deployed. It goes on by itself when that is deployed after all."
     failed = _list("It waits for:", deployment, view) or escaped(deployment.reason)
     return Face(
-        f"Blocked: {_failed(view.waited_for)} not deployed",
+        _blocked_by(view.waited_for),
         (*ending, failed) if ending else (what, failed, *_choices(deployment)),
         conclusion=Conclusion.ACTION_REQUIRED,
         actions=() if ending else (RETRY, REJECT),
@@ -175,12 +175,18 @@ def _stacks(names: Sequence[str]) -> str:
     return "stack" if len(names) == 1 else "stacks"
 
 
-def _failed(held_by: WaitedFor | None) -> str:
-    """Return the subject of "not deployed"."""
-    names = list(dict.fromkeys(awaited.root for awaited in held_by.named)) if held_by else []
+def _blocked_by(held_by: WaitedFor | None) -> str:
+    """Return the title of a blocked one: the cause, and not what is only blocked by that as well."""
+    named = held_by.named if held_by else ()
+    causes = [awaited for awaited in named if awaited.state is not State.BLOCKED]
+    names = list(dict.fromkeys(awaited.root for awaited in causes or named))
     if not names:
-        return "what it waits for was"
-    return f"{_names(names)} {'was' if len(names) == 1 else 'were'}"
+        return "Blocked: what it waits for was not deployed"
+    if not causes:
+        return f"Blocked: {_names(names)} {_are(len(names))} blocked, too"
+    if len(causes) == 1:
+        return f"Blocked by {_names(names)}: {_DOES[causes[0].state]}"
+    return f"Blocked: {_names(names)} {'was' if len(names) == 1 else 'were'} not deployed"
 
 
 def _names(names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from aws_lambda_powertools.event_handler import Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from tidegate.domain.change_overview import by_stack
 from tidegate.domain.deployment import State, is_final
 from tidegate.domain.markdown import plain
 from tidegate.domain.pull_request_record import PullRequestState
@@ -91,6 +92,7 @@ class Rendering:
             tone=_tone,
             short=_short,
             grouped=grouped,
+            by_stack=by_stack,
             progress=progress,
         )
 
