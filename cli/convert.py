@@ -51,7 +51,7 @@ def convert(
 
 def _converted(file: Path, raw: bytes) -> tuple[Draft, str]:
     from cli.converting import atlantis, terrateam
-    from cli.converting.draft import finished
+    from cli.converting.draft import CannotLeaveOut, finished
     from tidegate.config.document import read_document
     from tidegate.domain.errors import InvalidConfiguration
 
@@ -62,6 +62,10 @@ def _converted(file: Path, raw: bytes) -> tuple[Draft, str]:
         is_atlantis = "projects" in document.content or file.name.startswith("atlantis")
         draft = atlantis.draft_of(document) if is_atlantis else terrateam.draft_of(document)
         return draft, finished(draft)
+    except CannotLeaveOut as error:
+        told = "\n".join(f"{file}:{each.line}: {each.text}" for each in error.left_out)
+        hint = "Correct these first: they guard something, and more would be allowed without them. Nothing is written."
+        raise Refused(told, hint) from None
     except InvalidConfiguration as error:
         raise Refused(str(error), "Correct the file first.") from None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from cli.converting.draft import Draft, Path
 from tidegate.config.document import KEY, Document
+from tidegate.domain.errors import InvalidConfiguration
 
 _EXACT = re.compile(r"v?([0-9]+\.[0-9]+\.[0-9]+)")
 #: Keys of a project that are carried over below.
@@ -33,10 +34,13 @@ _WHY = {
     "version": "it is that of Atlantis's format",
 }
 _STEPS = frozenset({"init", "plan", "apply"})
+_TEXTS = ("dir", "name", "workspace", "workflow", "terraform_version", "terraform_distribution")
+_LISTS = ("apply_requirements", "depends_on")
 
 
 def draft_of(document: Document) -> Draft:
-    """Return the draft of what a file of Atlantis says."""
+    """Return the draft of what a file of Atlantis says. Raise InvalidConfiguration where it is none."""
+    _check_shape(document)
     draft = Draft(content={"version": "1"})
     places = {path: place[0] for path, place in document.places.items() if KEY not in path}
     places |= {path[:-1]: place[0] for path, place in document.places.items() if path and path[-1] == KEY}
@@ -47,6 +51,30 @@ def draft_of(document: Document) -> Draft:
     _Projects(draft, places).add(content.get("projects"))
     _Workflows(draft, places).add(content.get("workflows"))
     return draft
+
+
+def _check_shape(document: Document) -> None:
+    """Raise InvalidConfiguration for what stands where Atlantis has something else: it would mean nothing here."""
+    projects, workflows = document.content.get("projects"), document.content.get("workflows")
+    if not isinstance(projects, list | None):
+        raise _misshapen(document, ("projects",), "a list of projects")
+    if not isinstance(workflows, dict | None):
+        raise _misshapen(document, ("workflows",), "workflows by their names")
+    for number, project in enumerate(projects or ()):
+        given = project if isinstance(project, dict) else {}
+        for key in _TEXTS:
+            if not isinstance(given.get(key), str | None):
+                raise _misshapen(document, ("projects", number, key), "a text")
+        for key in _LISTS:
+            items = given.get(key)
+            if not isinstance(items, list | None) or any(not isinstance(each, str) for each in items or ()):
+                raise _misshapen(document, ("projects", number, key), "a list of names")
+
+
+def _misshapen(document: Document, path: Path, wanted: str) -> InvalidConfiguration:
+    line, column = document.places.get(path) or (1, 1)
+    where = ".".join(map(str, path))
+    return InvalidConfiguration(document.file, line, f"{where} cannot be read", f"Atlantis has {wanted} here", column)
 
 
 def _unknown(draft: Draft, line: int, key: str, where: str = "") -> None:
@@ -213,7 +241,7 @@ def _single_words(arguments: Any) -> Any:
     """Return options as one word each: ``-var-file x`` becomes ``-var-file=x``."""
     found: list[str] = []
     for word in arguments if isinstance(arguments, list) else ():
-        if found and isinstance(word, str) and not word.startswith("-") and "=" not in found[-1]:
+        if found and isinstance(word, str) and not word.startswith("-") and "=" not in str(found[-1]):
             found[-1] = f"{found[-1]}={word}"
         else:
             found.append(word)

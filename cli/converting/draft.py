@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,31 @@ Path = tuple[str | int, ...]
 _FILE = "tidegate.yaml"
 #: Stands for the repository, whose name only the root at its top would have.
 _REPOSITORY = "owner/repository"
+#: Where a step stands, whose kind is all there is of it.
+_STEPS = frozenset({"workflows", "hooks"})
+#: Keys of access control, of requirements and of stacks that something rests on, and those of people inside them. Keys
+#: that are not known here were nothing that Tidegate does.
+_GUARDS = frozenset(
+    [
+        "policies",
+        "checks",
+        "tag_query",
+        "approved",
+        "merge_conflicts",
+        "status_checks",
+        "rules",
+        "apply_after",
+        "plan_after",
+        "can_apply_after",
+        "auto_apply",
+        "on_change",
+        "modified_by",
+    ]
+)
+_INSIDE = _GUARDS | frozenset(["enabled", "any_of", "any_of_count", "all_of", "ignore_matching"])
+#: The lengths of the paths of a whole stack, and of a rule of one.
+_A_STACK = 3
+_A_RULE = 5
 #: What is granted to nobody where it cannot be carried over.
 _GRANTS = frozenset({"plan", "apply", "unlock", "review"})
 
@@ -28,6 +53,14 @@ class LeftOut:
 
     line: int
     text: str
+
+
+class CannotLeaveOut(Exception):
+    """What guards something cannot be carried over: without it, more would be allowed than before."""
+
+    def __init__(self, left_out: list[LeftOut]) -> None:
+        super().__init__("; ".join(each.text for each in left_out))
+        self.left_out = left_out
 
 
 @dataclass(slots=True)
@@ -52,25 +85,59 @@ class Draft:
 def finished(draft: Draft) -> str:
     """Return the file: whatever of the draft cannot be used is left out of it, and remembered as such.
 
-    Raise InvalidConfiguration when nothing can be used.
+    Raise InvalidConfiguration when nothing can be used, CannotLeaveOut when something guards what would be open then.
     """
     while True:
         text = _written(draft.content)
         found = examine_configuration(text.encode(), _REPOSITORY)
         if isinstance(found, LoadedConfiguration):
             return text
-        _without(draft, found[0], text)
+        _without_all(draft, found, text)
 
 
-def _without(draft: Draft, error: InvalidConfiguration, text: str) -> None:
-    """Take out of a draft what an error is about. Raise the error where that is the whole file."""
-    path = _path_at(read_document(_FILE, text.encode()).places, error)
-    if not path:
-        raise error
-    if path[-1] == "type":  # A step of another kind: its other keys mean nothing without it.
-        path = path[:-1]
-    where = ".".join(str(part) for part in path)
-    draft.leave_out(draft.line_of(path), f"{where}: {error.problem}.")
+def _without_all(draft: Draft, errors: Sequence[InvalidConfiguration], text: str) -> None:
+    """Take out of a draft all that one reading refuses. Raise the error that is about the whole file."""
+    places = read_document(_FILE, text.encode()).places
+    told: dict[Path, InvalidConfiguration] = {}
+    # From the end, so that the items of a list which are still to be taken out keep their numbers.
+    for error in sorted(errors, key=lambda each: (each.line, each.column or 1), reverse=True):
+        path = _path_at(places, error)
+        if not path:
+            raise error
+        if path[0] in _STEPS and path[-1] == "type":  # A step of another kind: its other keys mean nothing without it.
+            path = path[:-1]
+        told.setdefault(path, error)
+    guarding = [_left_out(draft, path, error) for path, error in told.items() if _guards(path)]
+    if guarding:
+        raise CannotLeaveOut(sorted(guarding))
+    for path, error in told.items():
+        if not any(path[:length] in told for length in range(1, len(path))):
+            _without(draft, path, error)
+
+
+def _guards(path: Path) -> bool:
+    """Tell whether more would be allowed, or sooner, without what stands at a path.
+
+    A list of people who may is none: what cannot be read of it is granted to nobody.
+    """
+    if path[0] == "access_control" and any(part in _GRANTS for part in path[3:]):
+        return False
+    known = {part for part in path[1:] if isinstance(part, str)} & _GUARDS
+    if path[0] in {"access_control", "apply_requirements"}:
+        return len(path) == 1 or (bool(known) and not (isinstance(path[-1], str) and path[-1] not in _INSIDE))
+    if path[0] == "stacks":
+        is_unknown = isinstance(path[-1], str) and path[-1] not in _GUARDS
+        return len(path) <= _A_STACK or (bool(known) and not (is_unknown and len(path) == _A_RULE))
+    return path[0] == "plan_review"
+
+
+def _left_out(draft: Draft, path: Path, error: InvalidConfiguration) -> LeftOut:
+    return LeftOut(draft.line_of(path), f"{'.'.join(map(str, path))}: {error.problem}.")
+
+
+def _without(draft: Draft, path: Path, error: InvalidConfiguration) -> None:
+    """Take out of a draft what stands at a path, as an error is about it."""
+    draft.left_out.append(_left_out(draft, path, error))
     holder: Any = draft.content
     for part in path[:-1]:
         holder = holder[part]

@@ -146,6 +146,58 @@ def test_a_right_that_cannot_be_carried_over_is_granted_to_nobody(convert):
     assert (policy["apply"], policy["plan"]) == (["team:sre"], [])
 
 
+GUARDING = {
+    "a policy": "access_control: {policies: [{tag_query: 'prod and (', apply: ['team:sre']}, {tag_query: ''}]}",
+    "all policies": "access_control: {policies: {a: b}}",
+    "a check": "apply_requirements: {checks: [{tag_query: 'prod and ('}, {tag_query: ''}]}",
+    "who approves": "apply_requirements: {checks: [{tag_query: '', approved: {enabled: true, any_of: ['bad name:']}}]}",
+    "a gate": "stacks: {names: {dev: {tag_query: dev}, prod: {tag_query: prod, rules: {apply_after: [nope]}}}}",
+    "what waits": "stacks: {names: {prod: {tag_query: prod, rules: {auto_apply: maybe}}}}",
+    "a stack": "stacks: {names: {dev: {tag_query: 'dev and ('}}}",
+}
+
+
+@pytest.mark.parametrize("text", GUARDING.values(), ids=GUARDING)
+def test_what_guards_something_is_never_left_out(tidegate, tmp_path, text):
+    (tmp_path / "config.yml").write_text(text)
+    result = tidegate("convert", str(tmp_path / "config.yml"), "--output", str(tmp_path / "tidegate.yaml"))
+    assert result.exit_code == 1
+    assert "config.yml:1: " in result.output
+    assert not (tmp_path / "tidegate.yaml").exists()
+
+
+def test_an_unknown_key_of_a_stack_leaves_the_stack_and_its_gates(convert):
+    text = "stacks:\n  names:\n    dev: {tag_query: dev, type: x}\n"
+    made, told = convert(f"{text}    prod: {{tag_query: prod, rules: {{apply_after: [dev]}}}}\n", "config.yml")
+    assert made["stacks"]["names"]["dev"] == {"tag_query": "dev"}
+    assert made["stacks"]["names"]["prod"]["rules"] == {"apply_after": ["dev"]}
+    assert ":3: stacks.names.dev.type" in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "projects: {a: b}",
+        "projects: []\nworkflows: [1, 2]",
+        *(f"projects: [{{dir: a, {key}: [[x]]}}]" for key in ("name", "workspace", "workflow", "terraform_version")),
+        *(f"projects: [{{dir: a, {key}: {{a: b}}}}]" for key in ("apply_requirements", "depends_on")),
+        "projects: [{dir: [a]}]",
+    ],
+)
+def test_what_stands_where_atlantis_has_something_else_is_refused(tidegate, tmp_path, text):
+    (tmp_path / "atlantis.yaml").write_text(text)
+    result = tidegate("convert", str(tmp_path / "atlantis.yaml"))
+    assert result.exit_code == 1
+    assert "mistake of its own" not in result.output
+    assert "cannot be read" in result.output
+
+
+def test_many_mistakes_are_taken_out_together(convert):
+    made, told = convert("dirs:\n" + "".join(f"  d{n}: {{wrong: 1}}\n" for n in range(600)), "config.yml")
+    assert len(made["dirs"]) == 600
+    assert told.count("wrong") >= 600
+
+
 def test_a_file_that_is_there_is_overwritten_only_by_force(tidegate, tmp_path):
     source, output = tmp_path / "atlantis.yaml", tmp_path / "tidegate.yaml"
     source.write_text(ATLANTIS)
