@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -172,10 +172,16 @@ def _wait(cloud: LocalCloud) -> None:
 
 def _show(console: Console, found: Mapping[str, Any]) -> None:
     from cli import screen
+    from local.forge.settings import TEAMS
 
     console.print(screen.facts([(label, str(found[name])) for label, name in _SHOWN]))
     console.print(
         "Sign in at the forge as maintainer, reviewer, developer or visitor: the password, and the token, is the name. "
+        f"{' '.join(f'In the team {team.slug}: {_names(team.members)}.' for team in TEAMS)} "
         "tidegate status, queue, deploy … speak to this cloud as maintainer (--as for another). "
         "All for scripts: tidegate local info --json."
     )
+
+
+def _names(names: Sequence[str]) -> str:
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)

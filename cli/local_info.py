@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from local.forge.settings import PEOPLE
+from local.forge.settings import PEOPLE, TEAMS
 
 #: What stands around the name in a logical id: the construct that it is part of, what it is, and CDK's hash.
 _AROUND = re.compile(r"^(?:Messaging|Functions)?(?P<name>\w+?)(?:FunctionLog|LogGroup|Log)?[0-9A-F]{8}$")
@@ -23,7 +23,13 @@ def for_scripts(found: Mapping[str, Any]) -> dict[str, Any]:
         shown[kind] = readable(shown.get(kind, {}))
     if found.get("forge_url"):
         shown["users"] = [
-            {"login": person.login, "password": person.token, "token": person.token, "permission": person.permission}
+            {
+                "login": person.login,
+                "password": person.token,
+                "token": person.token,
+                "permission": person.permission,
+                "teams": [team.slug for team in TEAMS if person.login in team.members],
+            }
             for person in PEOPLE
         ]
     shown["aws_environment"] = {

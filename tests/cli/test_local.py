@@ -68,7 +68,9 @@ def test_the_information_is_for_people_and_for_scripts():
     assert set(shown["queues"]) == {"push", "push_dead"}
     assert shown["log_groups"] == {"record_plan": "a-log-group"}
     assert shown["aws_environment"]["AWS_ENDPOINT_URL"] == "http://127.0.0.1:5002"
-    assert {"maintainer", "reviewer", "visitor"} <= {user["login"] for user in shown["users"]}
+    teams = {user["login"]: user["teams"] for user in shown["users"]}
+    assert (teams["maintainer"], teams["reviewer"], teams["visitor"]) == (["platform"], ["platform"], [])
+    assert "In the team platform: maintainer and reviewer." in " ".join(run("info").stdout.split())
 
 
 def test_of_several_local_clouds_the_newest_is_shown_and_that_is_said(sleeper):
