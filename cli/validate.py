@@ -136,5 +136,11 @@ def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], r
 
 def _counted(found: LoadedConfiguration, roots: _Roots) -> str:
     if roots.count is not None:
-        return f"{roots.count} root{'' if roots.count == 1 else 's'} in this checkout"
-    return "the roots are found by their modules" if found.roots is None else f"{len(found.roots)} roots"
+        return f"{_roots_in_words(roots.count)} in this checkout"
+    if found.roots is None or found.globs:
+        return "the roots are found by their modules"
+    return _roots_in_words(len(found.roots))
+
+
+def _roots_in_words(count: int) -> str:
+    return f"{count} root{'' if count == 1 else 's'}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -208,3 +209,23 @@ def test_validate_warns_of_what_cannot_be_meant(checkout, tidegate, words):
 def test_validate_warns_of_nothing_where_the_roots_are_found(checkout, tidegate):
     (checkout / "tidegate.yaml").write_text("dirs: {'**': {}}\n")
     assert "! " not in tidegate("validate").output
+
+
+def test_the_example_of_a_promotion_means_what_it_says(checkout, tidegate):
+    example = Path(__file__).parents[2] / "examples/promotion/tidegate.yaml"
+    (checkout / "tidegate.yaml").write_text(example.read_text())
+    for name in ("dev/network", "dev/app", "staging/app", "prod/eu/app", "prod/eu/network", "prod/us/app"):
+        place = checkout / "live" / name
+        place.mkdir(parents=True)
+        (place / "main.tf").write_text('terraform {\n  backend "s3" {}\n}\n')
+    roots = {one["name"]: one for one in explained(tidegate)["roots"] if one["stack"] != "default"}
+    assert {name: one["apply_after"] for name, one in roots.items() if name.endswith("app")} == {
+        "live/dev/app": [],
+        "live/staging/app": ["dev"],
+        "live/prod/eu/app": ["dev", "staging"],
+        "live/prod/us/app": ["dev", "eu", "staging"],
+    }
+    assert roots["live/prod/eu/app"]["dependencies"] == ["live/prod/eu/network"]
+    assert roots["live/prod/us/app"]["environment"] == "production"
+    assert roots["live/prod/us/app"]["access"]["apply"] == ["team:platform"]
+    assert roots["live/dev/app"]["plan_review"]["when"] == "never"

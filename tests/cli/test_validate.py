@@ -87,6 +87,9 @@ def test_every_example_of_the_reference_is_a_file_in_order(validate):
         assert validate(example).exit_code == 0, example
 
 
-def test_the_sample_is_in_order():
-    sample = Path(__file__).parents[2] / "examples/sample/tidegate.yaml"
-    assert CliRunner().invoke(app, ["validate", str(sample)]).exit_code == 0
+@pytest.mark.parametrize("name", ["sample", "promotion"])
+def test_the_examples_are_in_order_and_mislead_nobody(name):
+    example = Path(__file__).parents[2] / "examples" / name / "tidegate.yaml"
+    result = CliRunner().invoke(app, ["validate", str(example)])
+    assert result.exit_code == 0
+    assert "! " not in result.output
