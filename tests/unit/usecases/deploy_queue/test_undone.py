@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.builders import NOW, any_deployed, any_deployment, any_revision
-from tests.unit.usecases.deploy_queue.world import QUEUE
-from tidegate.domain.deployment import Gate, State, Trigger
+from tests.unit.usecases.deploy_queue.world import QUEUE, World
+from tidegate.domain.deployment import Gate, State, Trigger, moves_baseline
 from tidegate.domain.revision import Comparison
 from tidegate.domain.waits import Waits
 from tidegate.messages import RecordOutcome
@@ -163,6 +165,34 @@ def test_the_same_revision_run_again_waits_as_before_and_is_not_looked_at(world)
     old = ends(world, held(), State.REJECTED)
     again = held(id="again", trigger=Trigger.RERUN, rerun_of=old.id)
     assert not let_in(world, again).look_twice
+
+
+#: How those end that come after it, some before they are validated, some refused.
+LATER_ENDS = st.lists(
+    st.sampled_from([*BAD, State.REFUSED, State.QUEUED, State.APPLIED, State.NO_CHANGES, State.APPLY_FAILED]),
+    max_size=6,
+)
+
+
+@given(first=st.sampled_from(BAD), later=LATER_ENDS)
+@settings(max_examples=60, deadline=None)
+def test_whatever_comes_in_between_people_look_until_something_that_contains_it_began_to_be_applied(first, later):
+    world = World()
+    enroll(world)
+    ends(world, held(), first)
+    is_pending = True
+    for number, state in enumerate(later, start=2):
+        if state is State.QUEUED:
+            world.in_flight(alone(number))
+            world.recorder.record(RecordOutcome(queue=QUEUE, deployment=alone(number).id, error="States.Timeout"))
+            continue
+        if state is State.REFUSED:
+            world.forge.comparisons[any_revision(number).sha, "main"] = Comparison.BASE_MISSING
+        ended = ends(world, alone(number), state)
+        assert ended.state is state
+        assert ended.look_twice is is_pending
+        is_pending = is_pending and not moves_baseline(state)
+    assert let_in(world, alone(9)).look_twice is is_pending
 
 
 class TestContained:
