@@ -110,3 +110,10 @@ def test_without_a_repository_all_that_one_may_read_are_searched(made, wires, re
 def test_without_a_repository_and_without_a_query_the_newest_of_all_are_listed(made, reader):
     assert set(ids(reader.get("/api/deployments"))) == set(made.values())
     assert reader.get("/api/deployments?query=root:network&after=none").status == 404
+
+
+def test_a_list_does_not_begin_after_what_one_may_not_read(made, visitor):
+    hidden = visitor.get(f"/api/deployments?after={made['gated']}")
+    unknown = visitor.get(f"/api/deployments?after={'x' * len(made['gated'])}")
+    assert (hidden.status, unknown.status) == (404, 404)
+    assert hidden.text.replace(made["gated"], "") == unknown.text.replace("x" * len(made["gated"]), "")

@@ -13,6 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 from tidegate.domain.deployment import Deployment, Unlocking
 from tidegate.domain.deployment_query import parse_deployment_query
 from tidegate.domain.deployment_summary import summary_of
+from tidegate.domain.errors import NotFound
 from tidegate.domain.root import queue_id
 from tidegate.usecases.search_deployments import SEARCHED
 from tidegate.web import models
@@ -187,6 +188,8 @@ class Api:
         allowed = readable(parts.catalog, self._authorization, login)
         newest = sorted(allowed.repositories, key=lambda known: known.seen_at, reverse=True)
         last = summary_of(parts.deployments.get(after)) if after else None
+        if last is not None and last.repository not in {known.name for known in allowed.repositories}:
+            raise NotFound("deployment", last.id)  # As if it did not exist, for who may not read it.
         found = parts.searcher.search_all([known.name for known in newest[:SEARCHED_REPOSITORIES]], asked, limit, last)
         left = allowed.unchecked + len(newest[SEARCHED_REPOSITORIES:])
         return self._shapes.found(found, left)
