@@ -214,6 +214,12 @@ def test_a_blocked_deployment_whose_place_is_taken_says_so_at_once():
     assert check_run.actions == ()
 
 
+def test_one_that_steps_aside_is_not_told_to_be_replaced_by_a_newer_revision():
+    check_run = shown(State.BLOCKED, gate=Gate("job", NOW, AfterGate.SUPERSEDED, by="alice"))
+    assert "goes first.** This is run again after it." in check_run.summary
+    assert "newer revision" not in check_run.summary
+
+
 def test_a_gate_that_is_open_changes_no_words():
     gate = Gate("job", NOW, AfterGate.APPLY)
     assert shown(State.GATED, gate=gate).summary.startswith("**Waiting for stack")

@@ -70,6 +70,13 @@ def test_an_apply_job_may_do_without_init():
         "TF_WORKSPACE",
         "AWS_ACCESS_KEY_ID",
         "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "AWS_DEFAULT_PROFILE",
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+        "AWS_ENDPOINT_URL_S3",
+        "GCONV_PATH",
+        "GIT_EXEC_PATH",
+        "SSL_CERT_FILE",
+        "TERRAFORM_CONFIG",
         "TIDEGATE_PLAN_FILE",
     ],
 )

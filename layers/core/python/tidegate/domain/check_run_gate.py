@@ -22,7 +22,7 @@ from tidegate.domain.check_run_face import (
     who_may,
 )
 from tidegate.domain.deployment import AfterGate, Deployment, State, is_final
-from tidegate.domain.gate import GATE_DAYS, Point, point_of
+from tidegate.domain.gate import GATE_DAYS, Point, point_of, stepped_aside
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.review import moment
 
@@ -118,6 +118,8 @@ def _ending(deployment: Deployment) -> tuple[str, ...]:
     gate = deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:
         return (f"**{approval(deployment)}** It ends in a moment.",)
+    if stepped_aside(deployment):
+        return ("**What this waits for stood behind it in line and goes first.** This is run again after it.",)
     if gate is not None and gate.next is AfterGate.SUPERSEDED:
         return ("**A newer revision of this root takes its place.** It ends in a moment.",)
     return ()

@@ -18,6 +18,8 @@ _RESERVED = frozenset(
     {
         "AWS_ACCESS_KEY_ID",
         "AWS_CONFIG_FILE",
+        "AWS_DEFAULT_PROFILE",
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
         "AWS_PROFILE",
         "AWS_ROLE_ARN",
         "AWS_SECRET_ACCESS_KEY",
@@ -25,14 +27,19 @@ _RESERVED = frozenset(
         "AWS_SESSION_TOKEN",
         "AWS_SHARED_CREDENTIALS_FILE",
         "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "GCONV_PATH",
+        "GIT_EXEC_PATH",
         "HOME",
         "PATH",
+        "SSL_CERT_DIR",
+        "SSL_CERT_FILE",
+        "TERRAFORM_CONFIG",
         "TF_DATA_DIR",
         "TF_REATTACH_PROVIDERS",
         "TF_WORKSPACE",
     }
 )
-_RESERVED_PREFIXES = ("AWS_CONTAINER_", "LD_", "TF_CLI_", "TIDEGATE_")
+_RESERVED_PREFIXES = ("AWS_CONTAINER_", "AWS_ENDPOINT_URL", "LD_", "TF_CLI_", "TIDEGATE_")
 
 #: With a saved plan, the engine takes no others that mean anything, and a word that is no option would be another plan.
 _APPLY_OPTIONS = frozenset(
