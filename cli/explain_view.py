@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -75,11 +76,11 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     yield "Tags", " ".join(sorted(one.tagged.tags)), 0
     yield "Engine", " ".join(filter(None, (one.root.engine.name.value, one.root.engine.version))), line("engine", 0)
     yield "Workflow", _workflow(one), line("workflow", 0)
-    yield "Environment", one.run.environment, line("environment", 0) or line("workflow", 0)
+    yield "Environment", one.run.environment, line("environment", 0)
     for name, value in one.run.variables:
         yield "Variable", f"{name}={value}", line(f"variables.{name.removeprefix('STACK_VAR_')}", 0)
-    yield "Plan steps", _steps(one.run.plan), line("hooks", 0)
-    yield "Apply steps", _steps(one.run.apply), line("hooks", 0)
+    yield "Plan steps", _steps(one.run.plan), line("plan", 0)
+    yield "Apply steps", _steps(one.run.apply), line("apply", 0)
     own = 0 if one.when_modified == each.loaded.when_modified else line("root", 0)
     yield "Changes with", ", ".join(one.when_modified), own
     yield "Depends on", _depends(each), line("root", 0)
@@ -109,15 +110,15 @@ def _stacks(names: Sequence[str] | frozenset[str], words: str = "") -> str:
 
 
 def _workflow(one: ConfiguredRoot) -> str:
-    return one.workflow or "the usual steps"
+    return "every root (tag_query '')" if one.workflow == "''" else one.workflow or "the usual steps"
 
 
 def _steps(steps: Sequence[WorkflowStep]) -> str:
     usual = {StepKind.INIT, StepKind.PLAN, StepKind.APPLY}
-    return ", ".join(
-        " ".join((step.kind.value, *step.extra_args))
+    return "; ".join(
+        shlex.join((step.kind.value, *step.extra_args))
         if step.kind in usual
-        else " ".join(filter(None, (step.kind.value, step.name, *step.command)))
+        else shlex.join(filter(None, (step.kind.value, step.name, *step.command)))
         for step in steps
     )
 
@@ -131,7 +132,11 @@ def _depends(each: Explained) -> str:
 
 def _review(one: ConfiguredRoot) -> str:
     rule = one.review_rule
-    words = {"always": "plans with changes wait", "manual": "plans of deploys by hand wait", "never": "no plan waits"}
+    words = {
+        "always": "plans with changes wait",
+        "manual": "plans of deploys by hand wait",
+        "never": "applied without a review",
+    }
     people = f", for {rule.approvals} people" if rule.approvals > 1 else ""
     authors = ", authors excluded" if rule.exclude_authors else ""
     return f"{words[rule.when.value]}{people}{authors}"

@@ -83,6 +83,16 @@ def test_people_read_each_thing_with_its_place(checkout, tidegate):
         assert line in " ".join(output.splitlines()) or line in output
 
 
+def test_steps_stand_with_the_line_of_their_own_key_and_are_told_apart(checkout, tidegate):
+    text = FILE + "hooks: {apply: {post: [{type: run, cmd: [echo, 'all done']}]}}\n"
+    text = text.replace("    environment: '${STACK", "    plan: [init, plan]\n    environment: '${STACK")
+    (checkout / "tidegate.yaml").write_text(text)
+    output = " ".join(tidegate("explain", "live/prod").output.splitlines())
+    assert "init; plan  tidegate.yaml:19" in output
+    assert "prod  tidegate.yaml:20" in output
+    assert "apply; run echo 'all done'  tidegate.yaml:26" in output
+
+
 def test_a_root_in_no_stack_says_why(checkout, tidegate):
     result = tidegate("explain", "live/other")
     assert result.exit_code == 0

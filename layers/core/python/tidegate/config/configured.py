@@ -24,8 +24,8 @@ class ConfiguredRoot:
     The engine of ``root`` is the one that runs here. ``shared`` tells that the root is in several stacks. ``access``
     is None where the file has no access control. ``workflow`` is the tag query of its workflow, in quotes; without
     one it is empty. ``sources`` name for each thing that was decided the line of the file that did, 0 for what holds
-    without one: ``root``, ``stack``, ``workflow``, ``engine``, ``plan_review``, ``access``, ``hooks``, and
-    ``variables.NAME`` for each variable.
+    without one: ``root``, ``stack``, ``workflow``, ``engine``, ``plan_review``, ``access``, ``hooks``,
+    ``plan`` and ``apply`` (their steps), ``environment``, and ``variables.NAME`` for each variable.
     """
 
     root: Root

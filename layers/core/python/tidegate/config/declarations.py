@@ -41,7 +41,7 @@ class DeclaredStack:
 class DeclaredWorkflow:
     """A workflow: the first whose query matches a root counts. ``plan`` or ``apply`` is None for the usual steps.
 
-    ``lines`` has the line of each text of it that names stack variables.
+    ``lines`` has the line of each text of it that names stack variables, ``key_lines`` that of each of its keys.
     """
 
     query: TagQuery
@@ -51,6 +51,7 @@ class DeclaredWorkflow:
     plan: tuple[WorkflowStep, ...] | None = None
     apply: tuple[WorkflowStep, ...] | None = None
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)
+    key_lines: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,11 +145,22 @@ class Settings:
             f"variables.{name}": self._line_of(stack, partial(_variable, name))
             for name, _ in self._stacks[stack].variables
         }
+        hooks = self._loaded.hooks
+        before_and_after = {
+            "plan": hooks.plan_before + hooks.plan_after,
+            "apply": hooks.apply_before + hooks.apply_after,
+        }
+        steps = {
+            kind: workflow.key_lines.get(kind) or (hooks.line if around else 0)
+            for kind, around in before_and_after.items()
+        }
         return {
             **lines,
+            **steps,
+            "environment": workflow.key_lines.get("environment", 0),
             "stack": self._declared[stack].line if stack in self._declared else 0,
             "workflow": workflow.line,
-            "hooks": self._loaded.hooks.line,
+            "hooks": hooks.line,
         }
 
     def _filled_steps(

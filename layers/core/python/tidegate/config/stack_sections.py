@@ -81,6 +81,7 @@ def _workflow(document: Document, path: Path, section: WorkflowSection) -> Decla
         None if section.plan is None else tuple(each.step for each in section.plan),
         None if section.apply is None else tuple(each.step for each in section.apply),
         lines_of_variables(document, path),
+        {key: document.place((*path, key, KEY))[0] for key in section.model_fields_set},
     )
 
 
