@@ -37,6 +37,16 @@ def test_what_a_newer_revision_contains_that_is_applied_is_not_run_again(world):
     assert (decision.done, "app (dev): runs again." in decision.reason, "db" in decision.reason) == (True, True, False)
 
 
+def test_a_retry_says_of_a_pull_requests_head_how_it_is_deployed_again(world):
+    failed = world.member("app", "dev", State.PLAN_FAILED, trigger=Trigger.MANUAL, pull_request=7)
+    blocked = world.waits(world.planned("web", trigger=Trigger.MANUAL, pull_request=7))
+    decision = world.decider.retry(blocked.id, "reviewer", AT)
+    assert not decision.done
+    assert "app (dev): it is of the pull request #7: ask there for a deploy again" in decision.reason
+    assert [each.id for each in world.deployments.all() if each.rerun_of == failed.id] == []
+    assert world.now(blocked).state is State.BLOCKED
+
+
 @pytest.mark.parametrize("dev", [State.APPLYING, State.APPLY_FAILED])
 def test_a_rejection_settles_the_gate_whether_it_is_blocked_or_not(world, dev):
     world.member("app", "dev", dev)

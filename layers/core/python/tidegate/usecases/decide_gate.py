@@ -71,6 +71,9 @@ class GateDecider:
         reason = state_refusal(old, only_failed=True)
         if reason is not None:
             return reason
+        if old.pull_request is not None:
+            # What is run again must be on the default branch: it would be refused, and block this anew.
+            return f"it is of the pull request #{old.pull_request}: ask there for a deploy again, or merge it."
         allowed = self.may_apply(old, by)
         return None if allowed.done else allowed.reason
 
