@@ -33,6 +33,7 @@ _SUMMARY = (
     "forced",
     "rerun_of",
     "stack",
+    "within",
     "shared",
     "change_set",
     "layer",

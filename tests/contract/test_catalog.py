@@ -116,9 +116,10 @@ def test_what_is_no_place_in_a_list_is_not_found(stores, after):
 
 
 def test_a_list_goes_on_after_any_deployment_of_it(stores):
-    made = enqueued(stores, *range(1, 5), stack="prod", change_set="c-1", layer=2)
+    made = enqueued(stores, *range(1, 5), stack="eu", within=("prod",), change_set="c-1", layer=2)
     shown = stores.catalog.of_repository(REPOSITORY, 10).deployments
-    assert [(one.stack, one.change_set, one.layer) for one in shown] == [("prod", "c-1", 2)] * 4
+    found = [(one.stack, one.within, one.change_set, one.layer) for one in shown]
+    assert found == [("eu", ("prod",), "c-1", 2)] * 4
     for history, of in ((REPOSITORY, stores.catalog.of_repository), (any_queue(), stores.catalog.of_queue)):
         after = stores.catalog.after(history, shown[1])
         assert [one.id for one in of(history, 10, after).deployments] == [made[1].id, made[0].id]
