@@ -9,7 +9,7 @@ from typing import TypeVar
 Found = TypeVar("Found")
 
 #: Seconds. Everything here takes a few seconds on an idle core; the deadline is for a machine that is not idle.
-DEADLINE = 90.0
+DEADLINE = 180.0
 _PAUSE = 0.1
 
 
