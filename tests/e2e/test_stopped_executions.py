@@ -36,7 +36,7 @@ def test_a_deployment_whose_execution_is_stopped_in_its_plan_ends_and_the_queue_
     held = cloud.add_fault(service="s3", action="*", role="*PlanEngine*", delay=10)
     sha = project.push({"app": thing()})
     eventually(lambda: cloud.read("faults").get(held), what="the engine at its backend")
-    deployment = project.newest(sha, "app")["external_id"]
+    deployment = project.wait(sha, "app", lambda run: bool(run["external_id"]))["external_id"]
     stop(deployment)
     end = project.wait(sha, "app", "Tidegate failed")
     assert "nothing was applied" in words(end).lower()

@@ -11,7 +11,7 @@ import pytest
 import soak.checker
 import soak.history
 import soak.stacks
-from soak.checker import RULES, check
+from soak.checker import RULES, check, gates_hold
 from soak.history import Act, Audit, Check, Commit, Effect, Gated, History, Push, StateVersion
 
 ROOT = "app"
@@ -111,6 +111,20 @@ DEV_UNTOUCHED = promoted(
     checks=(replace(PROMOTED.checks[0], title="Nothing to change", begun=8.0), PROMOTED.checks[1]),
     effects=PROMOTED.effects[1:],
     states=PROMOTED.states[1:],
+)
+
+#: dev failed at first, and a commit after it corrected that before prod began.
+DEV_CORRECTED = replace(
+    DEV_BROKEN,
+    commits={**PROMOTED.commits, "c2": replace(PROMOTED.commits["c1"], sha="c2", parents=("c1",))},
+    audits=(
+        *DEV_FAILED,
+        *(
+            replace(one, deployment="d3", event=f"d3-apply-1:{one.state}", revision="c2", started=15.0)
+            for one in (PROMOTED.audits[0], replace(PROMOTED.audits[1], ended=17.0))
+        ),
+        *PROMOTED.audits[2:],
+    ),
 )
 
 #: name → (rule, history): each broken in one way.
@@ -338,3 +352,8 @@ def test_the_checker_imports_nothing_of_the_product():
         imported = {one.module for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)}
         imported |= {name.name for one in ast.walk(tree) if isinstance(one, ast.Import) for name in one.names}
         assert not [name for name in imported if name.partition(".")[0] in {"tidegate", "local", "cli", "runner"}]
+
+
+def test_what_a_newer_commit_corrected_before_is_done():
+    assert not list(gates_hold(DEV_CORRECTED))
+    assert list(gates_hold(DEV_BROKEN))

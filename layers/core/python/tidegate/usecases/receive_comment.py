@@ -241,8 +241,6 @@ def _why_not(error: NotFound | InvalidConfiguration | CyclicChange | AppLacksPer
         return replies.invalid_configuration(error)
     if isinstance(error, AppLacksPermission):
         return replies.app_lacks(error.permissions)
-    if isinstance(error, CyclicChange):
-        return replies.roots_refused([str(error)])
     return replies.not_found(str(error))
 
 
