@@ -168,5 +168,3 @@ GATE_STORIES = [
     two_stacks_of_one_root_share_its_queue_and_what_is_run_again_goes_first,
     a_confirmed_plan_goes_back_to_its_gate_when_what_went_before_is_run_again,
 ]
-#: Beside all the others, its second deployment has been seen to wait for longer than anything may take.
-GATES_ALONE = [two_stacks_of_one_root_share_its_queue_and_what_is_run_again_goes_first]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.stepfunctions.cases import CASES, WAITING, Case
-from tests.stepfunctions.gate_stories import GATE_STORIES, GATES_ALONE
+from tests.stepfunctions.gate_stories import GATE_STORIES
 from tests.stepfunctions.pull_cases import PULL_CASES, PullCase, play_pull
 from tests.stepfunctions.stories import ALONE, STORIES
 from tests.stepfunctions.world import World, until
@@ -80,4 +80,4 @@ def _of_pull(case: PullCase) -> Play:
 
 PULL_PLAYS = [(case, _of_pull(case)) for case in PULL_CASES]
 CASE_PLAYS = [(case, _of_case(case)) for case in CASES]
-STORY_PLAYS = [Play(story.__name__, story, story in [*ALONE, *GATES_ALONE]) for story in [*STORIES, *GATE_STORIES]]
+STORY_PLAYS = [Play(story.__name__, story, story in ALONE) for story in [*STORIES, *GATE_STORIES]]

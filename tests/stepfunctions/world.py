@@ -29,11 +29,12 @@ REPOSITORY = "paths/roots"
 NO_WAITS = Waits()
 
 
-def until(check: Callable[[], T | None], what: str, patience: float = PATIENCE) -> T:
-    """Return the first result of ``check`` that counts; fail when there is none in time."""
+def until(check: Callable[[], T | None], what: str | Callable[[], str], patience: float = PATIENCE) -> T:
+    """Return the first result of ``check`` that counts; fail with ``what`` when there is none in time."""
     deadline = time.monotonic() + patience
     while not (found := check()):
-        assert time.monotonic() < deadline, f"not within {patience:.0f} s: {what}"
+        late = time.monotonic() >= deadline
+        assert not late, f"not within {patience:.0f} s: {what if isinstance(what, str) else what()}"
         time.sleep(_PAUSE)
     return found
 
@@ -186,8 +187,14 @@ class RootInWorld:
             found = self.check_run(deployment)
             return found if found and button in self.world.forge.buttons(deployment.repository, found["id"]) else None
 
-        found = until(run, f"the button {button} on {deployment.id}")
+        found = until(run, lambda: f"the button {button} on {deployment.id}, which is {self._now(deployment)}")
         ForgeClient(self.world.forge.url, user).press(deployment.repository, found["id"], button)
+
+    def _now(self, deployment: Deployment) -> str:
+        """Return all that is known of a deployment, for whoever must find out why it does not go on."""
+        record, run = self.record(deployment), self.check_run(deployment)
+        line = [each.deployment for each in self.world.tidegate.queues.waiting(self.queue)]
+        return f"{record}\nshown as {run}\nbehind {self.head()}\nin {line}"
 
     def check_run(self, deployment: Deployment) -> Mapping[str, Any] | None:
         name = check_run_name(deployment)

@@ -308,7 +308,8 @@ def test_a_notice_is_shown_line_by_line_and_bounded():
     assert len(render_notice("", "a" * 40, "word\n" * 100_000)) < MAXIMUM_COMMENT
 
 
-HOSTILE = st.text(st.sampled_from("a`~|<>@#*_-[]()!\\&\n\r\t \x1b\u202eü💥") | st.characters(), max_size=120)
+HOSTILE_CHARACTERS = st.sampled_from("a`~|<>@#*_-[]()!\\&\n\r\t \x1b\u202eü💥") | st.characters(codec="utf-8")
+HOSTILE = st.text(HOSTILE_CHARACTERS, max_size=120)
 COUNTS = st.integers(0, 60)
 
 
