@@ -23,6 +23,21 @@ from tidegate.domain.comment import MAXIMUM_ROOTS, Command, Misread, Verb, did_y
         ("tidegate deploy --force -p 'live/app'", Command(Verb.DEPLOY, ("live/app",), force=True)),
         ("tidegate unlock", Command(Verb.UNLOCK)),
         ("tidegate unlock -p a", Command(Verb.UNLOCK, ("a",))),
+        ("tidegate plan", Command(Verb.PLAN)),
+        ("tidegate  PLAN  -p live/app --project=b", Command(Verb.PLAN, ("live/app", "b"))),
+        ("tidegate plan -d live/ -d ./a", Command(Verb.PLAN, directories=("live", "a"))),
+        ("tidegate plan --dir=. -p a", Command(Verb.PLAN, ("a",), directories=(".",))),
+        ("tidegate plan -d 'a dir'", Command(Verb.PLAN, directories=("a dir",))),
+        ("tidegate plan prod", Command(Verb.PLAN, query="prod")),
+        ('tidegate plan \'a -- b\' or "c\\" -- d"', Command(Verb.PLAN, query='\'a -- b\' or "c\\" -- d"')),
+        ("tidegate plan (a or b) -- -x", Command(Verb.PLAN, query="(a or b)", options=("-x",))),
+        (
+            "tidegate plan -- -target=a.b -target='a[\"x y\"]'",
+            Command(Verb.PLAN, options=("-target=a.b", '-target=a["x y"]')),
+        ),
+        ("tidegate plan -p a -- -x -- -x", Command(Verb.PLAN, ("a",), options=("-x", "--"))),
+        ("tidegate apply", Command(Verb.APPLY)),
+        ("tidegate apply -p a --root b", Command(Verb.APPLY, ("a", "b"))),
         ("tidegate help", Command(Verb.HELP)),
         ("tidegate help deploy please", Command(Verb.HELP)),
         ("tidegate --help", Command(Verb.HELP)),
@@ -41,7 +56,24 @@ def test_a_command_is_read_like_a_command_line(text, command):
         ("tidegate UNLOK", "Did you mean `unlock`?"),
         ("tidegate dance", "There is no command `dance`."),
         ("tidegate terraform apply", "Tidegate runs the engine itself"),
-        ("tidegate plan", "Tidegate runs the engine itself"),
+        ("tidegate destroy", "Tidegate runs the engine itself"),
+        ("tidegate pln", "Did you mean `plan`?"),
+        ("tidegate aply", "Did you mean `apply`?"),
+        ("tidegate plan --projct a", "Did you mean `--project`?"),
+        ("tidegate plan -target=a.b", "Options of the engine come after `--`: `tidegate plan -- OPTION`."),
+        ("tidegate plan --force", "`plan` takes no `--force`. A plan asks for nothing"),
+        ("tidegate plan -d", "`-d` needs the name of a directory"),
+        ("tidegate plan -d ../a", "`../a` cannot be the name of a directory"),
+        ("tidegate plan -p a prod", "`prod` does not belong here"),
+        ("tidegate plan -- 'a", "A quote is not closed"),
+        ("tidegate plan -- " + " ".join(f"-t{n}" for n in range(MAXIMUM_ROOTS + 1)), "50 options at most"),
+        ("tidegate plan " + " ".join(f"-d d{n}" for n in range(MAXIMUM_ROOTS + 1)), "50 directories at most"),
+        ("tidegate plan (prod", "The tag query fails at column 1"),
+        ("tidegate plan a and  or b", "```\na and  or b\n       ^\n```"),
+        ("tidegate plan it's", "column 3"),
+        ("tidegate apply --force", "`apply` takes no `--force`. What is missing"),
+        ("tidegate apply -d live", "`apply` has no option `-d`."),
+        ("tidegate apply prod", "`tidegate apply -p prod`"),
         ("tidegate deploy --forse", "Did you mean `--force`?"),
         ("tidegate deploy -x", "`deploy` has no option `-x`."),
         ("tidegate deploy --force=yes", "Did you mean `--force`?"),
@@ -64,6 +96,13 @@ def test_what_is_no_command_is_answered_with_what_to_write(text, words):
     assert usage() in misread.reply
 
 
+@pytest.mark.parametrize("query", [f"{'a ' * 200})", "a\u200b )"])
+def test_a_column_that_could_not_be_seen_is_told_without_a_mark(query):
+    misread = read_comment(f"tidegate plan {query}")
+    assert "fails at column" in misread.reply
+    assert "^" not in misread.reply
+
+
 def test_answers_use_the_word_that_the_comment_began_with():
     assert "atlantis deploy [-p ROOT]" in read_comment("atlantis", "atlantis").reply
     assert "| `atlantis unlock` |" in help_text("atlantis")
@@ -74,15 +113,15 @@ def test_nothing_near_is_not_guessed():
     assert did_you_mean("netwrok", ["database", "network"]) == "Did you mean `network`?"
 
 
-@given(st.text(max_size=200) | st.text("tidegate deploy -p--force unlock'\"\\= `[]@#<", max_size=100))
+@given(st.text(max_size=200) | st.text("tidegate deploy plan -p--force unlock'\"\\= `[]@#<()", max_size=100))
 def test_whatever_a_comment_says_it_is_a_command_or_answered(rest):
     decision = read_comment(f"tidegate {rest}")
     assert isinstance(decision, Command) or decision.reply.encode("utf-8")
 
 
-@given(st.text("@a[](x)<img>&`*\n #1", max_size=60))
-def test_nothing_of_a_comment_becomes_markup_of_the_answer(rest):
-    decision = read_comment(f"tidegate x{rest}")
+@given(st.sampled_from(["x", "plan ", "plan -p "]), st.text("@a[](x)<img>&`*'\n #1", max_size=60))
+def test_nothing_of_a_comment_becomes_markup_of_the_answer(verb, rest):
+    decision = read_comment(f"tidegate {verb}{rest}")
     if isinstance(decision, Misread):
         outside_code = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", decision.reply.split("```")[0])
         assert not set("@<>*#") & set(outside_code)

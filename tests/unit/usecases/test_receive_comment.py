@@ -351,3 +351,9 @@ def test_nothing_to_unlock_is_told(world):
     world.trees[HEAD] = world.trees[BASE]
     world.comment("tidegate unlock")
     assert "changes no root" in world.reply
+
+
+def test_what_is_not_carried_out_here_is_answered_with_what_there_is(world):
+    assert world.comment("tidegate apply").startswith("Refused:")
+    assert "`tidegate apply` is not carried out here yet" in world.reply
+    assert "`tidegate deploy`" in world.reply

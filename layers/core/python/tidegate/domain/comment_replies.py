@@ -15,6 +15,28 @@ from tidegate.domain.requirements import Missing
 _LISTED = 50
 
 
+def not_here(verb: str, prefix: str) -> str:
+    """Return that a command is not carried out here."""
+    return (
+        f"**Nothing was done**: {code(f'{prefix} {verb}')} is not carried out here yet. Merge the pull request to "
+        f"deploy it, or comment {code(f'{prefix} deploy')}, which deploys its head and waits for a review of the plan."
+    )
+
+
+def not_planned(problems: Iterable[str]) -> str:
+    """Return why nothing is planned again; ``problems`` are sentences in Markdown."""
+    return f"**Nothing is planned again:**\n\n{_list(problems)}"
+
+
+def nothing_meant(affected: Sequence[str]) -> str:
+    """Return that a directory or a tag query means none of the roots that the pull request changes."""
+    there = f"It changes {_names(affected)}." if affected else "It changes no root."
+    return (
+        f"**Nothing is planned again:** none of the roots that this pull request changes is meant. {there} "
+        "Name a root with `-p ROOT` to have it planned in any case."
+    )
+
+
 def requirements_missing(pull_request: PullRequest, missing: Missing, prefix: str) -> str:
     """Return the one reply that names everything that a deploy by hand lacks."""
     head = code(pull_request.head_sha[:7])

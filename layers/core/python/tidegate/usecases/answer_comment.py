@@ -8,12 +8,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
+from tidegate.domain.comment import Command
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
-from tidegate.ports import Forge
+from tidegate.ports import DeliveryOutcome, Forge
 
 #: GitHub's words for what people see at once under their comment.
 _ACCEPTED, _REFUSED = "rocket", "confused"
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment, as the delivery (its id) tells it. ``pull_request`` and ``comment`` are the forge's numbers."""
+
+    delivery: str
+    repository: str
+    pull_request: int
+    comment: int
+    text: str
+    installation: int
+    sender: str
+    received_at: str
+
+    @property
+    def where(self) -> tuple[int, str]:
+        return self.installation, self.repository
+
+    @property
+    def prefix(self) -> str:
+        """The word that it begins with: answers use the same."""
+        return self.text.split(maxsplit=1)[0].lower()
+
+
+class CommentWork(Protocol):
+    """Carries out what one verb asks for."""
+
+    def carry_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
+        """Do what the command says, answer the comment, and return what became of it.
+
+        Raise NotFound, InvalidConfiguration, CyclicChange and AppLacksPermission to have them answered, as well as
+        ForgeUnavailable to be called again later, with the same comment.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +79,26 @@ class CommentAnswerer:
 
     def _react(self, reaction: str) -> str:
         """React, if the forge can: a reaction is not worth doing all the rest again."""
+        place = self.installation, self.repository, self.pull_request
         try:
-            return _told(lambda: self.forge.react(self.installation, self.repository, self.comment, reaction))
+            return _told(lambda: self.forge.react(*place, self.comment, reaction))
         except ForgeUnavailable as error:
             return f"The reaction could not be shown: {error}"
+
+
+def answerer(forge: Forge, comment: Comment) -> CommentAnswerer:
+    """Return who answers a comment."""
+    return CommentAnswerer(forge, *comment.where, comment.pull_request, comment.comment)
+
+
+def outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> DeliveryOutcome:
+    """Return what became of a comment, with what could not be shown of the answer."""
+    return DeliveryOutcome(" ".join(filter(None, (text, *problems))), deployments)
+
+
+def refused(forge: Forge, comment: Comment, reply: str) -> DeliveryOutcome:
+    """Refuse a comment: ``reply`` says why, in Markdown."""
+    return outcome(f"Refused: {reply}", answerer(forge, comment).refuse(reply))
 
 
 def _told(show: Callable[[], object]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.domain import comment_replies as replies
@@ -19,7 +19,7 @@ from tidegate.domain.pull_request import PullRequest
 from tidegate.domain.requirements import Missing, always_missing, may_not_write
 from tidegate.domain.root import Revision, queue_id
 from tidegate.ports import Catalog, Change, Deliveries, Delivery, DeliveryOutcome, Forge
-from tidegate.usecases.answer_comment import CommentAnswerer
+from tidegate.usecases.answer_comment import Comment, CommentWork, answerer, outcome, refused
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.check_requirements import RequirementsChecker
 from tidegate.usecases.conclude import conclude, is_concluded
@@ -30,33 +30,10 @@ from tidegate.usecases.root_index import Deployable
 
 
 @dataclass(frozen=True, slots=True)
-class Comment:
-    """A comment, as the delivery (its id) tells it. ``pull_request`` and ``comment`` are the forge's numbers."""
-
-    delivery: str
-    repository: str
-    pull_request: int
-    comment: int
-    text: str
-    installation: int
-    sender: str
-    received_at: str
-
-    @property
-    def where(self) -> tuple[int, str]:
-        return self.installation, self.repository
-
-    @property
-    def prefix(self) -> str:
-        """The word that it begins with: answers use the same."""
-        return self.text.split(maxsplit=1)[0].lower()
-
-
-@dataclass(frozen=True, slots=True)
 class CommentReceiver:
     """Receives comments; receiving one again is harmless.
 
-    ``unlock`` unlocks a queue and says what came of it.
+    ``unlock`` unlocks a queue and says what came of it. ``others`` carry out verbs besides those of this class.
     """
 
     deliveries: Deliveries
@@ -65,6 +42,7 @@ class CommentReceiver:
     changes: ChangeEnqueuer
     authorizer: Authorizer
     unlock: Callable[[str, Unlocking], Decision]
+    others: Mapping[Verb, CommentWork] = field(default_factory=dict)
 
     @property
     def forge(self) -> Forge:
@@ -82,23 +60,26 @@ class CommentReceiver:
         try:
             if isinstance(command, Misread):
                 return self._refuse(comment, command.reply)
-            match command.verb:
-                case Verb.HELP:
-                    return _outcome(
-                        "The commands were explained.", self._answer(comment).reply(help_text(comment.prefix))
-                    )
-                case Verb.UNLOCK:
-                    return self._unlock(comment, command)
-                case _:
-                    return self._deploy(comment, command)
+            return self._carried_out(comment, command)
         except (NotFound, InvalidConfiguration, CyclicChange, AppLacksPermission) as error:
             return self._refuse(comment, _why_not(error))
 
-    def _refuse(self, comment: Comment, reply: str) -> DeliveryOutcome:
-        return _outcome(f"Refused: {reply}", self._answer(comment).refuse(reply))
+    def _carried_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
+        match command.verb:
+            case Verb.HELP:
+                reply = help_text(comment.prefix)
+                return outcome("The commands were explained.", answerer(self.forge, comment).reply(reply))
+            case Verb.UNLOCK:
+                return self._unlock(comment, command)
+            case Verb.DEPLOY:
+                return self._deploy(comment, command)
+            case verb if verb in self.others:
+                return self.others[verb].carry_out(comment, command)
+            case verb:
+                return self._refuse(comment, replies.not_here(verb, comment.prefix))
 
-    def _answer(self, comment: Comment) -> CommentAnswerer:
-        return CommentAnswerer(self.forge, *comment.where, comment.pull_request, comment.comment)
+    def _refuse(self, comment: Comment, reply: str) -> DeliveryOutcome:
+        return refused(self.forge, comment, reply)
 
     def _deploy(self, comment: Comment, command: Command) -> DeliveryOutcome:
         pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
@@ -133,12 +114,12 @@ class CommentReceiver:
         deployments: Sequence[Deployment],
         missing: Missing,
     ) -> DeliveryOutcome:
-        answer, names = self._answer(comment), list(dict.fromkeys(each.root.name for each in deployments))
+        answer, names = answerer(self.forge, comment), list(dict.fromkeys(each.root.name for each in deployments))
         problems = [answer.accept()]
         if command.force:
             problems.append(answer.reply(replies.forced(comment.sender, pull_request, names, missing)))
         ids = tuple(deployment.id for deployment in deployments)
-        return _outcome(f"Enqueued: {', '.join(names)}.", *problems, deployments=ids)
+        return outcome(f"Enqueued: {', '.join(names)}.", *problems, deployments=ids)
 
     def _missing(self, comment: Comment, pull_request: PullRequest, configuration: LoadedConfiguration) -> Missing:
         """Return what is missing before it is known which roots are deployed."""
@@ -198,8 +179,8 @@ class CommentReceiver:
         if unknown:
             return self._refuse(comment, replies.unknown_roots(unknown, known))
         told = [(name, self._unlocked(comment, name, permission)) for name in names]
-        problem = self._answer(comment).reply(replies.unlocked(told))
-        return _outcome(" ".join(f"{name}: {decision.reason}" for name, decision in told), problem)
+        problem = answerer(self.forge, comment).reply(replies.unlocked(told))
+        return outcome(" ".join(f"{name}: {decision.reason}" for name, decision in told), problem)
 
     def _elsewhere(self, comment: Comment) -> str:
         """Return why the pull request's branches do not count, in Markdown, or an empty text if they do."""
@@ -230,10 +211,6 @@ def _lacks(comment: Comment, command: Command, pull_request: PullRequest, missin
     if missing.always or (missing.configured and not command.force):
         return replies.requirements_missing(pull_request, missing, comment.prefix)
     return ""
-
-
-def _outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> DeliveryOutcome:
-    return DeliveryOutcome(" ".join(filter(None, (text, *problems))), deployments)
 
 
 def _why_not(error: NotFound | InvalidConfiguration | CyclicChange | AppLacksPermission) -> str:
