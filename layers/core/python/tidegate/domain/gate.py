@@ -22,9 +22,10 @@ from tidegate.domain.waits import MOST_REFUSED
 GATE_DAYS = 14
 #: The id of the gate before the plan. The one before the apply has the id of the plan's job.
 BEFORE_PLAN = "plan"
-#: So many are named in a reason. Of more, their number is told by powers of two: each other reason is a write, and an
-#: update of a check run, for each deployment that waits.
+#: So many are named in a reason, and so many are counted one by one. Of more it tells the power of two below: each
+#: other reason is a write, and an update of a check run, for each deployment that waits.
 _NAMED = 3
+_COUNTED = 10
 
 #: States in which a deployment waits at a gate, and those that open the gates of others.
 WAITING = frozenset({State.GATED, State.BLOCKED})
@@ -106,7 +107,8 @@ class Dependencies:
             return _verdict(Opening.BLOCKED, reason, gone)
         bad = [each for each in self.all if each.state in _BAD_ENDS]
         if bad:
-            reason = f"{bad[0].name} {_BAD_ENDS[bad[0].state]}{_besides(bad)}."
+            cause = min(bad, key=lambda each: (each.state is State.BLOCKED, each.at, each.name))
+            reason = f"{cause.name} {_BAD_ENDS[cause.state]}{_besides(len(bad) - 1)}."
             return _verdict(Opening.BLOCKED, reason, bad)
         missing = [each for each in self.all if each.state not in DONE]
         return _verdict(Opening.WAIT, f"It waits for {_listed(missing)}.", missing) if missing else None
@@ -329,10 +331,17 @@ def _verdict(opening: Opening, reason: str, about: Sequence[Dependency]) -> Gate
 
 def _listed(many: Sequence[Dependency]) -> str:
     if len(many) > _NAMED:
-        return f"more than {1 << ((len(many) - 1).bit_length() - 1)} others"
+        return f"{_counted(len(many))} others"
     names = [each.name for each in many]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
-def _besides(bad: Sequence[Dependency]) -> str:
-    return ", and others came to a bad end as well" if len(bad) > 1 else ""
+def _besides(others: int) -> str:
+    """Return how many came to a bad end besides the one that did so first, of those that are not merely blocked."""
+    if not others:
+        return ""
+    return f", and {_counted(others)} other{'' if others == 1 else 's'} came to a bad end as well"
+
+
+def _counted(number: int) -> str:
+    return str(number) if number <= _COUNTED else f"at least {1 << (number.bit_length() - 1)}"
