@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from cli.converting import shell
 from cli.converting.draft import Draft, Path
 from tidegate.config.document import KEY, Document
 from tidegate.domain.errors import InvalidConfiguration
+from tidegate.domain.workflow_rules import escaped
 
 _EXACT = re.compile(r"v?([0-9]+\.[0-9]+\.[0-9]+)")
 #: Keys of a project that are carried over below.
@@ -227,17 +229,42 @@ class _Workflows:
             [(kind, value)] = step.items()
             if kind in _STEPS:
                 arguments = value.get("extra_args") if isinstance(value, dict) else None
-                return {"type": kind, **({"extra_args": _single_words(arguments)} if arguments else {})}
-            if kind == "run" and (command := value.get("command") if isinstance(value, dict) else value):
-                return {"type": "run", "cmd": ["sh", "-c", command]}
+                return {"type": kind, **({"extra_args": self._options(arguments, path)} if arguments else {})}
+            if kind == "run" and (text := value.get("command") if isinstance(value, dict) else value):
+                return {"type": "run", "cmd": self._command(text, path)}
             if kind == "env" and isinstance(value, dict) and value.get("name"):
-                return _env(value)
+                return self._env(value, path)
         name = step if isinstance(step, str) else next(iter(step), "") if isinstance(step, dict) else ""
         self._draft.leave_out(self._places[path], f"step {name}: Tidegate has no such step.")
         return None
 
+    def _env(self, value: Mapping[str, Any], path: Path) -> dict[str, Any]:
+        """Return the step that sets a variable: to what a command prints, or to a text."""
+        if value.get("command"):
+            return {"type": "env", "name": value["name"], "cmd": self._command(value["command"], path)}
+        text = value.get("value") or ""
+        plain = escaped(text) if isinstance(text, str) else text
+        return {"type": "env", "name": value["name"], "cmd": ["printf", "%s", plain]}
 
-def _single_words(arguments: Any) -> Any:
+    def _command(self, text: Any, path: Path) -> list[Any]:
+        if not isinstance(text, str):
+            return ["sh", "-c", text]
+        self._doubt(shell.doubts(text), path)
+        return shell.command(text)
+
+    def _options(self, arguments: Any, path: Path) -> Any:
+        words = _single_words(arguments)
+        for word in words:
+            if isinstance(word, str):
+                self._doubt(shell.doubts_of_option(word), path)
+        return [shell.option(word) if isinstance(word, str) else word for word in words]
+
+    def _doubt(self, doubts: Iterable[str], path: Path) -> None:
+        for each in doubts:
+            self._draft.leave_out(self._places[path], f"workflow {path[1]}: {each}")
+
+
+def _single_words(arguments: Any) -> list[Any]:
     """Return options as one word each: ``-var-file x`` becomes ``-var-file=x``."""
     found: list[str] = []
     for word in arguments if isinstance(arguments, list) else ():
@@ -246,10 +273,3 @@ def _single_words(arguments: Any) -> Any:
         else:
             found.append(word)
     return found
-
-
-def _env(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the step that sets a variable: to what a command prints, or to a text."""
-    if value.get("command"):
-        return {"type": "env", "name": value["name"], "cmd": ["sh", "-c", value["command"]]}
-    return {"type": "env", "name": value["name"], "cmd": ["printf", "%s", value.get("value") or ""]}

@@ -65,11 +65,15 @@ class CannotLeaveOut(Exception):
 
 @dataclass(slots=True)
 class Draft:
-    """``content`` is the file so far, ``lines`` the other file's line of what stands at a path."""
+    """``content`` is the file so far, ``lines`` the other file's line of what stands at a path.
+
+    ``instead`` tells what there is in place of keys, and of kinds of steps, that Tidegate does not know.
+    """
 
     content: dict[str, Any] = field(default_factory=dict)
     lines: dict[Path, int] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
+    instead: Mapping[str, str] = field(default_factory=dict)
 
     def leave_out(self, line: int, text: str) -> None:
         """Remember what is not carried over."""
@@ -132,7 +136,19 @@ def _guards(path: Path) -> bool:
 
 
 def _left_out(draft: Draft, path: Path, error: InvalidConfiguration) -> LeftOut:
-    return LeftOut(draft.line_of(path), f"{'.'.join(map(str, path))}: {error.problem}.")
+    where, kind = ".".join(map(str, path)), _kind(draft, path)
+    if kind in draft.instead:
+        what = where if kind == path[-1] else f"{where} ({kind})"
+        return LeftOut(draft.line_of(path), f"{what}: this is not in Tidegate: {draft.instead[kind]}.")
+    return LeftOut(draft.line_of(path), f"{where}: {error.problem}.")
+
+
+def _kind(draft: Draft, path: Path) -> str:
+    """Return the key that stands at a path, or what kind of step does."""
+    value: Any = draft.content
+    for part in path:
+        value = value[part]
+    return str(value.get("type") if isinstance(value, dict) and isinstance(path[-1], int) else path[-1])
 
 
 def _without(draft: Draft, path: Path, error: InvalidConfiguration) -> None:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tidegate.config.loader import load_configuration
+from tidegate.domain.workflow_rules import substituted
 
 ATLANTIS = """\
 version: 3
@@ -138,6 +139,81 @@ def test_a_file_of_terrateam_keeps_what_means_the_same_and_what_holds_without_be
     assert made["workflows"][0]["plan"] == [{"type": "init"}, {"type": "plan"}]
     for line, words in ((3, "automerge"), (10, "WORKSPACE"), (13, "unknown"), (18, "group:none"), (27, "oidc")):
         assert any(f":{line}: " in each and words in each for each in told.splitlines()), (line, words, told)
+
+
+def test_variables_of_atlantis_are_those_of_tidegate_and_the_shell_s_own_are_left_to_the_shell(convert):
+    text = (
+        "projects: [{dir: a}]\nworkflows:\n  default:\n    plan:\n      steps:\n"
+        '      - run: echo $PROJECT_NAME ${WORKSPACE} $DIR $(date) "$mine" < $PLANFILE\n'
+        "      - init\n      - plan: {extra_args: ['-var-file', '$WORKSPACE.tfvars']}\n"
+        "      - env: {name: PRICE, value: '5 $US'}\n"
+    )
+    made, told = convert(text, "atlantis.yaml")
+    run, _, plan, env = made["workflows"][0]["plan"]
+    shell = 'echo $TIDEGATE_ROOT ${TIDEGATE_WORKSPACE} $PWD $(date) "$mine" < $TIDEGATE_PLAN_FILE'
+    assert substituted(run["cmd"][-1], {}) == shell
+    assert plan["extra_args"] == ["-var-file=$TIDEGATE_WORKSPACE.tfvars"]
+    assert substituted(env["cmd"][-1], {}) == "5 $US"
+    assert "counterpart" not in told
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ("run: ./comment.sh $PULL_NUM", "$PULL_NUM of Atlantis has no counterpart"),
+        ("env: {name: A, command: 'echo $USER_NAME'}", "$USER_NAME of Atlantis has no counterpart"),
+        ("plan: {extra_args: ['-var-file=$DIR/x.tfvars']}", "$DIR of Atlantis has no counterpart"),
+        ("run: terraform show -json $PLANFILE", "terraform need not be there for programs"),
+    ],
+)
+def test_what_a_command_of_atlantis_will_not_find_is_told_with_its_line(convert, step, words):
+    _, told = convert(f"projects: [{{dir: a}}]\nworkflows:\n  w:\n    plan: {{steps: [{{{step}}}]}}\n", "atlantis.yaml")
+    assert f":4: workflow w: {words}" in told
+
+
+def test_what_terrateam_never_plans_is_never_planned_by_itself(convert):
+    made, told = convert("dirs:\n  legacy: {when_modified: {file_patterns: []}}\n", "config.yml")
+    assert made["dirs"]["legacy"]["when_modified"] == {"file_patterns": []}
+    assert "Everything was carried over" in told
+
+
+@pytest.mark.parametrize(
+    ("engine", "expected"),
+    [
+        ("", {"version": "1.5.7"}),
+        ("engine: {name: terraform}", {"name": "terraform", "version": "1.5.7"}),
+        ("engine: {name: tofu}", {"name": "tofu"}),
+        ("engine: {tf_version: 1.6.0}", {"tf_version": "1.6.0"}),
+    ],
+)
+def test_the_default_version_is_the_engine_s_or_told_to_be_another(convert, engine, expected):
+    made, told = convert(f"default_tf_version: 1.5.7\n{engine}\n", "config.yml")
+    assert made["engine"] == expected
+    assert (":1: default_tf_version" in told) == ("1.5.7" not in expected.values())
+
+
+def test_the_one_schedule_of_drift_gets_a_name_and_looks_only_where_it_is_enabled(convert):
+    made, _ = convert("drift: {schedule: weekly, reconcile: true}\n", "config.yml")
+    weekly = {"tag_query": "", "schedule": "weekly", "reconcile": True}
+    assert made["drift"] == {"enabled": False, "schedules": {"default": weekly}}
+    named = "{a: {tag_query: '', schedule: daily}}"
+    made, told = convert(f"drift: {{enabled: true, schedule: weekly, schedules: {named}}}\n", "config.yml")
+    assert made["drift"]["enabled"] is True
+    assert set(made["drift"]["schedules"]) == {"a"}
+    assert ":1: drift.schedule: " in told
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("automerge: {enabled: true}", "automerge: this is not in Tidegate: people merge"),
+        ("when_modified: {autoapply: true}", "when_modified.autoapply: this is not in Tidegate: a merge deploys"),
+        ("workflows: [{tag_query: '', runs_on: x}]", "runs_on: this is not in Tidegate: each job has a Fargate task"),
+        ("workflows: [{tag_query: '', plan: [{type: oidc}]}]", "plan.0 (oidc): this is not in Tidegate: runners have"),
+    ],
+)
+def test_what_only_terrateam_has_is_told_with_what_there_is_in_its_place(convert, text, words):
+    assert words in convert(f"{text}\n", "config.yml")[1]
 
 
 def test_a_right_that_cannot_be_carried_over_is_granted_to_nobody(convert):
