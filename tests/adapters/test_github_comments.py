@@ -56,13 +56,13 @@ def test_a_comment_is_written_and_changed_in_one_request_each(forge, github):
     github.on("POST", repo("issues/5/comments"), (201, {"id": 11}))
     github.on("PATCH", repo("issues/comments/11"), (200, {"id": 11}))
     assert forge.comment(*WHERE, 5, "text") == 11
-    forge.update_comment(*WHERE, 11, "other")
+    forge.update_comment(*WHERE, 5, 11, "other")
     assert github.asked("PATCH", repo("issues/comments/11"))[0].body == {"body": "other"}
 
 
 def test_a_comment_that_was_deleted_is_not_found(forge, github):
     github.on("PATCH", repo("issues/comments/11"), (404, {"message": "Not Found"}), (403, {"message": "Locked"}))
     with pytest.raises(NotFound):
-        forge.update_comment(*WHERE, 11, "other")
+        forge.update_comment(*WHERE, 5, 11, "other")
     with pytest.raises(ForgeRefused, match="Locked"):
-        forge.update_comment(*WHERE, 11, "other")
+        forge.update_comment(*WHERE, 5, 11, "other")

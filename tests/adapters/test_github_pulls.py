@@ -154,7 +154,7 @@ def test_a_comment_and_a_reaction_are_one_request_each(forge, github):
     github.on("POST", repo("issues/5/comments"), (201, {"id": 1}))
     github.on("POST", repo("issues/comments/77/reactions"), (200, {"id": 2}))
     forge.comment(*WHERE, 5, "text")
-    forge.react(*WHERE, 77, "rocket")
+    forge.react(*WHERE, 5, 77, "rocket")
     assert [request.body for request in github.received[1:]] == [{"body": "text"}, {"content": "rocket"}]
     assert github.received[0].body["permissions"] == {"pull_requests": "write", "metadata": "read"}
 

@@ -153,7 +153,7 @@ def test_what_a_branch_changes_and_where_branches_are(adapter, installation, sha
 def test_a_comment_is_answered_with_a_reaction_and_a_reply(adapter, installation, maintainer, pull_request):
     number, _ = pull_request
     comment = maintainer.comment(REPOSITORY, number, "tidegate help")
-    adapter.react(installation, REPOSITORY, comment, "rocket")
+    adapter.react(installation, REPOSITORY, number, comment, "rocket")
     adapter.comment(installation, REPOSITORY, number, "an answer")
     assert [each["body"] for each in maintainer.comments(REPOSITORY, number)] == ["tidegate help", "an answer"]
 

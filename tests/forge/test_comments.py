@@ -34,7 +34,7 @@ def test_what_others_write_with_our_marker_is_not_ours(forge, adapter, developer
     adapter.comment(*where, number, "a reply without it")
     made = adapter.comment(*where, number, f"{MARKER} -->\nfirst")
     assert adapter.our_comments(*where, number, MARKER) == {made: f"{MARKER} -->\nfirst"}
-    adapter.update_comment(*where, made, f"{MARKER} -->\nsecond")
+    adapter.update_comment(*where, number, made, f"{MARKER} -->\nsecond")
     assert adapter.our_comments(*where, number, MARKER) == {made: f"{MARKER} -->\nsecond"}
 
 
@@ -48,4 +48,4 @@ def test_ours_is_found_behind_a_hundred_others(forge, adapter, developer, number
 
 def test_what_is_gone_is_not_found(forge, adapter, number):
     with pytest.raises(NotFound):
-        adapter.update_comment(forge.installation("acme"), REPOSITORY, 10**9, "text")
+        adapter.update_comment(forge.installation("acme"), REPOSITORY, number, 10**9, "text")

@@ -29,7 +29,14 @@ class GitHubComments:
 
         return self._access.call(installation, repository, _WRITE_PULLS, call)
 
-    def update_comment(self, installation: int, repository: str, comment: int, text: str) -> None:
+    def update_comment(
+        self,
+        installation: int,
+        repository: str,
+        number: int,  # noqa: ARG002  # GitHub knows comments by their own numbers.
+        comment: int,
+        text: str,
+    ) -> None:
         def call(repo: Repository) -> None:
             path = f"{repo.url}/issues/comments/{comment}"
             try:
@@ -55,7 +62,14 @@ class GitHubComments:
 
         return self._access.call(installation, repository, _WRITE_PULLS, call)
 
-    def react(self, installation: int, repository: str, comment: int, reaction: str) -> None:
+    def react(
+        self,
+        installation: int,
+        repository: str,
+        number: int,  # noqa: ARG002
+        comment: int,
+        reaction: str,
+    ) -> None:
         def call(repo: Repository) -> None:
             path = f"{repo.url}/issues/comments/{comment}/reactions"
             repo.requester.requestJsonAndCheck("POST", path, input={"content": reaction})

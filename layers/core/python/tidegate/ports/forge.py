@@ -44,6 +44,12 @@ class ForgeAddresses(Protocol):
         """Return the address of the list of all check runs of a pull request."""
 
     def clone_url(self, repository: str) -> str:
+    def pull_request_url(self, repository: str, number: int) -> str:
+        """Return the address of a pull request's page."""
+
+    def commit_url(self, repository: str, sha: str) -> str:
+        """Return the address of a commit's page."""
+
         """Return the repository's HTTPS address for git."""
 
 
@@ -86,8 +92,8 @@ class Forge(ForgeAddresses, Protocol):
     def comment(self, installation: int, repository: str, number: int, text: str) -> int:
         """Write a comment (Markdown) under a pull request and return its id."""
 
-    def update_comment(self, installation: int, repository: str, comment: int, text: str) -> None:
-        """Replace the text of a comment. Raise NotFound when it is gone."""
+    def update_comment(self, installation: int, repository: str, number: int, comment: int, text: str) -> None:
+        """Replace the text of a comment under a pull request. Raise NotFound when it is gone."""
 
     def our_comments(self, installation: int, repository: str, number: int, marker: str) -> Mapping[int, str]:
         """Return the comments of our App under a pull request whose text begins with ``marker``, by id, oldest first.
@@ -95,8 +101,8 @@ class Forge(ForgeAddresses, Protocol):
         Those of others are none of ours, whatever their text.
         """
 
-    def react(self, installation: int, repository: str, comment: int, reaction: str) -> None:
-        """Put a reaction (GitHub's word, such as ``eyes`` or ``rocket``) on a comment."""
+    def react(self, installation: int, repository: str, number: int, comment: int, reaction: str) -> None:
+        """Put a reaction (GitHub's word, such as ``eyes`` or ``rocket``) on a comment under a pull request."""
 
     def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
         """Tell whether ``user`` is an active member of a team (its slug) of the organization."""

@@ -138,7 +138,7 @@ class PullRequestPublisher:
     def _is_updated(self, record: PullRequestRecord, comment: int, text: str) -> bool:
         """Update a comment; return False if somebody deleted it."""
         try:
-            self.forge.update_comment(*record.spec.where, comment, text)
+            self.forge.update_comment(*record.spec.where, record.spec.number, comment, text)
         except NotFound:
             return False
         return True

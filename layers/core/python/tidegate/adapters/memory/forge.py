@@ -117,9 +117,9 @@ class MemoryForge:
         self.comments.append((number, text))
         return len(self.comments)
 
-    def update_comment(self, installation: int, repository: str, comment: int, text: str) -> None:
+    def update_comment(self, installation: int, repository: str, number: int, comment: int, text: str) -> None:
         self._called(installation, repository)
-        if comment in self.deleted or comment > len(self.comments):
+        if comment in self.deleted or comment > len(self.comments) or self.comments[comment - 1][0] != number:
             raise NotFound("comment", str(comment))
         self.comments[comment - 1] = (self.comments[comment - 1][0], text)
         self.edits.append(comment)
@@ -132,7 +132,7 @@ class MemoryForge:
             if where == number and text.startswith(marker) and comment not in self.foreign | self.deleted
         }
 
-    def react(self, installation: int, repository: str, comment: int, reaction: str) -> None:
+    def react(self, installation: int, repository: str, number: int, comment: int, reaction: str) -> None:  # noqa: ARG002
         self._called(installation, repository)
         self._spoken()
         self.reactions.append((comment, reaction))
@@ -183,6 +183,12 @@ class MemoryForge:
 
     def _called(self, _installation: int, _repository: str) -> None:
         if self.failures:
+    def pull_request_url(self, repository: str, number: int) -> str:
+        return f"https://github.com/{repository}/pull/{number}"
+
+    def commit_url(self, repository: str, sha: str) -> str:
+        return f"https://github.com/{repository}/commit/{sha}"
+
             raise self.failures.pop(0)
 
 
