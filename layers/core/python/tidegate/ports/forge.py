@@ -43,13 +43,13 @@ class ForgeAddresses(Protocol):
     def pull_request_checks_url(self, repository: str, number: int) -> str:
         """Return the address of the list of all check runs of a pull request."""
 
-    def clone_url(self, repository: str) -> str:
     def pull_request_url(self, repository: str, number: int) -> str:
         """Return the address of a pull request's page."""
 
     def commit_url(self, repository: str, sha: str) -> str:
         """Return the address of a commit's page."""
 
+    def clone_url(self, repository: str) -> str:
         """Return the repository's HTTPS address for git."""
 
 

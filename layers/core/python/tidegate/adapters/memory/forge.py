@@ -170,6 +170,12 @@ class MemoryForge:
     def pull_request_checks_url(self, repository: str, number: int) -> str:
         return f"https://github.com/{repository}/pull/{number}/checks"
 
+    def pull_request_url(self, repository: str, number: int) -> str:
+        return f"https://github.com/{repository}/pull/{number}"
+
+    def commit_url(self, repository: str, sha: str) -> str:
+        return f"https://github.com/{repository}/commit/{sha}"
+
     def clone_url(self, repository: str) -> str:
         return f"https://github.com/{repository}.git"
 
@@ -183,12 +189,6 @@ class MemoryForge:
 
     def _called(self, _installation: int, _repository: str) -> None:
         if self.failures:
-    def pull_request_url(self, repository: str, number: int) -> str:
-        return f"https://github.com/{repository}/pull/{number}"
-
-    def commit_url(self, repository: str, sha: str) -> str:
-        return f"https://github.com/{repository}/commit/{sha}"
-
             raise self.failures.pop(0)
 
 
