@@ -85,7 +85,6 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.CHANGE_SETS,
             _C.ASK_GATES,
             _C.DELIVERIES,
-            _C.READ_LINES,
             _C.PRESS_QUEUE,
             _C.JOBS,
             _C.AUDIT,

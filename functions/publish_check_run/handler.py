@@ -36,6 +36,7 @@ def _publish_deployment(message: Mapping[str, Any]) -> None:
         again=message.get("again", False),
         if_new=message.get("if_new", False),
         repeated_by=message.get("repeated_by", ""),
+        answer=message.get("answer", ""),
     )
 
 

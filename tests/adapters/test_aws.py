@@ -87,14 +87,16 @@ def test_a_change_asks_for_its_check_run_in_its_own_group(fifo, bus):
     assert first["Attributes"]["MessageGroupId"] == APPLIED.id
 
 
-def test_a_place_that_changed_and_a_re_run_say_so_to_the_check_runs(fifo, bus):
+def test_a_place_that_changed_a_re_run_and_an_answer_say_so_to_the_check_runs(fifo, bus):
     announcements = AwsAnnouncements(client("sqs"), client("events"), Channels(fifo, "tidegate"))
     announcements.place_changed("d")
     announcements.repeated("d", "again")
+    announcements.answered("d", "You may not.")
     asked = [json.loads(message["Body"]) for message in received(fifo)]
     assert asked == [
         {"deployment": "d", "again": True, "if_new": True},
         {"deployment": "d", "again": True, "repeated_by": "again"},
+        {"deployment": "d", "again": True, "answer": "You may not."},
     ]
 
 

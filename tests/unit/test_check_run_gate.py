@@ -220,6 +220,12 @@ def test_one_that_steps_aside_is_not_told_to_be_replaced_by_a_newer_revision():
     assert "newer revision" not in check_run.summary
 
 
+def test_one_that_steps_aside_is_shown_as_ended_though_it_is_not_blocked_any_more():
+    check_run = shown(State.GATED, gate=Gate("job", NOW, AfterGate.SUPERSEDED, by="alice"))
+    assert (check_run.status, check_run.conclusion) == ("completed", Conclusion.SKIPPED)
+    assert "goes first.** This is run again after it." in check_run.summary
+
+
 def test_a_gate_that_is_open_changes_no_words():
     gate = Gate("job", NOW, AfterGate.APPLY)
     assert shown(State.GATED, gate=gate).summary.startswith("**Waiting for stack")

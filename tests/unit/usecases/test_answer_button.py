@@ -60,7 +60,6 @@ class PressedWorld(World):
             self.check_runs,
             self.forge,
             self.announcements,
-            self.painter(),
             Authorizer(self.forge, self.queues, records).may,
             ReviewDecider(records, self.workflows, self.announcements, finisher, self.artifacts).decide,
             GateDecider(
@@ -84,7 +83,16 @@ class PressedWorld(World):
             by=by,
             at=at,
         )
-        return answerer.answer(replace(press, **fields))
+        outcome = answerer.answer(replace(press, **fields))
+        self.show_answers()
+        return outcome
+
+    def show_answers(self):
+        """Show why presses had no effect, as the check-run queue does."""
+        publisher = publisher_of(self)
+        for deployment, why in self.announcements.answers:
+            publisher.publish(deployment, again=True, answer=why)
+        self.announcements.answers.clear()
 
     @property
     def now(self):
@@ -181,8 +189,7 @@ def test_a_press_that_died_after_saving_is_settled_though_a_refused_press_overla
             return found
 
     assert "may not write" in world.press(by="mallory", deployments=DecidedMeanwhile())
-    assert world.announcements.refreshed == [world.deployment.id]
-    world.publish()
+    assert world.forge.check_runs[2].title.startswith("Approved")
     assert world.press() == "decided"
     assert "token" in world.workflows.settled
 
@@ -197,7 +204,7 @@ def test_a_second_press_has_no_effect_and_hears_who_decided(by):
     assert len(world.workflows.settled) == 1
     assert "reviewer confirmed this plan before" in world.shown.summary
     assert (world.shown.status, world.shown.conclusion, world.shown.actions) == ("completed", Conclusion.NEUTRAL, ())
-    assert world.announcements.refreshed == [world.deployment.id]
+    assert world.forge.check_runs[2].title.startswith("Approved")
 
 
 def test_the_loser_of_a_race_hears_who_decided_also_once_a_newer_check_run_goes_on():
@@ -351,19 +358,14 @@ def test_a_press_in_a_state_that_waits_for_nobody_hears_so(state):
     assert world.now.state is state
 
 
-def test_a_refusal_that_overtook_a_change_asks_for_the_newest_state():
+def test_a_refusal_stays_until_the_deployment_goes_on():
     world = PressedWorld()
-
-    class ChangesMeanwhile:
-        reads = 0
-
-        def get(self, deployment):
-            self.reads += 1
-            found = world.deployments.get(deployment)
-            return replace(found, version=found.version + 1) if self.reads > 1 else found
-
-    world.press(by="mallory", deployments=ChangesMeanwhile())
-    assert world.announcements.refreshed == [world.deployment.id]
+    world.press(by="mallory")
+    world.publish()
+    assert "had no effect" in world.shown.summary
+    world.press()
+    world.publish()
+    assert not any("had no effect" in run.summary for run in world.forge.check_runs.values())
 
 
 def test_unlock_on_the_deployment_that_locks_lets_the_queue_go_on_and_shows_it():
@@ -402,7 +404,7 @@ def test_an_unlock_on_a_deployment_that_nothing_holds_back_any_more_says_so_and_
     assert "not locked" in world.press(Button.UNLOCK)
     assert "This queue is not locked" in world.shown.summary
     assert world.shown.actions == ()
-    assert world.announcements.refreshed == [world.deployment.id]
+    assert world.forge.check_runs[2].title.startswith("Queued")
 
 
 def test_an_unlock_whose_first_delivery_died_starts_the_worker_when_it_comes_again():

@@ -8,7 +8,7 @@ import pytest
 from tests.builders import NOW, any_artifact, any_deployment, any_lock, any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.check_run import Button, Conclusion
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.deployment import AfterGate, Gate, State, Trigger
 from tidegate.domain.errors import ForgeUnavailable, NotFound
 from tidegate.domain.line import Named, Shown, Standing
 from tidegate.ports import PublishedCheckRun
@@ -93,6 +93,15 @@ def test_a_completed_check_run_that_stays_completed_is_updated_in_place(world):
     move(world, deployment, State.REJECTED)
     publish(world, deployment)
     assert titles(world) == {1: "Rejected"}
+
+
+def test_one_that_steps_aside_gets_no_check_run_that_could_hide_the_one_it_is_run_again_by(world):
+    deployment = world.put(deployment_in(State.BLOCKED, gate=Gate("job", NOW)))
+    publish(world, deployment)
+    gate = Gate("job", NOW, AfterGate.SUPERSEDED, by="alice")
+    world.deployments.save(replace(deployment, state=State.GATED, gate=gate))
+    publish(world, deployment)
+    assert titles(world) == {1: "Superseded"}
 
 
 def test_the_last_message_shows_the_final_state_whatever_came_between(world):

@@ -68,10 +68,16 @@ class RerunWorld(World):
             self.check_runs,
             self.forge,
             self.announcements,
-            self.painter(),
             Authorizer(self.forge, self.queues, self.deployments),
             enqueuer.enqueue,
         )
+
+    def show_answers(self):
+        """Show why demands had no effect, as the check-run queue does."""
+        publisher = publisher_of(self)
+        for deployment, why in self.announcements.answers:
+            publisher.publish(deployment, again=True, answer=why)
+        self.announcements.answers.clear()
 
     def demand(self, event, fields, delivery=None):
         self.demands += delivery is None
@@ -90,13 +96,18 @@ class RerunWorld(World):
             "head_sha": deployment.revision.sha,
             "sender": by,
         }
-        return self.requester().receive_check(self.demand("rerun", {**asked, **fields}, delivery))
+        outcome = self.requester().receive_check(self.demand("rerun", {**asked, **fields}, delivery))
+        self.show_answers()
+        return outcome
 
     def suite(self, revision, by="reviewer"):
         """Ask for all checks of a commit to run again; return what became of it."""
         deployment = any_deployment()
         where = {"repository": deployment.repository, "installation": deployment.installation}
-        return self.requester().receive_suite(self.demand("check_suite", {**where, "head_sha": revision, "sender": by}))
+        asked = {**where, "head_sha": revision, "sender": by}
+        outcome = self.requester().receive_suite(self.demand("check_suite", asked))
+        self.show_answers()
+        return outcome
 
     def shown(self, deployment):
         run = self.forge.check_runs[self.numbers[deployment.id]]
@@ -323,20 +334,11 @@ def test_a_refusal_on_an_outdated_check_run_links_to_the_newest(world):
     assert "/runs/99" in world.shown(old)
 
 
-def test_a_refusal_that_was_drawn_from_an_older_state_is_drawn_again(world):
+def test_a_refusal_stays_while_the_check_run_is_drawn_again(world):
     old = world.ended(State.APPLIED)
-    paint = world.painter().paint
-    requester = world.requester()
-
-    class Slow:
-        def paint(self, deployment, notice):
-            world.deployments.save(replace(deployment, last_lines="more"))
-            return paint(deployment, notice)
-
-    fields = {"head_sha": old.revision.sha, "sender": "reviewer", "name": "tidegate/deploy: network"}
-    where = {"repository": old.repository, "installation": old.installation, "id": 1, "external_id": old.id}
-    replace(requester, painter=Slow()).receive_check(world.demand("rerun", {**fields, **where}))
-    assert world.announcements.refreshed[-1:] == [old.id]
+    world.check(old)
+    publisher_of(world).publish(old.id, again=True)
+    assert "Only failed ones are run again" in world.shown(old)
 
 
 def test_all_checks_of_a_commit_are_run_again_whatever_their_result(world):

@@ -8,8 +8,9 @@ An event has the source ``tidegate``, the detail type ``Deployment changed`` and
      "actions": 0, "deferred": 0} or null}
 
 A message of the check-run queue is ``{"deployment": …, "again": …}``; with ``"if_new": true`` what looks
-as before costs no call, and with ``"repeated_by": …`` another deployment runs this one again. Its group
-is the deployment, so that its check run is brought up to date by one at a time and in order.
+as before costs no call, with ``"repeated_by": …`` another deployment runs this one again, and ``"answer": …``
+says why what somebody asked for had no effect. Its group is the deployment, so that its check run is brought up to
+date by one at a time and in order.
 
 Of pull requests it takes ``{"layer": …}`` for the check run of a layer that has ended (the group is the layer). In the
 group of the pull request are ``{"pull_request": …, "not_before": …}`` for how far its plans are, of which there is one
@@ -100,6 +101,9 @@ class AwsAnnouncements:
     def repeated(self, deployment: str, by: str) -> None:
         message = {"deployment": deployment, "again": True, "repeated_by": by}
         self._ask(message, deduplication=uuid.uuid4().hex)
+
+    def answered(self, deployment: str, why: str) -> None:
+        self._ask({"deployment": deployment, "again": True, "answer": why}, deduplication=uuid.uuid4().hex)
 
     def line_changed(self, queue: str) -> None:
         group = _digest(queue)

@@ -109,7 +109,6 @@ class Events(Deploys):
             self.check_runs,
             self.forge,
             self.announcements,
-            self.check_run_painter,
             self.authorizer,
             self.enqueuer.enqueue,
         )
@@ -157,7 +156,6 @@ class Events(Deploys):
             self.check_runs,
             self.forge,
             self.announcements,
-            self.check_run_painter,
             self.authorizer.may,
             self.review_decider.decide,
             self.gate_decider.decide,

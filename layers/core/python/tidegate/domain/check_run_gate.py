@@ -58,8 +58,11 @@ def gated(deployment: Deployment, view: View) -> Face:
     """Return how a deployment looks that waits for others of its change.
 
     It is under way, so it has no buttons: the forge shows these on completed check runs only, and nothing is asked
-    of anybody.
+    of anybody. One whose place another takes is shown as ended at once: a new check run of it, made beside the other's,
+    could come after that and hide it, as the forge shows the newest of a name.
     """
+    if _gives_way(deployment):
+        return Face("Superseded", _ending(deployment), conclusion=Conclusion.SKIPPED)
     roots, stacks = _still(deployment, view.waited_for)
     once = "Once all of this is deployed, or has nothing to change,"
     if point_of(deployment) is Point.PLAN:
@@ -123,6 +126,10 @@ def _ending(deployment: Deployment) -> tuple[str, ...]:
     if gate is not None and gate.next is AfterGate.SUPERSEDED:
         return ("**A newer revision of this root takes its place.** It ends in a moment.",)
     return ()
+
+
+def _gives_way(deployment: Deployment) -> bool:
+    return deployment.gate is not None and deployment.gate.next is AfterGate.SUPERSEDED
 
 
 def _choices(deployment: Deployment) -> tuple[str, ...]:

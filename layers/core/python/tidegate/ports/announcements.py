@@ -25,6 +25,9 @@ class Announcements(Protocol):
     def repeated(self, deployment: str, by: str) -> None:
         """Ask for the check run to say that another deployment runs this one again."""
 
+    def answered(self, deployment: str, why: str) -> None:
+        """Ask for the check run to say why what somebody asked for on it had no effect."""
+
     def line_changed(self, queue: str) -> None:
         """Ask for the check runs of all that wait in a queue to be brought up to date, soon and once for many asks."""
 

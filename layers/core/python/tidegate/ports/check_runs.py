@@ -15,7 +15,8 @@ class PublishedCheckRun:
     """The check run on the forge that shows a deployment now, and what it shows.
 
     ``closed`` tells that the forge shows it as completed: to show progress again, a new one is made.
-    ``digest`` is of all that it shows, and ``repeated_by`` the deployment that runs this one again.
+    ``digest`` is of all that it shows, and ``repeated_by`` the deployment that runs this one again. ``answer`` says why
+    what somebody asked for had no effect, in the state ``answered_in``: later ones do not show it.
     """
 
     deployment: str
@@ -24,6 +25,8 @@ class PublishedCheckRun:
     closed: bool
     digest: str = ""
     repeated_by: str = ""
+    answer: str = ""
+    answered_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tidegate.domain.access import Action
-from tidegate.domain.check_run import Button, Conclusion
+from tidegate.domain.check_run import Button
 from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import AfterGate, Deployment, Unlocking
@@ -14,7 +14,6 @@ from tidegate.domain.errors import NotFound
 from tidegate.domain.gate import WAITING
 from tidegate.domain.review import Followup, judge_press
 from tidegate.ports import Announcements, CheckRuns, Deployments, Forge
-from tidegate.usecases.check_run_view import CheckRunPainter
 
 #: What people do who press a button.
 _ACTIONS = {
@@ -52,7 +51,6 @@ class ButtonAnswerer:
     check_runs: CheckRuns
     forge: Forge
     announcements: Announcements
-    painter: CheckRunPainter
     may: Callable[[Deployment, Action, str], Decision]
     decide: Callable[[str, bool, str, str], Decision]
     decide_gate: Callable[[str, bool, str, str], Decision]
@@ -73,10 +71,10 @@ class ButtonAnswerer:
     def _answer(self, press: Press, deployment: Deployment) -> str:
         """Do what a button on the deployment's newest check run says, if it exists and the person may."""
         if press.identifier not in _ACTIONS:
-            return self._refuse(press, deployment, f"There is no button {press.identifier!r}.")
+            return self._refuse(deployment, f"There is no button {press.identifier!r}.")
         judged = self.may(deployment, _ACTIONS[Button(press.identifier)], press.by)
         if not judged.done:
-            return self._refuse(press, deployment, judged.reason)
+            return self._refuse(deployment, judged.reason)
         if press.identifier == Button.UNLOCK:
             return self._unlock(press, deployment)
         if press.identifier == Button.RETRY or (press.identifier == Button.REJECT and _is_at_gate(deployment)):
@@ -97,30 +95,24 @@ class ButtonAnswerer:
         decision = self.decide(deployment.id, press.identifier == Button.CONFIRM, press.by, press.at)
         if decision.done:
             return "decided"
-        return self._refuse(press, self.deployments.get(deployment.id), decision.reason)
+        return self._refuse(deployment, decision.reason)
 
     def _decide_gate(self, press: Press, deployment: Deployment) -> str:
         is_retry = press.identifier == Button.RETRY
         decision = self.decide_gate(deployment.id, is_retry, press.by, press.at)
         if decision.done:
             return "retried" if is_retry else "rejected"
-        return self._refuse(press, self.deployments.get(deployment.id), decision.reason)
+        return self._refuse(deployment, decision.reason)
 
     def _unlock(self, press: Press, deployment: Deployment) -> str:
         decision = self.unlock(deployment.queue, Unlocking(press.by, press.at))
         if decision.done:
             return "unlocked"
-        return self._refuse(press, self.deployments.get(deployment.id), decision.reason)
+        return self._refuse(deployment, decision.reason)
 
-    def _refuse(self, press: Press, deployment: Deployment, reason: str) -> str:
-        """Show the refusal. Drawn from what may have changed meanwhile: so ask for the newest state after it."""
-        check_run = self.painter.paint(deployment, reason)
-        goes_on = check_run.status != "completed"
-        if goes_on:  # Buttons are on completed check runs only, and those are not reopened: a new one goes on.
-            check_run = replace(check_run, status="completed", conclusion=Conclusion.NEUTRAL, actions=())
-        self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
-        if goes_on or self.deployments.get(deployment.id).version != deployment.version:
-            self.announcements.refresh(deployment.id)
+    def _refuse(self, deployment: Deployment, reason: str) -> str:
+        """Let the refusal be shown, with whatever else the check run comes to say meanwhile."""
+        self.announcements.answered(deployment.id, reason)
         return f"refused: {reason}"
 
     def _refuse_outdated(self, press: Press, deployment: Deployment, newest: int) -> str:

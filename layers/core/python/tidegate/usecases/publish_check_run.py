@@ -32,19 +32,23 @@ class CheckRunPublisher:
     painter: CheckRunPainter
     waiting: WaitingTeller
 
-    def publish(self, deployment_id: str, *, again: bool = False, if_new: bool = False, repeated_by: str = "") -> None:
+    def publish(
+        self, deployment_id: str, *, again: bool = False, if_new: bool = False, repeated_by: str = "", answer: str = ""
+    ) -> None:
         """Show the deployment's newest state; with ``again`` also if it is shown, as its surroundings changed.
 
         With ``if_new``, what looks as it was published last is not written again. ``repeated_by`` is the
-        deployment that runs this one again, once there is one. Raise ForgeUnavailable (with the seconds to
-        wait, if the forge named them) and ForgeRefused.
+        deployment that runs this one again, once there is one. ``answer`` says why what somebody asked for had
+        no effect, and stays until the state changes. Raise ForgeUnavailable (with the seconds to wait, if the forge
+        named them) and ForgeRefused.
         """
         deployment = self.deployments.get(deployment_id)
         shown = self.check_runs.published(deployment.id)
         if shown is not None and shown.shown_version >= deployment.version and not again:
             return
         repeated_by = repeated_by or (shown.repeated_by if shown else "")
-        check_run = self.painter.paint(deployment, repeated_by=repeated_by)
+        answer = answer or (shown.answer if shown and shown.answered_in == deployment.state else "")
+        check_run = self.painter.paint(deployment, answer, repeated_by)
         published = PublishedCheckRun(
             deployment.id,
             shown.id if shown else 0,
@@ -52,6 +56,8 @@ class CheckRunPublisher:
             closed=check_run.status == _COMPLETED,
             digest=digest_of(check_run),
             repeated_by=repeated_by,
+            answer=answer,
+            answered_in=deployment.state if answer else "",
         )
         is_shown = if_new and shown is not None and shown.digest == published.digest
         if not is_shown:
@@ -69,9 +75,9 @@ class CheckRunPublisher:
         if shown is not None and not shown.closed:
             self._update(deployment, shown.id, check_run)
             return published
-        return replace(published, id=self._open(deployment, shown, check_run))
+        return replace(published, id=self._open(deployment, shown, check_run, published.answer))
 
-    def _open(self, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun) -> int:
+    def _open(self, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun, answer: str) -> int:
         """Show the state on a new check run, or on the one that a call before this made and did not remember.
 
         What stays completed stays on the old one, unless there is such a newer one: that would never end.
@@ -87,7 +93,7 @@ class CheckRunPublisher:
             made = self.forge.create_check_run(*where, check_run)
         if old is not None:
             url = self.forge.check_run_url(deployment.repository, made)
-            self._update(deployment, old.id, render_continued(deployment, url))
+            self._update(deployment, old.id, render_continued(deployment, url, answer))
         elif deployment.rerun_of:
             self.announcements.repeated(deployment.rerun_of, deployment.id)
         return made

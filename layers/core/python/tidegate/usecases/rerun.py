@@ -29,7 +29,6 @@ from tidegate.ports import (
     Forge,
 )
 from tidegate.usecases.authorize import Asking, Authorizer
-from tidegate.usecases.check_run_view import CheckRunPainter
 from tidegate.usecases.conclude import conclude
 from tidegate.usecases.enqueue_all import enqueue_all
 
@@ -74,7 +73,6 @@ class RerunRequester:
     check_runs: CheckRuns
     forge: Forge
     announcements: Announcements
-    painter: CheckRunPainter
     authorizer: Authorizer
     enqueue: Callable[[Deployment], object]
 
@@ -188,15 +186,13 @@ class RerunRequester:
         return any(each.stack == old.stack and _repeats(each.trigger, each.revision.sha, old) for each in known)
 
     def _refuse(self, demand: Rerun, number: int, old: Deployment, reason: str) -> None:
-        """Show the refusal. Drawn from what may have changed meanwhile: so ask for the newest state after it."""
+        """Show the refusal: on the newest check run with whatever else it comes to say meanwhile."""
         published = self.check_runs.published(old.id)
         if published is not None and published.id != number:
             url = self.forge.check_run_url(demand.repository, published.id)
             self.forge.update_check_run(*demand.where, number, render_continued(old, url, reason))
-            return
-        self.forge.update_check_run(*demand.where, number, self.painter.paint(old, reason))
-        if self.deployments.get(old.id).version != old.version:
-            self.announcements.refresh(old.id)
+        else:
+            self.announcements.answered(old.id, reason)
 
 
 def _repeats(trigger: Trigger, sha: str, old: Deployment) -> bool:

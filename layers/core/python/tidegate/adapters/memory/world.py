@@ -108,6 +108,7 @@ class MemoryAnnouncements:
     later: list[tuple[str, int]] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     repeats: list[tuple[str, str]] = field(default_factory=list)
+    answers: list[tuple[str, str]] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
     layers: list[TemporaryLayer] = field(default_factory=list)
     ended: list[tuple[str, str, str, str]] = field(default_factory=list)
@@ -123,6 +124,9 @@ class MemoryAnnouncements:
 
     def repeated(self, deployment: str, by: str) -> None:
         self.repeats.append((deployment, by))
+
+    def answered(self, deployment: str, why: str) -> None:
+        self.answers.append((deployment, why))
 
     def line_changed(self, queue: str) -> None:
         self.lines.append(queue)
