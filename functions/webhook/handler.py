@@ -17,10 +17,27 @@ from tidegate.adapters.clock import SystemClock
 from tidegate.adapters.deliveries import DynamoDeliveries, SqsEventQueue, StoredWebhookSecrets, queues_of_events
 from tidegate.domain.webhook import MAXIMUM_BODY
 from tidegate.domain.webhook_events import COMMENT_PREFIXES
-from tidegate.usecases.receive_webhook import Answer, WebhookReceiver, WebhookRequest
+from tidegate.usecases.receive_webhook import GITHUB, Answer, Dialect, WebhookReceiver, WebhookRequest
 
-#: Seconds for one attempt of an AWS call and how often it is tried: GitHub waits for 10 s in all.
+#: Seconds for one attempt of an AWS call and how often it is tried: forges wait for 10 s in all.
 _TIMEOUT, _ATTEMPTS = 2.0, 2
+#: The headers of each forge: what shows that it sent a webhook, the event's kind, and its number.
+_HEADERS = {
+    "github": ("x-hub-signature-256", "x-github-event", "x-github-delivery"),
+    "gitlab": ("x-gitlab-token", "x-gitlab-event", "x-gitlab-event-uuid"),
+}
+
+
+def _forge() -> str:
+    return os.environ.get("TIDEGATE_FORGE") or "github"
+
+
+def _dialect() -> Dialect:
+    if _forge() == "github":
+        return GITHUB
+    from tidegate.usecases.gitlab_webhooks import GITLAB  # noqa: PLC0415  # Loaded where it is needed.
+
+    return GITLAB
 
 
 @cache
@@ -38,6 +55,7 @@ def _receiver() -> WebhookReceiver:
         SqsEventQueue(aws, queues),
         SystemClock(),
         tuple(os.environ.get("TIDEGATE_COMMENT_PREFIXES", "").split()) or COMMENT_PREFIXES,
+        _dialect(),
     )
 
 
@@ -64,14 +82,8 @@ def _answer(event: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
         body = _body(event)
     except binascii.Error:
         return Answer(400, "refused", "The body is not what its encoding says.")
-    return _receiver().receive(
-        WebhookRequest(
-            body,
-            headers.get("x-hub-signature-256"),
-            headers.get("x-github-event"),
-            headers.get("x-github-delivery"),
-        )
-    )
+    signature, kind, delivery = (headers.get(name) for name in _HEADERS[_forge()])
+    return _receiver().receive(WebhookRequest(body, signature, kind, delivery))
 
 
 def _body(event: Mapping[str, Any]) -> bytes:
@@ -84,11 +96,12 @@ def _body(event: Mapping[str, Any]) -> bytes:
 
 def _log(headers: Mapping[str, str], answer: Answer, started: float, **more: str) -> None:
     """Write one line of JSON: neither payload nor secrets, and names from outside only escaped and cut."""
+    _, kind, delivery = _HEADERS[_forge()]
     line = {
         "level": "ERROR" if answer.status >= 500 else "INFO",  # noqa: PLR2004
         "function": "webhook",
-        "delivery": str(headers.get("x-github-delivery"))[:64],
-        "event": str(headers.get("x-github-event"))[:40],
+        "delivery": str(headers.get(delivery))[:64],
+        "event": str(headers.get(kind))[:40],
         "repository": answer.repository,
         "status": answer.status,
         "result": answer.result,

@@ -17,6 +17,8 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+from tests import gitlab_events
+
 TOP = Path(__file__).parents[2]
 HANDLER = TOP / "functions/webhook/handler.py"
 KEYS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "eu-west-1"}
@@ -270,3 +272,36 @@ def test_the_function_imports_nothing_that_is_slow_to_import():
         "requests",
     }
     assert not slow & {name.partition(".")[0] for name in run.stdout.split()}
+
+
+@pytest.fixture
+def of_gitlab(cloud, monkeypatch):
+    """The function of an installation that serves GitLab."""
+    monkeypatch.setenv("TIDEGATE_FORGE", "gitlab")
+
+    def request(payload, event="Push Hook", **headers):
+        given = {
+            "x-gitlab-event": event,
+            "x-gitlab-token": "current",
+            "x-gitlab-event-uuid": str(uuid.uuid4()),
+            **headers,
+        }
+        whole = {"version": "2.0", "headers": given, "body": json.dumps(payload), "isBase64Encoded": False}
+        answer = cloud.handler.lambda_handler(whole, None)
+        return answer["statusCode"], json.loads(answer["body"])["result"]
+
+    return request
+
+
+def test_gitlabs_webhooks_are_taken_where_gitlab_is_the_forge(cloud, of_gitlab):
+    for event, payload, result in gitlab_events.EVERY:
+        assert of_gitlab(payload, event) == (202, result), event
+    assert of_gitlab(gitlab_events.push(), **{"x-gitlab-token": "other"}) == (401, "refused")
+    assert of_gitlab({"object_kind": "push"}) == (400, "refused")
+    pushed = [message for message in cloud.queued("push") if message["event"] == "push"]
+    assert {message["fields"]["repository"] for message in pushed} == {"acme/platform/infra"}
+
+
+def test_githubs_webhooks_are_not_taken_where_gitlab_is_the_forge(cloud, of_gitlab):
+    assert cloud.request()[0] == 401
+    assert cloud.stored() == []

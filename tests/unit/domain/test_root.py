@@ -53,6 +53,7 @@ def test_hostile_names_are_refused(check, text):
         (root_name, "a" * 100),
         (workspace_name, "prod.eu-1"),
         (repository_name, "acme/infra.live"),
+        (repository_name, "acme/platform/network/infra"),
         (commit_sha, sha()),
         (commit_sha, "a" * 64),
     ],
@@ -61,7 +62,21 @@ def test_plain_names_are_taken_as_they_are(check, text):
     assert check(text) == text
 
 
-@pytest.mark.parametrize("text", ["acme/..", "./infra"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "acme/..",
+        "./infra",
+        "acme",
+        "acme/../infra",
+        "acme//infra",
+        "/acme/infra",
+        "acme/infra/",
+        "/".join("a" * 22),
+        "a/" + "b" * 101,
+        "/".join(["a" * 90] * 3),
+    ],
+)
 def test_a_repository_is_not_a_path(text):
     with pytest.raises(InvalidName):
         repository_name(text)

@@ -11,11 +11,13 @@ from tidegate.domain.errors import InvalidName
 
 MAXIMUM_ROOT_NAME = 100
 MAXIMUM_PATH = 1024
+MAXIMUM_REPOSITORY = 255
 #: Between a repository and a root in a queue's id; it occurs in neither.
 QUEUE_SEPARATOR = "||"
 
 _ROOT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
-_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
+#: An owner and a name; on GitLab, groups may lie in groups, so many deep.
+_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}(/[A-Za-z0-9_.-]{1,100}){1,20}")
 _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,89}")
 _NOT_IN_A_PATH = re.compile(r"[\x00-\x1f\x7f\\]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -77,9 +79,10 @@ def root_name(text: str) -> str:
 
 
 def repository_name(text: str) -> str:
-    """Return ``text`` if it is an ``owner/name``; raise InvalidName otherwise."""
-    if not _REPOSITORY.fullmatch(text) or any(part in {".", ".."} for part in text.split("/")):
-        raise InvalidName("repository", text, "it has the form owner/name")
+    """Return ``text`` if it is an ``owner/name``, or ``group/subgroup/name``; raise InvalidName otherwise."""
+    usable = len(text) <= MAXIMUM_REPOSITORY and _REPOSITORY.fullmatch(text)
+    if not usable or any(part in {".", ".."} for part in text.split("/")):
+        raise InvalidName("repository", text, "it has the form owner/name, or on GitLab group/subgroup/name")
     return text
 
 
@@ -156,6 +159,16 @@ def layer_id(pull_request: str, root: str, stack: str, revision: str, attempt: i
 def pull_request_execution(pull_request: str, revision: str, attempt: int) -> str:
     """Return the name of the execution that works on one attempt at a revision of ``OWNER/REPO#NUMBER``."""
     return f"{slug(pull_request, 50)}-{revision[:7]}-{_digest(pull_request, revision, str(attempt))}"
+
+
+def schedule_name(repository: str, schedule: str) -> str:
+    """Return the name of the cloud's schedule for one of a repository: at most 64 characters of ``[A-Za-z0-9-]``."""
+    return f"{slug(repository, 50)}-{_digest(repository, schedule)}"
+
+
+def drift_layer_id(repository: str, root: str, stack: str, sha: str, execution: str) -> str:
+    """Return the id of a layer that looks for drift: the same for the same run. As for those of pull requests."""
+    return f"{slug(root, 40)}-{sha[:7]}-{_digest(repository, root, stack, sha, execution, 'drift')}"
 
 
 def worker_name(queue: str, generation: int) -> str:

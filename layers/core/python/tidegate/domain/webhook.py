@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
 import re
@@ -39,11 +40,34 @@ def check_signature(body: bytes, signature: str | None, secrets: Sequence[str]) 
         )
 
 
-def delivery_id(text: str | None) -> str:
-    """Return ``text`` if it may be the id of a delivery. Raise InvalidWebhook."""
+def check_token(token: str | None, secrets: Sequence[str]) -> None:
+    """Raise UnverifiedWebhook unless ``token``, the value of ``X-Gitlab-Token``, is one of ``secrets``.
+
+    The time taken depends on the token's size and on the number of secrets only.
+    """
+    given = hashlib.sha256((token or "").encode("utf-8", "replace")).digest()
+    holds = False
+    for secret in secrets:
+        holds |= hmac.compare_digest(hashlib.sha256(secret.encode()).digest(), given)
+    if not holds:
+        raise UnverifiedWebhook("The token does not hold. Send the configured secret as X-Gitlab-Token.")
+
+
+def delivery_id(text: str | None, header: str = "X-GitHub-Delivery") -> str:
+    """Return ``text``, the value of ``header``, if it may be the id of a delivery. Raise InvalidWebhook."""
     if text is None or not _DELIVERY.fullmatch(text):
-        raise InvalidWebhook("X-GitHub-Delivery is missing, or is not the id of a delivery.")
+        raise InvalidWebhook(f"{header} is missing, or is not the id of a delivery.")
     return text
+
+
+def event_delivery_id(text: str | None, event: str, body: bytes) -> str:
+    """Return the id of one delivery of GitLab's event ``text``. Raise InvalidWebhook.
+
+    What is sent again has the same id. Several events that one request at GitLab triggers may share its number.
+    """
+    number = delivery_id(text, "X-Gitlab-Event-UUID")
+    digest = hashlib.sha256(b"\0".join((event.encode("utf-8", "replace"), body))).hexdigest()
+    return f"{number[:40]}-{digest[:16]}"
 
 
 def parse_payload(body: bytes) -> Mapping[str, Any]:

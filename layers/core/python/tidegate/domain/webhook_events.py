@@ -151,11 +151,9 @@ def _read_comment(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accept
     sender = sender_in(payload)
     if _is_bot(object_in(payload, "sender"), sender):
         return Ignored("A bot wrote the comment.")
-    command = text_in(comment, "body").translate(_BLANKS).strip()
-    if not _begins_so(command, prefixes):
-        return Ignored("The comment does not begin as commands do.")
-    if len(command) > LONGEST_COMMAND or not command.isprintable():
-        return Ignored("The comment has several lines, or is longer than commands are.")
+    command = command_in(text_in(comment, "body"), prefixes)
+    if isinstance(command, Ignored):
+        return command
     fields = {
         "repository": repository_in(payload),
         "pull_request": number_in(issue, "number"),
@@ -165,6 +163,16 @@ def _read_comment(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accept
         "sender": sender,
     }
     return Accepted("issue_comment", fields)
+
+
+def command_in(text: str, prefixes: Sequence[str]) -> str | Ignored:
+    """Return the command that a comment is, or why it is none. ``prefixes`` are the words that one begins with."""
+    command = text.translate(_BLANKS).strip()
+    if not _begins_so(command, prefixes):
+        return Ignored("The comment does not begin as commands do.")
+    if len(command) > LONGEST_COMMAND or not command.isprintable():
+        return Ignored("The comment has several lines, or is longer than commands are.")
+    return command
 
 
 def _is_bot(sender: Mapping[str, Any], login: str) -> bool:

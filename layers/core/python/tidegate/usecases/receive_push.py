@@ -33,6 +33,8 @@ from tidegate.usecases.root_index import Deployable, RootIndexes
 
 #: Who asks for the deployment of a head that no webhook told of.
 _RECONCILER = "tidegate"
+#: How the newer commit of a push that was not forced compares with the older one.
+_FOLLOWS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
 #: How long a push that nobody told of counts as before the one that showed it: its roots' stacks stand in between.
 _BEFORE_MICROSECONDS = 1000
 
@@ -41,8 +43,8 @@ _BEFORE_MICROSECONDS = 1000
 class Push:
     """A push to the default branch, as the delivery tells it.
 
-    ``authors`` are the logins of those who made the commits, None when they are not known yet. ``told`` is
-    whether a webhook told of it.
+    ``authors`` are the logins of those who made the commits, ``forced`` whether it was forced; None when that is not
+    known yet. ``told`` is whether a webhook told of it.
     """
 
     delivery: str
@@ -53,7 +55,7 @@ class Push:
     installation: int
     received_at: str
     sender: str = _RECONCILER
-    forced: bool = False
+    forced: bool | None = False
     authors: tuple[str, ...] | None = None
     told: bool = True
 
@@ -82,7 +84,18 @@ class PushReceiver:
         ExceptionGroup when roots could not be enqueued; all others then are.
         """
         push = _push(delivery)
-        return conclude(self.deliveries, delivery.id, lambda: self._outcome(push))
+        return conclude(self.deliveries, delivery.id, lambda: self._outcome(self._judged_forced(push)))
+
+    def _judged_forced(self, push: Push) -> Push:
+        """Return the push with whether it was forced, where its webhook does not tell: who adds commits forces none."""
+        if push.forced is not None:
+            return push
+        is_first = not push.before.strip("0")
+        forced = not is_first and self._compared(push, push.before, push.after) not in _FOLLOWS
+        return replace(push, forced=forced)
+
+    def _compared(self, push: Push, base: str, head: str) -> Comparison:
+        return self.forge.compare(push.installation, push.repository, base, head)
 
     def _outcome(self, push: Push) -> DeliveryOutcome:
         """Look for lost pushes before this one is remembered: received again, it finds them again."""
@@ -116,8 +129,7 @@ class PushReceiver:
 
     def _is_ahead(self, push: Push, known: KnownRepository) -> bool:
         """Tell whether the push began after what is known; otherwise it is this one that was overtaken."""
-        compared = self.forge.compare(push.installation, push.repository, known.seen, push.before)
-        return compared is Comparison.AHEAD
+        return self._compared(push, known.seen, push.before) is Comparison.AHEAD
 
     def _deployed(self, push: Push) -> DeliveryOutcome:
         try:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tidegate.domain.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
 from tidegate.domain.webhook import check_signature, check_size, delivery_id, parse_payload
-from tidegate.domain.webhook_decision import Accepted, Refused
+from tidegate.domain.webhook_decision import Accepted, Decision, Refused
 from tidegate.domain.webhook_events import COMMENT_PREFIXES, read_event
 from tidegate.ports.clock import Clock
 from tidegate.ports.deliveries import Deliveries, Delivery, EventQueue, WebhookSecrets
@@ -14,12 +16,32 @@ from tidegate.ports.deliveries import Deliveries, Delivery, EventQueue, WebhookS
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """A request as it came; the headers are None when absent."""
+    """A request as it came; the headers are None when absent.
+
+    ``signature`` is what shows that the forge sent it, ``event`` names its kind, ``delivery`` numbers it.
+    """
 
     body: bytes
     signature: str | None
     event: str | None
     delivery: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a forge sends webhooks.
+
+    ``check`` raises UnverifiedWebhook for a body and a signature that no secret stands for; ``delivery`` returns a
+    request's id, and ``read`` decides about an event of a kind: both raise InvalidWebhook.
+    """
+
+    check: Callable[[bytes, str | None, Sequence[str]], None]
+    delivery: Callable[[WebhookRequest], str]
+    read: Callable[[str, Mapping[str, Any], Sequence[str]], Decision]
+
+
+#: GitHub signs bodies and numbers deliveries.
+GITHUB = Dialect(check_signature, lambda request: delivery_id(request.delivery), read_event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +58,7 @@ class Answer:
 class WebhookReceiver:
     """Receives webhooks with the given secrets, store, queue and clock.
 
-    ``prefixes`` are the words that comments for Tidegate begin with.
+    ``prefixes`` are the words that comments for Tidegate begin with, ``dialect`` is the forge's.
     """
 
     secrets: WebhookSecrets
@@ -44,6 +66,7 @@ class WebhookReceiver:
     queue: EventQueue
     clock: Clock
     prefixes: tuple[str, ...] = COMMENT_PREFIXES
+    dialect: Dialect = GITHUB
 
     def receive(self, request: WebhookRequest) -> Answer:
         """Answer one request. What the store or the queue raises passes through: nothing was acknowledged."""
@@ -64,16 +87,16 @@ class WebhookReceiver:
         """Check the signature; if it does not hold, once more with secrets that may just have been rotated."""
         known = self.secrets.current()
         try:
-            check_signature(request.body, request.signature, known)
+            self.dialect.check(request.body, request.signature, known)
         except UnverifiedWebhook:
             newer = self.secrets.refreshed()
             if newer == known:
                 raise
-            check_signature(request.body, request.signature, newer)
+            self.dialect.check(request.body, request.signature, newer)
 
     def _take(self, request: WebhookRequest) -> Answer:
-        identifier = delivery_id(request.delivery)
-        decision = read_event(request.event or "", parse_payload(request.body), self.prefixes)
+        identifier = self.dialect.delivery(request)
+        decision = self.dialect.read(request.event or "", parse_payload(request.body), self.prefixes)
         if not isinstance(decision, Accepted):
             return Answer(202, "refused" if isinstance(decision, Refused) else "ignored", decision.reason)
         return self._store(Delivery(identifier, decision.event, decision.fields, self.clock.now()))
