@@ -43,7 +43,7 @@ class Application:
 
     def _dispatch(self, request: Request) -> Response:
         if request.path.startswith("/_local/"):
-            return local_api.respond(self._hosting, self._faults, request)
+            return local_api.respond(self._hosting.webhooks, self._faults, request)
         fault = self._faults.take(request) if _is_program(request) else None
         if fault and not fault.after:
             self._faults.raise_it(fault)

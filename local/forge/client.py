@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import tempfile
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from local.forge.client_calls import ForgeAnswered, Levers
-from local.forge.git import ENVIRONMENT
+from local.forge.client_calls import ForgeAnswered
+from local.forge.client_git import Pusher
 from local.forge.settings import Settings
 
 #: Where a sign-in of a script leads: nobody goes there.
@@ -23,13 +19,8 @@ __all__ = ["ForgeAnswered", "ForgeClient"]
 
 
 @dataclass(frozen=True, slots=True)
-class ForgeClient(Levers):
+class ForgeClient(Pusher):
     """A person on the forge at ``url``: what they push, open, merge, say and press."""
-
-    def clone_url(self, repository: str) -> str:
-        """Return a repository's address for git, with this person's credentials."""
-        scheme, _, rest = self.url.partition("://")
-        return f"{scheme}://{self.user}:{self.credential}@{rest}/{repository}.git"
 
     def create_repository(self, repository: str, *, private: bool = True) -> None:
         """Make an empty repository; the first push makes a private one too."""
@@ -61,66 +52,6 @@ class ForgeClient(Levers):
     def force_push(self, repository: str, branch: str, sha: str) -> None:
         """Move a branch to any commit of the repository, also back or aside."""
         self.call("PATCH", f"/repos/{repository}/git/refs/heads/{branch}", {"sha": sha, "force": True})
-
-    def push(
-        self,
-        repository: str,
-        files: Mapping[str, str | None],
-        message: str,
-        *,
-        branch: str = "main",
-        base: str | None = None,
-    ) -> str:
-        """Commit ``files`` (None deletes one) to ``branch``, push, and return the commit's SHA.
-
-        A branch that does not exist begins at ``base``, or, in an empty repository, at nothing. Raise ForgeAnswered.
-        """
-        with tempfile.TemporaryDirectory(prefix="tidegate-push-") as directory:
-            tree = Path(directory)
-            self._check_out(tree, repository, branch, base)
-            _write(tree, files)
-            self._git(tree, "add", "--all")
-            self._git(tree, "commit", "--quiet", "--allow-empty", "-m", message)
-            self._git(tree, "push", "--quiet", self.clone_url(repository), f"HEAD:refs/heads/{branch}")
-            return self._git(tree, "rev-parse", "HEAD").strip()
-
-    def push_tree(self, repository: str, directory: Path, message: str, *, branch: str = "main") -> str:
-        """Commit all text files below ``directory`` as they are, push, and return the commit's SHA."""
-        files = {
-            str(path.relative_to(directory)): path.read_text(encoding="utf-8")
-            for path in sorted(directory.rglob("*"))
-            if path.is_file()
-        }
-        return self.push(repository, files, message, branch=branch)
-
-    def _check_out(self, tree: Path, repository: str, branch: str, base: str | None) -> None:
-        self._git(tree, "init", "--quiet", f"--initial-branch={branch}")
-        remote = self.clone_url(repository)
-        try:
-            self._git(tree, "fetch", "--quiet", remote, "+refs/heads/*:refs/remotes/forge/*")
-        except ForgeAnswered as refused:
-            if "not found" in str(refused):
-                return  # the push makes the repository
-            raise
-        known = self._git(tree, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/remotes/forge").split()
-        begin = branch if branch in known else base
-        if begin is not None:
-            self._git(tree, "reset", "--quiet", "--hard", f"refs/remotes/forge/{begin}")
-
-    def _git(self, tree: Path, *arguments: str) -> str:
-        name = {"GIT_AUTHOR_NAME": self.user, "GIT_AUTHOR_EMAIL": f"{self.user}@users.noreply.forge.invalid"}
-        committer = {key.replace("AUTHOR", "COMMITTER"): value for key, value in name.items()}
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=tree,
-            env={**os.environ, **ENVIRONMENT, **name, **committer},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise ForgeAnswered(0, done.stderr.replace(f":{self.credential}@", ":…@").strip())
-        return done.stdout
 
     def open_pull_request(
         self, repository: str, head: str, *, title: str, base: str = "main", body: str = "", draft: bool = False
@@ -207,13 +138,3 @@ class ForgeClient(Levers):
     def rerun_all(self, repository: str, sha: str) -> None:
         """Ask for all checks of a commit to be run again, on its page (one check_suite webhook)."""
         self.submit(f"/{repository}/commit/{sha}", "/rerun-all", {})
-
-
-def _write(tree: Path, files: Mapping[str, str | None]) -> None:
-    for name, content in files.items():
-        path = tree / name
-        if content is None:
-            path.unlink()
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content, encoding="utf-8")

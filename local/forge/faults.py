@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from werkzeug.wrappers import Request
 
@@ -20,8 +20,9 @@ LONGEST_HANG = 60
 class Fault:
     """``times`` calls of ``method`` whose path matches ``path`` fail in this way.
 
-    ``kind`` is secondary_limit, primary_limit, server_error, bad_credentials, hang or close; ``seconds`` is the
-    Retry-After of limits and the time of a hang. ``after`` lets the call take effect first, and fails its answer.
+    ``kind`` is hang, close, or a refusal of the forge: secondary_limit, primary_limit, server_error, bad_credentials
+    (GITHUB below). ``seconds`` is the Retry-After of limits and the time of a hang. ``after`` lets the call take
+    effect first, and fails its answer.
     """
 
     kind: str
@@ -32,21 +33,26 @@ class Fault:
     after: bool = False
 
 
-KINDS = ("secondary_limit", "primary_limit", "server_error", "bad_credentials", "hang", "close")
+#: How calls fail without any answer.
+SILENT = ("hang", "close")
+#: Makes the refusal of a kind, with what its Retry-After says.
+Refusals = Mapping[str, Callable[[str], Exception]]
 
 
 class Faults:
     """The faults that wait for their calls. Safe for threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, refusals: Refusals | None = None) -> None:
+        self._refusals = GITHUB if refusals is None else refusals
         self._lock = threading.Lock()
         self._left: list[tuple[Fault, int]] = []
         self._closing = threading.Event()
 
     def inject(self, fault: Fault) -> None:
         """Let calls fail from now on. Raise ValueError for an unknown kind or a broken pattern."""
-        if fault.kind not in KINDS:
-            raise ValueError(f"kind is one of {', '.join(KINDS)}")
+        kinds = (*self._refusals, *SILENT)
+        if fault.kind not in kinds:
+            raise ValueError(f"kind is one of {', '.join(kinds)}")
         try:
             re.compile(fault.path)
         except re.error as error:
@@ -81,19 +87,19 @@ class Faults:
         """Fail in the fault's way: raise Refusal or Hangup."""
         if fault.kind == "hang":
             self._closing.wait(min(fault.seconds, LONGEST_HANG))
-        if fault.kind in {"hang", "close"}:
+        if fault.kind in SILENT:
             raise Hangup
-        raise _REFUSALS[fault.kind](str(int(fault.seconds)))
+        raise self._refusals[fault.kind](str(int(fault.seconds)))
 
 
-def _refusal(status: int, message: str, **headers: str) -> Any:
+def _refusal(status: int, message: str, **headers: str) -> Callable[[str], Refusal]:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda seconds: Refusal(
         status, message, headers={name: value.format(seconds=seconds) for name, value in named.items()}
     )
 
 
-_REFUSALS = {
+GITHUB: Refusals = {
     "secondary_limit": _refusal(
         403,
         "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",

@@ -17,7 +17,6 @@ CONFIGURATION = {
     "uploadpack.allowFilter": "true",
     "uploadpack.allowAnySHA1InWant": "true",
     "core.logAllRefUpdates": "false",
-    "receive.hideRefs": "refs/pull",
     "gc.auto": "0",
     "receive.autogc": "false",
 }
@@ -51,7 +50,10 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file of a diff. ``status`` is in GitHub's words; ``previous`` is the name before a renaming."""
+    """A file of a diff. ``status`` is in GitHub's words; ``previous`` is the name before a renaming.
+
+    ``modes`` are git's octal modes before and after; 000000 is a file that is not there.
+    """
 
     name: str
     status: str
@@ -59,6 +61,7 @@ class ChangedFile:
     deletions: int
     blob: str
     previous: str | None = None
+    modes: tuple[str, str] = ("100644", "100644")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +86,18 @@ class BareRepository:
     path: Path
 
     @classmethod
-    def create(cls, path: Path, default_branch: str) -> BareRepository:
-        """Make an empty repository whose default branch will be ``default_branch``."""
+    def create(cls, path: Path, default_branch: str, hidden: str = "refs/pull") -> BareRepository:
+        """Make an empty repository whose default branch will be ``default_branch``.
+
+        Nobody can push to refs below ``hidden``.
+        """
         path.mkdir(parents=True)
         repository = cls(path)
         repository.run("init", "--quiet", "--bare", f"--initial-branch={default_branch}", ".")
         with (path / "config").open("a", encoding="utf-8") as file:
             file.writelines(
                 f"[{name.rpartition('.')[0]}]\n\t{name.rpartition('.')[2]} = {value}\n"
-                for name, value in CONFIGURATION.items()
+                for name, value in {**CONFIGURATION, "receive.hideRefs": hidden}.items()
             )
         return repository
 
@@ -243,9 +249,9 @@ _STATUS = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "
 
 
 def _raw_entry(entry: str, names: Iterator[str]) -> ChangedFile:
-    blob, status = entry.split(" ")[3:5]
+    before, after, _, blob, status = entry.removeprefix(":").split(" ")
     previous = next(names) if status[0] in "RC" else None
-    return ChangedFile(next(names), _STATUS[status[0]], 0, 0, blob, previous)
+    return ChangedFile(next(names), _STATUS[status[0]], 0, 0, blob, previous, (before, after))
 
 
 def _changed_files(parts: list[str]) -> Iterator[ChangedFile]:

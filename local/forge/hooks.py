@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import http.client
 import json
 import queue
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +16,6 @@ from urllib.parse import urlsplit
 from local.forge import clock
 from local.forge.mishaps import Mishap, Mishaps
 from local.forge.records import Delivery
-from local.forge.settings import Settings
 from local.forge.store import Store
 
 _STOP = -1
@@ -28,21 +26,28 @@ _WORKERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something to tell: GitHub's event name, its payload, and the ids that a delivery records."""
+    """Something to tell: the event's name, its payload and action, and the ids that a delivery records."""
 
     name: str
     repository: str
     payload: dict[str, Any]
     repository_id: int | None
     installation: int | None
+    action: str | None = None
+
+
+#: Makes the headers of a delivery from its event's name, GUID, body and the secret of where it goes.
+Dress = Callable[[str, str, str, str], dict[str, str]]
 
 
 class Webhooks:
-    """Sends events to the App's one webhook address."""
+    """Sends events to one webhook address, or where each event says.
 
-    def __init__(self, settings: Settings, store: Store) -> None:
-        self._settings, self._store = settings, store
-        self._target = (settings.webhook_url, settings.webhook_secret)
+    ``dress`` makes the headers; ``timeout`` is how long a receiver has, in seconds.
+    """
+
+    def __init__(self, store: Store, dress: Dress, timeout: float, target: tuple[str | None, str]) -> None:
+        self._store, self._dress, self._timeout, self._target = store, dress, timeout, target
         self.mishaps = Mishaps()
         self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._unanswered: set[int] = set()
@@ -66,7 +71,7 @@ class Webhooks:
         for _ in self._threads:
             self._waiting.put(_STOP)
         for thread in self._threads:
-            thread.join(self._settings.webhook_timeout + 1)
+            thread.join(self._timeout + 1)
 
     @property
     def url(self) -> str | None:
@@ -77,21 +82,24 @@ class Webhooks:
         """Send webhooks to ``url`` from now on, signed with ``secret``; None sends them nowhere."""
         self._target = (url, secret)
 
-    def send(self, event: Event) -> Delivery | None:
-        """Record an event and send it in the background; without an address nothing happens."""
-        url, secret = self._target
+    def send(self, event: Event, target: tuple[str, str] | None = None) -> Delivery | None:
+        """Record an event and send it in the background; without an address nothing happens.
+
+        ``target`` is an address and secret of the event's own.
+        """
+        url, secret = target or self._target
         if url is None:
             return None
         body = json.dumps(event.payload, separators=(",", ":"))
         guid = str(uuid.uuid4())
-        headers = self._headers(event, guid, body, secret)
+        headers = self._dress(event.name, guid, body, secret)
         delivery = self._store.add(
             lambda fresh: Delivery(
                 fresh,
                 event.repository,
                 guid,
                 event.name,
-                event.payload.get("action"),
+                event.action or event.payload.get("action"),
                 event.installation,
                 event.repository_id,
                 url,
@@ -141,11 +149,14 @@ class Webhooks:
         for number in numbers:
             self._waiting.put(number)
 
-    def send_again(self, number: int) -> Delivery:
-        """Send a recorded delivery once more, under the same GUID. Raise KeyError."""
+    def send_again(self, number: int, target: tuple[str, str] | None = None, *, wait: bool = False) -> Delivery:
+        """Send a recorded delivery once more, under the same GUID, there where it goes now. Raise KeyError.
+
+        With ``wait`` what is returned tells how it went.
+        """
         old = self._store.get(Delivery, number)
-        url, secret = self._target
-        headers = {**old.request_headers, **_signatures(old.payload, secret)}
+        url, secret = target or self._target
+        headers = {**old.request_headers, **self._dress(old.event, old.guid, old.payload, secret)}
         again = self._store.add(
             lambda fresh: replace(
                 old,
@@ -161,40 +172,22 @@ class Webhooks:
                 response_headers={},
             )
         )
+        if wait:
+            return self._record(again.id, _post(again, self._timeout))
         self._waiting.put(again.id)
         return again
 
-    def _headers(self, event: Event, guid: str, body: str, secret: str) -> dict[str, str]:
-        return {
-            "Accept": "*/*",
-            "Content-Type": "application/json",
-            "User-Agent": "GitHub-Hookshot/local",
-            "X-GitHub-Delivery": guid,
-            "X-GitHub-Event": event.name,
-            "X-GitHub-Hook-ID": str(self._settings.app_id),
-            "X-GitHub-Hook-Installation-Target-ID": str(self._settings.app_id),
-            "X-GitHub-Hook-Installation-Target-Type": "integration",
-            **_signatures(body, secret),
-        }
-
     def _work(self) -> None:
         while (number := self._waiting.get()) != _STOP:
-            result = _post(self._store.get(Delivery, number), self._settings.webhook_timeout)
+            result = _post(self._store.get(Delivery, number), self._timeout)
             if number in self._unanswered:
                 self._unanswered.discard(number)
-                result = {"status": "timed out", "status_code": 504, "duration": self._settings.webhook_timeout}
+                result = {"status": "timed out", "status_code": 504, "duration": self._timeout}
             self._record(number, result)
             self._release_overtaken()
 
-    def _record(self, number: int, result: dict[str, Any]) -> None:
-        self._store.change(Delivery, number, lambda old: replace(old, **result))
-
-
-def _signatures(body: str, secret: str) -> dict[str, str]:
-    return {
-        "X-Hub-Signature": f"sha1={hmac.new(secret.encode(), body.encode(), hashlib.sha1).hexdigest()}",
-        "X-Hub-Signature-256": f"sha256={hmac.new(secret.encode(), body.encode(), hashlib.sha256).hexdigest()}",
-    }
+    def _record(self, number: int, result: dict[str, Any]) -> Delivery:
+        return self._store.change(Delivery, number, lambda old: replace(old, **result))
 
 
 def _post(delivery: Delivery, timeout: float) -> dict[str, Any]:

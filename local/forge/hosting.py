@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from local.forge import clock, shapes
+from local.forge import clock, shapes, webhook_headers
 from local.forge.git import BareRepository
 from local.forge.hooks import Event, Webhooks
 from local.forge.identity import Identities
@@ -33,7 +33,8 @@ class Hosting:
 
     def __init__(self, settings: Settings, store: Store, identities: Identities, urls: Urls, directory: Path) -> None:
         self.settings, self.store, self.identities, self.urls = settings, store, identities, urls
-        self.webhooks = Webhooks(settings, store)
+        target = (settings.webhook_url, settings.webhook_secret)
+        self.webhooks = Webhooks(store, webhook_headers.of_app(settings), settings.webhook_timeout, target)
         self._directory = directory
         self._locks: dict[str, threading.RLock] = {}
         self._lock = threading.RLock()

@@ -1,4 +1,4 @@
-"""Switches that GitHub does not have, for scripts on this machine: faults, mishaps of webhooks, where webhooks go."""
+"""Switches that no real forge has, for scripts on this machine: faults, mishaps of webhooks, where webhooks go."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from werkzeug.wrappers import Request, Response
 
 from local.forge.avatars import avatar
 from local.forge.faults import Fault, Faults
-from local.forge.hosting import Hosting
-from local.forge.mishaps import Mishap
+from local.forge.hooks import Webhooks
+from local.forge.mishaps import Mishap, Mishaps
 from local.forge.refusals import Refusal, not_found
 from local.forge.routing import answer
 
 
-def respond(hosting: Hosting, faults: Faults, request: Request) -> Response:
+def respond(webhooks: Webhooks, faults: Faults, request: Request) -> Response:
     """Answer ``/_local/…``: PUT webhook, POST/DELETE/GET faults and mishaps, GET health and avatars. Raise Refusal."""
     what = request.path.removeprefix("/_local/")
     if what.startswith("avatars/") and what.endswith(".svg"):
@@ -22,13 +22,13 @@ def respond(hosting: Hosting, faults: Faults, request: Request) -> Response:
     if request.method != "GET" and request.mimetype != "application/json":
         raise Refusal(415, "send application/json")  # what no page of another site can send unasked
     if (request.method, what) == ("GET", "health"):
-        return answer({"status": "up", "webhook_url": hosting.webhooks.url})
+        return answer({"status": "up", "webhook_url": webhooks.url})
     if (request.method, what) == ("PUT", "webhook"):
-        return _point_webhook(hosting, _body(request))
+        return _point_webhook(webhooks, _body(request))
     if what == "faults":
         return _faults(faults, request)
     if what == "mishaps":
-        return _mishaps(hosting, request)
+        return _mishaps(webhooks.mishaps, request)
     raise not_found()
 
 
@@ -42,11 +42,11 @@ def _body(request: Request) -> dict[str, object]:
     return body
 
 
-def _point_webhook(hosting: Hosting, body: dict[str, object]) -> Response:
+def _point_webhook(webhooks: Webhooks, body: dict[str, object]) -> Response:
     url, secret = body.get("url"), body.get("secret")
     if not (url is None or isinstance(url, str)) or not isinstance(secret, str):
         raise Refusal(422, "url and secret are strings")
-    hosting.webhooks.point_at(url, secret)
+    webhooks.point_at(url, secret)
     return answer({"webhook_url": url})
 
 
@@ -61,8 +61,7 @@ def _faults(faults: Faults, request: Request) -> Response:
     return answer({"left": faults.left()})
 
 
-def _mishaps(hosting: Hosting, request: Request) -> Response:
-    mishaps = hosting.webhooks.mishaps
+def _mishaps(mishaps: Mishaps, request: Request) -> Response:
     if request.method == "POST":
         try:
             mishaps.inject(Mishap(**_body(request)))  # type: ignore[arg-type]

@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import hmac
-import secrets
-import threading
-import time
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Response
 
+from local.forge.codes import Codes, back_to, local_address
 from local.forge.pages.visit import Visit
 from local.forge.refusals import Refusal
 from local.forge.routing import answer
 
-#: A code can be exchanged once, within this many seconds.
-_CODE_LIFETIME = 600
 _JSON = "application/json"
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_codes: dict[str, tuple[str, str, float]] = {}
-_lock = threading.Lock()
+_CODES = Codes()
 
 
 def _callback(visit: Visit, given: str) -> str:
     """Return where to send the code: this machine only. Raise Refusal (404) for unknown applications."""
     if visit.request.values.get("client_id") != visit.hosting.settings.client_id:
         raise Refusal(404, "No application with this client id.")
-    parts = urlsplit(given)
-    if "\\" in given or not given.isprintable() or " " in given:
-        raise Refusal(422, "The redirect_uri is no address.")  # browsers read it otherwise than we do
-    if parts.scheme not in {"http", "https"} or parts.hostname not in _LOOPBACK:
-        raise Refusal(422, "The redirect_uri must be an address of this machine.")
-    return given
+    return local_address(given)
 
 
 def ask(visit: Visit) -> Response:
@@ -51,11 +40,9 @@ def ask(visit: Visit) -> Response:
 def agree(visit: Visit) -> Response:
     """Send the person back to the application with a code."""
     form = visit.form()
-    callback, code = _callback(visit, form.get("redirect_uri", "")), secrets.token_hex(10)
-    with _lock:
-        _codes[code] = (visit.person.login, callback, time.monotonic() + _CODE_LIFETIME)
-    query = urlencode({"code": code, "state": form.get("state", "")})
-    return redirect(f"{callback}{'&' if urlsplit(callback).query else '?'}{query}", 303)
+    callback = _callback(visit, form.get("redirect_uri", ""))
+    code = _CODES.make(visit.person.login, callback)
+    return redirect(back_to(callback, code, form.get("state", "")), 303)
 
 
 def token(visit: Visit) -> Response:
@@ -64,10 +51,10 @@ def token(visit: Visit) -> Response:
     known = hmac.compare_digest(given.get("client_secret", ""), settings.client_secret)
     if given.get("client_id") != settings.client_id or not known:
         return _error(visit, "incorrect_client_credentials", "The client_id and/or client_secret passed are incorrect.")
-    with _lock:
-        login, callback, until = _codes.pop(given.get("code", ""), ("", "", 0.0))
-    if time.monotonic() > until:
+    found = _CODES.take(given.get("code", ""))
+    if found is None:
         return _error(visit, "bad_verification_code", "The code passed is incorrect or expired.")
+    login, callback = found
     if given.get("redirect_uri", callback) != callback:
         return _error(visit, "redirect_uri_mismatch", "The redirect_uri is not the one that the code was made for.")
     secret = visit.hosting.identities.give_person_token(login)
