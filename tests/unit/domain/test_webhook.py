@@ -101,6 +101,10 @@ def test_a_body_that_is_no_json_object_in_utf8_is_refused(body):
         parse_payload(body)
 
 
+def test_half_a_character_becomes_a_question_mark_and_whole_ones_stay():
+    assert parse_payload(rb'{"title": "a \ud800 \ud83d\ude00"}') == {"title": "a ? \U0001f600"}
+
+
 @given(st.binary(max_size=200))
 def test_whatever_the_body_is_it_is_parsed_or_refused(body):
     with contextlib.suppress(InvalidWebhook):

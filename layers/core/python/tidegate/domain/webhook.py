@@ -15,6 +15,8 @@ from tidegate.domain.errors import InvalidWebhook, OversizedWebhook, UnverifiedW
 #: largest push event (2,048 commits) has about 3 MB.
 MAXIMUM_BODY = 5 * 1024 * 1024
 _DELIVERY = re.compile(r"[A-Za-z0-9-]{8,64}")
+#: Escapes that two of make one character, and one alone makes none.
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def check_size(size: int) -> None:
@@ -71,9 +73,14 @@ def event_delivery_id(text: str | None, event: str, body: bytes) -> str:
 
 
 def parse_payload(body: bytes) -> Mapping[str, Any]:
-    """Return the JSON object in ``body``. Raise InvalidWebhook."""
+    """Return the JSON object in ``body``. Raise InvalidWebhook.
+
+    Escapes of halves of characters, which no text in UTF-8 can hold, become question marks.
+    """
     try:
         payload = json.loads(body.decode())
+        if _HALVES.search(body):
+            payload = json.loads(json.dumps(payload, ensure_ascii=False).encode(errors="replace"))
     except RecursionError:
         raise InvalidWebhook("The body is nested too deeply.") from None
     except ValueError:
