@@ -331,7 +331,7 @@ def _rounds(around: Surroundings) -> Grant:
 
 
 def _forge_address(around: Surroundings) -> Grant:
-    return Grant((), {"TIDEGATE_FORGE_URL": around.settings.forge_url})
+    return Grant((), {"TIDEGATE_FORGE": around.settings.forge, "TIDEGATE_FORGE_URL": around.settings.forge_url})
 
 
 def _push_queue(around: Surroundings) -> Grant:
@@ -362,6 +362,7 @@ def _forge(around: Surroundings) -> Grant:
     settings = around.settings
     environment = {
         "TIDEGATE_APP_SECRET_NAME": settings.app_secret_name,
+        "TIDEGATE_FORGE": settings.forge,
         "TIDEGATE_FORGE_URL": settings.forge_url,
         "TIDEGATE_FORGE_API_URL": settings.forge_api_url,
     }
@@ -374,7 +375,8 @@ def _operators(around: Surroundings) -> Grant:
 
 def _webhook_secret(around: Surroundings) -> Grant:
     name = around.settings.webhook_secret_name
-    return Grant((_secret(around, name),), {"TIDEGATE_WEBHOOK_SECRET_NAME": name})
+    environment = {"TIDEGATE_WEBHOOK_SECRET_NAME": name, "TIDEGATE_FORGE": around.settings.forge}
+    return Grant((_secret(around, name),), environment)
 
 
 def _secret(around: Surroundings, name: str) -> iam.PolicyStatement:

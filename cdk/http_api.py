@@ -17,7 +17,6 @@ from constructs import Construct
 #: follows a log asks twice to three times a second, so this is enough for some thirty people who watch.
 _WEBHOOKS, _WEBHOOKS_AT_ONCE = 50, 200
 _REST, _REST_AT_ONCE = 100, 200
-_WEBHOOK_PATH = "/webhooks/github"
 _ACCESS_LOG = {
     "requestId": "$context.requestId",
     "time": "$context.requestTime",
@@ -34,9 +33,10 @@ class PublicApi(Construct):
     """Two routes: webhooks, and everything else. The functions behind them verify every request."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, name: str, functions: Mapping[str, lambda_.Function]
+        self, scope: Construct, construct_id: str, *, name: str, forge: str, functions: Mapping[str, lambda_.Function]
     ) -> None:
         super().__init__(scope, construct_id)
+        self._webhook_path = f"/webhooks/{forge}"
         self.api = apigateway.HttpApi(self, "Api", api_name=name, create_default_stage=False)
         log_group = logs.LogGroup(
             self, "AccessLog", retention=logs.RetentionDays.THREE_MONTHS, removal_policy=RemovalPolicy.DESTROY
@@ -55,7 +55,7 @@ class PublicApi(Construct):
             destination_arn=log_group.log_group_arn, format=json.dumps(_ACCESS_LOG)
         )
         (webhooks,) = self.api.add_routes(
-            path=_WEBHOOK_PATH,
+            path=self._webhook_path,
             methods=[apigateway.HttpMethod.POST],
             integration=HttpLambdaIntegration("Webhook", functions["webhook"]),
         )
@@ -68,11 +68,11 @@ class PublicApi(Construct):
         )
         # Raw: the construct has no settings for one route. CloudFormation wants the route to be there first.
         stage.route_settings = {
-            f"POST {_WEBHOOK_PATH}": {"ThrottlingRateLimit": _WEBHOOKS, "ThrottlingBurstLimit": _WEBHOOKS_AT_ONCE}
+            f"POST {self._webhook_path}": {"ThrottlingRateLimit": _WEBHOOKS, "ThrottlingBurstLimit": _WEBHOOKS_AT_ONCE}
         }
         stage.node.add_dependency(webhooks)
 
     @property
     def url(self) -> str:
         """The webhook's address."""
-        return f"{self.api.api_endpoint}{_WEBHOOK_PATH}"
+        return f"{self.api.api_endpoint}{self._webhook_path}"

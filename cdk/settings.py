@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+_FORGE = re.compile("github|gitlab")
+_APP_SECRETS = {"github": "tidegate/github-app", "gitlab": "tidegate/gitlab"}
 _PREFIX = re.compile(r"[a-z][a-z0-9-]{0,19}")
 _URL = re.compile(r"https?://[^\s/?#]+(/[^\s?#]*)?")
 _URL_WITH_QUERY = re.compile(r"https?://[^\s]+")
@@ -37,6 +40,7 @@ class Settings:
     """An installation's settings. Policies are names or ARNs of managed policies for the engine's roles."""
 
     prefix: str
+    forge: str
     forge_url: str
     forge_api_url: str
     webhook_secret_name: str
@@ -67,12 +71,15 @@ class Settings:
 def read_settings(context: Context) -> Settings:
     """Return the settings of this context. Raise InvalidContext for the first that cannot be used."""
     text = _Texts(context)
+    forge = text.matching("forge", _FORGE, "github or gitlab", "github")
+    forge_url, forge_api_url = _addresses(text, forge)
     return Settings(
         prefix=text.matching("prefix", _PREFIX, "up to 20 small letters, digits and hyphens", "tidegate"),
-        forge_url=text.matching("forge_url", _URL, "a URL", "https://github.com").rstrip("/"),
-        forge_api_url=text.matching("forge_api_url", _URL, "a URL", "https://api.github.com").rstrip("/"),
+        forge=forge,
+        forge_url=forge_url,
+        forge_api_url=forge_api_url,
         webhook_secret_name=text.get("webhook_secret_name", "tidegate/webhook-secret"),
-        app_secret_name=text.get("app_secret_name", "tidegate/github-app"),
+        app_secret_name=text.get("app_secret_name", _APP_SECRETS[forge]),
         default_terraform=text.matching("default_terraform", _VERSION, "a version like 1.11.4", "1.11.4"),
         default_tofu=text.matching("default_tofu", _VERSION, "a version like 1.10.6", "1.10.6"),
         release_mirror=text.optional("release_mirror", _URL, "a URL").rstrip("/"),
@@ -90,6 +97,16 @@ def read_settings(context: Context) -> Settings:
         comment_prefixes=text.matching("comment_prefixes", _PREFIXES, "words with blanks between", "tidegate"),
         operators_team=text.optional("operators_team", _TEAM, "a team of the form organization/slug"),
     )
+
+
+def _addresses(text: _Texts, forge: str) -> tuple[str, str]:
+    """Return where the forge and its API are. GitLab's own address may also come under the name of the design."""
+    if forge == "github":
+        url = text.matching("forge_url", _URL, "a URL", "https://github.com").rstrip("/")
+        return url, text.matching("forge_api_url", _URL, "a URL", "https://api.github.com").rstrip("/")
+    usual = os.environ.get("BURRITO_CONTROLLER_GITLABCONFIG_URL") or "https://gitlab.com"
+    url = text.matching("forge_url", _URL, "a URL", usual).rstrip("/")
+    return url, text.matching("forge_api_url", _URL, "a URL", f"{url}/api/v4").rstrip("/")
 
 
 class _Texts:

@@ -69,7 +69,7 @@ class TidegateStack(Stack):
         self.functions = Functions(
             self, "Functions", layers=Layers(self, "Layers"), undelivered=self.messaging.undelivered
         ).by_name
-        self.api = PublicApi(self, "WebhookApi", name=settings.prefix, functions=self.functions)
+        self.api = PublicApi(self, "WebhookApi", name=settings.prefix, forge=settings.forge, functions=self.functions)
         self._grant()
         self.terraform = self._machine("Terraform", self._terraform_values())
         self.deploy = self._machine("Deploy", self._deploy_values())

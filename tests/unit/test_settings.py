@@ -8,11 +8,14 @@ from tidegate.domain.queue import ROUNDS_PER_EXECUTION
 from tidegate.domain.review_rule import PlanReview
 from tidegate.settings import (
     ForgeSettings,
+    InvalidForgeError,
+    InvalidSecretError,
     LinkSettings,
     MachineSettings,
     MissingSettingError,
     ReviewSettings,
     TableSettings,
+    gitlab_secret_fields,
 )
 
 
@@ -51,3 +54,47 @@ def test_an_execution_works_for_two_hundred_rounds_unless_said_otherwise():
     for wrong in ("0", "many"):
         with pytest.raises(ValueError, match=wrong):
             _ = MachineSettings.from_env({"TIDEGATE_ROUNDS_PER_EXECUTION": wrong}).rounds
+
+
+SECRET = {"TIDEGATE_APP_SECRET_NAME": "tidegate/gitlab"}
+
+
+def test_gitlab_is_where_it_usually_is():
+    settings = ForgeSettings.from_env({**SECRET, "TIDEGATE_FORGE": "gitlab"})
+    assert settings.is_gitlab
+    assert (settings.url, settings.api_url) == ("https://gitlab.com", "https://gitlab.com/api/v4")
+
+
+@pytest.mark.parametrize("name", ["TIDEGATE_FORGE_URL", "BURRITO_CONTROLLER_GITLABCONFIG_URL"])
+def test_gitlab_may_be_elsewhere_by_either_name(name):
+    settings = ForgeSettings.from_env({**SECRET, "TIDEGATE_FORGE": "gitlab", name: "https://git.example/"})
+    assert (settings.url, settings.api_url) == ("https://git.example", "https://git.example/api/v4")
+
+
+def test_gitlabs_address_is_none_of_githubs():
+    settings = ForgeSettings.from_env({**SECRET, "BURRITO_CONTROLLER_GITLABCONFIG_URL": "https://git.example"})
+    assert (settings.is_gitlab, settings.url) == (False, "https://github.com")
+
+
+def test_the_names_of_the_design_give_tokens():
+    given = {"BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN": "lab", "BURRITO_CONTROLLER_GITHUBCONFIG_APITOKEN": "hub"}
+    settings = ForgeSettings.from_env({**SECRET, **given})
+    assert (settings.gitlab_token, settings.github_token) == ("lab", "hub")
+
+
+def test_another_forge_is_refused():
+    with pytest.raises(InvalidForgeError, match="must be github or gitlab"):
+        _ = ForgeSettings.from_env({**SECRET, "TIDEGATE_FORGE": "sourcehut"}).url
+
+
+def test_the_secret_of_gitlabs_user_has_two_tokens():
+    fields = gitlab_secret_fields("tidegate/gitlab", '{"token": "a", "clone_token": "b", "client_id": "c"}')
+    assert fields == {"token": "a", "clone_token": "b", "client_id": "c"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "null", '{"token": "a"}', '{"clone_token": "b"}', '{"token": "", "clone_token": "b"}']
+)
+def test_another_form_of_the_secret_is_refused(text):
+    with pytest.raises(InvalidSecretError, match="tidegate/gitlab"):
+        gitlab_secret_fields("tidegate/gitlab", text)

@@ -21,10 +21,21 @@ class MissingSettingError(Exception):
 
 
 class InvalidSecretError(Exception):
-    """The secret of the GitHub App has another form than is expected."""
+    """The secret of the GitHub App, or of GitLab's user, has another form than is expected."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f'The secret {name} must be JSON: {{"app_id": "…", "private_key": "PEM"}}. Store it again.')
+    def __init__(self, name: str, form: str = '{"app_id": "…", "private_key": "PEM"}') -> None:
+        super().__init__(f"The secret {name} must be JSON: {form}. Store it again.")
+
+
+class InvalidForgeError(ValueError):
+    """The setting that names the forge names none that Tidegate knows."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"TIDEGATE_FORGE is {kind!a}, and must be {GITHUB} or {GITLAB}")
+
+
+#: The forges: an installation of Tidegate serves one of them.
+GITHUB, GITLAB = "github", "gitlab"
 
 
 def app_secret_fields(name: str, text: str) -> Mapping[str, str]:
@@ -35,6 +46,18 @@ def app_secret_fields(name: str, text: str) -> Mapping[str, str]:
         raise InvalidSecretError(name) from None
     if not secret.get("app_id") or not secret.get("private_key"):
         raise InvalidSecretError(name)
+    return secret
+
+
+def gitlab_secret_fields(name: str, text: str) -> Mapping[str, str]:
+    """Return the fields of the secret of GitLab's user. Raise InvalidSecretError for a text of another form."""
+    form = '{"token": "…", "clone_token": "…"}'
+    try:
+        secret = {field: str(value) for field, value in json.loads(text).items()}
+    except (ValueError, AttributeError):
+        raise InvalidSecretError(name, form) from None
+    if not secret.get("token") or not secret.get("clone_token"):
+        raise InvalidSecretError(name, form)
     return secret
 
 
@@ -122,18 +145,54 @@ class WorkflowSettings(Settings):
 
 
 @dataclass(frozen=True)
-class AddressSettings(Settings):
-    """The forge's own address."""
+class ScheduleSettings(Settings):
+    """The group of the schedules for drift, what they start, the role that they do it in, and what takes failures."""
 
-    url: str = _variable("TIDEGATE_FORGE_URL", "https://github.com")
+    group: str = _variable("TIDEGATE_DRIFT_SCHEDULES")
+    machine: str = _variable("TIDEGATE_DRIFT_STATE_MACHINE")
+    role: str = _variable("TIDEGATE_SCHEDULER_ROLE")
+    undelivered: str = _variable("TIDEGATE_UNDELIVERED_QUEUE_ARN")
+
+
+@dataclass(frozen=True)
+class AddressSettings(Settings):
+    """Which forge it is, and its own address. ``gitlab_url`` is the name that the design has for GitLab's."""
+
+    kind: str = _variable("TIDEGATE_FORGE", GITHUB)
+    own_url: str = _variable("TIDEGATE_FORGE_URL", "")
+    gitlab_url: str = _variable("BURRITO_CONTROLLER_GITLABCONFIG_URL", "")
+
+    @property
+    def is_gitlab(self) -> bool:
+        """Whether it is GitLab and not GitHub; raise InvalidForgeError for what is neither."""
+        if self.kind not in {GITHUB, GITLAB}:
+            raise InvalidForgeError(self.kind)
+        return self.kind == GITLAB
+
+    @property
+    def url(self) -> str:
+        """Where the forge is. Raise InvalidForgeError."""
+        usual = (self.gitlab_url or "https://gitlab.com") if self.is_gitlab else "https://github.com"
+        return (self.own_url or usual).rstrip("/")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForgeSettings(AddressSettings):
-    """The forge's addresses and the name of the App's secret."""
+    """The forge's addresses and the name of the App's secret, which holds tokens where the forge is GitLab.
+
+    ``github_token`` and ``gitlab_token`` are the names that the design has for tokens: of what comments on GitHub, and
+    of Tidegate's user on GitLab.
+    """
 
     app_secret: str = _variable("TIDEGATE_APP_SECRET_NAME")
-    api_url: str = _variable("TIDEGATE_FORGE_API_URL", "https://api.github.com")
+    own_api_url: str = _variable("TIDEGATE_FORGE_API_URL", "")
+    github_token: str = _variable("BURRITO_CONTROLLER_GITHUBCONFIG_APITOKEN", "")
+    gitlab_token: str = _variable("BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN", "")
+
+    @property
+    def api_url(self) -> str:
+        """Where the forge's API is. Raise InvalidForgeError."""
+        return self.own_api_url or (f"{self.url}/api/v4" if self.is_gitlab else "https://api.github.com")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Who somebody is at the forge (GitHub's web application flow). Tokens are used once and never kept."""
+"""Who somebody is at the forge (OAuth's flow for web applications). Tokens are used once and never kept."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\[\]-]{0,98}")
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,2000}")
 #: How the forge says that a token is none, or is not a person's.
 _NOT_A_PERSON = frozenset({401, 403, 404})
+#: How GitLab says that a code is none.
+_NOT_A_CODE = frozenset({400, 401})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +73,58 @@ class GitHubAccounts:
         return f"{self._url}/login/oauth/authorize?{urllib.parse.urlencode(query)}"
 
 
-def _ask(request: urllib.request.Request) -> Any:
-    """Return the JSON of an answer, None for one that says no. Raise ForgeUnavailable."""
+class GitLabAccounts:
+    """The port ``Accounts``. ``client`` is asked when somebody signs in."""
+
+    def __init__(self, client: Callable[[], OAuthClient], *, url: str, api_url: str) -> None:
+        self._client = client
+        self._url, self._api_url = url.rstrip("/"), api_url.rstrip("/")
+
+    def login_of(self, token: str) -> str | None:
+        """Return the username of a token's owner; None for a token that is not valid, or may not tell."""
+        if not _TOKEN.fullmatch(token):
+            return None
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = _ask(urllib.request.Request(f"{self._api_url}/user", headers=headers))  # noqa: S310  # From the settings.
+        login = answer.get("username") if isinstance(answer, dict) else None
+        return login if isinstance(login, str) and _LOGIN.fullmatch(login) else None
+
+    def exchange(self, code: str, redirect_uri: str) -> str | None:
+        """Return the token that an OAuth code stands for; None for a code that is not valid."""
+        client = self._client()
+        form = {
+            "client_id": client.client_id,
+            "client_secret": client.client_secret,
+            "code": code,
+            "grant_type": "authorization_code",
+            "redirect_uri": redirect_uri,
+        }
+        data = urllib.parse.urlencode(form).encode()
+        answer = _ask(urllib.request.Request(f"{self._url}/oauth/token", data=data), _NOT_A_CODE)  # noqa: S310  # From the settings.
+        token = answer.get("access_token") if isinstance(answer, dict) else None
+        return token if isinstance(token, str) else None
+
+    def authorize_url(self, state: str, redirect_uri: str) -> str:
+        """Return the address where a person signs in, who lets Tidegate know who they are and nothing else."""
+        query = {
+            "client_id": self._client().client_id,
+            "redirect_uri": redirect_uri,
+            "response_type": "code",
+            "scope": "read_user",
+            "state": state,
+        }
+        return f"{self._url}/oauth/authorize?{urllib.parse.urlencode(query)}"
+
+
+def _ask(request: urllib.request.Request, no: frozenset[int] = _NOT_A_PERSON) -> Any:
+    """Return the JSON of an answer, None for one whose status says no. Raise ForgeUnavailable."""
     request.add_header("User-Agent", "tidegate")
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310  # From the settings.
             return json.loads(answer.read(_LONGEST_ANSWER))
     except urllib.error.HTTPError as error:
         with error:
-            if error.code in _NOT_A_PERSON and error.headers.get("x-ratelimit-remaining") != "0":
+            if error.code in no and error.headers.get("x-ratelimit-remaining") != "0":
                 return None
             raise ForgeUnavailable(f"{error.code} for an account", _wait(error)) from error
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Where things are on GitHub, for those who need an address only: no call is made."""
+"""Where things are on the forge, for those who need an address only: no call is made."""
 
 from __future__ import annotations
 
@@ -14,6 +14,35 @@ class GitHubAddresses:
 
     def pull_request_checks_url(self, repository: str, number: int) -> str:
         return f"{self._url}/{repository}/pull/{number}/checks"
+
+    def pull_request_url(self, repository: str, number: int) -> str:
+        return f"{self._url}/{repository}/pull/{number}"
+
+    def commit_url(self, repository: str, sha: str) -> str:
+        return f"{self._url}/{repository}/commit/{sha}"
+
+    def clone_url(self, repository: str) -> str:
+        return f"{self._url}/{repository}.git"
+
+
+class GitLabAddresses:
+    """The port ``ForgeAddresses`` below the forge's own address, such as ``https://gitlab.com``."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+
+    def check_run_url(self, repository: str, check_run_id: int) -> str:  # noqa: ARG002
+        """Return where the project's statuses are listed, newest first: a single one has no page."""
+        return f"{self._url}/{repository}/-/pipelines"
+
+    def pull_request_checks_url(self, repository: str, number: int) -> str:
+        return f"{self.pull_request_url(repository, number)}/pipelines"
+
+    def pull_request_url(self, repository: str, number: int) -> str:
+        return f"{self._url}/{repository}/-/merge_requests/{number}"
+
+    def commit_url(self, repository: str, sha: str) -> str:
+        return f"{self._url}/{repository}/-/commit/{sha}"
 
     def clone_url(self, repository: str) -> str:
         return f"{self._url}/{repository}.git"

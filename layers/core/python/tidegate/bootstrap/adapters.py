@@ -1,4 +1,4 @@
-"""The ports on AWS and GitHub, made when they are first used."""
+"""The ports on AWS and the forge, made when they are first used."""
 
 # ruff: noqa: PLC0415  # Imports stay with what needs them: PyGithub alone takes as long as all the rest.
 
@@ -19,11 +19,13 @@ from tidegate.settings import (
     TableSettings,
     WorkflowSettings,
     app_secret_fields,
+    gitlab_secret_fields,
 )
 
 if TYPE_CHECKING:
     from tidegate.adapters.app_secret import StoredAppSecret
     from tidegate.adapters.github import AppCredentials
+    from tidegate.adapters.gitlab import GitLabCredentials
     from tidegate.adapters.patience import QueuePatience
     from tidegate.ports import (
         Announcements,
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class Adapters:
-    """The ports on AWS and GitHub."""
+    """The ports on AWS and the forge."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self.environ = environ
@@ -215,15 +217,20 @@ class Adapters:
 
     @cached_property
     def addresses(self) -> ForgeAddresses:
-        from tidegate.adapters.addresses import GitHubAddresses
+        from tidegate.adapters.addresses import GitHubAddresses, GitLabAddresses
 
-        return GitHubAddresses(AddressSettings.from_env(self.environ).url)
+        settings = AddressSettings.from_env(self.environ)
+        return GitLabAddresses(settings.url) if settings.is_gitlab else GitHubAddresses(settings.url)
 
     @cached_property
     def forge(self) -> Forge:
+        settings = ForgeSettings.from_env(self.environ)
+        if settings.is_gitlab:
+            from tidegate.adapters.gitlab import GitLabForge
+
+            return GitLabForge(self._gitlab_credentials, url=settings.url, api_url=settings.api_url)
         from tidegate.adapters.github import GitHubForge
 
-        settings = ForgeSettings.from_env(self.environ)
         return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url)
 
     @cached_property
@@ -236,8 +243,9 @@ class Adapters:
     def _stored_app_secret(self) -> StoredAppSecret:
         from tidegate.adapters.app_secret import StoredAppSecret
 
-        name = ForgeSettings.from_env(self.environ).app_secret
-        return StoredAppSecret(self.client("secretsmanager"), name, app_secret_fields)
+        settings = ForgeSettings.from_env(self.environ)
+        parse = gitlab_secret_fields if settings.is_gitlab else app_secret_fields
+        return StoredAppSecret(self.client("secretsmanager"), settings.app_secret, parse)
 
     @property
     def _app_secret(self) -> Mapping[str, str]:
@@ -248,3 +256,9 @@ class Adapters:
 
         secret = self._app_secret
         return AppCredentials(secret["app_id"], secret["private_key"])
+
+    def _gitlab_credentials(self) -> GitLabCredentials:
+        from tidegate.adapters.gitlab import GitLabCredentials
+
+        secret, settings = self._app_secret, ForgeSettings.from_env(self.environ)
+        return GitLabCredentials(settings.gitlab_token or secret["token"], secret["clone_token"])

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tidegate.bootstrap.repairs import Repairs
-from tidegate.settings import AddressSettings, ForgeSettings, LinkSettings, OperatorSettings
+from tidegate.settings import ForgeSettings, LinkSettings, OperatorSettings
 
 if TYPE_CHECKING:
     from tidegate.adapters.accounts import OAuthClient
@@ -30,10 +30,11 @@ class WebPages(Repairs):
 
     @cached_property
     def accounts(self) -> Accounts:
-        from tidegate.adapters.accounts import GitHubAccounts
+        from tidegate.adapters.accounts import GitHubAccounts, GitLabAccounts
 
         settings = ForgeSettings.from_env(self.environ)
-        return GitHubAccounts(lambda: self.oauth_client, url=settings.url, api_url=settings.api_url)
+        kind = GitLabAccounts if settings.is_gitlab else GitHubAccounts
+        return kind(lambda: self.oauth_client, url=settings.url, api_url=settings.api_url)
 
     @property
     def oauth_client(self) -> OAuthClient:
@@ -108,11 +109,10 @@ class WebPages(Repairs):
         from tidegate.web.parts import Parts, WebLinks
 
         links = LinkSettings.from_env(self.environ)
-        forge = AddressSettings.from_env(self.environ).url.rstrip("/")
         return WebApplication(
             Parts(
                 url=links.web.rstrip("/"),
-                links=WebLinks(forge, links.execution),
+                links=WebLinks(self.addresses, links.execution),
                 operators_team=OperatorSettings.from_env(self.environ).team,
                 sessions=lambda: self.sessions,
                 accounts=self.accounts,

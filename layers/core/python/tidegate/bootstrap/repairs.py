@@ -22,9 +22,14 @@ class Repairs(PullRequestWork):
 
     @cached_property
     def forge_deliveries(self) -> ForgeDeliveries:
+        settings = ForgeSettings.from_env(self.environ)
+        if settings.is_gitlab:
+            from tidegate.adapters.gitlab import GitLabDeliveries
+
+            return GitLabDeliveries()
         from tidegate.adapters.github_deliveries import GitHubDeliveries
 
-        return GitHubDeliveries(self._app_credentials, api_url=ForgeSettings.from_env(self.environ).api_url)
+        return GitHubDeliveries(self._app_credentials, api_url=settings.api_url)
 
     @cached_property
     def redeliveries(self) -> Redeliveries:

@@ -14,12 +14,12 @@ from tidegate.domain.deployment import Deployment, Unlocking
 from tidegate.domain.deployment_query import parse_deployment_query
 from tidegate.domain.deployment_summary import summary_of
 from tidegate.domain.errors import NotFound
-from tidegate.domain.root import queue_id
+from tidegate.domain.root import MAXIMUM_REPOSITORY, queue_id
 from tidegate.usecases.search_deployments import SEARCHED
 from tidegate.web import models
 from tidegate.web.answer_size import fitting
 from tidegate.web.authorization import Access, Authorization
-from tidegate.web.models import RootName
+from tidegate.web.models import OWNER, REPOSITORY, RootName
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden, NotPossible
@@ -35,9 +35,12 @@ _QUERY = (
     f"{SEARCHED} before `after`; `next` goes on"
 )
 _Id = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,100}$")]
-_Repository = Annotated[str, Query(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$", description="owner/name")]
+_Repository = Annotated[
+    str, Query(pattern=REPOSITORY, max_length=MAXIMUM_REPOSITORY, description="owner/name, or group/subgroup/name")
+]
 _Root = Annotated[str, Query(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$", max_length=100)]
-_Owner = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,100}$")]
+_Owner = Annotated[str, Path(pattern=OWNER, description="The owner; groups in groups with colons between")]
+_Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,100}$")]
 
 
 def _refusals(*statuses: int) -> dict[int, Any]:
@@ -103,7 +106,7 @@ class Api:
             tags=["repositories"],
             responses=described(200, "The roots", models.Roots, 404),
         )
-        def roots(owner: _Owner, name: _Owner) -> models.Roots:
+        def roots(owner: _Owner, name: _Name) -> models.Roots:
             repository = _access(app).repository
             views = parts.queue_looker.roots(repository)
             return models.Roots(repository=repository, roots=[shapes.root(repository, view) for view in views])

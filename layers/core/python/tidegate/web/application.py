@@ -23,6 +23,7 @@ from tidegate.web.api import Api
 from tidegate.web.authorization import RULES, Access, Authorization, Right, Rule
 from tidegate.web.change_pages import ChangePages
 from tidegate.web.log_pages import LogPages
+from tidegate.web.nested import flattened_event
 from tidegate.web.pages import Pages
 from tidegate.web.parts import Parts
 from tidegate.web.problems import Answered, answered
@@ -103,6 +104,7 @@ class WebApplication:
 
     def answer(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer one request. It never raises: what is our fault is logged and answered with status 500."""
+        event = flattened_event(event)
         http = event["requestContext"]["http"]
         method, path = str(http["method"]), str(event["rawPath"])
         answer = self._answer(_as_get(event) if method == "HEAD" else event, path, context)

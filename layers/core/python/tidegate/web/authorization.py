@@ -33,6 +33,7 @@ from tidegate.ports import (
     TemporaryLayers,
 )
 from tidegate.usecases.authorize import Asking, Authorizer
+from tidegate.web.nested import whole_owner
 from tidegate.web.refusals import Hidden, NoOperator, NotGranted
 
 Value = TypeVar("Value")
@@ -356,5 +357,5 @@ class Authorization:
 def _repository_of(given: Mapping[str, str]) -> str:
     """Return the repository that a request names: in its path, where that has one, whatever its query says."""
     if "owner" in given and "name" in given:
-        return f"{given['owner']}/{given['name']}"
+        return f"{whole_owner(given['owner'])}/{given['name']}"
     return given.get("repository", "")

@@ -10,11 +10,15 @@ from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.gate import Point
 from tidegate.domain.job import JobKind
 from tidegate.domain.review_rule import PlanReview
-from tidegate.domain.root import MAXIMUM_ROOT_NAME
+from tidegate.domain.root import MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
 from tidegate.usecases.read_log import LogState
 
+#: A repository's name, and what stands before its last part in a path, with colons between.
+REPOSITORY = r"^[A-Za-z0-9_.-]{1,100}(/[A-Za-z0-9_.-]{1,100}){1,20}$"
+OWNER = r"^[A-Za-z0-9_.-]{1,100}(:[A-Za-z0-9_.-]{1,100}){0,19}$"
 RepositoryName = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$", description="owner/name")
+    str,
+    Field(pattern=REPOSITORY, max_length=MAXIMUM_REPOSITORY, description="owner/name, or group/subgroup/name"),
 ]
 RootName = Annotated[
     str,

@@ -8,7 +8,17 @@ from typing import Protocol
 
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Unlocking
-from tidegate.ports import Accounts, Catalog, ChangeSets, Clock, Deliveries, Deployments, Forge, TemporaryLayers
+from tidegate.ports import (
+    Accounts,
+    Catalog,
+    ChangeSets,
+    Clock,
+    Deliveries,
+    Deployments,
+    Forge,
+    ForgeAddresses,
+    TemporaryLayers,
+)
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.look_at_change import ChangeLooker
 from tidegate.usecases.look_at_deployment import DeploymentLooker
@@ -50,9 +60,9 @@ class Request(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WebLinks:
-    """Where more is to be seen: the forge's own address, and an execution's URL with ``{deployment}`` in it."""
+    """Where more is to be seen: on the forge, and an execution's URL with ``{deployment}`` in it."""
 
-    forge: str
+    forge: ForgeAddresses
     execution: str = ""
 
 

@@ -58,7 +58,7 @@ class Shapes:
         return f"{self._url}/changes/{quote(identifier)}"
 
     def pull_request_url(self, repository: str, number: int | None) -> str | None:
-        return f"{self._links.forge}/{repository}/pull/{number}" if number else None
+        return self._links.forge.pull_request_url(repository, number) if number else None
 
     def pull_url(self, repository: str, number: int) -> str:
         return f"{self._url}/pulls/{repository}/{number}"
@@ -181,7 +181,7 @@ class Shapes:
         return self._links.execution.replace("{deployment}", deployment) or None
 
     def commit_url(self, repository: str, sha: str) -> str:
-        return f"{self._links.forge}/{repository}/commit/{sha}"
+        return self._links.forge.commit_url(repository, sha)
 
     def job_link(self, job: str) -> JobLink:
         _, kind, attempt = job_parts(job)

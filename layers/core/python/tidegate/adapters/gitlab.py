@@ -1,0 +1,42 @@
+"""GitLab: the port ``Forge`` on its REST API, with the token of a user of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from tidegate.adapters.gitlab_access import GitLabAccess, GitLabCredentials
+from tidegate.adapters.gitlab_checks import GitLabChecks
+from tidegate.adapters.gitlab_comments import GitLabComments
+from tidegate.adapters.gitlab_commits import GitLabCommits
+from tidegate.adapters.gitlab_people import GitLabPeople
+from tidegate.adapters.gitlab_pulls import GitLabPulls
+from tidegate.ports import FailedDelivery
+
+__all__ = ["GitLabCredentials", "GitLabDeliveries", "GitLabForge"]
+
+
+class GitLabForge(GitLabChecks, GitLabComments, GitLabCommits, GitLabPeople, GitLabPulls):
+    """The port ``Forge``. ``credentials`` is asked when a token is needed; what names an installation is not used."""
+
+    def __init__(
+        self,
+        credentials: Callable[[], GitLabCredentials],
+        *,
+        url: str,
+        api_url: str,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(url)
+        self._access = GitLabAccess(credentials, api_url=api_url, now=now)
+
+
+class GitLabDeliveries:
+    """The port ``ForgeDeliveries``: GitLab itself sends again what failed, and its record is a project owner's."""
+
+    def failed(self, since: str) -> Sequence[FailedDelivery]:  # noqa: ARG002
+        """Return none: what was lost is found by where branches and merge requests are."""
+        return ()
+
+    def redeliver(self, delivery: int) -> None:
+        """Do nothing: no delivery is ever reported."""

@@ -1,0 +1,41 @@
+"""Repositories in groups of groups (GitLab) in addresses: ``/repositories/GROUP/SUBGROUP/NAME``.
+
+Routes know an owner and a name. What stands before the name becomes one owner, with colons, which no group's name has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_BETWEEN = ":"
+_OF_A_REPOSITORY = re.compile(r"(?P<before>(/api)?/(?P<kind>repositories|pulls)/)(?P<rest>.+)")
+#: What comes after a repository's name. A project in a group of groups that has such a name is not found here.
+_AFTER = frozenset({"deployments", "roots"})
+_OWNER_AND_NAME = 2
+
+
+def flattened(path: str) -> str:
+    """Return the path of a request with a repository's groups as one owner."""
+    found = _OF_A_REPOSITORY.fullmatch(path)
+    parts = found["rest"].split("/") if found else []
+    after = 1 if found and (found["kind"] == "pulls" or parts[-1] in _AFTER) else 0
+    groups, rest = parts[: len(parts) - after - 1], parts[len(parts) - after - 1 :]
+    if found is None or len(groups) < _OWNER_AND_NAME or not all(parts):
+        return path
+    return f"{found['before']}{_BETWEEN.join(groups)}/{'/'.join(rest)}"
+
+
+def flattened_event(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a request of API Gateway with such a path."""
+    path = flattened(str(event["rawPath"]))
+    if path == event["rawPath"]:
+        return event
+    context = event["requestContext"]
+    return {**event, "rawPath": path, "requestContext": {**context, "http": {**context["http"], "path": path}}}
+
+
+def whole_owner(owner: str) -> str:
+    """Return the groups that an owner in a path stands for."""
+    return owner.replace(_BETWEEN, "/")
