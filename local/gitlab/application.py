@@ -1,0 +1,67 @@
+"""The WSGI application of a local GitLab: git, REST, OAuth and the local switches, each under its own addresses."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+from werkzeug.wrappers import Request, Response
+
+from local.forge import local_api
+from local.forge.faults import Faults
+from local.forge.http_server import Hangup
+from local.forge.refusals import Refusal as LocalRefusal
+from local.forge.routing import answer
+from local.gitlab import git_http, oauth
+from local.gitlab.hosting import Hosting
+from local.gitlab.refusals import Refusal, message
+from local.gitlab.rest import api
+
+log = logging.getLogger(__name__)
+_GIT = re.compile(r"/(?P<path>.+)\.git/(?P<rest>info/refs|git-upload-pack|git-receive-pack)")
+
+
+class Application:
+    """Answers every request. Faults hit REST, git and OAuth, never the switches."""
+
+    def __init__(self, hosting: Hosting, faults: Faults) -> None:
+        self._hosting, self._faults = hosting, faults
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        return self.respond(Request(environ))(environ, start_response)
+
+    def respond(self, request: Request) -> Response:
+        """Return the answer to one request. Raise Hangup when the connection is to be closed instead."""
+        try:
+            return self._dispatch(request)
+        except Refusal as refusal:
+            return api.with_limits(refusal.response())
+        except LocalRefusal as refusal:
+            return answer({"error": refusal.message}, refusal.status)
+        except Hangup:
+            raise
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return message(500, "500 Internal Server Error").response()
+
+    def _dispatch(self, request: Request) -> Response:
+        if request.path.startswith("/_local/"):
+            return local_api.respond(self._hosting.webhooks, self._faults, request)
+        fault = self._faults.take(request)
+        if fault and not fault.after:
+            self._faults.raise_it(fault)
+        response = self._answer(request)
+        if fault:
+            self._faults.raise_it(fault)
+        return response
+
+    def _answer(self, request: Request) -> Response:
+        if request.path.startswith(f"{api.PREFIX}/"):
+            return api.respond(self._hosting, request)
+        if request.path.startswith("/oauth/"):
+            return oauth.respond(self._hosting, request)
+        if git := _GIT.fullmatch(request.path):
+            return git_http.answer(self._hosting, request, git["path"], git["rest"])
+        raise Refusal(404, {"error": "404 Not Found"})

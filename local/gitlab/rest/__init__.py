@@ -1,0 +1,1 @@
+"""GitLab's REST API, as far as Tidegate and its tests use it, under ``/api/v4``."""
