@@ -152,6 +152,25 @@ def test_a_blocked_deployment_says_what_failed_and_offers_to_retry_and_to_reject
     assert "\n\n2 others are on the way." in check_run.summary
 
 
+def test_what_a_pull_request_s_head_is_blocked_by_cannot_be_retried():
+    check_run = shown(State.BLOCKED, holds(awaited("app", state=State.PLAN_FAILED)), pull_request=7)
+    assert [action.button for action in check_run.actions] == [Button.REJECT]
+    assert "of the pull request #7: ask there for a deploy again, or merge it." in check_run.summary
+    assert "Retry" not in check_run.summary
+
+
+def test_one_that_waits_in_a_circle_says_who_waits_for_whom_and_offers_to_reject():
+    gate = Gate("job", NOW, circle="why")
+    view = holds(awaited("app", state=State.QUEUED))
+    check_run = shown(State.BLOCKED, view, gate=gate, reason="None of these goes on by itself.")
+    assert check_run.title == "Blocked: this and others wait for each other"
+    assert check_run.summary.startswith("**Blocked.** None of these goes on by itself")
+    assert "* `app` in stack `dev`: is in line" in check_run.summary
+    assert [action.button for action in check_run.actions] == [Button.REJECT]
+    rejected = replace(gate, next=AfterGate.REJECTED, by="reviewer", at=LATER)
+    assert shown(State.BLOCKED, view, gate=rejected).actions == ()
+
+
 def test_the_title_of_a_blocked_deployment_names_the_cause_and_not_what_is_blocked_by_it_as_well():
     cause, other = awaited("app", state=State.PLAN_FAILED), awaited("web", state=State.BLOCKED)
     assert shown(State.BLOCKED, holds(other, cause)).title == "Blocked by app: its plan failed"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, any_root, deployment_in
 from tidegate.domain.awaited import AwaitedInChange
-from tidegate.domain.deployment import Gate, State, Step
+from tidegate.domain.deployment import Gate, State, Step, Trigger
 from tidegate.domain.gate import Opening, dependency, judge_gate, looked_at, lost, point_of, waits_for
 from tidegate.domain.waits import Waits
 
@@ -55,7 +55,7 @@ def test_each_is_judged_as_by_itself(drawn):
 
 def test_what_stands_in_line_behind_one_that_waits_for_it_is_found():
     waiting = member("a", "prod", waits=Waits(apply_after=("dev",)))
-    queued = member("a", "dev", State.QUEUED)
+    queued = replace(member("a", "dev", State.QUEUED), trigger=Trigger.RERUN)
     awaited = AwaitedInChange({("a", "prod"): waiting, ("a", "dev"): queued, ("b", "dev"): None})
     assert awaited.behind(waiting) == queued
     assert awaited.behind(member("b", "prod", waits=waiting.waits)) is None

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.builders import any_root, deployment_in
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tests.unit.usecases.repairs.broken_world import BrokenWorld
 from tidegate.domain.deployment import State
+from tidegate.domain.waits import Waits
 from tidegate.usecases.repairs.settle_gates import SettleGates
 
 
@@ -61,3 +63,56 @@ def test_each_change_is_looked_at_once_and_those_of_which_nobody_waits_not_at_al
 def test_deployments_that_have_gone_hold_up_nothing(world, repair):
     world.deployments.unshown = lambda: ["gone"] * 101
     assert (world.take_turn(repair), world.failures) == (0, [])
+
+
+@pytest.fixture
+def circle(world):
+    """``net`` (prod) waits for ``app`` (lab), behind ``app`` (qa), which waits for ``net`` (dev), behind the first."""
+    behind = {
+        root: deployment_in(State.QUEUED, number, root=any_root(name=root), stack=stack, change_set=CHANGE)
+        for number, (root, stack) in enumerate({"net": "dev", "app": "lab"}.items(), 7)
+    }
+    for root, each in behind.items():
+        world.enroll(root, each.stack, each.id)
+    late = {"requested_at": "2027-01-01T00:00:00+00:00"}
+    first = world.waits(world.planned("net", "prod", Waits(apply_after=("lab",)), shared=True), "first")
+    newest = world.waits(world.planned("app", "qa", Waits(apply_after=("dev",)), shared=True, **late), "newest")
+    for each in behind.values():
+        world.queues.enqueue(each)
+    return first, newest
+
+
+def test_of_those_that_wait_for_each_other_one_is_blocked_and_says_why(world, repair, circle):
+    first, newest = circle
+    world.take_turn(repair)
+    blocked = world.now(newest)
+    assert (world.now(first).state, blocked.state) == (State.GATED, State.BLOCKED)
+    assert blocked.reason.startswith("None of these goes on by itself: this one waits for net (dev)")
+    assert world.decider.retry(newest.id, "maintainer", "2027").reason == blocked.reason
+    world.take_turn(repair)
+    assert world.now(newest) == blocked
+
+
+def test_once_others_can_go_on_nobody_is_blocked_for_that_any_more(world, repair, circle):
+    first, newest = circle
+    world.take_turn(repair)
+    world.change(first, state=State.AWAITING_REVIEW, gate=None)
+    world.take_turn(repair)
+    assert (world.now(newest).state, world.now(newest).gate.circle) == (State.GATED, "")
+
+
+class Earlier:
+    """The records as they were when the circle was found."""
+
+    def __init__(self, deployments):
+        self.unshown, self.get, self.save = deployments.unshown, deployments.get, deployments.save
+        known = deployments.many(list(deployments.unshown()))
+        self.many = lambda _: known
+
+
+def test_who_is_answered_meanwhile_is_told_nothing(world, circle):
+    _, newest = circle
+    repair = SettleGates(Earlier(world.deployments), world.opener.open)
+    world.decider.reject(newest.id, "reviewer", "2027")
+    world.take_turn(repair)
+    assert (world.now(newest).gate.circle, world.answers) == ("", {"newest": "rejected"})

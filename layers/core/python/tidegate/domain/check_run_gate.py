@@ -90,14 +90,31 @@ def gated(deployment: Deployment, view: View) -> Face:
 def blocked(deployment: Deployment, view: View) -> Face:
     """Return how a deployment looks when others that it waits for came to a bad end."""
     ending = _ending(deployment)
+    if not ending and deployment.gate is not None and deployment.gate.circle:
+        return _in_a_circle(deployment, view)
     what = "**Blocked:** what this waits for was not deployed. It goes on by itself when that is deployed after all."
     failed = _list("It waits for:", deployment, view) or escaped(deployment.reason)
     return Face(
         _blocked_by(view.waited_for),
         (*ending, failed) if ending else (what, failed, *_choices(deployment)),
         conclusion=Conclusion.ACTION_REQUIRED,
-        actions=() if ending else (RETRY, REJECT),
+        actions=() if ending else (RETRY, REJECT) if _can_retry(deployment) else (REJECT,),
     )
+
+
+def _in_a_circle(deployment: Deployment, view: View) -> Face:
+    reject = f"{who_may(deployment, Action.REVIEW)} press **Reject**. {_at_most(deployment)}"
+    return Face(
+        "Blocked: this and others wait for each other",
+        (f"**Blocked.** {escaped(deployment.reason)}", _list("It waits for:", deployment, view), reject),
+        conclusion=Conclusion.ACTION_REQUIRED,
+        actions=(REJECT,),
+    )
+
+
+def _can_retry(deployment: Deployment) -> bool:
+    """Tell whether what blocks a deployment can be run again: what is not on the default branch cannot."""
+    return deployment.pull_request is None
 
 
 def gate_expired(deployment: Deployment, _: View) -> Face:
@@ -135,14 +152,17 @@ def _gives_way(deployment: Deployment) -> bool:
 def _choices(deployment: Deployment) -> tuple[str, ...]:
     """Return what people can do about a blocked deployment, and what ends it otherwise."""
     retry, reject = who_may(deployment, Action.APPLY), who_may(deployment, Action.REVIEW)
+    rejecting = (
+        f"**Reject** ends this deployment. Nothing is {what_was_not(deployment)}, and later revisions go on as usual."
+    )
+    if not _can_retry(deployment):
+        asked = (
+            f"What failed is of the pull request #{deployment.pull_request}: ask there for a deploy again, or merge it."
+        )
+        return asked, f"{rejecting} {reject} press it. {_at_most(deployment)}"
     may = f"{retry} press them." if retry == reject else f"{retry} retry, {_lower(reject)} reject."
     return (
-        (
-            "There are two buttons:\n\n"
-            "* **Retry** runs what failed again.\n"
-            f"* **Reject** ends this deployment. Nothing is {what_was_not(deployment)}, and later revisions go on as "
-            "usual."
-        ),
+        f"There are two buttons:\n\n* **Retry** runs what failed again.\n* {rejecting}",
         f"{may} If a newer revision of this root comes, it takes its place. {_at_most(deployment)}",
     )
 

@@ -193,6 +193,8 @@ def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dep
     if gate is None or gate.next is not None or deployment.state not in WAITING:
         return deployment
     verdict = judge_gate(deployment, dependencies, point_of(deployment))
+    if verdict.opening is Opening.WAIT and gate.circle:
+        verdict = replace(verdict, opening=Opening.BLOCKED, reason=gate.circle)
     state = State.BLOCKED if verdict.opening is Opening.BLOCKED else State.GATED
     looked = replace(deployment, reason=verdict.reason)
     if state is not deployment.state:
@@ -248,10 +250,11 @@ def is_held_as(
 def is_behind(deployment: Deployment, other: Deployment) -> bool:
     """Tell whether ``other``, of the same change, stands in line behind a deployment that waits for it.
 
-    Both are of one root, in two stacks, and share its queue: ``other`` is run again. Neither would ever go on.
+    Both are of one root, in two stacks, and share its queue: ``other`` is run again. Neither would ever go on. A merge
+    is none: what is run again after it would overtake it.
     """
     waits = deployment.waits
-    is_awaited = other.stack in {*waits.plan_after, *waits.apply_after}
+    is_awaited = other.stack in {*waits.plan_after, *waits.apply_after} and other.trigger is not Trigger.MERGE
     return other.state is State.QUEUED and other.queue == deployment.queue and is_awaited
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+from tidegate.domain.deployment import Deployment
 from tidegate.domain.gate import WAITING
+from tidegate.domain.wait_circles import circles
 from tidegate.ports import Deployments
+from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.repairs.turn import Turn
 
 _AT_MOST = 500
@@ -16,17 +19,40 @@ _READ = 100
 
 @dataclass(frozen=True, slots=True)
 class SettleGates:
-    """Looks at the gates of every change of which a deployment waits, by ``open_gates``; again is harmless."""
+    """Looks at the gates of every change of which a deployment waits, by ``open_gates``; again is harmless.
+
+    Where deployments wait for each other over several queues, one is told to give up before, or not to any more.
+    """
 
     deployments: Deployments
     open_gates: Callable[[str], int]
 
     def repair(self, turn: Turn) -> int:
-        return turn.each(self._waiting(), lambda change_set: self.open_gates(change_set) > 0, _AT_MOST)
+        known = self._open()
+        self._tell_circles(turn, known)
+        changes = sorted({each.change_set for each in known if each.state in WAITING})
+        return turn.each(changes, lambda change_set: self.open_gates(change_set) > 0, _AT_MOST)
 
-    def _waiting(self) -> list[str]:
-        """Return the changes of which a deployment waits at a gate."""
+    def _tell_circles(self, turn: Turn, known: Sequence[Deployment]) -> None:
+        found = circles(known)
+        told = {each.id for each in known if each.gate is not None and each.gate.circle}
+
+        def tell(identifier: str) -> bool:
+            return deciding_again(lambda: self._tell(identifier, found.get(identifier, "")))
+
+        turn.each(sorted(found.keys() | told), tell, _AT_MOST)
+
+    def _tell(self, identifier: str, circle: str) -> bool:
+        """Write to the record why it must give up, if it still waits. The look at its gate does what follows."""
+        deployment = self.deployments.get(identifier)
+        gate = deployment.gate
+        if deployment.state not in WAITING or gate is None or gate.next is not None or gate.circle == circle:
+            return False
+        self.deployments.save(replace(deployment, gate=replace(gate, circle=circle)))
+        return True
+
+    def _open(self) -> list[Deployment]:
+        """Return the deployments that have not ended, or whose end is not shown yet."""
         unshown = sorted(self.deployments.unshown())
         parts = [unshown[start : start + _READ] for start in range(0, len(unshown), _READ)]
-        records = [record for part in parts for record in self.deployments.many(part).values()]
-        return sorted({record.change_set for record in records if record.state in WAITING})
+        return [record for part in parts for record in self.deployments.many(part).values()]

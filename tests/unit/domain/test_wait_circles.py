@@ -1,0 +1,112 @@
+"""Deployments that wait for each other over queues: one of each circle is told, and nobody who can go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import NOW, any_root, deployment_in
+from tidegate.domain.deployment import AfterGate, Gate, State, Trigger
+from tidegate.domain.gate import waits_for
+from tidegate.domain.wait_circles import circles
+from tidegate.domain.waits import Waits
+
+LATE = "2026-03-02T20:00:00.000000+00:00"
+AFTER_DEV = Waits(apply_after=("dev",))
+
+
+def member(identifier, root, stack, state=State.GATED, change="one", *, waits=AFTER_DEV, **fields):
+    deployment = deployment_in(state, 1, root=any_root(name=root), stack=stack, change_set=change, waits=waits)
+    gate = Gate("gate", NOW) if state in {State.GATED, State.BLOCKED} else None
+    return replace(deployment, id=identifier, shared=True, **{"gate": gate, **fields})
+
+
+def over_two_queues(**fields):
+    """net (prod) of a merge waits for app (dev), behind one by hand, which waits for net (dev), behind the first."""
+    by_hand = {"change": "two", "trigger": Trigger.MANUAL}
+    return [
+        member("net-prod", "net", "prod"),
+        member("app-dev", "app", "dev", State.QUEUED),
+        member("app-hand", "app", "dev", plan=None, waits=Waits(roots=("net",)), **{**by_hand, **fields}),
+        member("net-hand", "net", "dev", State.QUEUED, waits=Waits(), **by_hand),
+    ]
+
+
+def test_the_one_by_hand_is_told_who_waits_for_whom_and_what_to_do():
+    ((told, why),) = circles(over_two_queues()).items()
+    assert told == "app-hand"
+    assert why == (
+        "None of these goes on by itself: this one waits for net (dev), which stands in line behind net (prod) of "
+        "0000000; that one waits for app (dev), which stands in line behind this one. Reject this one, or one of the "
+        "others. What is rejected can be asked for again once the others are done."
+    )
+
+
+def test_of_merges_the_newest_is_told_and_who_was_told_before_stays_it():
+    hand = {"trigger": Trigger.MERGE}
+    assert list(circles(over_two_queues(**hand, requested_at=LATE))) == ["app-hand"]
+    assert list(circles(over_two_queues(**hand, requested_at="2025"))) == ["net-prod"]
+    told = {"state": State.BLOCKED, "gate": Gate("gate", NOW, circle="why")}
+    assert list(circles(over_two_queues(**hand, **told, requested_at="2025"))) == ["app-hand"]
+
+
+def test_whoever_can_be_answered_otherwise_is_in_no_circle():
+    for state in (State.AWAITING_REVIEW, State.APPLYING, State.BLOCKED):
+        assert circles(over_two_queues(state=state)) == {}
+    assert circles(over_two_queues(gate=Gate("gate", NOW, AfterGate.REJECTED))) == {}
+    assert circles(over_two_queues()[1:]) == {}
+    assert circles([]) == {}
+
+
+def test_a_merge_behind_the_one_that_waits_for_it_is_a_circle_and_a_re_run_goes_first():
+    waiting, merge = member("prod", "net", "prod"), member("dev", "net", "dev", State.QUEUED)
+    ((told, why),) = circles([waiting, merge]).items()
+    assert told == "prod"
+    assert "waits for net (dev), which stands in line behind this one." in why
+    assert circles([waiting, replace(merge, trigger=Trigger.RERUN)]) == {}
+
+
+def test_of_a_long_circle_not_all_is_told():
+    known = []
+    for number in range(7):
+        other = (number + 1) % 7
+        known.append(member(f"{number}", f"r{number}", "prod", change=f"c{number}", requested_at=f"2026-{number}"))
+        known.append(member(f"{number} waits for", f"r{other}", "dev", State.QUEUED, f"c{number}"))
+    ((told, why),) = circles(known).items()
+    assert told == "6"
+    assert why.count("waits") == 5
+    assert "waits for others, and so on; that one waits for r6 (dev), which stands in line behind this one." in why
+
+
+members = st.lists(
+    st.builds(
+        member,
+        st.uuids().map(str),
+        st.sampled_from("abcd"),
+        st.sampled_from(["dev", "lab", "prod"]),
+        st.sampled_from([State.GATED, State.QUEUED, State.QUEUED]),
+        st.sampled_from(["one", "two", "three"]),
+        waits=st.sampled_from([AFTER_DEV, Waits(apply_after=("lab",)), Waits(apply_after=("dev", "lab"))]),
+        requested_at=st.sampled_from([NOW, LATE]),
+    ),
+    max_size=16,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(members)
+def test_without_those_who_are_told_nobody_waits_for_ever(known):
+    in_flight = {each.queue: each for each in known if each.state is State.GATED}
+    known = [each for each in known if each.state is State.QUEUED or each is in_flight[each.queue]]
+    left = [each for each in in_flight.values() if each.id not in circles(known)]
+    while left:
+        free = [each for each in left if not _held_up_by(each, known) & {other.queue for other in left}]
+        assert free, "a circle is left"
+        left = [each for each in left if each not in free]
+
+
+def _held_up_by(waiting, known):
+    queued = [each for each in known if each.state is State.QUEUED and each.change_set == waiting.change_set]
+    return {each.queue for each in queued if waits_for(waiting, each.root.name, each.stack)}
