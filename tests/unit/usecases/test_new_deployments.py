@@ -100,6 +100,24 @@ def test_one_that_cannot_be_enqueued_does_not_hold_up_the_others():
     assert enqueued == ["db"]
 
 
+def test_a_later_stack_of_a_root_never_comes_before_an_earlier_one_that_could_not_be_enqueued():
+    enqueued, refused = [], ["dev"]
+
+    def enqueue(deployment):
+        if deployment.stack in refused:
+            raise RuntimeError("no")
+        enqueued.append(deployment.stack)
+
+    changes = ChangeEnqueuer(MemoryChangeSets(), enqueue)
+    deployments = new_deployments(REQUEST, [deployable(stack=stack, shared=True) for stack in ("dev", "prod")])
+    with pytest.raises(ExceptionGroup):
+        changes.enqueue_all(deployments)
+    assert enqueued == []
+    refused.clear()
+    changes.enqueue_all(deployments)
+    assert enqueued == ["dev", "prod"]
+
+
 def test_rules_of_access_are_told_once_for_a_stack_and_by_root_where_they_differ():
     team, person = Access(apply=("team:sre",)), Access(apply=("user:ann",))
     members = [

@@ -391,3 +391,19 @@ def test_what_runs_again_stands_for_its_root_before_it_is_in_line(world):
     world.check(old)
     (member,) = enrolled
     assert member.deployment != old.id
+
+
+def test_gates_are_looked_at_once_what_runs_again_is_in_line(world):
+    """Who waits for it in the same queue steps aside for what stands there."""
+    old = world.ended(State.REJECTED, change_set="change-1", stack="dev")
+    asked = []
+    enqueue = world.requester().enqueue
+
+    def seen(deployment):
+        enqueue(deployment)
+        asked.extend(world.announcements.moved)
+
+    requester = replace(world.requester(), enqueue=seen)
+    world.requester = lambda: requester
+    world.check(old)
+    assert (asked, world.announcements.moved) == ([], ["change-1"])

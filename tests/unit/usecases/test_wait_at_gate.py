@@ -71,6 +71,20 @@ def test_what_was_applied_since_is_planned_for_again(world):
     assert world.answers == {"token": "plan again"}
 
 
+def test_one_that_what_it_waits_for_may_stand_behind_in_line_has_the_change_looked_at(world):
+    """It waits, and nobody who is to end can ask for that look: what it waits for is run again behind it."""
+    world.member("app", "dev", State.QUEUED, shared=True)
+    waiting = world.waits(world.planned("app", "prod", shared=True))
+    assert waiting.state is State.GATED
+    assert world.announcements.moved == [CHANGE]
+
+
+def test_one_whose_gate_is_open_asks_for_no_look(world):
+    world.member("app", "dev", State.NO_CHANGES, shared=True)
+    world.waits(world.planned("app", "prod", shared=True))
+    assert world.announcements.moved == []
+
+
 def test_one_that_is_blocked_at_once_has_the_change_looked_at(world):
     world.member("app", "dev", State.PLAN_FAILED)
     blocked = world.waits(world.planned())

@@ -134,6 +134,9 @@ class RerunRequester:
         enqueue_all(again, self.enqueue)
         for new in again:
             self.announcements.repeated(new.rerun_of or "", new.id)
+        for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
+            # Not before: who waits in the same queue steps aside for what is in line only.
+            self.announcements.change_moved(change_set)
         return DeliveryOutcome("\n".join(told), tuple(new.id for new in again))
 
     def _stand_for_their_roots(self, again: Sequence[Deployment]) -> None:
@@ -145,7 +148,6 @@ class RerunRequester:
             same = [new for new in again if new.change_set == change_set]
             enrolled = [Enrolled(new.root.name, new.stack, new.id, new.requested_at) for new in same]
             self.change_sets.enroll(change_set, enrolled)
-            self.announcements.change_moved(change_set)
 
     def _refusal(
         self, old: Deployment, new: Deployment, comparison: Comparison, asking: Asking, *, only_failed: bool

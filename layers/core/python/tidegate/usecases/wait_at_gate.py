@@ -43,7 +43,8 @@ class GateWaiter:
         settle_gate(deployment, self.deployments, self.workflows)
         self.announcements.changed(deployment)
         self.announcements.line_changed(deployment.queue)
-        if deployment.state is State.BLOCKED:  # Others may wait for this one, and a newer one for its place.
+        if deployment.state is State.BLOCKED or _may_hold_up_what_it_waits_for(deployment):
+            # Others may wait for this one, and a newer one for its place.
             self.announcements.change_moved(deployment.change_set)
 
     def _enter(self, identifier: str, gate: str) -> None:
@@ -59,6 +60,11 @@ class GateWaiter:
         dependencies = GateJudge(self.deployments, self.change_sets).dependencies(deployment)
         looked = looked_at(deployment, dependencies, self.clock.now())
         return self.deployments.save(looked) if looked != deployment else deployment
+
+
+def _may_hold_up_what_it_waits_for(deployment: Deployment) -> bool:
+    """Tell whether what the deployment waits for may stand behind it in line: so it is for a root in several stacks."""
+    return deployment.shared and deployment.gate is not None and deployment.gate.next is None
 
 
 def _check(deployment: Deployment, gate: str) -> None:
