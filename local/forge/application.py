@@ -9,12 +9,14 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 from werkzeug.wrappers import Request, Response
 
 from local.forge import git_http, local_api
+from local.forge.calls import Calls
 from local.forge.faults import Faults
 from local.forge.hosting import Hosting
 from local.forge.http_server import Hangup
 from local.forge.pages import site
 from local.forge.refusals import Refusal
 from local.forge.rest import api
+from local.forge.routing import answer
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +25,7 @@ class Application:
     """Answers every request. Faults hit REST, git and OAuth, never the pages or the switches."""
 
     def __init__(self, hosting: Hosting, faults: Faults) -> None:
-        self._hosting, self._faults = hosting, faults
+        self._hosting, self._faults, self._calls = hosting, faults, Calls()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         request = Request(environ)
@@ -42,8 +44,12 @@ class Application:
             return api.refuse(Refusal(500, "Server Error"))
 
     def _dispatch(self, request: Request) -> Response:
+        if (request.method, request.path) == ("GET", "/_local/calls"):
+            return answer({"calls": self._calls.described()})
         if request.path.startswith("/_local/"):
             return local_api.respond(self._hosting.webhooks, self._faults, request)
+        if _is_program(request):
+            self._calls.add(request)
         fault = self._faults.take(request) if _is_program(request) else None
         if fault and not fault.after:
             self._faults.raise_it(fault)

@@ -115,6 +115,11 @@ class Levers(Caller):
         """Send the forge's webhooks to ``url`` from now on, signed with ``secret``."""
         self.send("PUT", "/_local/webhook", {}, {"url": url, "secret": secret})
 
+    def calls(self) -> list[dict[str, Any]]:
+        """Return the newest calls of programs: ``at`` (seconds since 1970), ``method``, ``path`` and ``agent``."""
+        found: list[dict[str, Any]] = json.loads(self.send("GET", "/_local/calls", {}, None))["calls"]
+        return found
+
     def inject(self, kind: str, *, method: str = "*", path: str = ".*", times: int = 1, **more: Any) -> None:
         """Let the next ``times`` calls whose path matches fail; faults.py says how."""
         self.send("POST", "/_local/faults", {}, {"kind": kind, "method": method, "path": path, "times": times, **more})

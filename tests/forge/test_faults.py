@@ -83,6 +83,17 @@ def test_a_page_of_another_site_cannot_use_the_switches(maintainer):
         maintainer.send("POST", "/_local/faults", {}, b"kind=hang")
 
 
+def test_the_forge_tells_which_calls_programs_made(api, maintainer, sha):
+    maintainer.page("/acme/infra")
+    api.ask("GET", "/rate_limit", token="maintainer")
+    maintainer.push("acme/infra", {"a": "a"}, "More")
+    calls = [(call["method"], call["path"]) for call in maintainer.calls()]
+    rest = calls.index(("GET", "/api/v3/rate_limit"))
+    assert ("POST", "/acme/infra.git/git-receive-pack") in calls[rest:]
+    assert all("/_local/" not in path and path != "/acme/infra" for _, path in calls)
+    assert all(call["agent"] and call["at"] > 0 for call in maintainer.calls())
+
+
 def test_an_unknown_fault_is_refused(maintainer):
     for wrong in ({"kind": "earthquake"}, {"kind": "hang", "path": "("}):
         with pytest.raises(ForgeAnswered, match="422"):
