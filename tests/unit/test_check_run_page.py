@@ -10,7 +10,7 @@ import pytest
 from tests.builders import NOW, any_lock, any_review, deployment_in
 from tidegate.domain.check_run_face import Awaited, Mark, PlaceInLine, View, WaitedFor
 from tidegate.domain.check_run_text import render
-from tidegate.domain.deployment import Approval, State
+from tidegate.domain.deployment import Approval, Gate, State
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.waits import Waits
 
@@ -32,6 +32,7 @@ EXAMPLES = [
         View(waited_for=WaitedFor((Awaited("network", "prod", State.PLANNING),))),
     ),
     (deployment_in(State.BLOCKED), View(waited_for=WaitedFor((Awaited("network", "dev", State.PLAN_FAILED),)))),
+    (deployment_in(State.BLOCKED, gate=Gate("plan", NOW, circle="They wait for each other.")), View()),
     *(
         (deployment_in(state), View())
         for state in State
