@@ -26,9 +26,6 @@ _Owner = Annotated[str, Path(pattern=OWNER, description="The owner; groups in gr
 _Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,100}$")]
 _Number = Annotated[int, Path(ge=1, le=10**15)]
 _LONGEST_NUMBER = 15
-_WITHOUT_PLAN = (LayerState.FAILED, LayerState.REFUSED)
-#: Roots without a plan of which the page tells why; nobody reads more, and each has a check of its own.
-_FAILURES = 100
 
 
 class PullRequestPages:
