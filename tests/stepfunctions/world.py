@@ -178,7 +178,7 @@ class RootInWorld:
             record = self.record(deployment)
             return record if is_final(record.state) else None
 
-        return until(look, f"the end of {deployment.id}")
+        return until(look, lambda: f"the end of {deployment.id}, which is {self._now(deployment)}")
 
     def press(self, deployment: Deployment, button: str, user: str = "reviewer") -> None:
         """Press a button of the deployment's check run, once it is there."""
@@ -194,7 +194,8 @@ class RootInWorld:
         """Return all that is known of a deployment, for whoever must find out why it does not go on."""
         record, run = self.record(deployment), self.check_run(deployment)
         line = [each.deployment for each in self.world.tidegate.queues.waiting(self.queue)]
-        return f"{record}\nshown as {run}\nbehind {self.head()}\nin {line}"
+        went = self.history(self.terraform_arn(deployment)).states
+        return f"{record}\nwent through {went}\nshown as {run}\nbehind {self.head()}\nin {line}"
 
     def check_run(self, deployment: Deployment) -> Mapping[str, Any] | None:
         name = check_run_name(deployment)
