@@ -25,6 +25,7 @@ from local.events import Events
 from local.faults import Faults
 from local.forge.server import Forge
 from local.gateway import Gateway
+from local.gitlab.server import GitLab
 from local.http_api import HttpApi, Route
 from local.httpd import HttpServer
 from local.hub import HUB
@@ -91,7 +92,7 @@ class Cloud:
         )
         self.api_application = HttpApi(self.lambdas.invoke, ACCOUNT, lambda name: self._may("apigateway", name))
         self.api = HttpServer(self.api_application, options.api_port)
-        self.forge = Forge(self.work / "forge", port=options.forge_port) if options.forge else None
+        self.forge = _forge(options, self.work) if options.forge else None
         self.pollers: dict[str, list[Poller]] = {}
         self.webhook_path = "/"
         self._permissions: set[tuple[str, str]] = set()
@@ -140,7 +141,7 @@ class Cloud:
 
     def _deploy(self) -> None:
         options = self.options
-        context = {**_CONTEXT, **options.context}
+        context = {**_CONTEXT, **({"forge": "gitlab"} if options.gitlab else {}), **options.context}
         directory = options.assembly or synth.synthesize(options.project, context)
         assembly = stack.Assembly.read(directory)
         addresses = template.Addresses(self.api.url, {**self._forge_environment(), **pages.links(self.aws.url)})
@@ -214,13 +215,9 @@ class Cloud:
         webhook = {"secrets": [WEBHOOK_SECRET]}
         secrets.create_secret(Name="tidegate/webhook-secret", SecretString=json.dumps(webhook))
         if self.forge is not None:
-            app = {
-                "app_id": str(self.forge.settings.app_id),
-                "private_key": self.forge.app_private_key,
-                "client_id": self.forge.settings.client_id,
-                "client_secret": self.forge.settings.client_secret,
-            }
-            secrets.create_secret(Name="tidegate/github-app", SecretString=json.dumps(app))
+            name, given = _secret_of(self.forge)
+            client = {"client_id": self.forge.settings.client_id, "client_secret": self.forge.settings.client_secret}
+            secrets.create_secret(Name=name, SecretString=json.dumps({**given, **client}))
 
     def _forge_environment(self) -> dict[str, str]:
         if self.forge is None:
@@ -309,8 +306,21 @@ class Cloud:
             self.clients.operator("sns").publish(TopicArn=arn, Message=body)
 
 
+def _forge(options: Options, work: Path) -> Forge | GitLab:
+    if options.gitlab:
+        return GitLab(work / "gitlab", port=options.forge_port)
+    return Forge(work / "forge", port=options.forge_port)
+
+
+def _secret_of(forge: Forge | GitLab) -> tuple[str, dict[str, str]]:
+    """Return the name of the secret that Tidegate reads for a forge, and what it needs to know."""
+    if isinstance(forge, GitLab):
+        return "tidegate/gitlab", {"token": forge.bot_token, "clone_token": forge.clone_token}
+    return "tidegate/github-app", {"app_id": str(forge.settings.app_id), "private_key": forge.app_private_key}
+
+
 def _machine(logical: str) -> str:
-    name, machines = logical.lower(), ("deploy", "terraform", "pull_request")
+    name, machines = logical.lower(), ("deploy", "terraform", "pull_request", "drift")
     return next((known for known in machines if name.startswith(known.replace("_", ""))), logical)
 
 

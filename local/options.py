@@ -16,7 +16,8 @@ class Options(BaseModel):
 
     ``limits`` replaces fields of states (machine → state → fields), ``context`` is added to the CDK
     context, ``warm`` starts an instance of each function at once, ``clock`` runs the schedules,
-    ``runner`` is the entry point of the runner's image.
+    ``runner`` is the entry point of the runner's image. ``forge`` starts a forge: a GitHub, or a GitLab with
+    ``gitlab``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -35,3 +36,4 @@ class Options(BaseModel):
     clock: bool = True
     runner: tuple[str, ...] = ("python", "-m", "runner")
     forge: bool = True
+    gitlab: bool = False
