@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import threading
 import time
 from dataclasses import replace
-from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
-from tests.api.world import WebBootstrap
-from tests.api.wsgi import wsgi
+from tests.browser.site import CHROMIUM
 from tests.builders import PLAN_TEXT, REPOSITORY, any_deployment, any_job, any_lock, any_queue, deployment_in
 from tidegate.domain.deployment import State
-from tidegate.domain.job import log_key
 from tidegate.domain.waits import Waits
-from tidegate.ports import LogChunk
 
-CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="Debian's package chromium is not installed"),
@@ -37,85 +30,6 @@ HOSTILE = (
     'a" onmouseover="window.hit=7" x="',
     "\x00\x07\x08\x7f bell",
 )
-
-
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-class Site:
-    """The pages on adapters in memory, at an address of this machine."""
-
-    def __init__(self):
-        self.wires = WebBootstrap()
-        self._server = make_server("127.0.0.1", 0, wsgi(self.wires), handler_class=Quiet)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self.wires.environ = {**self.wires.environ, "TIDEGATE_WEB_URL": self.url}
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
-
-    def cookie(self, login="reviewer"):
-        return {"name": "tidegate", "value": self.wires.sessions.begin(login), "url": self.url}
-
-    def planning(self):
-        """Return a plan job that a runner has taken."""
-        one = self.wires.deployed(deployment_in(State.PLANNING))
-        job = any_job(id=f"{one.id}-plan-1", deployment=one.id)
-        self.wires.jobs.create(job)
-        self.wires.jobs.hand_over(job.id, "token", "clone")
-        self.wires.jobs.take(job.id, "runner")
-        return job.id
-
-    def write(self, job, position, *lines):
-        self.wires.job_logs.append(job, LogChunk(position, lines))
-
-    def end(self, job, *lines):
-        self.wires.artifacts.put(log_key(job), "".join(f"{line}\n" for line in lines).encode())
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def site():
-    site = Site()
-    yield site
-    site.close()
-
-
-@pytest.fixture
-def visit(chromium, site):
-    """Open pages; nothing may be complained of in the browser's console."""
-    contexts, problems = [], []
-
-    def opened(path, **options):
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        context.add_cookies([site.cookie()])
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-        page.goto(f"{site.url}{path}")
-        return page
-
-    opened.problems = problems
-    yield opened
-    for context in contexts:
-        context.close()
-    assert problems == []
 
 
 def texts(page):

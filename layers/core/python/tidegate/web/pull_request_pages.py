@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
+from tidegate.domain.policy import PolicyFinding, PolicyVerdict
 from tidegate.domain.pull_request_record import PullRequestRecord
+from tidegate.domain.pull_request_tally import tally
+from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 from tidegate.usecases.look_at_pull_request import PullRequestView
 from tidegate.web.api import described
 from tidegate.web.authorization import Authorization
@@ -26,6 +29,9 @@ _Owner = Annotated[str, Path(pattern=OWNER, description="The owner; groups in gr
 _Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,100}$")]
 _Number = Annotated[int, Path(ge=1, le=10**15)]
 _LONGEST_NUMBER = 15
+_WITHOUT_PLAN = (LayerState.FAILED, LayerState.REFUSED)
+#: Roots without a plan of which the page tells why; nobody reads more, and each has a check of its own.
+_FAILURES = 100
 
 
 class PullRequestPages:
@@ -91,6 +97,9 @@ class PullRequestPages:
             spec=spec,
             layers=view.layers,
             done=sum(layer.is_done for layer in view.layers),
+            tally=tally(view.layers),
+            failures=[each for each in view.layers if each.state in _WITHOUT_PLAN][:_FAILURES],
+            findings=list(_findings(view.layers)),
             forge_url=self._shapes.pull_request_url(spec.repository, spec.number),
             commit_url=self._shapes.commit_url(spec.repository, spec.head_sha),
         )
@@ -99,3 +108,13 @@ class PullRequestPages:
         session = app.context["session"]
         form = self._parts.sessions().form_token(session)
         return self._rendering.page(template, person=session.login, csrf=form, notice="", **values)
+
+
+def _findings(
+    layers: Iterable[TemporaryLayer],
+) -> Iterator[tuple[TemporaryLayer, PolicyVerdict, PolicyFinding | None]]:
+    """Yield what policy sets say of each layer, what blocks first; without a finding it is the set's own error."""
+    every = [(layer, verdict) for layer in layers for verdict in layer.verdicts]
+    yield from ((layer, verdict, None) for layer, verdict in every if verdict.error)
+    found = [(layer, verdict, one) for layer, verdict in every for one in verdict.findings]
+    yield from sorted(found, key=lambda each: not each[2].blocks)

@@ -61,7 +61,7 @@ LAYER_STATES: dict[LayerState, tuple[str, str]] = {
     LayerState.CANCELLED: ("Cancelled", "quiet"),
 }
 PULL_REQUEST_STATES: dict[PullRequestState, tuple[str, str]] = {
-    PullRequestState.IDLE: ("Shown", "good"),
+    PullRequestState.IDLE: ("Up to date", "quiet"),
     PullRequestState.DISCOVERY_NEEDED: ("Looking for what it changes", "busy"),
     PullRequestState.PLANNING: ("Planning", "busy"),
     PullRequestState.COMMENT_NEEDED: ("Writing the comment", "busy"),
