@@ -41,8 +41,16 @@ def pulls(
                 found = client.pull(name, number)
                 data, view = as_json(found), pulls_view.pull(found)
         except NotFound as problem:
-            raise finding.explained(client, problem, name or "") from None
+            missing = problem if number is None else _missing(name, number)
+            raise finding.explained(client, missing, name or "") from None
     if json:
         screen.print_json(data)
     else:
         screen.console().print(view, crop=False)
+
+
+def _missing(repository: str | None, number: int) -> NotFound:
+    return NotFound(
+        f"There is no pull request {repository}#{number} here, or you may not see it.",
+        f"tidegate pulls {repository} lists the open ones.",
+    )

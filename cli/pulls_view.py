@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from cli import screen, views
-from cli.answers import Layer, Pull, PullBrief, Pulls
+from cli.answers import Layer, Pull, PullBrief, Pulls, Verdict
 
+#: Lines of a failed engine that are shown: the error is among them, and the log has all.
+_LAST_LINES = 12
 _WORDS = {
-    "Idle": "shown",
+    "Idle": "up to date",
     "DiscoveryNeeded": "looking for what it changes",
     "Planning": "planning",
     "CommentNeeded": "writing the comment",
@@ -23,11 +26,12 @@ def pulls(listed: Pulls, *, with_repository: bool) -> RenderableType:
     if not listed.pull_requests:
         return screen.text("No pull request is open.")
     columns = ("PULL REQUEST", "STATE", "HEAD", "BY", "OPENED")
-    table = screen.table(*columns, whole=("PULL REQUEST", "HEAD", "OPENED"))
+    table = screen.table(*columns, "TITLE", whole=columns)
     for one in listed.pull_requests:
         name = f"{one.repository}#{one.number}" if with_repository else f"#{one.number}"
-        title = screen.text(f"{name}  {one.title}{'  (draft)' if one.draft else ''}")
-        table.add_row(title, _state(one), one.revision[:7], screen.text(one.author), screen.ago(one.opened_at))
+        title = screen.text(f"{one.title}{'  (draft)' if one.draft else ''}")
+        opened = screen.ago(one.opened_at)
+        table.add_row(screen.text(name), _state(one), one.revision[:7], screen.text(one.author), opened, title)
     return table
 
 
@@ -67,11 +71,23 @@ def _layer(layer: Layer) -> Iterator[RenderableType]:
     yield Text.assemble(screen.text(name, "bold"), "  ", screen.state(layer.state))
     if layer.changes:
         yield Text.assemble("  ", views.changes(layer.changes))
-    yield from views.indented(layer.reason)
+    for line in layer.reason.splitlines():
+        yield from views.indented(line)
+    for line in layer.last_lines.splitlines()[-_LAST_LINES:]:
+        yield screen.text(f"    {line}", "dim")
     for verdict in layer.policies:
-        word = "fails" if verdict.failed else "passes"
-        yield screen.text(f"  policy {verdict.policy_set} {word}", "red" if verdict.failed else "")
-        for finding in verdict.findings:
-            yield from views.indented(f"{finding.severity}: {finding.message}")
+        yield from _verdict(verdict)
     if layer.job:
         yield views.unfolded(f"  {layer.job.url}", "dim")
+
+
+def _verdict(verdict: Verdict) -> Iterator[RenderableType]:
+    word = "fails" if verdict.failed else "passes"
+    yield screen.text(f"  policy {verdict.policy_set} {word}", "red" if verdict.failed else "")
+    if verdict.error:
+        yield Padding(screen.text(verdict.error), (0, 0, 0, 4), expand=False)
+    for finding in verdict.findings:
+        about = f" ({finding.address})" if finding.address else ""
+        passes = f", let pass by {finding.exempted_by}" if finding.exempted_by else ""
+        told = screen.text(f"{finding.severity}: {finding.message}{about}{passes}")
+        yield Padding(told, (0, 0, 0, 4), expand=False)

@@ -35,6 +35,11 @@ _STATES = {
     "superseded": ("↷", "superseded", "default"),
     "outcome_unknown": ("?", "outcome unknown", "bold red"),
     "engine_fault": ("✘", "engine fault", "bold red"),
+    # Of plans of pull requests:
+    "waiting": ("○", "waits", "default"),
+    "planned": ("✔", "planned", "green"),
+    "failed": ("✘", "plan failed", "bold red"),
+    "cancelled": ("↷", "not planned", "default"),
 }
 _UNDER_WAY = frozenset({"queued", "planning", "gated", "blocked", "awaiting_review", "approved", "applying"})
 _SUCCEEDED = frozenset({"applied", "no_changes"})

@@ -25,12 +25,29 @@ LAYER = {
     "state": "planned",
     "changes": CHANGES,
     "policies": [
-        {"policy_set": "security", "failed": True, "findings": [{"severity": "deny", "message": "Too open."}]},
-        {"policy_set": "costs", "failed": False},
+        {
+            "policy_set": "security",
+            "failed": True,
+            "findings": [{"severity": "deny", "message": "Too open.", "address": "aws_sqs_queue.a"}],
+        },
+        {"policy_set": "costs", "failed": True, "error": "costs.rego, line 3: what is this?"},
+        {
+            "policy_set": "names",
+            "failed": False,
+            "findings": [{"severity": "warn", "message": "Odd.", "exempted_by": "old"}],
+        },
     ],
     "job": {"id": "j", "kind": "speculate", "attempt": 1, "url": "https://tidegate.example/jobs/j"},
 }
-FAILED = {"id": "app-1", "root": "app", "state": "failed", "reason": "The plan failed."}
+FAILED = {
+    "id": "app-1",
+    "root": "app",
+    "state": "failed",
+    "reason": "The plan failed.\nIt says why.",
+    "last_lines": "\n".join(
+        ["the first line", *(f"line {number}" for number in range(11)), "Error: \x1b[31mno such thing"]
+    ),
+}
 PULL = {
     **BRIEF,
     "base_revision": "f" * 40,
@@ -44,8 +61,9 @@ def test_open_pull_requests_are_listed_one_a_line(api, tidegate):
     other = {**BRIEF, "number": 6, "title": "Less", "state": "Planning", "draft": True}
     api.answers["GET /api/pulls"] = {"pull_requests": [BRIEF, other]}
     lines = tidegate("pulls", "acme/live").stdout.splitlines()
-    assert "#5  Grow [red]the network" in lines[1]
-    assert "shown" in lines[1]
+    assert lines[1].startswith("#5 ")
+    assert lines[1].endswith("Grow [red]the network")
+    assert "up to date" in lines[1]
     assert "0123456" in lines[1]
     assert "(draft)" in lines[2]
     assert "planning" in lines[2]
@@ -71,12 +89,33 @@ def test_a_pull_request_shows_what_a_merge_would_do(api, tidegate):
         "network (prod)",
         "2 to destroy, 3 to add",
         "policy security fails",
-        "deny: Too open.",
-        "policy costs passes",
+        "deny: Too open. (aws_sqs_queue.a)",
+        "policy costs fails\n    costs.rego, line 3: what is this?",
+        "policy names passes\n    warn: Odd., let pass by old",
         "https://tidegate.example/jobs/j",
-        "The plan failed.",
+        "✘ plan failed",
+        "  The plan failed.\n  It says why.\n    line 0\n",
+        "    Error: no such thing\n",
     ):
         assert words in shown
+    assert "the first line" not in shown
+
+
+def test_a_long_title_folds_and_takes_nothing_from_the_other_columns(api, tidegate):
+    api.answers["GET /api/pulls"] = {"pull_requests": [{**BRIEF, "title": "word " * 60}]}
+    lines = tidegate("pulls", "acme/live").stdout.splitlines()
+    assert lines[0].split() == ["PULL", "REQUEST", "STATE", "HEAD", "BY", "OPENED", "TITLE"]
+    assert lines[1].split()[:5] == ["#5", "up", "to", "date", "0123456"]
+    assert "".join(lines).count("word") == 60
+
+
+def test_a_pull_request_that_is_none_is_named(api, tidegate):
+    api.answers["GET /api/repositories"] = {"repositories": [{"name": "acme/live"}], "unchecked": 0}
+    api.answers["GET /api/roots"] = {"roots": []}
+    refused = tidegate("pulls", "acme/live", "77")
+    assert refused.exit_code == 3
+    assert "There is no pull request acme/live#77 here" in refused.stderr
+    assert "tidegate pulls acme/live lists the open ones" in refused.stderr
 
 
 def test_a_closed_pull_request_says_how(api, tidegate):
