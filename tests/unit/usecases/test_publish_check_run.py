@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from tests.builders import NOW, any_artifact, any_deployment, any_lock, any_plan, deployment_in
+from tests.builders import NOW, any_artifact, any_deployment, any_lock, any_plan, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.check_run import Button, Conclusion
 from tidegate.domain.deployment import AfterGate, Gate, State, Trigger
@@ -357,3 +357,46 @@ def test_links_lead_to_the_log_the_pages_and_the_execution(world):
     assert f"[Execution](https://x.example/{applied.id})" in world.forge.check_runs[2].summary
     assert "Execution" not in world.forge.check_runs[1].summary
     assert "[Log](https://web.example/jobs/plan-job)" in world.forge.check_runs[3].summary
+
+
+NEWER = "2027-03-02T08:00:00.000000+00:00"
+
+
+@pytest.fixture
+def repeated(world):
+    """A deployment whose check run comes late, and the one that runs it again, which waits for its review."""
+    old = world.put(deployment_in(State.REJECTED))
+    new = replace(deployment_in(State.AWAITING_REVIEW), rerun_of=old.id, requested_at=NEWER, trigger=Trigger.RERUN)
+    return old, world.put(replace(new, id=f"{old.id.rpartition('-')[0]}-repeats"))
+
+
+def test_one_that_is_hidden_by_the_check_run_of_an_older_deployment_gets_another(world, repeated):
+    old, new = repeated
+    publish(world, new)
+    publish(world, old)
+    assert world.announcements.refreshed == [new.id]
+    publish(world, new, again=True)
+    shown = world.forge.check_runs
+    assert (titles(world)[1], shown[3].external_id) == ("Continued in a newer check run", new.id)
+    assert shown[3].actions
+    assert world.check_runs.published(new.id).id == 3
+    publish(world, new, again=True)
+    assert len(shown) == 3, "it is not hidden any more"
+
+
+def test_whoever_comes_in_the_right_order_hides_nobody(world, repeated):
+    old, new = repeated
+    publish(world, old)
+    publish(world, new)
+    publish(world, old, again=True)
+    assert world.announcements.refreshed == []
+    assert len(world.forge.check_runs) == 2
+
+
+@pytest.mark.parametrize("fields", [{"stack": "prod", "shared": True}, {"root": any_root(name="network2")}])
+def test_check_runs_of_other_names_hide_nothing(world, repeated, fields):
+    old, new = repeated
+    world.deployments.save(replace(old, **fields))
+    publish(world, new)
+    publish(world, old)
+    assert world.announcements.refreshed == []

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from tidegate.domain.check_run import CheckRun
-from tidegate.domain.check_run_text import render_continued
+from tidegate.domain.check_run_text import check_run_name, render_continued
 from tidegate.domain.deployment import Deployment, is_final
 from tidegate.ports import Announcements, CheckRuns, Deployments, Forge, PublishedCheckRun
 from tidegate.usecases.check_run_view import CheckRunPainter
@@ -22,7 +23,8 @@ class CheckRunPublisher:
 
     A check run that the forge shows as completed (one that waits for review, too) is never reopened: a
     new one goes on, and the old one is told so. What a call did before it died is found by the
-    deployment's id and gone on with, so no second new one is made. ``waiting`` are told what is shown new.
+    deployment's id and gone on with, so no second new one is made. The forge shows the newest of a name: where that of
+    an older deployment comes late, the newer one gets another. ``waiting`` are told what is shown new.
     """
 
     deployments: Deployments
@@ -61,7 +63,8 @@ class CheckRunPublisher:
         )
         is_shown = if_new and shown is not None and shown.digest == published.digest
         if not is_shown:
-            published = self._publish(deployment, shown, published, check_run)
+            is_hidden = again and not if_new and shown is not None and self._is_hidden(deployment, shown.id)
+            published = self._publish(deployment, shown, published, check_run, anew=is_hidden)
         if shown is None or shown.shown_version < deployment.version:
             self.waiting.tell(deployment)
         self.check_runs.remember(published)
@@ -69,37 +72,72 @@ class CheckRunPublisher:
             self.deployments.shown(deployment.id)
 
     def _publish(
-        self, deployment: Deployment, shown: PublishedCheckRun | None, published: PublishedCheckRun, check_run: CheckRun
+        self,
+        deployment: Deployment,
+        shown: PublishedCheckRun | None,
+        published: PublishedCheckRun,
+        check_run: CheckRun,
+        *,
+        anew: bool,
     ) -> PublishedCheckRun:
         """Show the check run where ``shown`` is, or on a new one, and return what is published then."""
-        if shown is not None and not shown.closed:
+        if shown is not None and not shown.closed and not anew:
             self._update(deployment, shown.id, check_run)
             return published
-        return replace(published, id=self._open(deployment, shown, check_run, published.answer))
+        return replace(published, id=self._open(deployment, shown, check_run, anew=anew))
 
-    def _open(self, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun, answer: str) -> int:
+    def _open(self, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun, *, anew: bool) -> int:
         """Show the state on a new check run, or on the one that a call before this made and did not remember.
 
         What stays completed stays on the old one, unless there is such a newer one: that would never end.
         """
         where = deployment.installation, deployment.repository
-        made = self.forge.find_check_run(*where, deployment.revision.sha, deployment.id)
+        on_commit = self.forge.commit_check_runs(*where, deployment.revision.sha)
+        made = max((number for number, other in on_commit.items() if other == deployment.id), default=None)
         if made is not None and (old is None or made != old.id):
             self._update(deployment, made, check_run)
-        elif old is not None and check_run.status == _COMPLETED:
+        elif old is not None and check_run.status == _COMPLETED and not anew:
             self._update(deployment, old.id, check_run)
             return old.id
         else:
             made = self.forge.create_check_run(*where, check_run)
+            self._show_newer(deployment, on_commit)
+            if old is not None and made == old.id:
+                return made  # GitLab has one status for each deployment, which goes on where it was.
         if old is not None:
             url = self.forge.check_run_url(deployment.repository, made)
-            self._update(deployment, old.id, render_continued(deployment, url, answer))
+            self._update(deployment, old.id, render_continued(deployment, url))
         elif deployment.rerun_of:
             self.announcements.repeated(deployment.rerun_of, deployment.id)
         return made
 
+    def _is_hidden(self, deployment: Deployment, number: int) -> bool:
+        """Tell whether an older deployment's check run came after this one's: the forge shows the newest of a name."""
+        on_commit = self.forge.commit_check_runs(
+            deployment.installation, deployment.repository, deployment.revision.sha
+        )
+        later = {other: each for each, other in on_commit.items() if each > number}
+        return any(_place(each) < _place(deployment) for each in self._namesakes(deployment, later))
+
+    def _show_newer(self, deployment: Deployment, on_commit: Mapping[int, str]) -> None:
+        """Have the newest deployment of the same name shown anew, if the check run that was just made hides it."""
+        newest = max(self._namesakes(deployment, set(on_commit.values())), key=_place, default=deployment)
+        if _place(newest) > _place(deployment):
+            self.announcements.refresh(newest.id)
+
+    def _namesakes(self, deployment: Deployment, others: Collection[str]) -> list[Deployment]:
+        """Return those of other deployments whose check runs have the same name. Ids say of most that they have not."""
+        beginning = deployment.id.rpartition("-")[0]
+        alike = [each for each in others if each.rpartition("-")[0] == beginning and each != deployment.id]
+        known = self.deployments.many(alike).values() if alike else ()
+        return [each for each in known if check_run_name(each) == check_run_name(deployment)]
+
     def _update(self, deployment: Deployment, check_run_id: int, check_run: CheckRun) -> None:
         self.forge.update_check_run(deployment.installation, deployment.repository, check_run_id, check_run)
+
+
+def _place(deployment: Deployment) -> tuple[str, str]:
+    return deployment.requested_at, deployment.id
 
 
 def digest_of(check_run: CheckRun) -> str:

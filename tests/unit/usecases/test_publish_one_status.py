@@ -1,0 +1,39 @@
+"""Deployments on a forge that has one status for each, whatever was completed on it before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from tests.builders import any_deployment
+from tests.unit.usecases.terraform_world import World
+from tests.unit.usecases.test_publish_check_run import move, publisher_of, titles
+from tidegate.adapters.memory.forge import MemoryForge
+from tidegate.domain.deployment import State
+
+
+@dataclass(slots=True)
+class StatusForge(MemoryForge):
+    """Shows what was created last, under the same number for the same external id."""
+
+    def create_check_run(self, installation, repository, check_run):
+        for number, shown in self.check_runs.items():
+            if shown.external_id == check_run.external_id:
+                self.check_runs[number] = check_run
+                return number
+        return MemoryForge.create_check_run(self, installation, repository, check_run)
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def test_what_goes_on_after_a_review_is_shown_in_its_place(world):
+    world.forge = StatusForge()
+    deployment = world.put(any_deployment())
+    for state, told in ((State.AWAITING_REVIEW, "Review the plan"), (State.APPLYING, "Applying")):
+        move(world, deployment, state)
+        publisher_of(world, world.forge).publish(deployment.id)
+        assert titles(world) == {1: told}
