@@ -21,10 +21,11 @@ from tidegate.usecases.receive_webhook import GITHUB, Answer, Dialect, WebhookRe
 
 #: Seconds for one attempt of an AWS call and how often it is tried: forges wait for 10 s in all.
 _TIMEOUT, _ATTEMPTS = 2.0, 2
-#: The headers of each forge: what shows that it sent a webhook, the event's kind, and its number.
+#: The headers of each forge: what shows that it sent a webhook, the event's kind, and its number (the first that is
+#: there: older versions of GitLab have no key that stays the same when a webhook is sent again).
 _HEADERS = {
-    "github": ("x-hub-signature-256", "x-github-event", "x-github-delivery"),
-    "gitlab": ("x-gitlab-token", "x-gitlab-event", "x-gitlab-event-uuid"),
+    "github": ("x-hub-signature-256", "x-github-event", ("x-github-delivery",)),
+    "gitlab": ("x-gitlab-token", "x-gitlab-event", ("idempotency-key", "x-gitlab-event-uuid")),
 }
 
 
@@ -82,8 +83,13 @@ def _answer(event: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
         body = _body(event)
     except binascii.Error:
         return Answer(400, "refused", "The body is not what its encoding says.")
-    signature, kind, delivery = (headers.get(name) for name in _HEADERS[_forge()])
-    return _receiver().receive(WebhookRequest(body, signature, kind, delivery))
+    signature, kind, _ = _HEADERS[_forge()]
+    return _receiver().receive(WebhookRequest(body, headers.get(signature), headers.get(kind), _number(headers)))
+
+
+def _number(headers: Mapping[str, str]) -> str | None:
+    _, _, names = _HEADERS[_forge()]
+    return next((headers[name] for name in names if headers.get(name)), None)
 
 
 def _body(event: Mapping[str, Any]) -> bytes:
@@ -96,11 +102,11 @@ def _body(event: Mapping[str, Any]) -> bytes:
 
 def _log(headers: Mapping[str, str], answer: Answer, started: float, **more: str) -> None:
     """Write one line of JSON: neither payload nor secrets, and names from outside only escaped and cut."""
-    _, kind, delivery = _HEADERS[_forge()]
+    _, kind, _ = _HEADERS[_forge()]
     line = {
         "level": "ERROR" if answer.status >= 500 else "INFO",  # noqa: PLR2004
         "function": "webhook",
-        "delivery": str(headers.get(delivery))[:64],
+        "delivery": str(_number(headers))[:64],
         "event": str(headers.get(kind))[:40],
         "repository": answer.repository,
         "status": answer.status,

@@ -302,6 +302,13 @@ def test_gitlabs_webhooks_are_taken_where_gitlab_is_the_forge(cloud, of_gitlab):
     assert {message["fields"]["repository"] for message in pushed} == {"acme/platform/infra"}
 
 
+def test_what_gitlab_sends_again_is_known_by_its_key(of_gitlab):
+    first = {"idempotency-key": "f5e5f430-f57b-4e6e-9fac-d9128cd7232f"}
+    assert of_gitlab(gitlab_events.push(), **first) == (202, "stored")
+    assert of_gitlab(gitlab_events.push(), **first) == (202, "duplicate")
+    assert of_gitlab(gitlab_events.push(), **{"x-gitlab-event-uuid": ""}) == (400, "refused")
+
+
 def test_githubs_webhooks_are_not_taken_where_gitlab_is_the_forge(cloud, of_gitlab):
     assert cloud.request()[0] == 401
     assert cloud.stored() == []

@@ -93,7 +93,7 @@ class GitHubPulls:
                 found += [_seen(installation, repository, each) for each in answer]
                 if len(answer) < _PER_PAGE:
                     break
-            return found
+            return sorted(found, key=lambda each: each.spec.number)
 
         return self._access.call(installation, repository, _READ_PULLS, call)
 

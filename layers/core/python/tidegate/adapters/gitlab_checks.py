@@ -6,13 +6,12 @@ stands for the check run that was created last. The check run that a status show
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, unquote, urldefrag
 
 from tidegate.adapters.addresses import GitLabAddresses
-from tidegate.adapters.gitlab_access import BAD_REQUEST, NOT_FOUND, GitLabAccess, Query, project
+from tidegate.adapters.gitlab_access import BAD_REQUEST, NOT_FOUND, GitLabAccess, project
 from tidegate.domain.check_run import CheckRun, Conclusion
 from tidegate.domain.errors import ForgeRefused
 from tidegate.domain.webhook_events import OUR_CHECK_RUNS
@@ -38,18 +37,22 @@ _NO_TRANSITION = "Cannot transition status"
 
 
 class GitLabChecks(GitLabAddresses):
-    """The part of the port ``Forge`` that is about check runs. Their ids are made from what they show."""
+    """The part of the port ``Forge`` that is about check runs. A check run's id is that of its first status."""
 
     _access: GitLabAccess
 
     def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:  # noqa: ARG002
-        self._show(repository, check_run)
-        return check_run_id(check_run.sha, check_run.external_id)
+        """Show it, and return its id, or 0 where GitLab takes no status."""
+        known = _first_ids(self._ours(repository, check_run.sha, name=check_run.name))
+        made = self._show(repository, check_run)
+        return known.get(check_run.external_id, made)
 
     def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:  # noqa: ARG002
-        """Replace what is shown, unless another check run of the same name was created since: that one is shown."""
-        shown = self._newest(repository, check_run)
-        if shown is None or _external_id(shown) == check_run.external_id:
+        """Replace what is shown, unless a newer check run of the same name is."""
+        every = list(self._ours(repository, check_run.sha, name=check_run.name))
+        newest = max(every, key=lambda status: int(status["id"]), default=None)
+        shown = check_run.external_id if newest is None else _external_id(newest)
+        if shown == check_run.external_id or _first_ids(every)[shown] < check_run_id:
             self._show(repository, check_run)
 
     def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
@@ -57,49 +60,51 @@ class GitLabChecks(GitLabAddresses):
         return next((number for number, other in found.items() if other == external_id), None)
 
     def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:  # noqa: ARG002
-        every = self._access.pages(_statuses(repository, sha), all="true")
-        ids = (_external_id(status) for status in every if self._is_ours(status))
-        return {check_run_id(sha, each): each for each in ids}
+        return {number: external_id for external_id, number in _first_ids(self._ours(repository, sha)).items()}
 
-    def _newest(self, repository: str, check_run: CheckRun) -> Mapping[str, Any] | None:
-        """Return the status of ours that GitLab shows under the check run's name."""
-        query: Query = {"name": check_run.name, "per_page": 100}
-        found = self._access.find(_statuses(repository, check_run.sha), query) or []
-        ours = [each for each in found if each["name"] == check_run.name and self._is_ours(each)]
-        return max(ours, key=lambda each: int(each["id"]), default=None)
-
-    def _is_ours(self, status: Mapping[str, Any]) -> bool:
-        return bool((status.get("author") or {}).get("id") == self._access.me.id)
-
-    def _show(self, repository: str, check_run: CheckRun) -> None:
+    def _ours(self, repository: str, sha: str, **query: str) -> Iterator[Mapping[str, Any]]:
+        """Yield our statuses on a commit, those that were replaced included; of an unknown commit none."""
+        path = f"{project(repository)}/repository/commits/{sha}/statuses"
         try:
-            self._set(repository, check_run, _state(check_run))
+            for status in self._access.pages(path, all="true", **query):
+                if (status.get("author") or {}).get("id") == self._access.me.id:
+                    yield status
+        except ForgeRefused as error:
+            if error.status != NOT_FOUND:
+                raise
+
+    def _show(self, repository: str, check_run: CheckRun) -> int:
+        """Show it, and return the status' id: 0 where GitLab takes none.
+
+        A fork's commit is on no branch of this project. The note of its merge request tells all.
+        """
+        try:
+            return self._set(repository, check_run, _state(check_run))
         except ForgeRefused as error:
             if error.status == NOT_FOUND:
-                return  # A fork's commit is on no branch of this project: GitLab takes no status. The note tells.
+                return 0
             if error.status != BAD_REQUEST or _NO_TRANSITION not in str(error):
                 raise
-            self._replace(repository, check_run)
+        return self._replace(repository, check_run, _state(check_run))
 
-    def _replace(self, repository: str, check_run: CheckRun) -> None:
+    def _replace(self, repository: str, check_run: CheckRun, state: str) -> int:
         """Show what GitLab does not let follow on what it shows: words of what goes on are changed by a new status."""
-        state = _state(check_run)
-        if state in {_PENDING, _RUNNING}:
-            if check_run.name.startswith(_DEPLOYS) and state == _RUNNING:
-                self._set(repository, check_run, _CANCELED)
-                self._set(repository, check_run, state)
-            return
-        self._set(repository, check_run, _RUNNING)
-        self._set(repository, check_run, state)
+        if state not in {_PENDING, _RUNNING}:
+            self._set(repository, check_run, _RUNNING)
+        elif state == _RUNNING and check_run.name.startswith(_DEPLOYS):
+            self._set(repository, check_run, _CANCELED)
+        else:
+            return 0
+        return self._set(repository, check_run, state)
 
-    def _set(self, repository: str, check_run: CheckRun, state: str) -> None:
+    def _set(self, repository: str, check_run: CheckRun, state: str) -> int:
         body = {
             "state": state,
             "name": check_run.name,
             "description": _shortened(check_run.title),
             "target_url": self._link(repository, check_run),
         }
-        self._access.call("POST", f"{project(repository)}/statuses/{check_run.sha}", body=body)
+        return int(self._access.call("POST", f"{project(repository)}/statuses/{check_run.sha}", body=body)["id"])
 
     def _link(self, repository: str, check_run: CheckRun) -> str:
         """Return where more is to be seen, with the check run's own id at the end, by which it is found again."""
@@ -108,13 +113,13 @@ class GitLabChecks(GitLabAddresses):
         return whole if len(whole) <= MAXIMUM_LINK else page[:MAXIMUM_LINK]
 
 
-def check_run_id(sha: str, external_id: str) -> int:
-    """Return the number of a check run: the same for the same commit and external id, and above 0."""
-    return int(hashlib.sha256(f"{sha}\0{external_id}".encode()).hexdigest()[:12], 16) + 1
-
-
-def _statuses(repository: str, sha: str) -> str:
-    return f"{project(repository)}/repository/commits/{sha}/statuses"
+def _first_ids(statuses: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the number of the first status of each check run, by its external id."""
+    found: dict[str, int] = {}
+    for status in statuses:
+        external_id, number = _external_id(status), int(status["id"])
+        found[external_id] = min(number, found.get(external_id, number))
+    return found
 
 
 def _external_id(status: Mapping[str, Any]) -> str:

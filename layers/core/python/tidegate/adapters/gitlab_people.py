@@ -28,8 +28,11 @@ class GitLabPeople:
         return found or self._of_everybody(repository)
 
     def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:  # noqa: ARG002
-        """Tell whether somebody is a member of the group ``team`` in the group ``organization``, or inherits that."""
-        return self._level(f"/groups/{quote(f'{organization}/{team}', safe='')}/members/all", user) > 0
+        """Tell whether somebody is a member of the group ``team`` in the group ``organization`` itself.
+
+        Who is a member of a group above it only is a member of all groups there: that makes nobody one of a team.
+        """
+        return self._level(f"/groups/{quote(f'{organization}/{team}', safe='')}/members", user) > 0
 
     def _level(self, members: str, user: str) -> int:
         """Return somebody's access level among members, 0 for who is none (any more)."""

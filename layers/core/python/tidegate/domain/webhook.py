@@ -65,7 +65,7 @@ def delivery_id(text: str | None, header: str = "X-GitHub-Delivery") -> str:
 def event_delivery_id(text: str | None, event: str, body: bytes) -> str:
     """Return the id of one delivery of GitLab's event ``text``. Raise InvalidWebhook.
 
-    What is sent again has the same id. Several events that one request at GitLab triggers may share its number.
+    Several events that one request at GitLab triggers may share its number.
     """
     number = delivery_id(text, "X-Gitlab-Event-UUID")
     digest = hashlib.sha256(b"\0".join((event.encode("utf-8", "replace"), body))).hexdigest()

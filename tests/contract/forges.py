@@ -1,0 +1,99 @@
+"""The forges that this machine can be, with their adapters: what the contract of the port ``Forge`` is tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from local.forge.client import ForgeClient
+from local.forge.server import Forge as GitHub
+from local.gitlab.client import GitLabClient
+from local.gitlab.server import GitLab
+from tidegate.adapters.github import AppCredentials, GitHubForge
+from tidegate.adapters.gitlab import GitLabCredentials, GitLabForge
+
+KINDS = ("github", "gitlab", "gitlab-in-groups")
+
+
+@dataclass
+class Tried:
+    """One forge with one repository. ``forge`` is the adapter under test; people act by their names."""
+
+    forge: Any
+    server: Any
+    repository: str
+    installation: int = 1
+
+    @property
+    def where(self) -> tuple[int, str]:
+        return self.installation, self.repository
+
+    def person(self, name: str = "maintainer") -> Any:
+        kind = ForgeClient if isinstance(self.server, GitHub) else GitLabClient
+        return kind(self.server.url, name)
+
+    @property
+    def is_gitlab(self) -> bool:
+        return isinstance(self.server, GitLab)
+
+    def push(self, files: dict[str, str], branch: str | None = None, by: str = "maintainer") -> str:
+        where = {} if branch is None else {"branch": branch, "base": "main"}
+        return str(self.person(by).push(self.repository, files, "Change", **where))
+
+    def open(self, branch: str, by: str = "developer") -> int:
+        person = self.person(by)
+        opening = person.open_merge_request if self.is_gitlab else person.open_pull_request
+        return int(opening(self.repository, branch, title="A change"))
+
+    def draft(self, number: int, *, is_draft: bool) -> None:
+        person = self.person()
+        (person.make_draft if is_draft else person.make_ready)(self.repository, number)
+
+    def approve(self, number: int, by: str = "reviewer") -> None:
+        person = self.person(by)
+        if self.is_gitlab:
+            person.approve(self.repository, number)
+        else:
+            person.review(self.repository, number, "APPROVE")
+
+    def close(self, number: int) -> None:
+        person = self.person()
+        if self.is_gitlab:
+            person.close(self.repository, number)
+        else:
+            person.edit_pull_request(self.repository, number, state="closed")
+
+    def merge(self, number: int) -> str:
+        person = self.person()
+        return str((person.merge if self.is_gitlab else person.merge_pull_request)(self.repository, number))
+
+    def say(self, number: int, text: str, by: str = "developer") -> int:
+        person = self.person(by)
+        return int((person.note if self.is_gitlab else person.comment)(self.repository, number, text))
+
+    def retarget(self, number: int, branch: str) -> None:
+        person = self.person()
+        if self.is_gitlab:
+            person.retarget(self.repository, number, branch)
+        else:
+            person.edit_pull_request(self.repository, number, base=branch)
+
+
+@contextmanager
+def tried(kind: str, directory: Path, key: str) -> Iterator[Tried]:
+    """Start a forge of a kind; ``key`` is the private key of GitHub's App, as making one takes long."""
+    if kind == "github":
+        (directory / "github").mkdir()
+        (directory / "github/app-private-key.pem").write_text(key)
+        with GitHub(directory / "github") as server:
+            app = AppCredentials(str(server.settings.app_id), server.app_private_key)
+            adapter = GitHubForge(lambda: app, url=server.url, api_url=server.api_url)
+            yield Tried(adapter, server, "acme/infra")
+        return
+    with GitLab(directory / "gitlab") as server:
+        tokens = GitLabCredentials(server.bot_token, server.clone_token)
+        adapter = GitLabForge(lambda: tokens, url=server.url, api_url=server.api_url)
+        yield Tried(adapter, server, "acme/infra" if kind == "gitlab" else "acme/networks/europe/infra")

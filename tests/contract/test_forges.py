@@ -1,0 +1,214 @@
+"""What every adapter of the port ``Forge`` does, on GitHub and on GitLab alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from local.forge.settings import app_key
+from tests.contract.forges import KINDS, tried
+from tidegate.domain.check_run import CheckRun, Conclusion
+from tidegate.domain.errors import NotFound
+from tidegate.domain.permission import Permission
+from tidegate.domain.pull_request import ReviewVerdict
+from tidegate.domain.revision import Comparison
+
+MISSING, MARKER = "d" * 40, "<!-- ours"
+
+
+@pytest.fixture(scope="session")
+def key(tmp_path_factory):
+    return app_key(tmp_path_factory.mktemp("app"))
+
+
+@pytest.fixture(params=KINDS)
+def world(request, tmp_path, key):
+    with tried(request.param, tmp_path, key) as world:
+        yield world
+
+
+@pytest.fixture
+def base(world):
+    """Return the first commit of ``main``; from then on the App is installed."""
+    sha = world.push({"network/main.tf": "# one\n"})
+    world.installation = 1 if world.is_gitlab else world.server.installation("acme")
+    return sha
+
+
+@pytest.fixture
+def head(world, base):
+    return world.push({"network/main.tf": "# two\n"}, "feature", by="developer")
+
+
+@pytest.fixture
+def number(world, head):
+    return world.open("feature")
+
+
+def shown(sha, title="Planning", status="in_progress", conclusion=None, *, external_id="network-1", name="network"):
+    return CheckRun(f"tidegate/deploy: {name}", sha, external_id, status, title, "summary", conclusion=conclusion)
+
+
+def test_commits_are_compared_and_missing_ones_told_apart(world, base, head):
+    compare = world.forge.compare
+    assert compare(*world.where, base, head) is Comparison.AHEAD
+    assert compare(*world.where, head, base) is Comparison.BEHIND
+    assert compare(*world.where, head, head) is Comparison.IDENTICAL
+    assert compare(*world.where, base, "main") is Comparison.IDENTICAL
+    assert compare(*world.where, MISSING, head) is Comparison.BASE_MISSING
+    assert compare(*world.where, head, MISSING) is Comparison.HEAD_MISSING
+    other = world.push({"db/main.tf": "# three\n"})
+    assert compare(*world.where, other, head) is Comparison.DIVERGED
+
+
+def test_branches_are_where_they_are(world, base, head):
+    assert world.forge.default_branch(*world.where) == "main"
+    assert world.forge.branch_head(*world.where, "main") == base
+    assert world.forge.branch_head(*world.where, "feature") == head
+    with pytest.raises(NotFound):
+        world.forge.branch_head(*world.where, "none")
+
+
+def test_a_branch_with_a_slash_is_a_branch(world, base):
+    head = world.push({"x.tf": "# x\n"}, "people/dev#1 me".replace(" ", "-"))
+    assert world.forge.branch_head(*world.where, "people/dev#1-me") == head
+    assert world.forge.change(*world.where, "main", "people/dev#1-me").after == base
+
+
+def test_a_change_begins_where_the_branches_part(world, base, head):
+    newer = world.push({"db/main.tf": "# three\n"})
+    assert newer != base
+    assert world.forge.change(*world.where, "main", head).after == base
+    with pytest.raises(NotFound):
+        world.forge.change(*world.where, "main", MISSING)
+
+
+def test_a_pull_request_is_seen_as_it_is(world, base, head, number):
+    seen = world.forge.seen_pull_request(*world.where, number)
+    spec = seen.spec
+    assert (seen.is_open, seen.merged) == (True, False)
+    assert (spec.repository, spec.number, spec.installation) == (world.repository, number, world.installation)
+    assert (spec.branch, spec.base, spec.head_sha, spec.base_sha) == ("feature", "main", head, base)
+    assert (spec.author, spec.title, spec.is_draft, spec.from_fork) == ("developer", "A change", False, False)
+    assert seen.opened_at.endswith("+00:00")
+    with pytest.raises(NotFound):
+        world.forge.seen_pull_request(*world.where, 10**6)
+
+
+def test_a_draft_a_newer_commit_and_another_base_are_seen(world, head, number):
+    world.draft(number, is_draft=True)
+    assert world.forge.seen_pull_request(*world.where, number).spec.is_draft
+    world.draft(number, is_draft=False)
+    assert not world.forge.seen_pull_request(*world.where, number).spec.is_draft
+    newer = world.person("developer").push(world.repository, {"x.tf": "# x\n"}, "More", branch="feature")
+    assert world.forge.seen_pull_request(*world.where, number).spec.head_sha == newer
+    world.push({"y.tf": "# y\n"}, "release")
+    world.retarget(number, "release")
+    assert world.forge.seen_pull_request(*world.where, number).spec.base == "release"
+
+
+def test_open_pull_requests_are_listed_by_number(world, head, number):
+    world.push({"y.tf": "# y\n"}, "second")
+    other = world.open("second")
+    listed = world.forge.open_pull_requests(*world.where)
+    assert [each.spec.number for each in listed] == sorted([number, other])
+    assert listed[0].spec.head_sha == head
+    world.close(number)
+    assert [each.spec.number for each in world.forge.open_pull_requests(*world.where)] == [other]
+    closed = world.forge.seen_pull_request(*world.where, number)
+    assert (closed.is_open, closed.merged) == (False, False)
+
+
+def test_a_merge_is_seen_and_told_of_with_its_commit(world, number):
+    merged = world.merge(number)
+    seen = world.forge.seen_pull_request(*world.where, number)
+    assert (seen.is_open, seen.merged) == (False, True)
+    assert world.forge.openers(*world.where, merged) == ["developer"]
+    with pytest.raises(NotFound):
+        world.forge.openers(*world.where, MISSING)
+
+
+def test_a_pull_request_is_read_for_what_holds_it_up(world, head, number):
+    read = world.forge.pull_request(*world.where, number)
+    assert (read.number, read.head_sha, read.head_branch, read.base_branch) == (number, head, "feature", "main")
+    assert (read.author, read.is_open, read.from_fork, read.failing_checks) == ("developer", True, False, ())
+    world.forge.create_check_run(*world.where, shown(head))
+    assert world.forge.pull_request(*world.where, number).failing_checks == ()
+    with pytest.raises(NotFound):
+        world.forge.pull_request(*world.where, 10**6)
+
+
+def test_an_approval_is_of_the_head_that_it_was_given_for(world, head, number):
+    assert list(world.forge.reviews(*world.where, number)) == []
+    world.approve(number)
+    (review,) = world.forge.reviews(*world.where, number)
+    assert (review.by, review.verdict, review.sha) == ("reviewer", ReviewVerdict.APPROVED, head)
+    world.person("developer").push(world.repository, {"x.tf": "# x\n"}, "More", branch="feature")
+    (review,) = world.forge.reviews(*world.where, number)
+    assert review.sha == head
+
+
+def test_our_comments_are_told_from_those_of_others_and_changed_in_place(world, number):
+    world.say(number, f"{MARKER} -->\nforged")
+    first = world.forge.comment(*world.where, number, f"{MARKER} -->\nfirst")
+    world.forge.comment(*world.where, number, "a reply without it")
+    assert world.forge.our_comments(*world.where, number, MARKER) == {first: f"{MARKER} -->\nfirst"}
+    world.forge.update_comment(*world.where, number, first, f"{MARKER} -->\nsecond")
+    assert world.forge.our_comments(*world.where, number, MARKER) == {first: f"{MARKER} -->\nsecond"}
+    with pytest.raises(NotFound):
+        world.forge.update_comment(*world.where, number, 10**9, "text")
+
+
+@pytest.mark.parametrize("reaction", ["rocket", "eyes", "confused"])
+def test_a_reaction_is_put_on_a_comment_as_often_as_one_likes(world, number, reaction):
+    comment = world.say(number, "tidegate help")
+    world.forge.react(*world.where, number, comment, reaction)
+    world.forge.react(*world.where, number, comment, reaction)
+
+
+def test_people_may_do_what_the_forge_lets_them(world, base):
+    may = {name: world.forge.permission(*world.where, name) for name in ("maintainer", "visitor", "nobody-at-all")}
+    assert may["maintainer"] is Permission.ADMIN
+    assert may["visitor"] is Permission.READ
+    assert may["nobody-at-all"] is Permission.NONE
+    assert world.forge.permission(*world.where, "developer") >= Permission.WRITE
+
+
+def test_who_is_in_a_team_is_told(world, base):
+    members = {
+        name: world.forge.is_team_member(world.installation, "acme", "platform", name)
+        for name in ("reviewer", "visitor")
+    }
+    assert members == {"reviewer": True, "visitor": False}
+    assert world.forge.is_team_member(world.installation, "acme", "none", "reviewer") is False
+
+
+def test_a_check_run_is_found_again_by_its_external_id(world, head):
+    made = world.forge.create_check_run(*world.where, shown(head))
+    assert made > 0
+    assert world.forge.find_check_run(*world.where, head, "network-1") == made
+    assert world.forge.find_check_run(*world.where, head, "network-2") is None
+    assert world.forge.commit_check_runs(*world.where, head) == {made: "network-1"}
+
+
+@pytest.mark.parametrize("conclusion", Conclusion)
+def test_a_check_run_takes_every_conclusion(world, head, conclusion):
+    made = world.forge.create_check_run(*world.where, shown(head, status="queued", title="Queued"))
+    for title in ("Queued", "2nd in line"):
+        world.forge.update_check_run(*world.where, made, shown(head, status="queued", title=title))
+    for title in ("Planning", "Planning on"):
+        world.forge.update_check_run(*world.where, made, shown(head, title=title))
+    world.forge.update_check_run(*world.where, made, shown(head, "Ended", "completed", conclusion))
+    assert world.forge.find_check_run(*world.where, head, "network-1") == made
+
+
+def test_check_runs_of_several_names_stand_side_by_side(world, head):
+    made = [
+        world.forge.create_check_run(*world.where, shown(head, external_id=f"{name}-1", name=name))
+        for name in ("network", "db")
+    ]
+    assert world.forge.commit_check_runs(*world.where, head) == dict(zip(made, ("network-1", "db-1"), strict=True))
+
+
+def test_a_clone_token_reads_the_repository(world, base):
+    assert world.forge.clone_token(*world.where)
+    assert world.forge.clone_url(world.repository) == f"{world.server.url}/{world.repository}.git"
