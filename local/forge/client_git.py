@@ -53,6 +53,13 @@ class Pusher(Levers):
         }
         return self.push(repository, files, message, branch=branch)
 
+    def force_push_by_git(self, repository: str, branch: str, sha: str) -> None:
+        """Move a branch to any commit that a branch holds, also back or aside, by ``git push --force``."""
+        with tempfile.TemporaryDirectory(prefix="tidegate-push-") as directory:
+            tree = Path(directory)
+            self._check_out(tree, repository, branch, None)
+            self._git(tree, "push", "--quiet", "--force", self.clone_url(repository), f"{sha}:refs/heads/{branch}")
+
     def _check_out(self, tree: Path, repository: str, branch: str, base: str | None) -> None:
         self._git(tree, "init", "--quiet", f"--initial-branch={branch}")
         remote = self.clone_url(repository)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,12 +17,15 @@ _PIECE = 65_536
 SERVICES = ("git-upload-pack", "git-receive-pack")
 
 
-def run(path: Path, request: Request, rest: str, login: str) -> Response:
-    """Let git answer a request on the bare repository in ``path``; ``rest`` is the address behind it."""
+def run(path: Path, request: Request, rest: str, login: str, extra: Mapping[str, str] | None = None) -> Response:
+    """Let git answer a request on the bare repository in ``path``; ``rest`` is the address behind it.
+
+    ``extra`` is added to the environment of git and its hooks.
+    """
     process = subprocess.Popen(
         ["git", "http-backend"],
         cwd=path,
-        env=_environment(request, str(path), rest, login),
+        env={**_environment(request, str(path), rest, login), **(extra or {})},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 from werkzeug.wrappers import Request, Response
 
 from local.forge import local_api
+from local.forge.calls import Calls
 from local.forge.faults import Faults
 from local.forge.http_server import Hangup
 from local.forge.refusals import Refusal as LocalRefusal
@@ -27,7 +28,7 @@ class Application:
     """Answers every request. Faults hit REST, git and OAuth, never the switches."""
 
     def __init__(self, hosting: Hosting, faults: Faults) -> None:
-        self._hosting, self._faults = hosting, faults
+        self._hosting, self._faults, self._calls = hosting, faults, Calls()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         return self.respond(Request(environ))(environ, start_response)
@@ -47,8 +48,11 @@ class Application:
             return message(500, "500 Internal Server Error").response()
 
     def _dispatch(self, request: Request) -> Response:
+        if (request.method, request.path) == ("GET", "/_local/calls"):
+            return answer({"calls": self._calls.described()})
         if request.path.startswith("/_local/"):
             return local_api.respond(self._hosting.webhooks, self._faults, request)
+        self._calls.add(request)
         fault = self._faults.take(request)
         if fault and not fault.after:
             self._faults.raise_it(fault)

@@ -88,6 +88,10 @@ class GitLabClient(Pusher):
         """Delete a branch; merge requests from it are closed."""
         self.call("DELETE", f"/projects/{encoded(project)}/repository/branches/{encoded(branch)}")
 
+    def unprotect(self, project: str, branch: str = "main") -> None:
+        """Let everybody who may push move the default branch, also back or aside."""
+        self.call("DELETE", f"/projects/{encoded(project)}/protected_branches/{encoded(branch)}")
+
     def branches(self, project: str) -> dict[str, str]:
         """Return every branch's name → SHA."""
         found = self.everything(f"/projects/{encoded(project)}/repository/branches?")

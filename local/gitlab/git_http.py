@@ -5,7 +5,7 @@ from __future__ import annotations
 from werkzeug.wrappers import Request, Response
 
 from local.forge import git_backend
-from local.gitlab import pushes
+from local.gitlab import protection, pushes
 from local.gitlab.hosting import Hosting
 from local.gitlab.identity import Caller
 from local.gitlab.records import Project
@@ -32,7 +32,9 @@ def answer(hosting: Hosting, request: Request, path: str, rest: str) -> Response
         return git_backend.run(git.path, request, rest, caller.user.username)
     with hosting.writing(project):
         before = git.refs()
-        response = git_backend.run(git.path, request, rest, caller.user.username)
+        ref = hosting.protected_ref(project)
+        told = protection.environment(ref, may_push=ref is None or hosting.may_push(caller.user, project, ref))
+        response = git_backend.run(git.path, request, rest, caller.user.username, told)
         response.set_data(response.get_data())
         pushes.changed(hosting, project, before, git.refs(), caller.user)
         return response

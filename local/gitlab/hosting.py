@@ -12,7 +12,7 @@ from pathlib import Path
 from local.forge.git import BareRepository
 from local.forge.hooks import Webhooks
 from local.forge.store import Store
-from local.gitlab import clock, hook_headers
+from local.gitlab import clock, hook_headers, protection
 from local.gitlab.identity import Identities
 from local.gitlab.records import Group, Project, User
 from local.gitlab.refusals import Refusal, invalid
@@ -92,6 +92,7 @@ class Hosting:
                 raise invalid("path", "has already been taken")
             self.namespace(namespace)
             BareRepository.create(self._path(path), default_branch, "refs/merge-requests")
+            protection.install(self._path(path))
             time = clock.now()
             return self.store.add(lambda fresh: Project(fresh, path, default_branch, time, time, visibility))
 
@@ -131,8 +132,12 @@ class Hosting:
     def may_push(self, user: User, project: Project, ref: str) -> bool:
         """Tell whether somebody may move a ref: maintainers any, developers all but the protected default branch."""
         level = self.identities.level(user.username, project.repository)
-        protected = ref == f"refs/heads/{project.default_branch}" and bool(self.git(project).branches())
-        return level >= (MAINTAINER if protected else DEVELOPER)
+        return level >= (MAINTAINER if ref == self.protected_ref(project) else DEVELOPER)
+
+    def protected_ref(self, project: Project) -> str | None:
+        """Return the ref that is protected: the default branch, once it is there, if the project wants it."""
+        there = project.protected and project.default_branch in self.git(project).branches()
+        return f"refs/heads/{project.default_branch}" if there else None
 
     def of_address(self, email: str) -> User | None:
         """Return whose address in a commit this is, None for addresses of nobody here."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from local.forge.git import GitRefused
+from local.forge.git import NO_COMMIT, GitRefused
 from local.gitlab import mergeability, notes, shapes, statuses
 from local.gitlab.hosting import Hosting
 from local.gitlab.records import MergeRequest, Pipeline, Project, User
@@ -79,7 +79,7 @@ def basic(hosting: Hosting, project: Project, one: MergeRequest) -> Json:
 def full(hosting: Hosting, project: Project, one: MergeRequest, caller: User | None) -> Json:
     """Return a merge request as its own address answers."""
     pipelines = statuses.pipelines_of(hosting, one)
-    head = pipeline(hosting, project, pipelines[0]) if pipelines else None
+    basic_head = pipeline(hosting, project, pipelines[0]) if pipelines else None
     target = f"refs/heads/{one.target_branch}"
     return {
         **basic(hosting, project, one),
@@ -88,8 +88,8 @@ def full(hosting: Hosting, project: Project, one: MergeRequest, caller: User | N
         "latest_build_started_at": None,
         "latest_build_finished_at": None,
         "first_deployed_to_production_at": None,
-        "pipeline": head,
-        "head_pipeline": head,
+        "pipeline": basic_head,
+        "head_pipeline": _full_pipeline(hosting, project, pipelines[0]) if pipelines else None,
         "diff_refs": {"base_sha": one.base_sha, "head_sha": one.head_sha, "start_sha": one.start_sha},
         "merge_error": None,
         "first_contribution": False,
@@ -103,6 +103,28 @@ def files(hosting: Hosting, project: Project, one: MergeRequest) -> list[Json]:
         return shapes.diffs(hosting, project, one.base_sha, one.head_sha)
     except GitRefused:
         return []
+
+
+def _full_pipeline(hosting: Hosting, project: Project, one: Pipeline) -> Json:
+    shape = pipeline(hosting, project, one)
+    status = shape["status"]
+    words = dict.fromkeys(("text", "label", "group", "tooltip"), status)
+    path = shape["web_url"].removeprefix(hosting.urls.home)
+    more = {"icon": f"status_{status}", "has_details": True, "details_path": path, "illustration": None, "favicon": ""}
+    return {
+        **shape,
+        "before_sha": NO_COMMIT,
+        "tag": False,
+        "yaml_errors": None,
+        "user": shapes.named(hosting, one.user),
+        "started_at": None,
+        "finished_at": None,
+        "committed_at": None,
+        "duration": None,
+        "queued_duration": None,
+        "coverage": None,
+        "detailed_status": {**words, **more},
+    }
 
 
 def pipeline(hosting: Hosting, project: Project, one: Pipeline) -> Json:

@@ -55,6 +55,7 @@ class Project:
     approvals: int = 0
     reset_approvals: bool = False
     only_green: bool = False
+    protected: bool = True
     description: str = ""
 
     @property

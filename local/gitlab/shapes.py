@@ -11,6 +11,7 @@ from local.gitlab.records import Group, Member, Project, User
 
 Json = dict[str, Any]
 SINCE = "2020-01-01T00:00:00.000Z"
+_LINKS = {"self": "", "repo_branches": "/repository/branches"}
 VISIBILITY_LEVELS = {"private": 0, "internal": 10, "public": 20}
 
 
@@ -130,10 +131,10 @@ def project(hosting: Hosting, one: Project, caller: User | None) -> Json:
     address = f"{hosting.urls.api}/projects/{one.id}"
     origin = hosting.project(one.forked_from) if one.forked_from else None
     levels = None if caller is None else _permissions(hosting, one, caller)
-    links = {"self": "", "merge_requests": "/merge_requests", "repo_branches": "/repository/branches"}
+    links = {name: f"/{name}" for name in ("issues", "merge_requests", "labels", "events", "members", "cluster_agents")}
     return {
         **basic_project(hosting, one),
-        "_links": {name: f"{address}{path}" for name, path in (links | {"members": "/members"}).items()},
+        "_links": {name: f"{address}{path}" for name, path in (links | _LINKS).items()},
         "empty_repo": not hosting.git(one).branches(),
         "archived": False,
         "merge_requests_enabled": True,

@@ -98,10 +98,10 @@ def _is_public(call: Call, route: Route) -> bool:
 
 def with_limits(response: Response) -> Response:
     """Return an answer with the headers that all of GitLab's have."""
-    response.headers["RateLimit-Limit"] = str(LIMIT)
-    response.headers["RateLimit-Observed"] = "1"
-    response.headers["RateLimit-Remaining"] = str(LIMIT - 1)
-    response.headers["RateLimit-Reset"] = str(int(time.time()) // 60 * 60 + 60)
-    response.headers["RateLimit-Name"] = "throttle_authenticated_api"
-    response.headers["X-Request-Id"] = uuid.uuid4().hex[:26].upper()
+    response.headers.setdefault("RateLimit-Limit", str(LIMIT))
+    response.headers.setdefault("RateLimit-Observed", "1")
+    response.headers.setdefault("RateLimit-Remaining", str(LIMIT - 1))
+    response.headers.setdefault("RateLimit-Reset", str(int(time.time()) // 60 * 60 + 60))
+    response.headers.setdefault("RateLimit-Name", "throttle_authenticated_api")
+    response.headers.setdefault("X-Request-Id", uuid.uuid4().hex[:26].upper())
     return response

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from werkzeug.wrappers import Response
 
 from local.forge.git import GitRefused
 from local.forge.routing import answer
 from local.gitlab import pushes, shapes
+from local.gitlab.records import Project
 from local.gitlab.refusals import message, missing, not_found
 from local.gitlab.routing import Call, Routes, page_of
 from local.gitlab.settings import DEVELOPER, MAINTAINER, REPORTER
@@ -19,17 +22,18 @@ MAXIMUM_FILES, MAXIMUM_COMMITS = 1000, 100
 
 
 def _branch(call: Call, name: str, sha: str) -> Json:
-    git, project = call.hosting.git(call.project), call.project
-    default = name == project.default_branch
+    hosting, project = call.hosting, call.project
+    git = hosting.git(project)
+    default, protected = name == project.default_branch, hosting.protected_ref(project) == f"refs/heads/{name}"
     head = git.branches().get(project.default_branch)
     return {
         "name": name,
         "commit": shapes.commit(call.hosting, project, git.commit(sha)),
         "merged": not default and head is not None and git.is_ancestor(sha, head),
-        "protected": default,
+        "protected": protected,
         "developers_can_push": False,
         "developers_can_merge": False,
-        "can_push": bool(call.caller) and call.level >= (MAINTAINER if default else DEVELOPER),
+        "can_push": call.caller is not None and hosting.may_push(call.user, project, f"refs/heads/{name}"),
         "default": default,
         "web_url": call.hosting.urls.page(project.repository, "tree", name),
     }
@@ -75,6 +79,15 @@ def delete_branch(call: Call) -> Response:
     if name == call.project.default_branch:
         raise message(405, "The default branch of a project cannot be deleted.")
     pushes.set_ref(call.hosting, call.project, f"refs/heads/{name}", None, call.user)
+    return Response(status=204)
+
+
+@ROUTES.add("DELETE", "/projects/:id/protected_branches/:branch", MAINTAINER)
+def unprotect(call: Call) -> Response:
+    """Let everybody who may push move the default branch, anywhere."""
+    if call.path["branch"] != call.project.default_branch or not call.project.protected:
+        raise not_found()
+    call.hosting.store.change(Project, call.project.id, lambda old: replace(old, protected=False))
     return Response(status=204)
 
 

@@ -1,0 +1,206 @@
+"""The REST API: every answer is held against what is published of it (see conftest.Api.call)."""
+
+from __future__ import annotations
+
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from local.gitlab.rest.api import ROUTES
+from tests.gitlab.conftest import IN, PROJECT, PUBLISHED
+
+
+def test_every_route_says_what_its_answer_is_published_as():
+    assert {f"{route.method} {route.path}" for route in ROUTES} == set(PUBLISHED)
+
+
+class TestCallers:
+    def test_the_product_finds_itself_by_its_token(self, api):
+        found = api.call("GET", "/user")
+        assert (found["username"], found["bot"]) == ("tidegate-bot", True)
+
+    @pytest.mark.parametrize("header", ["PRIVATE-TOKEN", "Authorization"])
+    def test_tokens_are_taken_in_both_headers(self, gitlab, header):
+        value = gitlab.bot_token if header == "PRIVATE-TOKEN" else f"Bearer {gitlab.bot_token}"
+        request = urllib.request.Request(f"{gitlab.api_url}/user", headers={header: value})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            assert answer.status == 200
+
+    def test_unknown_and_missing_tokens_are_unauthorized(self, api, sha):
+        for token in ("", "guess"):
+            assert api.ask("GET", "/user", token=token)[::2] == (401, {"message": "401 Unauthorized"})
+
+    def test_a_token_for_repositories_cannot_call_the_api(self, gitlab, api, sha):
+        status, _, body = api.ask("GET", IN, token=gitlab.clone_token)
+        assert (status, body["error"], body["scope"]) == (403, "insufficient_scope", "api read_api")
+
+    def test_a_private_project_is_not_there_for_those_who_are_no_members(self, api, sha):
+        for token in ("", "outsider"):
+            assert api.ask("GET", IN, token=token)[::2] == (404, {"message": "404 Project Not Found"})
+
+    def test_too_low_a_level_is_forbidden(self, api, sha):
+        status, _, body = api.ask("POST", f"{IN}/statuses/{sha}", {"state": "success"}, token="visitor")
+        assert (status, body) == (403, {"message": "403 Forbidden"})
+
+    def test_users_are_found_by_name_whatever_its_case(self, api):
+        (found,) = api.call("GET", "/users?username=REVIEWER")
+        assert api.call("GET", f"/users/{found['id']}")["username"] == "reviewer"
+        assert api.call("GET", "/users?username=nobody") == []
+
+    def test_every_answer_tells_the_limits(self, api):
+        headers = api.ask("GET", "/user", token="maintainer")[1]
+        assert int(headers["RateLimit-Remaining"]) == int(headers["RateLimit-Limit"]) - 1
+
+
+class TestProjects:
+    def test_a_project_is_found_by_its_path_and_by_its_number(self, api, gitlab, sha):
+        found = api.call("GET", IN)
+        assert api.call("GET", f"/projects/{found['id']}") == found
+        assert (found["path_with_namespace"], found["default_branch"]) == (PROJECT, "main")
+        assert found["http_url_to_repo"] == f"{gitlab.url}/{PROJECT}.git"
+        assert found["namespace"]["full_path"] == "acme/live"
+
+    def test_a_slash_that_is_not_encoded_names_no_project(self, api, sha):
+        assert api.ask("GET", f"/projects/{PROJECT}", token="maintainer")[0] == 404
+
+    def test_paths_are_found_in_any_case(self, api, sha):
+        assert api.call("GET", "/projects/ACME%2Flive%2FInfra")["path_with_namespace"] == PROJECT
+
+    def test_lists_hold_what_a_caller_may_see(self, api, sha):
+        assert [one["path_with_namespace"] for one in api.call("GET", "/projects?membership=true")] == [PROJECT]
+        assert api.call("GET", "/projects", token="outsider") == []
+        group = api.call("GET", "/groups/acme/projects?include_subgroups=true")
+        assert [one["path_with_namespace"] for one in group] == [PROJECT]
+
+    def test_a_person_makes_a_project_in_a_group(self, api, maintainer, sha):
+        maintainer.create_project("acme/live/other")
+        assert api.call("GET", "/projects/acme%2Flive%2Fother")["empty_repo"] is True
+
+    @pytest.mark.parametrize("name", ["infra", "-x", "a.git", "a b"])
+    def test_names_that_are_taken_or_cannot_be_are_refused(self, api, sha, name):
+        group = api.call("GET", "/groups/acme%2Flive")["id"]
+        status, _, body = api.ask("POST", "/projects", {"path": name, "namespace_id": group}, token="maintainer")
+        assert (status, list(body["message"])) == (400, ["path"])
+
+    def test_a_public_project_is_read_by_everybody(self, api, maintainer, sha):
+        maintainer.change_project(PROJECT, visibility="public")
+        assert api.ask("GET", IN)[2]["visibility"] == "public"
+        assert api.ask("GET", f"{IN}/repository/branches/main", token="outsider")[0] == 200
+
+
+class TestMembers:
+    def test_levels_of_groups_above_hold_in_projects(self, api, person, maintainer, sha):
+        outsider = person("outsider")
+        maintainer.set_member("acme", "outsider", 20, group=True)
+        number = maintainer.user_id("outsider")
+        assert api.call("GET", f"{IN}/members/all/{number}")["access_level"] == 20
+        assert api.ask("GET", f"{IN}/members/{number}", token="maintainer")[0] == 404
+        assert outsider.project(PROJECT)["permissions"]["group_access"]["access_level"] == 20
+
+    def test_the_highest_level_holds_and_everybody_is_there_once(self, api, maintainer, sha):
+        maintainer.set_member(PROJECT, "developer", 40)
+        members = api.call("GET", f"{IN}/members/all?per_page=100")
+        levels = {one["username"]: one["access_level"] for one in members}
+        assert (levels["developer"], levels["maintainer"], "outsider" in levels) == (40, 50, False)
+        assert len(levels) == len(members)
+        maintainer.set_member(PROJECT, "developer", 0)
+        number = maintainer.user_id("developer")
+        assert api.call("GET", f"{IN}/members/all/{number}")["access_level"] == 30
+
+    def test_a_team_is_a_subgroup_with_members_of_its_own(self, api, sha):
+        direct = api.call("GET", "/groups/acme%2Fplatform/members")
+        assert {one["username"] for one in direct} == {"maintainer", "reviewer"}
+        assert len(api.call("GET", "/groups/acme%2Fplatform/members/all")) > 2
+
+    def test_somebody_who_is_nowhere_a_member_is_not_found(self, api, maintainer, sha):
+        path = f"/groups/acme/members/all/{maintainer.user_id('outsider')}"
+        assert api.ask("GET", path, token="maintainer")[::2] == (404, {"message": "404 Not found"})
+        assert api.ask("GET", "/groups/absent", token="maintainer")[2] == {"message": "404 Group Not Found"}
+
+    def test_only_owners_change_a_groups_members(self, api, maintainer, sha):
+        wanted = {"user_id": maintainer.user_id("outsider"), "access_level": 30}
+        assert api.ask("POST", "/groups/acme/members", wanted, token="reviewer")[0] == 403
+        assert api.ask("POST", "/groups/acme/members", {**wanted, "access_level": 31}, token="maintainer")[0] == 400
+
+
+class TestPages:
+    def test_lists_come_in_pages_with_gitlabs_headers(self, api, gitlab, maintainer, sha):
+        for number in range(5):
+            maintainer.push(PROJECT, {"a": str(number)}, f"Change {number}")
+        path = f"{IN}/repository/commits?per_page=2"
+        status, headers, first = api.ask("GET", path, token="maintainer")
+        assert (status, len(first), first[0]["title"]) == (200, 2, "Change 4")
+        numbers = ("X-Page", "X-Per-Page", "X-Next-Page", "X-Prev-Page", "X-Total", "X-Total-Pages")
+        assert [headers[name] for name in numbers] == ["1", "2", "2", "", "6", "3"]
+        links = dict(reversed(one.split("; rel=")) for one in headers["Link"].split(", "))
+        address = links['"next"'].strip("<>")
+        assert address.startswith(f"{gitlab.api_url}{IN}/repository/commits?")
+        rest = address.removeprefix(gitlab.api_url)
+        assert api.ask("GET", rest, token="maintainer")[1]["X-Page"] == "2"
+        _, last, _ = api.ask("GET", f"{path}&page=3", token="maintainer")
+        assert (last["X-Next-Page"], last["X-Prev-Page"]) == ("", "2")
+
+    def test_pages_hold_20_entries_unless_more_are_asked_for_and_never_more_than_100(self, api, maintainer, sha):
+        for size, shown in ((None, "20"), (100, "100"), (500, "100")):
+            query = f"?per_page={size}" if size else ""
+            assert api.ask("GET", f"{IN}/repository/commits{query}", token="maintainer")[1]["X-Per-Page"] == shown
+
+
+class TestRepository:
+    def test_a_branch_with_a_slash_is_found_by_its_encoded_name(self, api, head):
+        found = api.call("GET", f"{IN}/repository/branches/feature%2Fb")
+        assert (found["name"], found["commit"]["id"], found["protected"]) == ("feature/b", head, False)
+        assert api.call("GET", f"{IN}/repository/branches/main")["protected"] is True
+        absent = api.ask("GET", f"{IN}/repository/branches/absent", token="maintainer")
+        assert absent[::2] == (404, {"message": "404 Branch Not Found"})
+
+    def test_branches_are_made_and_deleted(self, api, sha):
+        wanted = {"branch": "release", "ref": sha[:10]}
+        assert api.call("POST", f"{IN}/repository/branches", wanted)["commit"]["id"] == sha
+        assert api.ask("POST", f"{IN}/repository/branches", wanted, token="maintainer")[0] == 400
+        assert [one["name"] for one in api.call("GET", f"{IN}/repository/branches")] == ["main", "release"]
+        api.call("DELETE", f"{IN}/repository/branches/release")
+        assert api.ask("DELETE", f"{IN}/repository/branches/main", token="maintainer")[0] == 405
+
+    def test_comparing_tells_what_a_branch_has_more(self, api, maintainer, sha, head):
+        aside = maintainer.push(PROJECT, {"c.tf": "# c\n"}, "Aside")
+        found = api.call("GET", f"{IN}/repository/compare?from={aside}&to={head}")
+        assert [one["id"] for one in found["commits"]] == [head]
+        assert [one["new_path"] for one in found["diffs"]] == ["b.tf"]
+        straight = api.call("GET", f"{IN}/repository/compare?from=main&to=feature%2Fb&straight=true")
+        assert {one["new_path"] for one in straight["diffs"]} == {"b.tf", "c.tf"}
+        nothing = api.call("GET", f"{IN}/repository/compare?from={sha}&to={sha}")
+        assert (nothing["commits"], nothing["commit"], nothing["compare_same_ref"]) == ([], None, True)
+
+    def test_comparing_with_an_unknown_commit_is_not_found(self, api, sha):
+        status, _, body = api.ask("GET", f"{IN}/repository/compare?from={'1' * 40}&to=main", token="maintainer")
+        assert (status, body) == (404, {"message": "404 Ref Not Found"})
+
+    def test_the_merge_base_of_commits(self, api, maintainer, sha, head):
+        aside = maintainer.push(PROJECT, {"c.tf": "# c\n"}, "Aside")
+        path = f"{IN}/repository/merge_base?refs[]={aside}&refs[]={head}"
+        assert api.call("GET", path)["id"] == sha
+        unknown = api.ask("GET", f"{IN}/repository/merge_base?refs[]=main&refs[]=absent", token="maintainer")
+        assert unknown[::2] == (400, {"message": "Could not find ref: absent"})
+
+    def test_a_commit_shows_its_lines_and_where_it_is(self, api, head):
+        found = api.call("GET", f"{IN}/repository/commits/{head}")
+        assert (found["stats"], found["status"]) == ({"additions": 1, "deletions": 0, "total": 1}, None)
+        assert api.call("GET", f"{IN}/repository/commits/{head}/refs") == [{"type": "branch", "name": "feature/b"}]
+        (file,) = api.call("GET", f"{IN}/repository/commits/{head}/diff")
+        assert (file["new_file"], file["a_mode"], file["b_mode"]) == (True, "0", "100644")
+        absent = api.ask("GET", f"{IN}/repository/commits/{'1' * 40}", token="maintainer")
+        assert absent[::2] == (404, {"message": "404 Commit Not Found"})
+
+    def test_a_renamed_file_is_shown_with_both_names(self, api, maintainer, sha):
+        content = 'resource "terraform_data" "a" {}\n'
+        maintainer.push(PROJECT, {"network/main.tf": None, "net/main.tf": content}, "Rename")
+        (file,) = api.call("GET", f"{IN}/repository/compare?from={sha}&to=main")["diffs"]
+        assert (file["renamed_file"], file["old_path"], file["new_path"]) == (True, "network/main.tf", "net/main.tf")
+
+    def test_a_file_is_read_as_it_is(self, api, sha):
+        name = urllib.parse.quote("network/main.tf", safe="")
+        assert api.call("GET", f"{IN}/repository/files/{name}/raw?ref={sha}").startswith("resource")
+        absent = api.ask("GET", f"{IN}/repository/files/absent/raw", token="maintainer")
+        assert absent[::2] == (404, {"message": "404 File Not Found"})
