@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import NOW, any_artifact, any_deployment, any_lock, any_plan, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.check_run import Button, Conclusion
+from tidegate.domain.check_run import Button, CheckRun, Conclusion
 from tidegate.domain.deployment import AfterGate, Gate, State, Trigger
 from tidegate.domain.errors import ForgeUnavailable, NotFound
 from tidegate.domain.line import Named, Shown, Standing
@@ -382,6 +382,15 @@ def test_one_that_is_hidden_by_the_check_run_of_an_older_deployment_gets_another
     assert world.check_runs.published(new.id).id == 3
     publish(world, new, again=True)
     assert len(shown) == 3, "it is not hidden any more"
+
+
+def test_who_hid_one_and_died_says_so_when_it_comes_again(world, repeated):
+    old, new = repeated
+    publish(world, new)
+    made = CheckRun("any", old.revision.sha, old.id, "queued", "Queued", "It waits.")
+    world.forge.create_check_run(old.installation, old.repository, made)
+    publish(world, old)
+    assert world.announcements.refreshed == [new.id]
 
 
 def test_whoever_comes_in_the_right_order_hides_nobody(world, repeated):

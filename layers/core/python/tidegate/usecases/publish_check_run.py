@@ -101,9 +101,9 @@ class CheckRunPublisher:
             return old.id
         else:
             made = self.forge.create_check_run(*where, check_run)
-            self._show_newer(deployment, on_commit)
             if old is not None and made == old.id:
                 return made  # GitLab has one status for each deployment, which goes on where it was.
+        self._show_newer(deployment, on_commit)
         if old is not None:
             url = self.forge.check_run_url(deployment.repository, made)
             self._update(deployment, old.id, render_continued(deployment, url))
@@ -120,7 +120,7 @@ class CheckRunPublisher:
         return any(_place(each) < _place(deployment) for each in self._namesakes(deployment, later))
 
     def _show_newer(self, deployment: Deployment, on_commit: Mapping[int, str]) -> None:
-        """Have the newest deployment of the same name shown anew, if the check run that was just made hides it."""
+        """Have the newest deployment of the same name shown anew, if a check run that was made just now hides it."""
         newest = max(self._namesakes(deployment, set(on_commit.values())), key=_place, default=deployment)
         if _place(newest) > _place(deployment):
             self.announcements.refresh(newest.id)
