@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from tests.builders import NOW, any_deployed, any_deployment, any_revision
 from tests.unit.usecases.deploy_queue.world import QUEUE, World
 from tidegate.domain.deployment import Gate, State, Trigger, moves_baseline
+from tidegate.domain.errors import Conflict
 from tidegate.domain.revision import Comparison
 from tidegate.domain.waits import Waits
 from tidegate.messages import RecordOutcome
@@ -235,6 +237,47 @@ class TestContained:
         world.forge.comparisons[any_revision(2).sha, any_revision(1).sha] = Comparison.BEHIND
         late = let_in(world, alone(1))
         assert (late.state, late.contained_by) == (State.SUPERSEDED, expected)
+
+    @pytest.mark.parametrize("how", ["its own re-run", "a correction"])
+    def test_what_comes_too_late_behind_a_failed_apply_is_applied_once_that_is(self, world, how):
+        ends(world, alone(1, change_set="change-1"), State.PLAN_FAILED)
+        failed = ends(world, alone(3, change_set="change-3"), State.APPLY_FAILED)
+        world.forge.comparisons[any_revision(3).sha, any_revision(2).sha] = Comparison.BEHIND
+        late = ends(world, alone(2, change_set="change-2"), State.SUPERSEDED)
+        world.validate(late)
+        assert late.contained_by is None
+        world.announcements.moved.clear()
+        again = alone(3, id="again", trigger=Trigger.RERUN, rerun_of=failed.id)
+        done = ends(world, again if how == "its own re-run" else alone(4), State.APPLIED, changed_at=NOW)
+        assert world.deployments.get(late.id).contained_by == done.id
+        assert world.deployments.get(alone(1).id).contained_by == done.id
+        assert sorted(set(world.announcements.moved)) == ["change-1", "change-2", "change-3"]
+
+    @pytest.mark.parametrize("dies", [0, 1, 2])
+    def test_who_says_that_may_be_interrupted_and_says_it_again(self, world, dies):
+        ends(world, alone(1, change_set="change-1"), State.PLAN_FAILED)
+        ends(world, alone(3, change_set="change-3"), State.APPLY_FAILED)
+        world.forge.comparisons[any_revision(3).sha, any_revision(2).sha] = Comparison.BEHIND
+        late = alone(2, change_set="change-2")
+        world.in_flight(late)
+        saves, save = itertools.count(), world.deployments.save
+
+        def interrupted(deployment):
+            if next(saves) == dies:
+                raise Conflict(deployment.id)
+            return save(deployment)
+
+        world.deployments.save = interrupted
+        world.validate(late)
+        world.deployments.save = save
+        world.recorder.record(RecordOutcome(queue=QUEUE, deployment=late.id, error=None))
+        ends(world, alone(4), State.APPLIED)
+        assert all(world.deployments.get(alone(number).id).contained_by for number in (1, 2, 3))
+
+    def test_without_the_record_of_the_failed_apply_nothing_is_said(self, world):
+        world.change(deployed=any_deployed(2, deployment="gone", state=State.APPLY_FAILED))
+        world.forge.comparisons[any_revision(2).sha, any_revision(1).sha] = Comparison.BEHIND
+        assert let_in(world, alone(1)).contains is None
 
     def test_so_is_what_is_run_again_too_late(self, world):
         ends(world, alone(1), State.PLAN_FAILED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Deployment, moves_baseline
 from tidegate.domain.errors import NotFound
@@ -33,6 +33,22 @@ class UndoneBefore:
             return old.look_twice
         newer = {(each.root, each.stack) for each in self._members(deployment)}
         return not is_held_as(deployment, old, newer, self._others(old))
+
+    def behind(self, deployment: Deployment, deployed: Deployed) -> Deployment:
+        """Return a deployment that is superseded by one that was deployed last and came to a bad end, as it is saved.
+
+        Its changes are applied once that one's are: whoever says so of that one says so of this one as well. Raise
+        Conflict when somebody else writes: do it all again then.
+        """
+        try:
+            newer = self.deployments.get(deployed.deployment)
+        except NotFound:
+            return deployment
+        if newer.contains == deployment.id:
+            return deployment
+        behind = self.deployments.save(replace(deployment, contains=newer.contains))
+        self.deployments.save(replace(newer, contains=behind.id))
+        return behind
 
     def _others(self, old: Deployment) -> dict[tuple[str, str], bool]:
         members = self._members(old)

@@ -85,9 +85,12 @@ class RevisionValidator:
         return replace(deployment, contains=contains, look_twice=is_held_up)
 
     def _contained(self, deployment: Deployment, deployed: Deployed) -> Deployment:
-        """Say of what is not let in that its changes are applied: those that wait for it need not do so any more."""
+        """Say of what is not let in that its changes are applied: those that wait for it need not do so any more.
+
+        Where these failed to be applied, that is said once they are.
+        """
         if deployed.state not in DONE:
-            return deployment
+            return self.undone.behind(deployment, deployed) if deployment.trigger is Trigger.MERGE else deployment
         return replace(deployment, contained_by=deployed.deployment, contained_at=self.clock.now())
 
     def _branch(self, deployment: Deployment) -> str | None:
