@@ -89,18 +89,33 @@ def _runners(stack: TidegateStack) -> None:
 
 def _machines(stack: TidegateStack) -> None:
     region = "<AWS::Region>:<AWS::AccountId>"
-    for machine in (stack.deploy, stack.terraform, stack.pull_request):
+    for machine in (stack.deploy, stack.terraform, stack.pull_request, stack.drift):
         _say(machine.role, _ANY, _LOG_DELIVERY)
-    reconcile, discover = (stack.functions[name].role for name in ("reconcile", "discover_roots"))
-    watched = ((reconcile, stack.deploy), (reconcile, stack.pull_request), (discover, stack.pull_request))
+    names = ("reconcile", "discover_roots", "discover_drift")
+    reconcile, discover, look = (stack.functions[name].role for name in names)
+    watched = (
+        (reconcile, stack.deploy),
+        (reconcile, stack.pull_request),
+        (discover, stack.pull_request),
+        (look, stack.drift),
+    )
     for role, machine in ((stack.deploy.role, stack.terraform), *watched):
         executions = f"arn:<AWS::Partition>:states:{region}:execution:{machine.name}:*"
         if role is not None:
             _say(role, f"AwsSolutions-IAM5[Resource::{executions}]", "Executions of one machine, by any name.")
     plan, apply, speculate = stack.runners.plan, stack.runners.apply, stack.runners.speculate
-    for machine, definition in ((stack.terraform, plan), (stack.terraform, apply), (stack.pull_request, speculate)):
+    for machine, definition in (
+        (stack.terraform, plan),
+        (stack.terraform, apply),
+        (stack.pull_request, speculate),
+        (stack.drift, speculate),
+    ):
         family = f"arn:<AWS::Partition>:ecs:{region}:task-definition/{definition.family}:*"
         _say(machine.role, f"AwsSolutions-IAM5[Resource::{family}]", "Revisions of one task definition.")
+    schedules = f"arn:<AWS::Partition>:scheduler:{region}:schedule/{stack.schedules.name}/*"
+    for role in (discover, look):
+        if role is not None:
+            _say(role, f"AwsSolutions-IAM5[Resource::{schedules}]", "The schedules of one group, by any name.")
 
 
 def _arn_of(stack: TidegateStack, construct: IConstruct) -> str:

@@ -12,6 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 
 from cdk.asl_state_machine import execution_arn, machine_arn
 from cdk.messaging import Messaging
+from cdk.schedules import Schedules
 from cdk.settings import Settings
 from cdk.storage import LISTS, Storage
 
@@ -42,6 +43,10 @@ class Capability(Enum):
     READ_LAYERS = "read temporary layers"
     PULL_CHECKS = "remember which check runs of pull requests were made"
     REMOVE_LAYERS = "remove temporary layers and their plans"
+    DRIFTS = "read and write the records of schedules that look for drift"
+    READ_DRIFTS = "read the records of schedules that look for drift"
+    SCHEDULE_DRIFT = "create, change and remove schedules that look for drift"
+    WATCH_DRIFT = "look whether executions that look for drift run"
     SPECULATION_JOBS = "read and write the jobs of speculative plans"
     READ_CATALOG = "list repositories, their roots and their deployments"
     REPOSITORIES = "list repositories"
@@ -52,6 +57,7 @@ class Capability(Enum):
     OPEN_INDEX = "list what is not done yet"
     SEND_EVENTS = "put events on the push and press queues"
     ANNOUNCE = "tell the bus and the check-run queue"
+    TELL_BUS = "tell the bus"
     ASK_GATES = "have the gates of a change looked at"
     AUDIT = "publish audit messages"
     START_DEPLOYS = "start deploy executions"
@@ -98,6 +104,8 @@ class Surroundings:
     deploy_machine: str
     terraform_machine: str
     pull_request_machine: str
+    drift_machine: str
+    schedules: Schedules
     web_url: str
 
 
@@ -238,8 +246,40 @@ def _start_pull_requests(around: Surroundings) -> Grant:
 
 
 def _answer_speculations(around: Surroundings) -> Grant:
-    machine = machine_arn(around.stack, around.pull_request_machine)
-    return Grant((allow("states:SendTaskFailure", on=machine),), {})
+    machines = around.pull_request_machine, around.drift_machine
+    return Grant(tuple(allow("states:SendTaskFailure", on=machine_arn(around.stack, name)) for name in machines), {})
+
+
+def _drifts(around: Surroundings) -> Grant:
+    rights = (*_READ, "dynamodb:Query", "dynamodb:PutItem", "dynamodb:DeleteItem")
+    return _records("drift", actions=rights)(around)
+
+
+def _schedule_drift(around: Surroundings) -> Grant:
+    schedules, machine = around.schedules, machine_arn(around.stack, around.drift_machine)
+    to_scheduler = {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
+    writing = ("scheduler:CreateSchedule", "scheduler:UpdateSchedule", "scheduler:DeleteSchedule")
+    statements = (
+        allow(*writing, on=schedules.each_arn),
+        allow("iam:PassRole", on=schedules.role.role_arn, under=to_scheduler),
+    )
+    environment = {
+        "TIDEGATE_DRIFT_SCHEDULES": schedules.name,
+        "TIDEGATE_DRIFT_STATE_MACHINE": machine,
+        "TIDEGATE_SCHEDULER_ROLE": schedules.role.role_arn,
+        "TIDEGATE_UNDELIVERED_QUEUE_ARN": around.messaging.undelivered.queue_arn,
+    }
+    return Grant(statements, environment)
+
+
+def _watch_drift(around: Surroundings) -> Grant:
+    executions = execution_arn(around.stack, around.drift_machine)
+    return Grant((allow("states:DescribeExecution", on=executions),), {})
+
+
+def _tell_bus(around: Surroundings) -> Grant:
+    bus = around.messaging.bus
+    return Grant((allow("events:PutEvents", on=bus.event_bus_arn),), {"TIDEGATE_EVENT_BUS": bus.event_bus_name})
 
 
 def _speculation_jobs(around: Surroundings) -> Grant:
@@ -402,6 +442,10 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.LAYERS: _records("layer", actions=(*_READ_MANY, "dynamodb:PutItem")),
     Capability.PULL_CHECKS: _pull_checks,
     Capability.REMOVE_LAYERS: _remove_layers,
+    Capability.DRIFTS: _drifts,
+    Capability.READ_DRIFTS: _records("drift", actions=_READ_MANY),
+    Capability.SCHEDULE_DRIFT: _schedule_drift,
+    Capability.WATCH_DRIFT: _watch_drift,
     Capability.SPECULATION_JOBS: _speculation_jobs,
     Capability.READ_CATALOG: _catalog(),
     Capability.REPOSITORIES: _repositories,
@@ -412,6 +456,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.OPEN_INDEX: _open_index,
     Capability.SEND_EVENTS: _send_events,
     Capability.ANNOUNCE: _announce,
+    Capability.TELL_BUS: _tell_bus,
     Capability.ASK_GATES: _ask_gates,
     Capability.AUDIT: _audit,
     Capability.START_DEPLOYS: _start_deploys,

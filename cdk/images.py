@@ -24,6 +24,7 @@ FUNCTION_CONTEXT = BuildContext(
     (
         "functions/discover_roots",
         "functions/discover_pull_request",
+        "functions/discover_drift",
         "functions/check_policies",
         "layers/core",
         "layers/deps",

@@ -33,11 +33,11 @@ _SPECULATIVE = (*(f"plans/{jobs}/*" for jobs in SPECULATIONS), *(f"logs/{jobs}.t
 class RunnerKind:
     """What is different between the runners: what they read and write in the bucket, and the engine's policies.
 
-    ``machine`` waits for their answers. ``engine_locks`` lets the engine write the locks of states, and nothing else.
+    ``machines`` wait for their answers. ``engine_locks`` lets the engine write the locks of states, and nothing else.
     """
 
     name: str
-    machine: str
+    machines: tuple[str, ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     engine_locks: bool = False
@@ -56,7 +56,7 @@ class Runners(Construct):
         storage: Storage,
         network: Network,
         terraform_machine: str,
-        pull_request_machine: str,
+        speculating_machines: tuple[str, ...],
     ) -> None:
         super().__init__(scope, construct_id)
         self._settings, self._storage = settings, storage
@@ -80,11 +80,12 @@ class Runners(Construct):
             ignore_mode=RUNNER_CONTEXT.ignore_mode,
         )
         self.engine_roles: dict[str, iam.Role] = {}
-        self.plan = self._runner(RunnerKind("plan", terraform_machine, (), ("plans/*", "logs/*"), engine_locks=True))
+        deploying = (terraform_machine,)
+        self.plan = self._runner(RunnerKind("plan", deploying, (), ("plans/*", "logs/*"), engine_locks=True))
         self.apply = self._runner(
-            RunnerKind("apply", terraform_machine, ("plans/*",), ("logs/*", "errored/*"), engine_writes_state=True)
+            RunnerKind("apply", deploying, ("plans/*",), ("logs/*", "errored/*"), engine_writes_state=True)
         )
-        self.speculate = self._runner(RunnerKind("speculate", pull_request_machine, (), _SPECULATIVE))
+        self.speculate = self._runner(RunnerKind("speculate", speculating_machines, (), _SPECULATIVE))
 
     def _runner(self, kind: RunnerKind) -> ecs.FargateTaskDefinition:
         place = Construct(self, kind.name.capitalize())
@@ -165,7 +166,7 @@ class Runners(Construct):
             on_jobs(self._storage.table.table_arn, kind.name, *items),
             *(allow("s3:GetObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.reads),
             *(allow("s3:PutObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.writes),
-            allow(*tokens, on=machine_arn(self, kind.machine)),
+            *(allow(*tokens, on=machine_arn(self, machine)) for machine in kind.machines),
         ):
             role.add_to_policy(statement)
         return role

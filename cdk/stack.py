@@ -18,6 +18,7 @@ from cdk.layers import ROOT, Layers
 from cdk.messaging import Messaging
 from cdk.network import Network
 from cdk.runners import Runners
+from cdk.schedules import Schedules
 from cdk.settings import Settings
 from cdk.storage import Storage
 from cdk.triggers import Triggers
@@ -39,6 +40,7 @@ _PULL_REQUEST_TASKS = (
     "check_policies",
     "publish_pull_request",
 )
+_DRIFT_TASKS = ("discover_drift", "begin_speculation", "hand_over_job", "record_speculation", "conclude_drift")
 
 
 class TidegateStack(Stack):
@@ -64,7 +66,14 @@ class TidegateStack(Stack):
             storage=self.storage,
             network=self.network,
             terraform_machine=self._name("terraform"),
-            pull_request_machine=self._name("pull-request"),
+            speculating_machines=(self._name("pull-request"), self._name("drift")),
+        )
+        self.schedules = Schedules(
+            self,
+            "Schedules",
+            name=self._name("drift"),
+            machine=self._name("drift"),
+            undelivered=self.messaging.undelivered,
         )
         self.functions = Functions(
             self, "Functions", layers=Layers(self, "Layers"), undelivered=self.messaging.undelivered
@@ -75,13 +84,15 @@ class TidegateStack(Stack):
         self.deploy = self._machine("Deploy", self._deploy_values())
         plans = {"Plan all that it changes": int(settings.pull_request_plans)}
         self.pull_request = self._machine("PullRequest", self._pull_request_values(), plans)
-        machines = (self.deploy, self.terraform, self.pull_request)
+        self.drift = self._machine("Drift", self._drift_values())
+        machines = (self.deploy, self.terraform, self.pull_request, self.drift)
         Triggers(
             self,
             "Triggers",
             functions=self.functions,
             messaging=self.messaging,
-            # An execution for a pull request ends without its own doing whenever a newer commit comes.
+            # An execution for a pull request ends without its own doing whenever a newer commit comes. After one that
+            # looks for drift, the next one finds what it left.
             machines=(self.deploy, self.terraform),
             runners=self.runners,
         )
@@ -108,6 +119,8 @@ class TidegateStack(Stack):
             deploy_machine=self._name("deploy"),
             terraform_machine=self._name("terraform"),
             pull_request_machine=self._name("pull-request"),
+            drift_machine=self._name("drift"),
+            schedules=self.schedules,
             web_url=self.settings.web_url or self.api.api.api_endpoint,
         )
         for spec in SPECS:
@@ -143,6 +156,13 @@ class TidegateStack(Stack):
             **self._place_of_runners(),
         }
 
+    def _drift_values(self) -> dict[str, Value]:
+        return {
+            **self._tasks(_DRIFT_TASKS),
+            "SpeculateTaskDefinition": TaskToRun(self.runners.speculate, self.runners.cluster),
+            **self._place_of_runners(),
+        }
+
     def _place_of_runners(self) -> dict[str, Value]:
         return {
             "Cluster": self.runners.cluster.cluster_arn,
@@ -165,6 +185,7 @@ class TidegateStack(Stack):
             "DeployStateMachine": self.deploy.machine.state_machine_arn,
             "TerraformStateMachine": self.terraform.machine.state_machine_arn,
             "PullRequestStateMachine": self.pull_request.machine.state_machine_arn,
+            "DriftStateMachine": self.drift.machine.state_machine_arn,
             "AuditTopic": self.messaging.audit.topic_arn,
             "AlarmTopic": self.messaging.alarm.topic_arn,
             "EventBus": self.messaging.bus.event_bus_name,

@@ -133,7 +133,7 @@ class LocalCloud:
         self._control("DELETE", "faults")
 
     def fire_schedule(self, name: str) -> None:
-        """Run the schedule whose rule has this in its name, now."""
+        """Run what has this in its name now: a rule with a schedule, or else a schedule, also by what it starts."""
         self._control("POST", f"schedules/{name}")
 
     def kill_function(self, name: str) -> None:

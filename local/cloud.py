@@ -14,6 +14,7 @@ from typing import Any
 
 from moto.ecs.models import ecs_backends
 from moto.events.models import events_backends
+from moto.scheduler.models import scheduler_backends
 from moto.sqs.models import sqs_backends
 
 from local import mirror, moto_shims, own_services, pages, stack, synth, template
@@ -37,6 +38,7 @@ from local.moto_application import MotoApplication
 from local.options import ACCOUNT, Options
 from local.permissions import Needs
 from local.queues import Mapped, Poller
+from local.schedules import Schedules
 from local.tasks import Surroundings as TaskSurroundings
 from local.tasks import Tasks
 from local.warden import Warden
@@ -78,6 +80,7 @@ class Cloud:
         )
         self.later = AsyncInvokes(self.lambdas, self._deliver)
         self.events = Events(events_backends[ACCOUNT][region], ACCOUNT, region, self._invoke_target)
+        self.schedules = Schedules(scheduler_backends[ACCOUNT][region], region, self.clients.get)
         engine = {**mirror.environment(self.work, os.environ), **_passed_on(os.environ), **options.environment}
         around = TaskSurroundings(self.aws.url, ACCOUNT, region, project, packages, self.work, engine, options.runner)
         backend = ecs_backends[ACCOUNT][region]
@@ -163,6 +166,8 @@ class Cloud:
             if target:
                 function = self.lambdas.find(deployed.value(name, "FunctionName")).name
                 self.later.send_failures(function, DeadLetters(target, wrapped=True))
+        for name, _ in deployed.played("AWS::Scheduler::ScheduleGroup"):
+            self.clients.operator("scheduler").create_schedule_group(Name=deployed.value(name, "Name"))
         sns = self.clients.operator("sns")
         for name, _ in deployed.played("AWS::SNS::Subscription"):
             sns.subscribe(**{key: deployed.value(name, key) for key in ("TopicArn", "Protocol", "Endpoint")})

@@ -35,7 +35,7 @@ class Control:
             "faults": cloud.faults.hits,
             "audit": cloud.audit_messages,
             "tasks": lambda: [task.describe() for task in cloud.tasks.all()],
-            "schedules": cloud.events.schedules,
+            "schedules": lambda: cloud.events.schedules() | cloud.schedules.expressions(),
             "permissions": self._permissions,
             "left_out": lambda: dict(cloud.deployed.adapted.left_out) if cloud.deployed else {},
         }
@@ -80,7 +80,7 @@ class Control:
             case ["faults"]:
                 return {"id": self._cloud.faults.add(Fault.model_validate(body))}
             case ["schedules", name]:
-                self._cloud.events.fire(name)
+                self._fire(name)
             case ["functions", name, "kill"]:
                 self._cloud.lambdas.kill(name)
             case ["functions", "warm"]:
@@ -92,6 +92,13 @@ class Control:
             case _:
                 raise KeyError("/".join(parts))
         return {}
+
+    def _fire(self, name: str) -> None:
+        """Run the rule of this name, or else what EventBridge Scheduler has of it. Raise KeyError."""
+        try:
+            self._cloud.events.fire(name)
+        except KeyError:
+            self._cloud.schedules.fire(name)
 
     def _metadata(self, task: str) -> dict[str, Any]:
         """Answer as the task metadata endpoint does: a task learns from it which one it is. Raise KeyError."""

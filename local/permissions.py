@@ -65,6 +65,7 @@ class Needs:
             "events": self._events,
             "secretsmanager": self._secrets,
             "logs": self._logs,
+            "scheduler": self._scheduler,
             "sts": self._sts,
             "monitoring": self._metrics,
             "cloudwatch": self._metrics,
@@ -203,6 +204,16 @@ class Needs:
         group, stream = call.parameters.get("logGroupName"), call.parameters.get("logStreamName")
         tail = f":log-stream:{stream}" if stream else ":*"
         yield Check(call.name, (self._arn("logs", call.region, f"log-group:{group}{tail}") if group else "*",))
+
+    def _scheduler(self, call: Call) -> Iterable[Check]:
+        group, name = call.parameters.get("GroupName") or call.parameters.get("groupName"), call.parameters.get("Name")
+        if not name:
+            yield Check(call.name)
+            return
+        yield Check(call.name, (self._arn("scheduler", call.region, f"schedule/{group or 'default'}/{name}"),))
+        role = call.parameters.get("Target", {}).get("RoleArn")
+        if role:
+            yield Check("iam:PassRole", (str(role),), {"iam:PassedToService": ["scheduler.amazonaws.com"]})
 
     def _sts(self, call: Call) -> Iterable[Check]:
         # GetCallerIdentity needs no permission at all.

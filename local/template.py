@@ -51,6 +51,7 @@ PLAYED = {
     "AWS::Lambda::EventInvokeConfig": ("FunctionName", "DestinationConfig.OnFailure.Destination"),
     "AWS::Lambda::EventSourceMapping": ("EventSourceArn", "FunctionName"),
     "AWS::Lambda::Permission": ("FunctionName", "Principal", "SourceArn"),
+    "AWS::Scheduler::ScheduleGroup": ("Name",),
     "AWS::SNS::Subscription": ("TopicArn", "Protocol", "Endpoint"),
 }
 """Resources that the local cloud plays, and which of their properties it needs resolved."""
@@ -67,6 +68,7 @@ LEFT_OUT = {
     "AWS::Lambda::Permission": "read by the local cloud, which invokes functions itself",
     "AWS::Logs::": "moto does not deploy log policies and filters",
     "AWS::S3::BucketPolicy": "moto's CloudFormation does not know it; everything is on the loopback interface",
+    "AWS::Scheduler::": "moto's CloudFormation does not know it; the group is made through the API",
     "AWS::SecretsManager::": "made before the stack, as a person does on AWS",
     "AWS::SNS::": "subscriptions are made through the API; topic policies guard cross-account access",
     "AWS::SQS::QueuePolicy": "moto's CloudFormation does not know it; queues get messages from this account only",

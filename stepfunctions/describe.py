@@ -10,10 +10,10 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "README.md"
-NAMES = ("deploy", "terraform", "pull_request")
+NAMES = ("deploy", "terraform", "pull_request", "drift")
 _INTRODUCTION = """# State machines
 
-Three Standard state machines in JSONata, each one file of plain JSON that Workflow Studio opens as it is. This page is
+Four Standard state machines in JSONata, each one file of plain JSON that Workflow Studio opens as it is. This page is
 generated from the files by `make docs`; a test fails when it is stale.
 
 - Names of states are short sentences, choices are questions, every state has a `Comment`.

@@ -7,12 +7,14 @@ from hashlib import sha256
 from typing import Any
 
 from tidegate.domain.deployment import Artifact, Deployment, Plan, Review, State, Trigger
+from tidegate.domain.drift import DriftEntry, DriftFinding, DriftRecord, DriftState
 from tidegate.domain.job import Job, JobKind, job_id
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec, SeenPullRequest
 from tidegate.domain.queue import Deployed, Lock
 from tidegate.domain.root import Revision, Root, deployment_id, layer_id, queue_id
 from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.domain.timetable import Interval, timetable
 from tidegate.domain.waits import Waits
 from tidegate.ports import Delivery
 
@@ -165,3 +167,14 @@ def any_layer(root: str = "network", **fields: Any) -> TemporaryLayer:
         name, spec.repository, spec.number, spec.installation, place, spec.head_sha, spec.base_sha, changed_at=NOW
     )
     return replace(layer, **fields)
+
+
+def any_drift(name: str = "nightly", **fields: Any) -> DriftRecord:
+    """Return the record of a schedule that has never run."""
+    entry = DriftEntry(name, "", timetable(f"{REPOSITORY} {name}", Interval.DAILY))
+    return replace(DriftRecord(REPOSITORY, 42, "main", entry), **fields)
+
+
+def any_drift_finding(root: str = "network", **fields: Any) -> DriftFinding:
+    """Return what was found of a root that drifted."""
+    return replace(DriftFinding(root, "default", shared=False, state=DriftState.DRIFTED, drifted_since=NOW), **fields)

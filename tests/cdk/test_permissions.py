@@ -34,7 +34,12 @@ KINDS = ("Plan", "Apply", "Speculate")
 SPECULATIVE = {
     f"{kind}/*-speculate-{number}{end}" for kind, end in (("plans", "/*"), ("logs", ".txt")) for number in ("?", "??")
 }
-ROLES = (("DeployRole", "deploy"), ("TerraformRole", "terraform"), ("PullRequestRole", "pull_request"))
+ROLES = (
+    ("DeployRole", "deploy"),
+    ("TerraformRole", "terraform"),
+    ("PullRequestRole", "pull_request"),
+    ("DriftRole", "drift"),
+)
 TOKENS = {"states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat"}
 
 
@@ -72,7 +77,8 @@ def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Perm
         r"<StorageArtifacts>/(plans|logs|errored)/\*",
         r"<StorageArtifacts>/(configuration/)?policies/\*",
         r"<StorageArtifacts>/(plans|logs)/\*-speculate-(\?){1,2}(/\*|/plan\.json|\.txt)",
-        r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform|pull-request):\*",
+        r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform|pull-request|drift):\*",
+        r"arn:aws:scheduler:REGION:ACCOUNT:schedule/tidegate-drift/\*",
         r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply|speculate):\*",
         r"arn:aws:secretsmanager:REGION:ACCOUNT:secret:[\w/-]+-\?{6}",
     )
@@ -88,7 +94,9 @@ def test_every_function_and_task_has_a_role_of_its_own(template: dict[str, Any],
         used += [str(task["TaskRoleArn"]), str(task["ExecutionRoleArn"])]
     used += [str(machine["RoleArn"]) for machine in resources("AWS::StepFunctions::StateMachine").values()]
     assert not [role for role, count in Counter(used).items() if count > 1]
-    assert len(roles(template)) == len(used) + len(["plan engine", "apply engine", "speculate engine", "flow log"])
+    assert len(roles(template)) == len(used) + len(
+        ["plan engine", "apply engine", "speculate engine", "flow log", "schedules"]
+    )
 
 
 def test_no_function_has_a_managed_policy(template: dict[str, Any]):
@@ -99,8 +107,9 @@ def test_no_function_has_a_managed_policy(template: dict[str, Any]):
 
 
 def test_roles_are_passed_only_to_tasks_and_only_those_of_the_task_definitions(allowed: list[Permission]):
-    passing = [permission for permission in allowed if "iam:PassRole" in permission.actions]
-    assert {permission.role for permission in passing} == {"TerraformRole", "PullRequestRole"}
+    to_scheduler = "iam:PassedToService StringEquals scheduler.amazonaws.com"
+    passing = [p for p in allowed if "iam:PassRole" in p.actions and p.condition != to_scheduler]
+    assert {permission.role for permission in passing} == {"TerraformRole", "PullRequestRole", "DriftRole"}
     for permission in passing:
         kinds = ("Plan", "Apply") if permission.role == "TerraformRole" else ("Speculate",)
         assert permission.actions == ("iam:PassRole",)
@@ -129,8 +138,9 @@ def test_the_terraform_machine_may_run_its_two_tasks_in_its_cluster(allowed: lis
     assert "states:StartExecution" not in machine
 
 
-def test_the_pull_request_machine_may_run_the_task_that_only_reads(allowed: list[Permission]):
-    machine = _of(allowed, "PullRequestRole")
+@pytest.mark.parametrize("role", ["PullRequestRole", "DriftRole"])
+def test_what_does_not_deploy_may_run_the_task_that_only_reads(allowed: list[Permission], role: str):
+    machine = _of(allowed, role)
     family = "arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-speculate:*"
     assert machine["ecs:RunTask"] == {(family, "ecs:cluster ArnEquals <RunnersCluster>")}
     assert "states:StartExecution" not in machine
@@ -148,15 +158,15 @@ def test_machines_may_invoke_exactly_the_functions_of_their_file(allowed: list[P
 
 
 @pytest.mark.parametrize(
-    ("kind", "machine", "reads", "writes"),
+    ("kind", "machines", "reads", "writes"),
     [
-        ("Plan", "terraform", set(), {"plans/*", "logs/*"}),
-        ("Apply", "terraform", {"plans/*"}, {"logs/*", "errored/*"}),
-        ("Speculate", "pull-request", set(), SPECULATIVE),
+        ("Plan", {"terraform"}, set(), {"plans/*", "logs/*"}),
+        ("Apply", {"terraform"}, {"plans/*"}, {"logs/*", "errored/*"}),
+        ("Speculate", {"pull-request", "drift"}, set(), SPECULATIVE),
     ],
 )
 def test_a_runner_has_its_jobs_its_prefixes_its_tokens_and_its_engine(
-    allowed: list[Permission], kind: str, machine: str, reads: set[str], writes: set[str]
+    allowed: list[Permission], kind: str, machines: set[str], reads: set[str], writes: set[str]
 ):
     runner = _of(allowed, f"Runners{kind}TaskRole")
     keys = f"job#*-{kind.lower()}-?, job#*-{kind.lower()}-??"
@@ -167,7 +177,8 @@ def test_a_runner_has_its_jobs_its_prefixes_its_tokens_and_its_engine(
     assert {on for on, _ in runner.pop("s3:PutObject")} == {f"<StorageArtifacts>/{name}" for name in writes}
     runner.pop("s3:ListBucket", None)
     for action in TOKENS:
-        assert runner.pop(action) == {(f"arn:aws:states:REGION:ACCOUNT:stateMachine:tidegate-{machine}", "")}
+        machine = "arn:aws:states:REGION:ACCOUNT:stateMachine:tidegate-"
+        assert runner.pop(action) == {(f"{machine}{name}", "") for name in machines}
     assert runner.pop("sts:AssumeRole") == {(f"<Runners{kind}EngineRole>", "")}
     assert not runner
 
@@ -204,7 +215,7 @@ def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
 def test_only_what_speaks_with_the_forge_knows_the_apps_key(allowed: list[Permission]):
     knowing = {permission.role for permission in allowed if any("github-app" in on for on in permission.resources)}
     names = {"DiscoverRoots", "AnswerButton", "PublishCheckRun", "ValidateRevision", "HandOverJob", "Reconcile", "Api"}
-    names |= {"DiscoverPullRequest"}
+    names |= {"DiscoverPullRequest", "DiscoverDrift", "ConcludeDrift"}
     assert knowing == {f"Functions{name}FunctionRole" for name in names}
 
 
@@ -240,3 +251,20 @@ def test_only_executions_for_pull_requests_are_stopped_by_functions(allowed: lis
         if "states:StopExecution" in permission.actions and permission.role.startswith("Functions")
     }
     assert stopping == {(f"Functions{name}FunctionRole", executions) for name in ("DiscoverRoots", "Reconcile")}
+
+
+def test_schedules_start_runs_that_look_for_drift_and_nothing_else(allowed: list[Permission], template: dict[str, Any]):
+    role = _of(allowed, "SchedulesRole")
+    assert role.pop("states:StartExecution") == {("arn:aws:states:REGION:ACCOUNT:stateMachine:tidegate-drift", "")}
+    assert role.pop("sqs:SendMessage") == {("<MessagingUndelivered>", "")}
+    assert not role
+    (statement,) = roles(template)["SchedulesRole"]["AssumeRolePolicyDocument"]["Statement"]
+    assert statement["Principal"] == {"Service": "scheduler.amazonaws.com"}
+    assert set(statement["Condition"]["StringEquals"]) == {"aws:SourceArn", "aws:SourceAccount"}
+
+
+def test_only_who_reads_configurations_makes_schedules(allowed: list[Permission]):
+    making = {p.role for p in allowed if any(action.startswith("scheduler:") for action in p.actions)}
+    assert making == {"FunctionsDiscoverRootsFunctionRole", "FunctionsDiscoverDriftFunctionRole"}
+    passing = {p.role for p in allowed if "<SchedulesRole>" in p.resources}
+    assert passing == making

@@ -216,6 +216,7 @@ def test_every_alarm_tells_people(resources):
         "DeployFailed",
         "TerraformFailed",
         "PullRequestFailed",
+        "DriftFailed",
         "WebhookErrors",
         "LineDeadLetters",
         "LineLaterDeadLetters",

@@ -21,6 +21,7 @@ from tidegate.adapters.deliveries import DynamoDeliveries
 from tidegate.adapters.dynamodb_catalog import DynamoCatalog
 from tidegate.adapters.dynamodb_change_sets import DynamoChangeSets
 from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns, DynamoDeployments
+from tidegate.adapters.dynamodb_drifts import DynamoDrifts
 from tidegate.adapters.dynamodb_jobs import DynamoJobLogs, DynamoJobs
 from tidegate.adapters.dynamodb_lines import DynamoLineBoards
 from tidegate.adapters.dynamodb_pull_requests import DynamoPullRequests, DynamoTemporaryLayers
@@ -32,6 +33,7 @@ from tidegate.adapters.memory import (
     MemoryDeliveries,
     MemoryDeployments,
     MemoryDeployQueues,
+    MemoryDrifts,
     MemoryJobLogs,
     MemoryJobs,
     MemoryLineBoards,
@@ -45,6 +47,7 @@ from tidegate.ports import (
     Deliveries,
     Deployments,
     DeployQueues,
+    Drifts,
     JobLogs,
     Jobs,
     LineBoards,
@@ -92,6 +95,7 @@ class Stores:
     change_sets: ChangeSets
     pull_requests: PullRequests
     layers: TemporaryLayers
+    drifts: Drifts
 
 
 class BotoAws:
@@ -123,6 +127,7 @@ def memory_stores() -> Stores:
         MemoryChangeSets(),
         MemoryPullRequests(),
         MemoryTemporaryLayers(),
+        MemoryDrifts(),
     )
 
 
@@ -155,4 +160,5 @@ def dynamodb_stores(client: Any, table: str) -> Stores:
         DynamoChangeSets(client, table, now=lambda: 1_000_000.0),
         DynamoPullRequests(client, table, now=lambda: 1_000_000.0),
         DynamoTemporaryLayers(client, table, now=lambda: 1_000_000.0),
+        DynamoDrifts(client, table),
     )

@@ -8,11 +8,20 @@ from dataclasses import asdict
 import pytest
 from pydantic import ValidationError
 
-from tests.builders import any_delivery, any_deployment, any_layer, any_plan, deployment_in
+from tests.builders import (
+    REPOSITORY,
+    any_delivery,
+    any_deployment,
+    any_drift,
+    any_layer,
+    any_plan,
+    deployment_in,
+)
 from tests.functions.wires import DEPLOY_MACHINE, call, failures, handler_of, sqs_event
 from tidegate.adapters.deliveries import to_message
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, ForgeUnavailable, NotFound
+from tidegate.domain.temporary_layer import LayerState
 from tidegate.ports import Delivery
 
 TASK = "arn:aws:ecs:eu-central-1:123456789012:task/runners/1"
@@ -276,3 +285,13 @@ def test_a_layer_goes_from_its_job_to_its_plan(wires):
     assert call("record_speculation", {**layer, "plan": plan}) == {"state": "planned", "policies": False}
     refused = {"error": "TerraformClientError", "cause": json.dumps({"message": "No."})}
     assert call("record_speculation", {**layer, **refused})["state"] == "failed"
+
+
+def test_a_run_that_looks_for_drift_ends_in_its_record(wires):
+    wires.drifts.save(any_drift(execution="run-1", layers=(any_layer().id,)))
+    wires.temporary_layers.create([any_layer(schedule="nightly", state=LayerState.NO_CHANGES)])
+    run = {"repository": REPOSITORY, "schedule": "nightly", "execution": "run-1"}
+    assert call("discover_drift", run) == {"next": "conclude", "layers": []}
+    assert call("conclude_drift", run) == {"summary": "1 without drift"}
+    assert call("conclude_drift", {**run, "error": "Lambda.Unknown", "cause": "{}"}) == {"summary": "overtaken"}
+    assert call("discover_drift", {**run, "schedule": "gone"}) == {"next": "stop", "layers": []}

@@ -92,6 +92,7 @@ def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
         "head",
         "issue_comment",
         "manual",
+        "drift",
         "pull_request",
         "pull_request_review",
         "merge_group",

@@ -17,13 +17,17 @@ from tidegate.adapters.memory import (
     MemoryDeliveries,
     MemoryDeployments,
     MemoryDeployQueues,
+    MemoryDriftEvents,
+    MemoryDrifts,
     MemoryEventQueue,
     MemoryForge,
     MemoryForgeDeliveries,
+    MemoryIssues,
     MemoryJobs,
     MemoryOrganizationFile,
     MemoryPullRequestChecks,
     MemoryPullRequests,
+    MemorySchedules,
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
@@ -63,7 +67,7 @@ class MemoryBootstrap(Bootstrap):
         self.deployments = MemoryDeployments()
         self.queues = MemoryDeployQueues(self.deployments)
         self.catalog = MemoryCatalog(self.deployments, self.queues)
-        self.check_runs = MemoryCheckRuns()
+        self.check_runs, self.pull_check_runs = MemoryCheckRuns(), MemoryCheckRuns()
         self.line_boards = MemoryLineBoards()
         self.change_sets = MemoryChangeSets()
         self.jobs = MemoryJobs()
@@ -76,7 +80,9 @@ class MemoryBootstrap(Bootstrap):
         self.audit = MemoryAuditLog()
         self.artifacts = MemoryArtifacts()
         self.organization_file = MemoryOrganizationFile()
-        self.workflows = MemoryWorkflows()
+        self.workflows = self.drift_runs = MemoryWorkflows()
+        self.drifts, self.schedules = MemoryDrifts(), MemorySchedules()
+        self.drift_events, self.issues = MemoryDriftEvents(), MemoryIssues()
         self.clock = MemoryClock()
         self.patience = MemoryPatience()
         self.forge = self.addresses = MemoryForge(writers={"reviewer"})

@@ -64,6 +64,8 @@ _LIMITS["pull_request"] = {
     "Wait before planning again": {"Seconds": _PAUSE},
 }
 
+_LIMITS["drift"] = {"Start a runner for the plan": {"TimeoutSeconds": _patience("speculate")}}
+
 
 def limits() -> dict[str, dict[str, dict[str, Any]]]:
     """Return the limits of all states: those above, and retries that follow each other quickly."""

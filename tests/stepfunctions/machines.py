@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ("deploy", "terraform", "pull_request")
+NAMES = ("deploy", "terraform", "pull_request", "drift")
 EXPRESSION = re.compile(r"\{%(.*?)%\}", re.DOTALL)
 
 

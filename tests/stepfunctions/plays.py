@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.stepfunctions.cases import CASES, WAITING, Case
+from tests.stepfunctions.drift_cases import DRIFT_CASES, DriftCase, play_drift
 from tests.stepfunctions.gate_stories import GATE_STORIES
 from tests.stepfunctions.pull_cases import PULL_CASES, PullCase, play_pull
 from tests.stepfunctions.stories import ALONE, STORIES
@@ -78,6 +79,11 @@ def _of_pull(case: PullCase) -> Play:
     return Play(case.name, lambda world: play_pull(case, world))
 
 
+def _of_drift(case: DriftCase) -> Play:
+    return Play(case.name, lambda world: play_drift(case, world))
+
+
+DRIFT_PLAYS = [(case, _of_drift(case)) for case in DRIFT_CASES]
 PULL_PLAYS = [(case, _of_pull(case)) for case in PULL_CASES]
 CASE_PLAYS = [(case, _of_case(case)) for case in CASES]
 STORY_PLAYS = [Play(story.__name__, story, story in ALONE) for story in [*STORIES, *GATE_STORIES]]

@@ -32,6 +32,8 @@ CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
     "RecordSpeculationFunction": (messages.RecordSpeculation, messages.SpeculationRecorded),
     "CheckPoliciesFunction": (messages.CheckPolicies, messages.PoliciesChecked),
     "PublishPullRequestFunction": (messages.PublishPullRequest, messages.PullRequestPublished),
+    "DiscoverDriftFunction": (messages.DiscoverDrift, messages.DriftDiscovered),
+    "ConcludeDriftFunction": (messages.ConcludeDrift, messages.DriftConcluded),
 }
 #: What answers the token of a job.
 BY_TOKEN = {"Apply": messages.ApplyResult}

@@ -25,7 +25,7 @@ def test_every_state_and_every_way_out_of_it_was_taken(stage, world):
     for playing in [stage.start(play) for play in (*(play for _, play in CASE_PLAYS), *STORY_PLAYS)]:
         playing.exception()
     histories = world.histories()
-    deploying = [machine for machine in MACHINES if machine.name != "pull_request"]
+    deploying = [machine for machine in MACHINES if machine.name in {"deploy", "terraform"}]
     visited = {(history.machine, state) for history in histories for state in history.states}
     assert {(machine.name, state) for machine in deploying for state in machine.states} - visited == set()
     taken = {edge for history in histories for edge in history.edges}

@@ -151,6 +151,7 @@ def test_every_caught_failure_is_recorded_before_the_execution_ends(machine: Mac
         | {"Close the queue if nothing came", "Hand over to a new execution"},
         "terraform": {name for name in machine.states if name.startswith("Record that")},
         "pull_request": {"Show what the merge would do", "Show that Tidegate failed"},
+        "drift": {"Keep and show what was found", "Record that Tidegate failed"},
     }[machine.name]
     for name, task in machine.tasks():
         for catch in task["Catch"]:

@@ -8,8 +8,9 @@ import pytest
 
 from tests.configuration import load, refusal
 from tidegate.config.branches import BranchPattern, may_go
-from tidegate.config.declarations import DestinationBranch, Drift, Interval, PullRequestRules, Window
+from tidegate.config.declarations import DestinationBranch, Drift, PullRequestRules
 from tidegate.domain.temporary_layer import Checkout
+from tidegate.domain.timetable import Interval, Window
 
 
 def test_branches_have_tags_by_regular_expressions_in_the_order_of_the_file():

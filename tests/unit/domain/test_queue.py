@@ -124,9 +124,14 @@ def test_what_was_let_in_is_the_latest_attempt_however_it_ended(state):
     assert (after.deployment == ended.id) is (state not in {State.REFUSED, State.SUPERSEDED})
 
 
-def test_what_is_run_again_goes_after_what_is_asked_for_by_hand_and_before_merges():
+def test_what_is_run_again_goes_after_what_is_asked_for_by_hand_and_before_merges_and_drift_goes_last():
     line = [waiting_for(any_deployment(trigger=trigger)) for trigger in Trigger]
-    assert [waiting.trigger for waiting in sorted(line, key=order)] == [Trigger.MANUAL, Trigger.RERUN, Trigger.MERGE]
+    assert [waiting.trigger for waiting in sorted(line, key=order)] == [
+        Trigger.MANUAL,
+        Trigger.RERUN,
+        Trigger.MERGE,
+        Trigger.DRIFT,
+    ]
 
 
 def test_a_queue_knows_its_repository_and_its_root():

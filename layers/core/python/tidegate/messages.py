@@ -298,3 +298,40 @@ class PullRequestPublished(Message):
     """What became of it: shown, or a newer revision has overtaken this one."""
 
     outcome: Literal["shown", "overtaken"]
+
+
+class DiscoverDrift(Message):
+    """Asks what a schedule of a repository is to look at, in the run of this execution."""
+
+    repository: str
+    schedule: str
+    execution: str
+
+
+class DriftDiscovered(Message):
+    """What is to be done: plan these temporary layers, or only conclude the run, or nothing at all.
+
+    ``stop``: another run of the schedule goes on, or there is no such schedule any more.
+    """
+
+    next: Literal["plan", "conclude", "stop"]
+    layers: tuple[str, ...] = ()
+
+
+class ConcludeDrift(Message):
+    """Asks to keep what the run of this execution found, and to show it.
+
+    ``error`` and ``cause`` are set where Tidegate itself failed before.
+    """
+
+    repository: str
+    schedule: str
+    execution: str
+    error: str | None = None
+    cause: str | None = None
+
+
+class DriftConcluded(Message):
+    """What was found, in a few words."""
+
+    summary: str

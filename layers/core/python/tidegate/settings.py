@@ -107,6 +107,13 @@ class AuditSettings(Settings):
 
 
 @dataclass(frozen=True)
+class BusSettings(Settings):
+    """The event bus's name."""
+
+    bus: str = _variable("TIDEGATE_EVENT_BUS")
+
+
+@dataclass(frozen=True)
 class AnnouncementSettings(Settings):
     """The event bus's name, and the URLs of the queues of check runs, of lines and of changes that moved."""
 

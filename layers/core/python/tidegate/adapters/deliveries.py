@@ -159,6 +159,7 @@ _DISCOVERED = (
     "head",
     "issue_comment",
     "manual",
+    "drift",
     "pull_request",
     "pull_request_review",
     "merge_group",

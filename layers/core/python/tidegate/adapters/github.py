@@ -10,14 +10,17 @@ from tidegate.adapters.github_access import AppCredentials, GitHubAccess, GitHub
 from tidegate.adapters.github_checks import GitHubChecks
 from tidegate.adapters.github_comments import GitHubComments
 from tidegate.adapters.github_commits import GitHubCommits
+from tidegate.adapters.github_issues import GitHubIssues
 from tidegate.adapters.github_people import GitHubPeople
 from tidegate.adapters.github_pulls import GitHubPulls
 
 __all__ = ["AppCredentials", "GitHubForge"]
 
 
-class GitHubForge(GitHubAddresses, GitHubChecks, GitHubComments, GitHubCommits, GitHubPeople, GitHubPulls):
-    """The port ``Forge``. ``credentials`` is asked when the first token is needed."""
+class GitHubForge(
+    GitHubAddresses, GitHubChecks, GitHubComments, GitHubCommits, GitHubIssues, GitHubPeople, GitHubPulls
+):
+    """The ports ``Forge`` and ``ForgeIssues``. ``credentials`` is asked when the first token is needed."""
 
     def __init__(
         self,

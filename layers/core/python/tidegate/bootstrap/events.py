@@ -11,7 +11,8 @@ from tidegate.bootstrap.deploys import Deploys
 from tidegate.settings import ArtifactSettings, LinkSettings, ReviewSettings
 
 if TYPE_CHECKING:
-    from tidegate.ports import Delivery
+    from tidegate.config.declarations import Drift
+    from tidegate.ports import Delivery, KnownRepository
     from tidegate.usecases.answer_button import ButtonAnswerer
     from tidegate.usecases.check_run_view import CheckRunPainter
     from tidegate.usecases.new_deployments import ChangeEnqueuer
@@ -76,7 +77,11 @@ class Events(Deploys):
             self._change_enqueuer,
             self.authorizer.reviewed_unless_granted,
             self._organization,
+            schedule_drift=self._schedule_drift,
         )
+
+    def _schedule_drift(self, _known: KnownRepository, _drift: Drift) -> tuple[str, ...]:
+        return ()
 
     @cached_property
     def comment_receiver(self) -> CommentReceiver:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tidegate.bootstrap.pull_requests import PullRequestWork
+from tidegate.bootstrap.drift import DriftWork
 from tidegate.settings import ForgeSettings
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.repairs.turn import Repair
 
 
-class Repairs(PullRequestWork):
+class Repairs(DriftWork):
     """The reconciler and its repairs."""
 
     @cached_property

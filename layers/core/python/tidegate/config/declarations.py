@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from tidegate.domain.access import Access
+from tidegate.domain.drift import DriftReport
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.stack import StackDefinition
 from tidegate.domain.tag_query import TagQuery
 from tidegate.domain.temporary_layer import Checkout
+from tidegate.domain.timetable import Interval, Window
 from tidegate.domain.workflow import WorkflowStep
 
 
@@ -106,27 +107,9 @@ class DeclaredGlob:
     declaration: RootDeclaration
 
 
-class Interval(StrEnum):
-    """How often roots are looked at for drift."""
-
-    HOURLY = "hourly"
-    DAILY = "daily"
-    WEEKLY = "weekly"
-    MONTHLY = "monthly"
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Hours of a day in which a schedule runs: ``HH:MM``, and a time zone by its name."""
-
-    start: str
-    end: str
-    zone: str = "UTC"
-
-
 @dataclass(frozen=True, slots=True)
 class DriftSchedule:
-    """When roots that match a query are planned to see what changed outside, and whether that is applied away."""
+    """When roots that match a query are planned to see what changed outside, where it is shown, and if it is undone."""
 
     name: str
     query: TagQuery
@@ -134,6 +117,7 @@ class DriftSchedule:
     reconcile: bool
     window: Window | None
     line: int
+    report: DriftReport = DriftReport.ISSUE
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from tidegate.config.declarations import DestinationBranch, Interval, Window
+from tidegate.config.declarations import DestinationBranch
 from tidegate.config.section import Section
 from tidegate.config.values import (
     BranchExpression,
@@ -20,6 +20,8 @@ from tidegate.config.values import (
     refused,
     shown,
 )
+from tidegate.domain.drift import DriftReport
+from tidegate.domain.timetable import Interval, Window
 
 _TIME = re.compile(r"(?P<time>([01]\d|2[0-3]):[0-5]\d)( (?P<zone>[A-Za-z0-9_+:/-]{1,50}))?")
 
@@ -78,16 +80,19 @@ class WindowSection(Section):
 
 
 class ScheduleSection(Section):
-    """When some roots are looked at for drift."""
+    """When some roots are planned, to see what changed outside of Tidegate."""
 
     tag_query: Annotated[Query, Field(description="The roots.")]
     schedule: Annotated[Interval, Field(description="How often.")]
-    reconcile: Annotated[Flag, Field(description="Whether what changed outside is applied away.")] = False
+    reconcile: Annotated[Flag, Field(description="Whether a deployment is asked for that undoes it.")] = False
+    report: Annotated[
+        DriftReport, Field(description="Where it is shown: an issue, or a check run on the newest commit.")
+    ] = DriftReport.ISSUE
     window: Annotated[WindowSection | None, Field(description="The hours in which it may run.")] = None
 
 
 class DriftSection(Section):
-    """Drift: what changed outside of Tidegate. It is read and checked; nothing looks for drift yet."""
+    """Drift is what changed outside of Tidegate. The default branch's file says when it is looked for."""
 
     enabled: Annotated[Flag, Field(description="Whether roots are looked at.")] = True
     schedules: Annotated[

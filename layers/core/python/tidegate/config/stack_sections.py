@@ -151,6 +151,7 @@ def declared_drift(document: Document, section: DriftSection | None) -> Drift:
             each.reconcile,
             each.window.window if each.window else None,
             document.place(("drift", "schedules", name, KEY))[0],
+            each.report,
         )
         for name, each in section.schedules.items()
     )

@@ -156,7 +156,12 @@ def _part_of_change(deployment: Deployment) -> Iterable[tuple[str, str]]:
 
 
 def _asked_for(deployment: Deployment) -> str:
-    how = {Trigger.MERGE: "by a merge", Trigger.MANUAL: "by hand", Trigger.RERUN: "by running the check again"}
+    how = {
+        Trigger.MERGE: "by a merge",
+        Trigger.MANUAL: "by hand",
+        Trigger.RERUN: "by running the check again",
+        Trigger.DRIFT: "by a schedule that found drift",
+    }
     return f"{code(deployment.requested_by)} {how[deployment.trigger]}, {moment(deployment.requested_at)}"
 
 

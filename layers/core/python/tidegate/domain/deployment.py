@@ -34,11 +34,12 @@ from tidegate.domain.workflow import RunSettings
 
 
 class Trigger(StrEnum):
-    """What asked for a deployment: a merge, a person by hand, or the forge's button that runs a check again."""
+    """What asked for a deployment: a merge, a person by hand, the forge's button that runs a check again, or drift."""
 
     MERGE = "merge"
     MANUAL = "manual"
     RERUN = "rerun"
+    DRIFT = "drift"
 
 
 class State(StrEnum):

@@ -22,6 +22,7 @@
     │   └── AppLacksPermission … because the App was not given a permission
     ├── OversizedRecord        something that is larger than the store takes
     ├── CloudUnavailable       an AWS service refused for now; try again after a while
+    ├── ScheduleRefused        a schedule that the cloud does not take
     ├── AuditUnavailable       the audit message could not be published
     ├── ApplyAlreadyStarted    a second apply of one deployment
     ├── JobGone                a job that a runner has taken, or that was closed
@@ -181,6 +182,13 @@ class CloudUnavailable(TidegateError):
 
     def __init__(self, service: str, problem: str) -> None:
         super().__init__(f"{service} did not answer as needed: {problem}. It is tried again.")
+
+
+class ScheduleRefused(TidegateError):
+    """A schedule that the cloud does not take, such as one in a time zone that it does not know."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The schedule was refused: {reason}. Correct it in tidegate.yaml on the default branch.")
 
 
 class AuditUnavailable(TidegateError):

@@ -138,12 +138,13 @@ class NextStep:
     take: Waiting | None = None
 
 
-#: Manual deployments go first. One that is run again must not be overtaken by a merge, or it would go backwards.
-_RANKS = {Trigger.MANUAL: 0, Trigger.RERUN: 1, Trigger.MERGE: 2}
+#: Manual deployments go first. One that is run again must not be overtaken by a merge, or it would go backwards. What
+#: undoes drift goes last: a merge undoes it as well.
+_RANKS = {Trigger.MANUAL: 0, Trigger.RERUN: 1, Trigger.MERGE: 2, Trigger.DRIFT: 3}
 
 
 def order(waiting: Waiting) -> tuple[int, str, str]:
-    """Sort key of the queue: manual, then run again, then merged; in each first in, first out."""
+    """Sort key of the queue: manual, then run again, then merged, then drift; in each first in, first out."""
     return (_RANKS[waiting.trigger], waiting.requested_at, waiting.deployment)
 
 

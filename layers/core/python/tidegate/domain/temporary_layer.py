@@ -1,4 +1,7 @@
-"""Temporary layers: the roots that a pull request affects, each with its speculative plan, gone when it closes."""
+"""Temporary layers: roots with a speculative plan each, of a pull request that affects them, or to look for drift.
+
+Those of a pull request are gone when it closes, those of a look for drift with the next one.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ class TemporaryLayer:
     with. What the merge would do stands in ``tier`` of ``tiers`` (1 goes first), ``waits``, ``review`` and ``access``,
     as a deployment has it. ``plan`` is what the job left; ``last_lines`` end the engine's output after a failure.
     ``policy_sets`` are those that the plan is held against, ``verdicts`` what they say. ``allowed_providers`` and
-    ``allowed_modules`` are patterns of what the plan may use, None for the runner's choice.
+    ``allowed_modules`` are patterns of what the plan may use, None for the runner's choice. A layer that looks for
+    drift names its ``schedule``, and has no pull request (0). ``is_extra`` tells that a merge does not deploy it, and
+    somebody asked for its plan; ``options`` are those that the engine was given besides, which ``run`` has as well.
     """
 
     id: str
@@ -73,6 +78,9 @@ class TemporaryLayer:
     verdicts: tuple[PolicyVerdict, ...] = ()
     changed_at: str = ""
     version: int = 0
+    schedule: str = ""
+    is_extra: bool = False
+    options: tuple[str, ...] = ()
 
     @property
     def is_done(self) -> bool:

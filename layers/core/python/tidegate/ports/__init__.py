@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tidegate.ports.clock import *
     from tidegate.ports.cloud import *
     from tidegate.ports.deliveries import *
+    from tidegate.ports.drifts import *
     from tidegate.ports.forge import *
     from tidegate.ports.jobs import *
     from tidegate.ports.policies import *
@@ -36,6 +37,7 @@ _ROOMS = {
     "clock": "Clock",
     "cloud": "Artifacts ObjectStart Workflows",
     "deliveries": "Asked Deliveries Delivery DeliveryOutcome EventQueue Redeliveries WebhookSecrets",
+    "drifts": "DriftEvents Drifts ForgeIssues Schedules",
     "forge": "Accounts Change FailedDelivery Forge ForgeAddresses ForgeDeliveries",
     "jobs": "JobLogs Jobs LogChunk",
     "policies": "OrganizationPolicies PolicyEngine",

@@ -40,7 +40,8 @@ class SpeculationBeginner:
             layer = self.layers.save(
                 replace(layer, state=LayerState.PLANNING, reason=reason, job=job.id, changed_at=at)
             )
-        self.announcements.layer_changed(layer)
+        if not layer.schedule:
+            self.announcements.layer_changed(layer)
         return JobBegun(job=job.id, digest=job_digest(job))
 
     def _job(self, layer: TemporaryLayer, job: str) -> Job:

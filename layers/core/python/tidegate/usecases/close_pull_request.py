@@ -61,9 +61,14 @@ class PullRequestCloser:
 
     def remove(self, layers: Iterable[TemporaryLayer]) -> None:
         """Remove the plans of layers: they hold secrets in clear."""
-        keys = [key for layer in layers for key in _stored(layer)]
-        if keys:
-            self.artifacts.remove(keys)
+        remove_plans(self.artifacts, layers)
+
+
+def remove_plans(artifacts: Artifacts, layers: Iterable[TemporaryLayer]) -> None:
+    """Remove what the plans of layers left."""
+    keys = [key for layer in layers for key in _stored(layer)]
+    if keys:
+        artifacts.remove(keys)
 
 
 def _stored(layer: TemporaryLayer) -> Iterator[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from tidegate.config.declarations import Drift
 from tidegate.config.loader import Around, always_reviewed
 from tidegate.config.organization import Organization
 from tidegate.config.resolution import configure
@@ -60,12 +61,17 @@ class Push:
     told: bool = True
 
 
+def _no_schedules(_known: KnownRepository, _drift: Drift) -> Sequence[str]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class PushReceiver:
     """Receives pushes, and heads that no push told of; receiving one again is harmless.
 
     ``reviewed_unless_granted`` returns a deployment whose plan waits for people unless somebody may deploy it.
-    ``around`` tells what holds around a repository's file.
+    ``around`` tells what holds around a repository's file. ``schedule_drift`` lets the cloud's schedules be those of
+    the file, and returns a sentence for each that is refused.
     """
 
     deliveries: Deliveries
@@ -76,6 +82,7 @@ class PushReceiver:
     reviewed_unless_granted: Callable[[Deployment, str], Deployment]
     around: Callable[[], Around] = always_reviewed
     indexes: RootIndexes = field(default_factory=RootIndexes)
+    schedule_drift: Callable[[KnownRepository, Drift], Sequence[str]] = _no_schedules
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the push.
@@ -102,7 +109,7 @@ class PushReceiver:
         known = KnownRepository(push.repository, push.installation, push.branch, push.after, push.received_at)
         lost = self._lost(push)
         self.catalog.remember(known)
-        outcome = self._deployed(push)
+        outcome = self._deployed(push, known)
         return replace(outcome, text=f"{outcome.text} {lost}") if lost else outcome
 
     def _lost(self, push: Push) -> str:
@@ -131,7 +138,7 @@ class PushReceiver:
         """Tell whether the push began after what is known; otherwise it is this one that was overtaken."""
         return self._compared(push, known.seen, push.before) is Comparison.AHEAD
 
-    def _deployed(self, push: Push) -> DeliveryOutcome:
+    def _deployed(self, push: Push, known: KnownRepository) -> DeliveryOutcome:
         try:
             discovery = self._discover(push)
         except NotFound:
@@ -143,7 +150,8 @@ class PushReceiver:
         self.changes.enqueue_all(deployments)
         check_run = _check_run(push, discovery)
         shown = self._show(push, check_run) if check_run else ""
-        text = " ".join(part for part in (_sentences(discovery), shown) if part)
+        refused = self.schedule_drift(known, discovery.configuration.drift)
+        text = " ".join(part for part in (_sentences(discovery), shown, *refused) if part)
         return DeliveryOutcome(text, tuple(deployment.id for deployment in deployments))
 
     def _discover(self, push: Push) -> Discovery:

@@ -35,7 +35,8 @@ class SpeculationRecorder:
         recorded = _failed(layer, message) if message.plan is None else _planned(layer, message.plan)
         if recorded != layer:
             layer = self.layers.save(replace(recorded, changed_at=self.clock.now()))
-        self.announcements.layer_changed(layer)
+        if not layer.schedule:
+            self.announcements.layer_changed(layer)
         return SpeculationRecorded(state=layer.state, policies=bool(layer.plan and layer.policy_sets))
 
 

@@ -2,6 +2,7 @@
 
 from tidegate.adapters.memory.catalog import MemoryCatalog
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
+from tidegate.adapters.memory.drifts import MemoryDriftEvents, MemoryDrifts, MemoryIssues, MemorySchedules
 from tidegate.adapters.memory.forge import MemoryForge, MemoryForgeDeliveries
 from tidegate.adapters.memory.lines import MemoryLineBoards
 from tidegate.adapters.memory.organization import MemoryOrganizationFile
@@ -38,15 +39,19 @@ __all__ = [
     "MemoryDeliveries",
     "MemoryDeployQueues",
     "MemoryDeployments",
+    "MemoryDriftEvents",
+    "MemoryDrifts",
     "MemoryEventQueue",
     "MemoryForge",
     "MemoryForgeDeliveries",
+    "MemoryIssues",
     "MemoryJobLogs",
     "MemoryJobs",
     "MemoryLineBoards",
     "MemoryOrganizationFile",
     "MemoryPullRequestChecks",
     "MemoryPullRequests",
+    "MemorySchedules",
     "MemoryTemporaryLayers",
     "MemoryWorkflows",
 ]

@@ -1,0 +1,133 @@
+"""The use cases of drift."""
+
+# ruff: noqa: PLC0415  # Imports stay with what needs them: a function imports only what it uses.
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tidegate.bootstrap.pull_requests import PullRequestWork
+from tidegate.settings import BusSettings, ForgeSettings, LinkSettings, ScheduleSettings
+
+if TYPE_CHECKING:
+    from tidegate.config.declarations import Drift
+    from tidegate.domain.drift import DriftRecord
+    from tidegate.ports import Delivery, DriftEvents, Drifts, ForgeIssues, KnownRepository, Schedules, Workflows
+    from tidegate.usecases.align_drift import DriftAligner
+    from tidegate.usecases.conclude_drift import DriftConcluder
+    from tidegate.usecases.discover_drift import DriftDiscoverer
+    from tidegate.usecases.look_at_drift import DriftLooker
+    from tidegate.usecases.receive_drift import DriftReceiver
+    from tidegate.usecases.report_drift import DriftReporter
+
+
+class DriftWork(PullRequestWork):
+    """The use cases of drift."""
+
+    @cached_property
+    def drifts(self) -> Drifts:
+        from tidegate.adapters.dynamodb_drifts import DynamoDrifts
+
+        return DynamoDrifts(self._dynamodb, self._table)
+
+    @cached_property
+    def schedules(self) -> Schedules:
+        from tidegate.adapters.scheduler import SchedulerSchedules
+
+        settings = ScheduleSettings.from_env(self.environ)
+        starting = settings.machine, settings.role, settings.undelivered
+        return SchedulerSchedules(self.client("scheduler"), settings.group, *starting)
+
+    @cached_property
+    def drift_runs(self) -> Workflows:
+        """Executions of the drift machine, to look at as one does at deploys."""
+        from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
+
+        machine = ScheduleSettings.from_env(self.environ).machine
+        return StepFunctionsWorkflows(self.client("stepfunctions"), machine)
+
+    @cached_property
+    def drift_events(self) -> DriftEvents:
+        from tidegate.adapters.drift_events import AwsDriftEvents
+
+        return AwsDriftEvents(self.client("events"), BusSettings.from_env(self.environ).bus)
+
+    @cached_property
+    def issues(self) -> ForgeIssues:
+        settings = ForgeSettings.from_env(self.environ)
+        if settings.is_gitlab:
+            from tidegate.adapters.no_issues import NoIssues
+
+            return NoIssues()
+        from tidegate.adapters.github import GitHubForge
+
+        return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url)
+
+    @cached_property
+    def drift_reporter(self) -> DriftReporter:
+        from tidegate.usecases.report_drift import DriftReporter
+
+        page = LinkSettings.from_env(self.environ).web.rstrip("/")
+        return DriftReporter(self.issues, self._check_run_keeper, page)
+
+    @cached_property
+    def drift_aligner(self) -> DriftAligner:
+        from tidegate.usecases.align_drift import DriftAligner
+
+        def withdraw(record: DriftRecord) -> None:
+            self.drift_reporter.withdraw(record)
+
+        return DriftAligner(self.drifts, lambda: self.schedules, self.catalog, withdraw)
+
+    @cached_property
+    def drift_discoverer(self) -> DriftDiscoverer:
+        from tidegate.usecases.discover_drift import DriftDiscoverer
+
+        return DriftDiscoverer(
+            self.drifts,
+            self.temporary_layers,
+            self._repository_source,
+            self.catalog,
+            self.schedules,
+            self.drift_aligner.align,
+            self.drift_runs.ending,
+            self.clock,
+        )
+
+    @cached_property
+    def drift_concluder(self) -> DriftConcluder:
+        from tidegate.usecases.close_pull_request import remove_plans
+        from tidegate.usecases.conclude_drift import DriftConcluder
+
+        return DriftConcluder(
+            self.drifts,
+            self.temporary_layers,
+            self.deployments,
+            self.drift_reporter.report,
+            lambda layers: remove_plans(self.artifacts, layers),
+            self.drift_events,
+            self.deliveries,
+            self.events,
+            self.clock,
+        )
+
+    @cached_property
+    def drift_receiver(self) -> DriftReceiver:
+        from tidegate.usecases.receive_drift import DriftReceiver
+
+        return DriftReceiver(self.deliveries, self._repository_source, self._change_enqueuer.enqueue_all)
+
+    @cached_property
+    def drift_looker(self) -> DriftLooker:
+        from tidegate.usecases.look_at_drift import DriftLooker
+
+        return DriftLooker(self.drifts)
+
+    def receive(self, delivery: Delivery) -> str:
+        if delivery.event == "drift":
+            return self.drift_receiver.receive(delivery)
+        return super().receive(delivery)
+
+    def _schedule_drift(self, known: KnownRepository, drift: Drift) -> tuple[str, ...]:
+        return self.drift_aligner.align(known, drift)

@@ -1,0 +1,64 @@
+"""The schedules on which repositories are looked at for drift, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.domain.drift import DriftRecord
+
+
+class Drifts(Protocol):
+    """The records: one for each schedule of a repository, by its name. One that was never written has version 0."""
+
+    def get(self, repository: str, schedule: str) -> DriftRecord:
+        """Return a record. Raise NotFound."""
+
+    def of(self, repository: str) -> Sequence[DriftRecord]:
+        """Return the records of a repository, by name."""
+
+    def listed(self) -> Iterable[tuple[str, str]]:
+        """Return repository and name of all records. It may be behind by a second."""
+
+    def many(self, schedules: Collection[tuple[str, str]]) -> Sequence[DriftRecord]:
+        """Return those that exist, by repository and name."""
+
+    def save(self, record: DriftRecord) -> DriftRecord:
+        """Write the record if the stored one still has its version (0: there is none); return it with its new version.
+
+        Raise Conflict, and OversizedRecord.
+        """
+
+    def remove(self, repository: str, schedule: str) -> None:
+        """Remove a record; one that is gone already counts as removed."""
+
+
+class Schedules(Protocol):
+    """The cloud's schedules: each starts a look for drift. Raises CloudUnavailable."""
+
+    def put(self, record: DriftRecord) -> None:
+        """Create or replace the schedule of a record. Raise ScheduleRefused."""
+
+    def remove(self, repository: str, schedule: str) -> None:
+        """Remove a schedule; one that is gone already counts as removed."""
+
+
+class ForgeIssues(Protocol):
+    """Issues of our own on the forge. Raises ForgeUnavailable and ForgeRefused."""
+
+    def open_issue(self, installation: int, repository: str, title: str, text: str) -> int:
+        """Open an issue (Markdown) and return its number."""
+
+    def write_issue(self, installation: int, repository: str, issue: int, text: str, *, is_open: bool) -> None:
+        """Replace the text of an issue, and open or close it. Raise NotFound when it is gone."""
+
+    def our_issues(self, installation: int, repository: str, marker: str) -> Sequence[int]:
+        """Return the open issues of our App whose text begins with ``marker``, oldest first."""
+
+
+class DriftEvents(Protocol):
+    """Telling others what was found. It may be told twice, or, when nobody listens, not at all."""
+
+    def looked_for(self, record: DriftRecord) -> None:
+        """Put what a run found on the event bus."""

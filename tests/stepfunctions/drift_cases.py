@@ -1,0 +1,147 @@
+"""The ways that one run that looks for drift can go through its machine, each in a repository of its own.
+
+The name of the root that it looks at tells the scripted runner what happens in it, as for deployments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.stepfunctions.cases import FOR_GOOD, THROTTLED, UNAVAILABLE, calls, invokes
+from tests.stepfunctions.histories import History, read_history
+from tests.stepfunctions.pull_cases import BACKEND
+from tests.stepfunctions.world import World, events_of, until
+from tidegate.domain.drift import DriftRecord
+from tidegate.domain.errors import NotFound
+
+Faults = Callable[[str], list[dict[str, Any]]]
+
+FOUND = ("Begin the run", "Find what is looked at", "Is anything to be looked at?")
+LOOKING = ("Look at all of it", "Begin the layer", "Begin the plan", "Start a runner for the plan", "Plan")
+PLANNED = ("Record the plan", "Layer looked at")
+SHOWN = ("Keep and show what was found", "Did Tidegate fail on the way?", "Looked for drift")
+ALARMED = (*SHOWN[:-1], "Tidegate failed")
+UNPLANNED = ("Record that there is no plan", "Whose failure is it?")
+FAILED = (*UNPLANNED, "Layer looked at", *SHOWN)
+FAULT = (*UNPLANNED, "Layer at fault", *ALARMED)
+TOLD = (*FOUND[:2], "Record that Tidegate failed", "Tidegate failed")
+#: No merge deploys the root, so that its queue is quiet.
+FILE = (
+    "when_modified: {{autoplan: false}}\ndrift: {{schedules: {{nightly: {{tag_query: '{query}', schedule: daily}}}}}}\n"
+)
+
+
+def no_faults(_: str) -> list[dict[str, Any]]:
+    return []
+
+
+@dataclass(frozen=True)
+class DriftCase:
+    """What goes wrong (by the repository), the states of the execution, and what its record says in the end."""
+
+    name: str
+    states: tuple[str, ...]
+    summary: str
+    faults: Faults = no_faults
+    query: str = ""
+    schedule: str = "nightly"
+
+    @property
+    def repository(self) -> str:
+        return f"drifts/{self.name}"
+
+
+def play_drift(case: DriftCase, world: World) -> tuple[tuple[str, ...], str]:
+    """Play a case to the end of its execution; return its states, and what the record says then."""
+    file = FILE.format(query=case.query)
+    world.forge.push(case.repository, {"tidegate.yaml": file, f"{case.name}/main.tf": BACKEND}, "first")
+    until(lambda: _record(case, world), f"the schedule of {case.repository}")
+    for fault in case.faults(case.repository):
+        world.cloud.add_fault(**fault)
+    given = f'{{"repository": "{case.repository}", "schedule": "{case.schedule}"}}'
+    machine = world.cloud.state_machines["drift"]
+    arn = world.states.start_execution(stateMachineArn=machine, name=case.name, input=given)["executionArn"]
+
+    def look() -> History | None:
+        found = read_history("drift", list(events_of(world.states, arn)))
+        return found if found.end else None
+
+    states = until(look, f"the end of {case.name}", 90.0).states
+    record = _record(case, world)
+    assert record is not None
+    return states, "Tidegate failed" if record.notice.startswith("Tidegate failed") else record.summary
+
+
+def _record(case: DriftCase, world: World) -> DriftRecord | None:
+    try:
+        return world.tidegate.drifts.get(case.repository, "nightly")
+    except NotFound:
+        return None
+
+
+_BY_REPOSITORY = {"discover-drift", "conclude-drift"}
+
+
+def _own(function: str, repository: str) -> str:
+    return f'{repository}"' if function in _BY_REPOSITORY else f"{repository.rpartition('/')[2][:40]}-"
+
+
+def stumbles(*functions: str) -> Faults:
+    """Each function is throttled once, and once more cannot reach its table."""
+
+    def faults(repository: str) -> list[dict[str, Any]]:
+        found = []
+        for function in functions:
+            own = _own(function, repository)
+            found.append(invokes(function, own, THROTTLED))
+            found.append(calls(own, "dynamodb", "*", UNAVAILABLE, function=f"tidegate-{function}"))
+        return found
+
+    return faults
+
+
+def refuses(*functions: str) -> Faults:
+    """AWS refuses to invoke these functions for the case."""
+    return lambda repository: [invokes(each, _own(each, repository), FOR_GOOD, None) for each in functions]
+
+
+def both(*many: Faults) -> Faults:
+    return lambda repository: [fault for faults in many for fault in faults(repository)]
+
+
+def _throttled_runs(repository: str) -> list[dict[str, Any]]:
+    own = f"{repository.rpartition('/')[2][:40]}-"
+    return [calls(own, "ecs", "RunTask", {"error": "ThrottlingException", "status": 400})]
+
+
+_LOOKING = (*FOUND, *LOOKING)
+_DRIFTED, _FAILED, _NOTHING = "1 drifted", "1 failed", "no roots"
+
+DRIFT_CASES = [
+    DriftCase("drift-plans", (*_LOOKING, *PLANNED, *SHOWN), _DRIFTED),
+    DriftCase(
+        "drift-stumbles",
+        (*_LOOKING, *PLANNED, *SHOWN),
+        _DRIFTED,
+        stumbles("discover-drift", "begin-speculation", "hand-over-job", "record-speculation", "conclude-drift"),
+    ),
+    DriftCase("drift-plan-fails", (*_LOOKING, *FAILED), _FAILED, stumbles("record-speculation")),
+    DriftCase("drift-plan-faults", (*_LOOKING, *FAULT), _FAILED),
+    DriftCase("drift-speculate-never-starts", (*_LOOKING[:-1], *FAULT), _FAILED),
+    DriftCase("drift-speculate-starts-late-once", (*_LOOKING, *PLANNED, *SHOWN), _DRIFTED, _throttled_runs),
+    DriftCase("drift-refused-to-begin", (*_LOOKING[:-2], *FAULT), _FAILED, refuses("begin-speculation")),
+    DriftCase(
+        "drift-unrecorded",
+        (*_LOOKING, PLANNED[0], UNPLANNED[0], "Layer at fault", *ALARMED),
+        _FAILED,
+        refuses("record-speculation"),
+    ),
+    DriftCase("drift-lost", TOLD, _NOTHING, refuses("discover-drift")),
+    DriftCase("drift-lost-and-throttled", TOLD, _NOTHING, both(refuses("discover-drift"), stumbles("conclude-drift"))),
+    DriftCase("drift-lost-and-untold", TOLD, _NOTHING, refuses("discover-drift", "conclude-drift")),
+    DriftCase("drift-unshown", (*_LOOKING, *PLANNED, SHOWN[0], "Tidegate failed"), _NOTHING, refuses("conclude-drift")),
+    DriftCase("drift-of-nothing", (*FOUND, *SHOWN), _NOTHING, query="nothing"),
+    DriftCase("drift-unknown", (*FOUND, "Not this run"), _NOTHING, schedule="unknown"),
+]
