@@ -181,6 +181,10 @@ class GitLabClient(Pusher):
         limited = f"name={encoded(name)}" if name else ""
         return self.everything(f"/projects/{encoded(project)}/repository/commits/{sha}/statuses?{limited}")
 
+    def start_pipeline(self, project: str, ref: str) -> int:
+        """Let GitLab make a pipeline of its own for a branch; statuses of that commit go there from now on."""
+        return int(self.call("POST", f"/projects/{encoded(project)}/pipeline", {"ref": ref})["id"])
+
     def user_token(self, settings: Settings | None = None, scope: str = "read_user") -> str:
         """Sign in to the application as a browser would, and return the token that acts for this person."""
         app = settings or Settings()

@@ -32,14 +32,16 @@ def set_one(hosting: Hosting, project: Project, sha: str, who: User, request: Js
 
     Raise Refusal: 404 for a commit that is not there or on no branch, 400 for fields and transitions that cannot be.
     """
-    commit = commit_of(hosting, project, sha)
-    ref = request.get("ref") or _ref_of(hosting, project, commit)
+    commit, number = commit_of(hosting, project, sha), request.get("pipeline_id")
+    newest = _newest(hosting, project, commit, request.get("ref"), number)
+    ref = request.get("ref") or (newest.ref if newest else _branch_with(hosting, project, commit))
     if ref is None:
         raise not_found("References for commit")
-    fields = _fields(request)
+    if newest is None and number is not None:
+        raise not_found("Pipeline for pipeline_id, sha and ref")
+    fields, name = _fields(request), str(request.get("name") or request.get("context") or "default")
     with hosting.writing(project):
-        pipeline = _pipeline(hosting, project, commit, ref, who=who, number=request.get("pipeline_id"))
-        name = str(request.get("name") or request.get("context") or "default")
+        pipeline = newest or start_pipeline(hosting, project, commit, ref, who)
         known = _alive(hosting, pipeline, name, ref, who)
         state = _next(known.status if known else "created", request["state"])
         if known is None:
@@ -56,11 +58,14 @@ def commit_of(hosting: Hosting, project: Project, sha: str) -> str:
         raise not_found("Commit") from None
 
 
-def _ref_of(hosting: Hosting, project: Project, sha: str) -> str | None:
-    """Return the newest pipeline's ref, or the first branch that holds the commit, as GitLab does."""
+def _newest(hosting: Hosting, project: Project, sha: str, ref: object, number: object) -> Pipeline | None:
+    """Return the newest pipeline of a commit, with this ref and number where they are given: there statuses go."""
     known = hosting.store.find(Pipeline, project.repository, sha=sha)
-    if known:
-        return known[-1].ref
+    fitting = [one for one in known if ref in {None, one.ref} and (number is None or str(one.id) == str(number))]
+    return fitting[-1] if fitting else None
+
+
+def _branch_with(hosting: Hosting, project: Project, sha: str) -> str | None:
     git = hosting.git(project)
     lines = git.run("for-each-ref", "--format=%(refname:lstrip=2)", f"--contains={sha}", "refs/heads").splitlines()
     return lines[0] if lines else None
@@ -79,17 +84,13 @@ def _fields(request: Json) -> dict[str, Any]:
     return fields
 
 
-def _pipeline(hosting: Hosting, project: Project, sha: str, ref: str, *, who: User, number: object) -> Pipeline:
-    known = hosting.store.find(Pipeline, project.repository, sha=sha, ref=ref)
-    if number is not None:
-        known = [one for one in known if str(one.id) == str(number)]
-        if not known:
-            raise not_found("Pipeline for pipeline_id, sha and ref")
-    if known:
-        return known[-1]
+def start_pipeline(
+    hosting: Hosting, project: Project, sha: str, ref: str, who: User, *, source: str = "external"
+) -> Pipeline:
+    """Make a pipeline of a commit, as statuses do where there is none, and GitLab for what it builds itself."""
     iid = 1 + len(hosting.store.find(Pipeline, project.repository))
     return hosting.store.add(
-        lambda fresh: Pipeline(fresh, project.repository, iid, sha, ref, who.username, clock.now())
+        lambda fresh: Pipeline(fresh, project.repository, iid, sha, ref, who.username, clock.now(), source)
     )
 
 

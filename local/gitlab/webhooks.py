@@ -6,7 +6,7 @@ from typing import Any
 
 from local.forge.hooks import Event
 from local.forge.records import Delivery
-from local.gitlab import hook_shapes
+from local.gitlab import disabling, hook_shapes
 from local.gitlab.hosting import Hosting
 from local.gitlab.records import Hook, Project, User
 from local.gitlab.shapes import Json
@@ -22,15 +22,20 @@ _SWITCHES = {
 
 
 def tell(hosting: Hosting, project: Project, name: str, payload: dict[str, Any]) -> None:
-    """Send an event of a project, ``name`` as in X-Gitlab-Event, to all webhooks that want it."""
+    """Send an event of a project, ``name`` as in X-Gitlab-Event, to all webhooks that want it and are not disabled."""
     action = payload.get("object_attributes", {}).get("action")
     # Deliveries keep the action for the switches that let webhooks go wrong.
     event = Event(name, project.repository, payload, project.id, EVERYWHERE, action)
-    hosting.webhooks.send(event)
+    if _works(hosting, EVERYWHERE):
+        hosting.webhooks.send(event)
     for hook in of(hosting, project):
-        if getattr(hook, _SWITCHES[name]):
+        if getattr(hook, _SWITCHES[name]) and _works(hosting, hook.id):
             own = Event(name, project.repository, payload, project.id, hook.id, action)
             hosting.webhooks.send(own, (hook.url, hook.token))
+
+
+def _works(hosting: Hosting, hook: int) -> bool:
+    return disabling.status(hosting, hook)[0] == "executable"
 
 
 def tell_of(hosting: Hosting, project: Project, name: str, who: User, payload: dict[str, Any]) -> None:

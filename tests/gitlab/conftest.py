@@ -65,6 +65,7 @@ PUBLISHED: dict[str, str | None] = {
     "GET /projects/:id/repository/commits/:sha/merge_requests": "MergeRequestSchema[]",
     "GET /projects/:id/repository/commits/:sha/statuses": "CommitStatusSchema[]",
     "POST /projects/:id/statuses/:sha": "CommitStatusSchema",
+    "POST /projects/:id/pipeline": "PipelineSchema",
     "GET /projects/:id/merge_requests": "MergeRequestSchema[]",
     "POST /projects/:id/merge_requests": "ExpandedMergeRequestSchema",
     "GET /projects/:id/merge_requests/:iid": "ExpandedMergeRequestSchema",

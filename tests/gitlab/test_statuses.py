@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gitlab.conftest import IN
+from tests.gitlab.conftest import IN, PROJECT
 
 NAME = "tidegate/deploy: network"
 TOO_LONG = "is too long (maximum is 255 characters)"
@@ -99,7 +99,7 @@ def test_fields_that_cannot_be_are_refused(refused, state, fields, code, said):
 
 def test_a_commit_that_is_not_there_or_on_no_branch_has_no_statuses(developer, refused, head):
     assert refused("success", commit="1" * 40) == (404, {"message": "404 Commit Not Found"})
-    developer.delete_branch("acme/live/infra", "feature/b")
+    developer.delete_branch(PROJECT, "feature/b")
     assert refused("success", commit=head) == (404, {"message": "404 References for commit Not Found"})
 
 
@@ -107,6 +107,16 @@ def test_lists_are_limited_by_name(api, sha, status):
     status("success")
     status("failed", name="other")
     assert listed(api, sha, "?name=other") == [("other", "failed")]
+
+
+def test_a_newer_pipeline_takes_statuses_away_from_those_that_go_on(api, sha, status, maintainer):
+    """As on GitLab: what runs in the older pipeline runs for ever, unless its pipeline is named."""
+    first = status("running")
+    other = maintainer.start_pipeline(PROJECT, "main")
+    assert status("success")["pipeline_id"] == other
+    assert listed(api, sha) == [(NAME, "running"), (NAME, "success")]
+    ended = status("success", pipeline_id=first["pipeline_id"])
+    assert (ended["id"], ended["status"]) == (first["id"], "success")
 
 
 def test_a_merge_requests_head_pipeline_follows_its_statuses(api, head, iid):
@@ -118,7 +128,7 @@ def test_a_merge_requests_head_pipeline_follows_its_statuses(api, head, iid):
 
 
 def test_a_project_can_ask_for_green_statuses(api, maintainer, head, iid):
-    maintainer.change_project("acme/live/infra", only_allow_merge_if_pipeline_succeeds=True)
+    maintainer.change_project(PROJECT, only_allow_merge_if_pipeline_succeeds=True)
     one = f"{IN}/merge_requests/{iid}"
     seen = []
     for state in (None, "running", "failed", "success"):

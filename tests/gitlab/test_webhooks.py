@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from local.gitlab.settings import MAINTAINER
+from tests.forge.conftest import DEADLINE
 from tests.gitlab.conftest import IN, PROJECT, TOKEN, HookReceiver
 from tests.gitlab.published import check
 
@@ -17,6 +20,14 @@ def published(event, payload):
     names = {MERGE_REQUEST: "MergeRequest", NOTE: "MergeRequestNote", PUSH: "Push", "Tag Push Hook": "Tag"}
     check(f"Webhook{names[event]}EventSchema", payload)
     return payload
+
+
+def eventually_listed(api, sha):
+    """Wait until GitLab has written down how the push of a commit was taken."""
+    deadline = time.monotonic() + DEADLINE
+    while not any(one["request_data"]["after"] == sha for one in api.call("GET", f"{IN}/hooks/1/events")):
+        assert time.monotonic() < deadline, f"the push of {sha} is not listed"
+        time.sleep(0.01)
 
 
 class TestHeaders:
@@ -162,6 +173,7 @@ class TestMishaps:
         receiver.wait_for(PUSH)
         maintainer.lose_webhooks(PUSH)
         lost = maintainer.push(PROJECT, {"c": "c"}, "Lost")
+        eventually_listed(api, sha)
         (failed,) = [one for one in api.call("GET", f"{IN}/hooks/1/events") if one["response_status"] != "202"]
         assert (failed["response_status"], failed["request_data"]["after"]) == ("internal error", lost)
         assert failed["request_headers"]["X-Gitlab-Token"] == "[REDACTED]"
@@ -192,11 +204,32 @@ class TestMishaps:
         receiver.answer = answer
         last = maintainer.push(PROJECT, {"c": "c"}, "Last")
         receiver.wait_for(PUSH, after=last)
-        api._gitlab.hosting.webhooks.stop()
+        eventually_listed(api, last)
         found = api.call("GET", f"{IN}/hooks/1/events?status={outcome}")
         assert found[0]["request_data"]["after"] == last
         assert api.call("GET", f"{IN}/hooks/1/events?status={answer}")[0]["id"] == found[0]["id"]
         assert (found[0]["trigger"], found[0]["response_body"]) == ("push_hooks", "done")
+
+
+class TestDisabling:
+    def test_a_webhook_that_fails_four_times_is_disabled_until_it_succeeds(self, api, receiver, maintainer, sha):
+        receiver.wait_for(PUSH)
+        receiver.answer = 500
+        for number in range(4):
+            last = maintainer.push(PROJECT, {"c": str(number)}, f"Fail {number}")
+            receiver.wait_for(PUSH, after=last)
+            eventually_listed(api, last)
+        hook = api.call("GET", f"{IN}/hooks/1")
+        assert (hook["alert_status"], hook["disabled_until"] is None) == ("temporarily_disabled", False)
+        receiver.answer = 202
+        left_out = maintainer.push(PROJECT, {"d": "d"}, "Left out")
+        newest = api.call("GET", f"{IN}/hooks/1/events")[0]
+        assert newest["request_data"]["after"] == last
+        api.call("POST", f"{IN}/hooks/1/events/{newest['id']}/resend")
+        assert api.call("GET", f"{IN}/hooks/1")["alert_status"] == "executable"
+        told = maintainer.push(PROJECT, {"e": "e"}, "Told")
+        receiver.wait_for(PUSH, after=told)
+        assert left_out not in {one["payload"]["after"] for one in receiver.came()}
 
 
 class TestProjectHooks:

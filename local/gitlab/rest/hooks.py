@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 
 from local.forge.records import Delivery
 from local.forge.routing import answer
-from local.gitlab import clock, webhooks
+from local.gitlab import clock, disabling, webhooks
 from local.gitlab.records import Hook
 from local.gitlab.refusals import Refusal, invalid, not_found
 from local.gitlab.routing import Call, Routes, page_of
@@ -48,6 +48,7 @@ def _hook(call: Call) -> Hook:
 
 def _show(call: Call, one: Hook) -> Json:
     url = call.hosting.webhooks.url if one.id == webhooks.EVERYWHERE else one.url
+    status, until = disabling.status(call.hosting, one.id)
     return {
         "id": one.id,
         "url": url,
@@ -60,8 +61,8 @@ def _show(call: Call, one: Hook) -> Json:
         "branch_filter_strategy": "wildcard",
         "enable_ssl_verification": True,
         "repository_update_events": False,
-        "alert_status": "executable",
-        "disabled_until": None,
+        "alert_status": status,
+        "disabled_until": until,
         "url_variables": [],
         "custom_webhook_template": None,
         "custom_headers": [],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from werkzeug.wrappers import Response
 
 from local.forge.routing import answer
-from local.gitlab import shapes, statuses
+from local.gitlab import merge_request_shapes, shapes, statuses
 from local.gitlab.records import Status
 from local.gitlab.routing import Call, Routes, page_of
 from local.gitlab.settings import DEVELOPER, REPORTER
@@ -32,6 +32,15 @@ def set_status(call: Call) -> Response:
     given = call.given()
     statuses.check_state(given.get("state"))
     return answer(_show(call, statuses.set_one(call.hosting, call.project, call.path["sha"], call.user, given)), 201)
+
+
+@ROUTES.add("POST", "/projects/:id/pipeline", DEVELOPER)
+def start_pipeline(call: Call) -> Response:
+    """Make a pipeline of a ref, as GitLab does for what it builds itself: statuses of that commit go there from now."""
+    ref, hosting = str(call.needed("ref")["ref"]), call.hosting
+    sha = statuses.commit_of(hosting, call.project, ref)
+    made = statuses.start_pipeline(hosting, call.project, sha, ref, call.user, source="api")
+    return answer(merge_request_shapes.pipeline(hosting, call.project, made), 201)
 
 
 @ROUTES.add("GET", "/projects/:id/repository/commits/:sha/statuses", REPORTER)
