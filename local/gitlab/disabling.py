@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from itertools import takewhile
 
+from local.forge.clock import read
 from local.forge.records import Delivery
 from local.gitlab import clock
 from local.gitlab.hosting import Hosting
@@ -26,7 +27,7 @@ def status(hosting: Hosting, hook: int) -> tuple[str, str | None]:
     if len(failed) < PATIENCE:
         return "executable", None
     pause = min(_FIRST_PAUSE * 2 ** (len(failed) - PATIENCE), _LONGEST_PAUSE)
-    until = clock.written(clock.read(failed[0].delivered_at) + timedelta(seconds=pause))
+    until = clock.written(read(failed[0].delivered_at) + timedelta(seconds=pause))
     return ("executable", None) if clock.is_past(until) else ("temporarily_disabled", until)
 
 
