@@ -96,6 +96,15 @@ def test_deployments_of_one_change_stand_together_stack_by_stack(made, browser):
     assert 'href="/changes/c-1"' in browser.get(LIST).body
 
 
+def test_a_stack_that_is_not_there_is_told_with_the_nearest(made, browser, reader):
+    asked = "query=stack_name:prodd"
+    told = reader.get(f"{API}&{asked}").json["hint"]
+    assert told.startswith("No deployment that was searched has the stack 'prodd'. Did you mean stack_name:prod?")
+    body = browser.get(f"{LIST}?{asked}").body
+    assert "Nothing found" in body
+    assert "Did you mean stack_name:prod?" in body
+
+
 def test_without_a_repository_all_that_one_may_read_are_searched(made, wires, reader, visitor):
     wires.catalog.remember(KnownRepository("acme/other", 7, "main", "0" * 40, "2026-03-02T09:00:00.000000+00:00"))
     other = wires.deployed(any_deployment(7, repository="acme/other", stack="prod")).id

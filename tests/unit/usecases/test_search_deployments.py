@@ -110,3 +110,31 @@ def test_a_search_of_several_repositories_ends_after_a_thousand_too(queues, sear
 def test_without_repositories_nothing_is_found(searcher):
     found = searcher.search_all([], parse_deployment_query(""), 5)
     assert (found.deployments, found.searched, found.next) == ((), 0, None)
+
+
+def test_a_stack_that_no_deployment_has_is_told_with_the_nearest(queues, searcher):
+    for number, stack in enumerate(("production", "dev")):
+        enqueue(queues, number, stack=stack)
+    asked = parse_deployment_query("stack_name:producton and state:queued")
+    told = "No deployment that was searched has the stack 'producton'. Did you mean stack_name:production? "
+    for found in (searcher.search(REPOSITORY, asked, 10), searcher.search_all([REPOSITORY], asked, 10)):
+        assert found.hint == f"{told}There are: dev, production."
+    assert "Did you mean" not in searcher.search(REPOSITORY, parse_deployment_query("stack_name:x"), 10).hint
+
+
+def test_where_something_is_found_or_the_stack_is_there_nothing_is_told(queues, searcher):
+    enqueue(queues, 1, stack="dev")
+    for query in ("stack_name:dev or stack_name:qa", "stack_name:dev and state:applied", "state:applied"):
+        asked = parse_deployment_query(query)
+        assert searcher.search(REPOSITORY, asked, 10).hint == searcher.search_all([REPOSITORY], asked, 10).hint == ""
+
+
+def test_of_many_stacks_the_first_are_named_and_of_none_nothing_is(queues, searcher):
+    asked = parse_deployment_query("stack_name:none")
+    assert searcher.search(REPOSITORY, asked, 10).hint == "No deployment that was searched has the stack 'none'."
+    for number in range(21):
+        enqueue(queues, number, stack=f"s{number:02}")
+    assert searcher.search(REPOSITORY, asked, 10).hint.endswith(
+        "There are: s00, s01, s02, s03, s04, s05, s06, s07, s08, "
+        "s09, s10, s11, s12, s13, s14, s15, s16, s17, s18, s19, …."
+    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
 from tidegate.domain.deployment import State, Trigger, is_final
 from tidegate.domain.deployment_summary import DeploymentSummary
+from tidegate.domain.errors import quoted
 from tidegate.domain.tag_query import TagQuery, parse_tag_query
 from tidegate.domain.tag_terms import Tagged
 from tidegate.domain.tag_words import InvalidTagQuery, Kind, Token, words
@@ -38,6 +39,9 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 }
 #: Characters of a revision that a query may have, at least.
 _SHORTEST_REVISION = 7
+_STACK = "stack_name:"
+#: Stacks that are named where one is unknown.
+_LISTED = 20
 
 
 def parse_deployment_query(text: str) -> TagQuery:
@@ -69,6 +73,20 @@ def deployment_tags(one: DeploymentSummary) -> Tagged:
         f"change:{one.change_set}",
     ]
     return Tagged(one.root.dir, frozenset(tags))
+
+
+def unknown_stacks(query: TagQuery, stacks: Collection[str]) -> str:
+    """Return sentences about the stacks that a query names and that are none of ``stacks``: which may be meant."""
+    named = [tag.removeprefix(_STACK) for tag in query.tags if tag.startswith(_STACK)]
+    told = []
+    for name in [each for each in named if each not in stacks]:
+        near = get_close_matches(name, sorted(stacks), n=1)
+        meant = f" Did you mean {_STACK}{near[0]}?" if near else ""
+        told.append(f"No deployment that was searched has the stack {quoted(name)}.{meant}")
+    if told and stacks:
+        shown = sorted(stacks)[:_LISTED]
+        told.append(f"There are: {', '.join(shown)}{', …' if len(stacks) > len(shown) else ''}.")
+    return " ".join(told)
 
 
 def _tags(tokens: list[Token]) -> Iterable[Token]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
 
-from tidegate.domain.deployment_query import deployment_tags
+from tidegate.domain.deployment_query import deployment_tags, unknown_stacks
 from tidegate.domain.deployment_summary import DeploymentSummary
 from tidegate.domain.root import queue_id
 from tidegate.domain.tag_query import TagQuery
@@ -20,11 +20,15 @@ _READ, _READ_OF_MANY = 100, 25
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Deployments that match, newest first, how many were looked at, and what goes on with those before."""
+    """Deployments that match, newest first, how many were looked at, and what goes on with those before.
+
+    Where none matches, ``hint`` says of a stack that was asked for that none of them has it.
+    """
 
     deployments: tuple[DeploymentSummary, ...]
     searched: int
     next: str | None
+    hint: str = ""
 
     @property
     def is_cut(self) -> bool:
@@ -43,18 +47,19 @@ class DeploymentSearcher:
     ) -> Found:
         """Return at most ``limit`` that match, of the newest ones before ``after``. Raise NotFound for no place."""
         found: list[DeploymentSummary] = []
-        searched = 0
+        searched, stacks = 0, set[str]()
         while True:
             page = self._page(repository, root, after)
             for one in page.deployments:
                 searched += 1
+                stacks |= {one.stack, *one.within}
                 if query.matches(deployment_tags(one)):
                     found.append(one)
                 if len(found) == limit:
                     return Found(tuple(found), searched, self._following(repository, root, page, one))
             after = page.next
             if after is None or searched >= SEARCHED:
-                return Found(tuple(found), searched, after)
+                return Found(tuple(found), searched, after, "" if found else unknown_stacks(query, stacks))
 
     def search_all(
         self, repositories: Iterable[str], query: TagQuery, limit: int, after: DeploymentSummary | None = None
@@ -66,14 +71,15 @@ class DeploymentSearcher:
         histories = (self._history(repository, after) for repository in repositories)
         newest = merge(*histories, key=lambda one: (one.requested_at, one.id), reverse=True)
         found: list[DeploymentSummary] = []
-        searched = 0
+        searched, stacks = 0, set[str]()
         for one in newest:
             searched += 1
+            stacks |= {one.stack, *one.within}
             if query.matches(deployment_tags(one)):
                 found.append(one)
             if len(found) == limit or searched == SEARCHED:
                 return Found(tuple(found), searched, one.id if next(newest, None) else None)
-        return Found(tuple(found), searched, None)
+        return Found(tuple(found), searched, None, "" if found else unknown_stacks(query, stacks))
 
     def _history(self, repository: str, after: DeploymentSummary | None) -> Iterator[DeploymentSummary]:
         place = None if after is None else self.catalog.after(repository, after)

@@ -226,6 +226,7 @@ class DeploymentsPage(Shown):
         description="How many a search looked at, the newest before `after`; where `next` is not null, older ones are "
         "left to be searched",
     )
+    hint: str = Field(default="", description="Of a search that finds nothing: which stack no deployment has")
     unsearched: int = Field(
         default=0, description="Repositories that a search of all left out: those in which nothing happened for longest"
     )

@@ -209,7 +209,9 @@ class Shapes:
 
     def found(self, found: Found, unsearched: int = 0) -> DeploymentsPage:
         shown = self.briefs(found.deployments)
-        return DeploymentsPage(deployments=shown, next=found.next, searched=found.searched, unsearched=unsearched)
+        return DeploymentsPage(
+            deployments=shown, next=found.next, searched=found.searched, unsearched=unsearched, hint=found.hint
+        )
 
     def briefs(self, deployments: Iterable[Deployment | DeploymentSummary]) -> list[DeploymentBrief]:
         return [self.brief(one) for one in deployments]
