@@ -43,6 +43,7 @@ _BUILDER_SECONDS = 10
 _BUILDERS = ("docker", "podman", "finch")
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
 _DEFAULT_SECRETS = {"webhook_secret_name": "tidegate/webhook-secret", "app_secret_name": "tidegate/github-app"}
+_GITLAB_SECRETS = {**_DEFAULT_SECRETS, "app_secret_name": "tidegate/gitlab"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ class Doctor:
         client: Callable[[str], Any],
         ask_forge: AskForge,
     ) -> None:
-        self._context = {**_DEFAULT_SECRETS, **context}
+        self._is_gitlab = context.get("forge") == "gitlab"
+        self._context = {**(_GITLAB_SECRETS if self._is_gitlab else _DEFAULT_SECRETS), **context}
         self._environ = environ
         self._client = client
         self._ask_forge = ask_forge
@@ -104,7 +106,7 @@ class Doctor:
             return
         yield self._bootstrap()
         yield self._webhook_secret()
-        yield from self._app()
+        yield from self._gitlab() if self._is_gitlab else self._app()
         yield self._quota("Fargate vCPUs", "fargate", NEEDED_VCPUS)
         yield self._quota("Lambda concurrency", "lambda", NEEDED_CONCURRENCY)
 
@@ -214,6 +216,22 @@ class Doctor:
         yield _sign_in(content)
         yield from self._app_at_forge(number, private_key)
 
+    def _gitlab(self) -> Iterator[Finding]:
+        """Look whether both tokens of Tidegate's user are stored."""
+        key = "app_secret_name"
+        content = self._secret(key)
+        if isinstance(content, Finding):
+            yield content
+            return
+        missing = [name for name in ("token", "clone_token") if not content.get(name)]
+        check = f"secret {self._context[key]}"
+        if missing:
+            do = "Run `tidegate secret gitlab --token-file FILE --clone-token-file FILE`."
+            yield Finding(check, "fail", f"It lacks {' and '.join(missing)}.", do)
+            return
+        yield Finding(check, "ok", "Both tokens are stored.")
+        yield _sign_in(content, "gitlab")
+
     def _app_at_forge(self, number: str, private_key: str) -> Iterator[Finding]:
         url = str(self._context.get("forge_api_url") or "https://api.github.com")
         try:
@@ -251,15 +269,15 @@ _HOW_TO_CREATE = {
 }
 
 
-def _sign_in(content: Mapping[str, Any]) -> Finding:
+def _sign_in(content: Mapping[str, Any], command: str = "app") -> Finding:
     """Look whether people can sign in on the web pages. Deploys need nobody to."""
     if content.get("client_id") and content.get("client_secret"):
-        return Finding("signing in", "ok", "The App's client id and a client secret are stored.")
+        return Finding("signing in", "ok", "A client id and a client secret are stored.")
     return Finding(
         "signing in",
         "warn",
-        "No client id and client secret of the App are stored: nobody can open the web pages.",
-        "Run `tidegate secret app --client-id ID --client-secret-file FILE`.",
+        "No client id and client secret are stored: nobody can open the web pages.",
+        f"Run `tidegate secret {command} --client-id ID --client-secret-file FILE`.",
     )
 
 

@@ -1,4 +1,4 @@
-"""``tidegate secret``: stores what Tidegate must know of the GitHub App, in the form that its functions read."""
+"""``tidegate secret``: stores what Tidegate must know of the forge, in the form that its functions read."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from json import dumps, loads
+from os import environ
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,10 +17,15 @@ from cli.options import Json
 from cli.problems import Refused, WrongUsage
 from cli.tree import Command, Group
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Store the secrets of the GitHub App in Secrets Manager.")
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Store the secrets of the GitHub App, or of GitLab, in Secrets Manager."
+)
 
 WEBHOOK = "tidegate/webhook-secret"
 APP = "tidegate/github-app"
+GITLAB = "tidegate/gitlab"
+#: The name that the design has for GitLab's token.
+GITLAB_TOKEN = "BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN"  # noqa: S105
 
 _Name = Annotated[str, typer.Option("--name", help="The secret's name, if not the default one.")]
 
@@ -94,6 +100,64 @@ def github_app(
     _say(text, {"name": name, "stored": sorted(fields)}, json=json)
 
 
+@app.command(cls=Command, name="gitlab")
+def gitlab(
+    *,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file",
+            metavar="FILE",
+            show_default=False,
+            help=f"A file with an access token of the scope api; - is stdin. Without it, {GITLAB_TOKEN} is taken.",
+        ),
+    ] = None,
+    clone_token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--clone-token-file",
+            metavar="FILE",
+            show_default=False,
+            help="A file with an access token of the scope read_repository only: it is what runners get.",
+        ),
+    ] = None,
+    client_id: Annotated[
+        str | None,
+        typer.Option("--client-id", metavar="ID", show_default=False, help="The OAuth application's id."),
+    ] = None,
+    client_secret_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--client-secret-file", metavar="FILE", show_default=False, help="A file with its secret; - is stdin."
+        ),
+    ] = None,
+    name: _Name = GITLAB,
+    json: Json = False,
+) -> None:
+    """Store the tokens of Tidegate's user on GitLab, and what people sign in with on the web pages.
+
+    What is not given stays as it is stored.
+    """
+    _together(("--client-id", client_id), ("--client-secret-file", client_secret_file))
+    given = environ.get(GITLAB_TOKEN, "").strip()
+    fields = {
+        **({"token": given} if given else {}),
+        **({"token": _line_in(token_file, "token")} if token_file else {}),
+        **({"clone_token": _line_in(clone_token_file, "token")} if clone_token_file else {}),
+        **_oauth_of(client_id, client_secret_file),
+    }
+    if not fields:
+        raise WrongUsage("Nothing to store.", "Give --token-file and --clone-token-file.")
+    client = _client()
+    whole = {**(_read(client, name) or {}), **fields}
+    if whole.get("token") == whole.get("clone_token") and "token" in whole:
+        raise Refused("Both tokens are the same.", "Runners get the second one: it must read repositories and no more.")
+    _store(client, name, whole)
+    missing = [each for each in ("token", "clone_token") if each not in whole]
+    text = f"Stored in {name}." + (f" It still lacks {' and '.join(missing)}." if missing else "")
+    _say(text, {"name": name, "stored": sorted(fields), "missing": missing}, json=json)
+
+
 def _together(*options: tuple[str, object]) -> None:
     missing = [name for name, value in options if value is None]
     if len(missing) == 1:
@@ -122,13 +186,18 @@ def _key_of(app_id: str | None, key: Path | None) -> Mapping[str, str]:
 def _oauth_of(client_id: str | None, file: Path | None) -> Mapping[str, str]:
     if client_id is None or file is None:
         return {}
+    return {"client_id": client_id.strip(), "client_secret": _line_in(file, "client secret")}
+
+
+def _line_in(file: Path, what: str) -> str:
+    """Return the only word in a file. Raise Refused."""
     try:
         secret = (sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise Refused(f"{file} cannot be read as text.") from error
     if not secret.isascii() or not secret.isprintable() or not secret or " " in secret:
-        raise Refused(f"{file} does not hold one client secret and nothing else.")
-    return {"client_id": client_id.strip(), "client_secret": secret}
+        raise Refused(f"{file} does not hold one {what} and nothing else.")
+    return secret
 
 
 @contextmanager

@@ -146,3 +146,36 @@ def test_without_credentials_the_refusal_says_what_to_do(monkeypatch):
     result = run("webhook")
     assert result.exit_code == 1
     assert "AWS_PROFILE" in result.stderr
+
+
+def token_file(directory, text):
+    path = directory / f"file-{text}"
+    path.write_text(f"{text}\n")
+    return path
+
+
+def test_gitlabs_tokens_are_stored_one_after_the_other(tmp_path):
+    first = run("gitlab", "--token-file", token_file(tmp_path, "glpat-api"))
+    assert "It still lacks clone_token." in first.stdout
+    second = run("gitlab", "--clone-token-file", token_file(tmp_path, "glpat-read"), "--json")
+    assert json.loads(second.stdout) == {"name": "tidegate/gitlab", "stored": ["clone_token"], "missing": []}
+    assert stored("tidegate/gitlab") == {"token": "glpat-api", "clone_token": "glpat-read"}
+
+
+def test_gitlabs_token_may_come_by_the_name_of_the_design(tmp_path, monkeypatch):
+    monkeypatch.setenv("BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN", "glpat-api")
+    result = run("gitlab", "--clone-token-file", token_file(tmp_path, "glpat-read"))
+    assert result.exit_code == 0
+    assert "glpat" not in result.output
+    assert stored("tidegate/gitlab") == {"token": "glpat-api", "clone_token": "glpat-read"}
+
+
+def test_runners_never_get_the_token_for_the_api(tmp_path):
+    same = token_file(tmp_path, "glpat-api")
+    result = run("gitlab", "--token-file", same, "--clone-token-file", same)
+    assert result.exit_code == 1
+    assert "must read repositories and no more" in result.stderr
+
+
+def test_nothing_for_gitlab_is_a_mistake_in_the_usage():
+    assert run("gitlab").exit_code == 2

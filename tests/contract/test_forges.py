@@ -212,3 +212,31 @@ def test_check_runs_of_several_names_stand_side_by_side(world, head):
 def test_a_clone_token_reads_the_repository(world, base):
     assert world.forge.clone_token(*world.where)
     assert world.forge.clone_url(world.repository) == f"{world.server.url}/{world.repository}.git"
+
+
+def test_what_a_merge_deploys_is_told_where_people_look(world, number):
+    merged = world.merge(number)
+    for name, title in (("network", "Planning"), ("db", "Planning")):
+        world.forge.create_check_run(*world.where, shown(merged, title, external_id=f"{name}-1", name=name))
+    done = shown(merged, "Applied: 1 added", "completed", Conclusion.SUCCESS)
+    found = world.forge.find_check_run(*world.where, merged, "network-1")
+    world.forge.update_check_run(*world.where, found, done)
+    if world.is_gitlab:
+        texts = list(world.forge.our_comments(*world.where, number, "<!-- tidegate:deployments").values())
+        assert len(texts) == 1
+        assert "Applied: 1 added" in texts[0]
+        assert [line.split("|")[1].strip() for line in texts[0].splitlines()[5:]] == ["db", "network"]
+    else:
+        (run,) = world.person().check_runs(world.repository, merged, name="tidegate/deploy: network")
+        assert run["output"]["title"] == "Applied: 1 added"
+
+
+def test_no_line_of_a_comment_is_a_command_to_the_forge(world, number):
+    text = "Look:\n/close\n  /merge\n```\n/approve\n```\na/b"
+    made = world.forge.comment(*world.where, number, text)
+    (shown_text,) = world.forge.our_comments(*world.where, number, "Look").values()
+    if world.is_gitlab:
+        assert not [line for line in shown_text.splitlines() if line.strip().startswith("/")]
+        assert shown_text.replace("\u200b", "").splitlines()[-1] == "a/b"
+    world.forge.update_comment(*world.where, number, made, "/close")
+    assert world.forge.seen_pull_request(*world.where, number).is_open

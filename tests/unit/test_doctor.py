@@ -162,6 +162,25 @@ def test_an_app_with_its_oauth_client_lets_people_sign_in(aws: None, pem: str, p
     assert SECRET not in str(found)
 
 
+@pytest.mark.parametrize(
+    ("content", "verdict"),
+    [
+        ({"token": "api", "clone_token": "read"}, "ok"),
+        ({"token": "api"}, "fail"),
+        ({"clone_token": "read", "token": ""}, "fail"),
+        ("no json", "fail"),
+    ],
+)
+def test_gitlab_needs_both_tokens(aws: None, path: str, content: object, verdict: str):
+    _store("tidegate/gitlab", content)
+    doctor = Doctor({"forge": "gitlab"}, {"PATH": path, "AWS_REGION": REGION}, _client, lambda *_: COMPLETE)
+    found = {finding.check: finding for finding in doctor.findings()}
+    assert found["secret tidegate/gitlab"].verdict == verdict
+    assert "secret tidegate/github-app" not in found
+    assert "GitHub App" not in found
+    assert (found["signing in"].verdict if verdict == "ok" else "warn") == "warn"
+
+
 def test_an_app_that_the_forge_refuses_fails(complete: None, path: str):
     assert _examine(path, AppRefusedError("no"))["GitHub App"].verdict == "fail"
 

@@ -12,9 +12,9 @@ from urllib.parse import quote, unquote, urldefrag
 
 from tidegate.adapters.addresses import GitLabAddresses
 from tidegate.adapters.gitlab_access import BAD_REQUEST, NOT_FOUND, GitLabAccess, project
+from tidegate.adapters.gitlab_deploy_notes import DEPLOYS, tell_deployments
 from tidegate.domain.check_run import CheckRun, Conclusion
 from tidegate.domain.errors import ForgeRefused
-from tidegate.domain.webhook_events import OUR_CHECK_RUNS
 
 #: Characters of a status' words and link.
 MAXIMUM_DESCRIPTION = MAXIMUM_LINK = 255
@@ -31,8 +31,6 @@ _BY_CONCLUSION = {
     # It waits for people, and has not failed.
     Conclusion.ACTION_REQUIRED: _RUNNING,
 }
-#: Names of check runs whose words are worth another status where GitLab does not change those of one that goes on.
-_DEPLOYS = f"{OUR_CHECK_RUNS}deploy"
 _NO_TRANSITION = "Cannot transition status"
 
 
@@ -78,20 +76,27 @@ class GitLabChecks(GitLabAddresses):
 
         A fork's commit is on no branch of this project. The note of its merge request tells all.
         """
+        state, sha = _state(check_run), check_run.sha
         try:
-            return self._set(repository, check_run, _state(check_run))
+            made = self._set(repository, check_run, state)
         except ForgeRefused as error:
             if error.status == NOT_FOUND:
                 return 0
             if error.status != BAD_REQUEST or _NO_TRANSITION not in str(error):
                 raise
-        return self._replace(repository, check_run, _state(check_run))
+            made = self._replace(repository, check_run, state)
+        if check_run.name.startswith(DEPLOYS) and state != _PENDING:
+            tell_deployments(self._access, repository, sha, lambda: self._ours(repository, sha))
+        return made
 
     def _replace(self, repository: str, check_run: CheckRun, state: str) -> int:
-        """Show what GitLab does not let follow on what it shows: words of what goes on are changed by a new status."""
+        """Show what GitLab does not let follow on what it shows.
+
+        New words for what goes on are worth another status where they are about a deployment.
+        """
         if state not in {_PENDING, _RUNNING}:
             self._set(repository, check_run, _RUNNING)
-        elif state == _RUNNING and check_run.name.startswith(_DEPLOYS):
+        elif state == _RUNNING and check_run.name.startswith(DEPLOYS):
             self._set(repository, check_run, _CANCELED)
         else:
             return 0

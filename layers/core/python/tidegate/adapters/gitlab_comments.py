@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from tidegate.adapters.gitlab_access import NOT_FOUND, GitLabAccess, project
@@ -9,6 +10,9 @@ from tidegate.domain.errors import ForgeRefused, NotFound
 
 #: GitLab's words for reactions, by GitHub's; the others are the same.
 _EMOJI = {"+1": "thumbsup", "-1": "thumbsdown", "hooray": "tada", "laugh": "laughing"}
+#: What begins a quick action, such as ``/merge``: Tidegate's user would carry it out. And what makes it none.
+_QUICK_ACTION = re.compile(r"^[^\S\n]*/(?=\S)", re.MULTILINE)
+_INVISIBLE = "\u200b"
 _TAKEN = "already been taken"
 
 
@@ -18,11 +22,11 @@ class GitLabComments:
     _access: GitLabAccess
 
     def comment(self, installation: int, repository: str, number: int, text: str) -> int:  # noqa: ARG002
-        return int(self._access.call("POST", notes(repository, number), body={"body": text})["id"])
+        return int(self._access.call("POST", notes(repository, number), body={"body": harmless(text)})["id"])
 
     def update_comment(self, installation: int, repository: str, number: int, comment: int, text: str) -> None:  # noqa: ARG002
         try:
-            self._access.call("PUT", f"{notes(repository, number)}/{comment}", body={"body": text})
+            self._access.call("PUT", f"{notes(repository, number)}/{comment}", body={"body": harmless(text)})
         except ForgeRefused as error:
             if error.status != NOT_FOUND:
                 raise
@@ -45,6 +49,14 @@ class GitLabComments:
         except ForgeRefused as error:
             if _TAKEN not in str(error):
                 raise
+
+
+def harmless(text: str) -> str:
+    """Return the text of a note without quick actions: a line that begins with a slash would have GitLab do something.
+
+    What is shown looks the same: an invisible character stands before the slash.
+    """
+    return _QUICK_ACTION.sub(f"{_INVISIBLE}/", text)
 
 
 def notes(repository: str, number: int) -> str:
