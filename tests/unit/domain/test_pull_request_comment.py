@@ -96,6 +96,7 @@ def test_a_plan_is_folded_and_coloured_as_a_diff():
 def test_a_short_plan_that_is_the_only_one_is_open():
     assert "<details open><summary><code>network</code>" in render_comment(comment_of(planned()))
     assert "<details open>" not in render_comment(comment_of(planned(plan=PLAN * 20)))
+    assert "<details open>" not in render_comment(comment_of(planned(plan=f"{PLAN}{'long' * 2_000}\n")))
 
 
 def test_unchanged_roots_are_one_line():

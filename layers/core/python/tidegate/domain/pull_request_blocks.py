@@ -19,8 +19,8 @@ LAST_LINES = 6_000
 ROWS = 100
 #: Failures whose last lines are shown without a fold.
 OPENED = 3
-#: Lines of the only plan that are shown without a fold.
-UNFOLDED = 60
+#: Lines and bytes of the only plan that are shown without a fold.
+UNFOLDED, UNFOLDED_BYTES = 60, 8_000
 #: Reasons of one failure that are listed.
 REASONS = 10
 _SEVERAL = 2
@@ -119,7 +119,8 @@ def _block(view: LayerView, room: int, *, opened: bool) -> str:
     """Return a block whose body takes at most ``room`` bytes. A long plan is not opened."""
     if view.layer.state is LayerState.PLANNED and view.plan_text:
         body = fenced_plan(view.plan_text, view.plan_size, room)
-        return _frame(view, body, opened=opened and body.count("\n") <= UNFOLDED)
+        is_short = body.count("\n") <= UNFOLDED and size(body) <= UNFOLDED_BYTES
+        return _frame(view, body, opened=opened and is_short)
     return _frame(view, _last_lines(view.layer, room) if view.layer.last_lines else "", opened=opened)
 
 
