@@ -53,3 +53,11 @@ def tidegate(whole_run):
 def project(tidegate, request):
     readable = re.sub("[^a-z0-9]+", "-", request.node.name.lower())[5:65].strip("-")
     return Project(tidegate, f"acme/{readable}-{uuid.uuid4().hex[:6]}")
+
+
+@pytest.fixture
+def gate(tmp_path):
+    """Return the file that plans wait for; it is there at the end, so that nobody waits for ever."""
+    gate = tmp_path / "gate"
+    yield gate
+    gate.touch()

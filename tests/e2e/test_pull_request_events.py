@@ -6,8 +6,11 @@ import pytest
 
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
-from tests.e2e.test_pull_requests import PLANNED, Pull, open_pull
+from tests.e2e.pulls import Pull, open_pull
 from tidegate.domain.errors import NotFound
+from tidegate.domain.temporary_layer import LayerState
+
+PLANNED = LayerState.PLANNED
 
 
 @pytest.fixture

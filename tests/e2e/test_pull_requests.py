@@ -2,70 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import pytest
 
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
-from tests.e2e.project import Project
-from tests.stepfunctions.world import OperatorWiring
+from tests.e2e.pulls import gated, open_pull, planning
 from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestState
-from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
+from tidegate.domain.temporary_layer import LayerState
 
 PLANNED = LayerState.PLANNED
-
-
-@dataclass
-class Pull:
-    """A pull request, and what Tidegate knows of it."""
-
-    project: Project
-    number: int
-
-    @cached_property
-    def tidegate(self) -> OperatorWiring:
-        return OperatorWiring(self.project.tidegate.cloud)
-
-    @property
-    def record(self) -> PullRequestRecord | None:
-        try:
-            return self.tidegate.pull_requests.get(self.project.name, self.number)
-        except NotFound:
-            return None
-
-    def layers(self) -> dict[str, TemporaryLayer]:
-        """Return the layers of the revision that was discovered last, by their roots."""
-        record = self.record
-        found = self.tidegate.temporary_layers.many(record.layers) if record else ()
-        return {layer.root.name: layer for layer in found}
-
-    def states(self) -> dict[str, LayerState]:
-        return {root: layer.state for root, layer in self.layers().items()}
-
-    def at_rest(self, head: str) -> PullRequestRecord:
-        """Return the record once nothing is to be done for this head."""
-
-        def look() -> PullRequestRecord | None:
-            record = self.record
-            rests = record is not None and record.spec.head_sha == head and record.state is PullRequestState.IDLE
-            return record if rests and record and record.discovered == record.spec.revision else None
-
-        try:
-            return eventually(look, what=f"{self.project.name}#{self.number} at rest at {head}")
-        except AssertionError as late:
-            late.add_note(f"{self.record}\n{self.layers()}")
-            late.add_note(self.project.tidegate.story())
-            raise
-
-    def ending(self, record: PullRequestRecord) -> str | None:
-        """Return how the execution for a record ended."""
-        machine = self.project.tidegate.cloud.state_machines["pull_request"]
-        arn = f"{machine.replace(':stateMachine:', ':execution:')}:{record.execution}"
-        described = self.project.tidegate.cloud.client("stepfunctions").describe_execution(executionArn=arn)
-        return str(described["status"])
 
 
 @pytest.fixture
@@ -73,45 +18,6 @@ def roots(project):
     """Push three roots; nobody confirms what the push asks for, so that nothing is applied."""
     project.push({name: thing() for name in ("app", "db", "web")})
     return project
-
-
-def open_pull(project, changes, branch="feature"):
-    """Open a pull request that changes roots (directory → content); return it and its head."""
-    files = {f"{root}/main.tf": project.backed(root, content) for root, content in changes.items()}
-    head = project.push_files(files, "Change roots", branch=branch, base="main")
-    return Pull(project, project.tidegate.maintainer.open_pull_request(project.name, branch, title="Change")), head
-
-
-def gated(gate):
-    """Return what lets each plan of ``db`` wait until a file is there, as the default branch says."""
-    wait = f"while [ ! -e '{gate}' ]; do sleep 0.1; done"
-    return f"""workflows:
-  - tag_query: 'dir:db'
-    plan:
-      - type: init
-      - type: run
-        cmd: [sh, -c, "{wait}"]
-      - type: plan
-"""
-
-
-@pytest.fixture
-def gate(tmp_path):
-    """Return the file that everybody waits for, who waits; it is there at the end, so that nobody waits for ever."""
-    gate = tmp_path / "gate"
-    yield gate
-    gate.touch()
-
-
-def planning(pull, root):
-    """Return the layer of a root once its runner works on its plan."""
-
-    def look():
-        layer = pull.layers().get(root)
-        at_work = layer is not None and layer.job and pull.project.tidegate.runners(layer.job)
-        return layer if at_work and pull.tidegate.jobs.token(layer.job) else None
-
-    return eventually(look, what=f"a runner that plans {root}")
 
 
 def test_what_a_pull_request_changes_is_planned_and_nothing_is_touched(roots):
