@@ -6,7 +6,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 
-from bench import calls, configuration, cost, discovery, memory, queues, reading, webhook
+from bench import calls, configuration, cost, discovery, memory, pull_requests, queues, reading, webhook
 from bench.deploys import Bench, bench
 from bench.lines import Line, medians, noise, paired
 
@@ -43,7 +43,7 @@ def main(*, quick: bool) -> None:
         memory.run(measured, "data" if quick else "aws").print()
         cost.run(measured).print()
         calls.run(measured).print()
-    for line in itertools.chain(reading.run(quick=quick), queues.run(quick=quick)):
+    for line in itertools.chain(pull_requests.run(quick=quick), reading.run(quick=quick), queues.run(quick=quick)):
         line.print()
 
 

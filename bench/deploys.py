@@ -86,9 +86,9 @@ class Bench:
             "show": ["terraform", "show", "-json", "plan.tfplan"],
             "apply": ["terraform", "apply", "-input=false", "-no-color", "plan.tfplan"],
         }
-        environ = self._environment()
+        environ = by_hand(self.cloud, self._directory)
         return {
-            name: _timed(command, self._directory if name == "git clone" else place / kind, environ)
+            name: timed(command, self._directory if name == "git clone" else place / kind, environ)
             for name, command in commands.items()
         }
 
@@ -111,18 +111,20 @@ class Bench:
         files = roots.files(kind, key, self.cloud.info["state_bucket"])
         return self.forge.push(repository, files, f"Deploy {key}")
 
-    def _environment(self) -> dict[str, str]:
-        keys = {"AWS_ACCESS_KEY_ID": "operator", "AWS_SECRET_ACCESS_KEY": "operator"}
-        return {
-            **mirror.environment(self._directory, os.environ),
-            **keys,
-            "AWS_ENDPOINT_URL": self.cloud.info["aws_endpoint_url"],
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_REGION": self.cloud.info["region"],
-            "CHECKPOINT_DISABLE": "1",
-            "HOME": str(self._directory),
-            "PATH": os.environ["PATH"],
-        }
+
+def by_hand(cloud: LocalCloud, directory: Path) -> dict[str, str]:
+    """Return the environment of bare commands: an operator's, with what a runner has of providers."""
+    keys = {"AWS_ACCESS_KEY_ID": "operator", "AWS_SECRET_ACCESS_KEY": "operator"}
+    return {
+        **mirror.environment(directory, os.environ),
+        **keys,
+        "AWS_ENDPOINT_URL": cloud.info["aws_endpoint_url"],
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_REGION": cloud.info["region"],
+        "CHECKPOINT_DISABLE": "1",
+        "HOME": str(directory),
+        "PATH": os.environ["PATH"],
+    }
 
 
 @contextmanager
@@ -153,7 +155,8 @@ def _commit(sent: Sent) -> Any:
     return sent.payload.get("after") or sent.payload.get("check_run", {}).get("head_sha")
 
 
-def _timed(command: list[str], place: Path, environ: dict[str, str]) -> float:
+def timed(command: list[str], place: Path, environ: dict[str, str]) -> float:
+    """Run a command; return the seconds that it took. Raise DeployFailed."""
     began = time.perf_counter()
     done = subprocess.run(command, cwd=place, env=environ, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - began

@@ -70,5 +70,9 @@ KINDS = tuple(_MODULES)
 
 def files(kind: str, key: str, bucket: str) -> dict[str, str | None]:
     """Return the repository's files: one root of this kind, whose state and resources are named ``key``."""
-    module = _MODULES[kind].format(key=key, backend=_BACKEND.format(bucket=bucket, key=key))
-    return {"tidegate.yaml": _CONFIGURATION.format(name=kind), f"{kind}/main.tf": module}
+    return {"tidegate.yaml": _CONFIGURATION.format(name=kind), f"{kind}/main.tf": module(kind, key, bucket)}
+
+
+def module(kind: str, key: str, bucket: str) -> str:
+    """Return a root module of this kind, whose state and resources are named ``key``."""
+    return _MODULES[kind].format(key=key, backend=_BACKEND.format(bucket=bucket, key=key))
