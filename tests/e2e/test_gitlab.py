@@ -135,5 +135,24 @@ def test_a_merge_request_is_planned_shown_moved_merged_and_deployed(project):
     for root in ("app", "db"):
         project.status(merged, f"tidegate/deploy: {root}", succeeded)
         assert project.value(root) == "three"
+    (told,) = project.notes(iid, "Deployments of")
+    assert told.count("✅") == 2
     pull = project.api("GET", f"/api/pulls/{project.name}/{iid}")
     assert pull["merged"] is True
+
+
+def test_commands_in_notes_are_answered_and_what_closes_leaves_nothing(project):
+    project.push({"app": "one"})
+    head = project.push({"app": "two"}, branch="feature", base="main")
+    developer = project.person("developer")
+    iid = developer.open_merge_request(project.name, "feature", title="Two", draft=True)
+    note = developer.note(project.name, iid, "tidegate help")
+    eventually(lambda: project.notes(iid, "tidegate deploy"), what="an answer")
+    assert developer.award_emoji(project.name, iid, note) in ([], ["rocket"])
+    visitor = project.person("visitor").note(project.name, iid, "tidegate deploy")
+    eventually(
+        lambda: project.person("visitor").award_emoji(project.name, iid, visitor) == ["confused"], what="a refusal"
+    )
+    project.status(head, "tidegate/plan", lambda state, _: state != "pending")
+    developer.close(project.name, iid)
+    eventually(lambda: project.api("GET", f"/api/pulls/{project.name}/{iid}")["closed_at"], what="the end")

@@ -19,6 +19,8 @@ _NOBODY = "ghost"
 _HARMLESS = frozenset({"success", "skipped", "manual"})
 #: What GitLab writes into a merge request when somebody approves it, or takes that back.
 _APPROVED = "approved this merge request"
+#: The method that makes one commit of all.
+_SQUASH = "squash"
 _MERGEABLE = {"can_be_merged": True, "cannot_be_merged": False}
 
 _Json = Mapping[str, Any]
@@ -51,6 +53,18 @@ class GitLabPulls:
         every = self._access.pages(path, state="opened", order_by="created_at", sort="asc")
         found = [_seen(installation, repository, each) for each in every if each["sha"]]
         return sorted(found, key=lambda each: each.spec.number)
+
+    def merge_pull_request(
+        self,
+        installation: int,  # noqa: ARG002
+        repository: str,
+        number: int,
+        sha: str,
+        method: str,
+    ) -> None:
+        """Merge it as the project merges; ``method`` decides only whether its commits become one."""
+        body = {"sha": sha, "squash": method == _SQUASH}
+        self._access.call("PUT", f"{project(repository)}/merge_requests/{number}/merge", body=body)
 
     def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:  # noqa: ARG002
         found = self._access.find(f"{project(repository)}/repository/commits/{sha}/merge_requests")
