@@ -129,8 +129,11 @@ pull_requests:
   checkout: branch
   allowed_providers: [hashicorp/*, integrations/github]
   allowed_modules: []
+  allowed_plan_args: ['-var=region=*']
+  replan_on_base_change: true
 """
-    expected = PullRequestRules(False, Checkout.BRANCH, ("hashicorp/*", "integrations/github"), ())
+    allowed = ("hashicorp/*", "integrations/github")
+    expected = PullRequestRules(False, Checkout.BRANCH, allowed, (), ("-var=region=*",), True)
     assert load(text).pull_requests == expected
 
 
@@ -141,6 +144,9 @@ pull_requests:
         ("{drafts: maybe}", "Write true or false"),
         ("{checkout: rebase}", "merge"),
         ("{allowed_providers: hashicorp/*}", "[hashicorp/*]"),
+        ("{allowed_plan_args: ['-*']}", "Write options, such as -var=region=*"),
+        ("{allowed_plan_args: [target]}", "is no option of a plan"),
+        ("{replan_on_base_change: perhaps}", "Write true or false"),
     ],
 )
 def test_what_pull_requests_cannot_say_is_told(section, words):

@@ -160,3 +160,10 @@ def test_a_refusing_set_passes_only_by_enough_owners_whose_last_word_on_the_head
     assert {each.casefold() for each in found.approved_by} == known
     assert found.blocks is (len(known) < needed)
     assert AUTHOR not in found.approved_by
+
+
+def test_a_plan_with_options_is_no_verdict_of_any_set():
+    """Whoever may ask for a plan of less than all could let a set pass by what they leave out."""
+    looked_at = layer(options=("-target=a.b",))
+    found = standing(looked_at)
+    assert (found.state, found.blocks, found.missing) == (SetState.UNKNOWN, True, (looked_at,))

@@ -145,3 +145,38 @@ def test_they_always_fit(roots, text, times):
         assert len(found.text.encode()) <= MAXIMUM_TEXT
         assert len(found.title) <= MAXIMUM_TITLE
         assert found.text.count("\n```") in {0, 1, 2}
+
+
+def test_what_is_left_out_on_purpose_is_said_and_holds_up_nothing():
+    found = whole(notes="db: It changed, and no merge deploys it (autoplan: false).")
+    assert (found.title, found.conclusion) == ("Nothing is planned by itself", Conclusion.SUCCESS)
+    assert "autoplan: false" in found.summary
+    found = whole(planned("app"), notes="db: It changed.")
+    assert (found.title, found.conclusion) == ("1 with changes (+0 ~1 -0 ±0)", Conclusion.SUCCESS)
+    assert "### Not planned\n\n* db: It changed" in found.summary
+
+
+def test_what_cannot_be_planned_beside_others_holds_up_the_merge_and_hides_none_of_them():
+    found = whole(planned("app"), notice="live/my app: its name cannot be used.")
+    assert (found.title, found.conclusion) == (
+        "1 with changes (+0 ~1 -0 ±0); not all could be planned",
+        Conclusion.FAILURE,
+    )
+    assert "its name cannot be used" in found.summary
+    assert "| `app` |" in found.summary
+
+
+def test_plans_with_options_are_no_verdict():
+    found = whole(planned("app", options=("-target=a.b",)), planned("db"))
+    assert found.conclusion is Conclusion.ACTION_REQUIRED
+    assert found.title.endswith("; planned with options")
+    assert "`app` with `-target=a.b`" in found.summary
+    assert "comment `tidegate plan`" in found.summary
+
+
+def test_plans_that_are_older_than_their_base_say_so_and_keep_their_verdict():
+    found = whole(planned("app"), overtaken=("app",), base_now="f" * 40)
+    assert found.conclusion is Conclusion.SUCCESS
+    assert found.title.endswith("; older than main")
+    assert "main has moved on to fffffff" in found.summary
+    assert "Comment `tidegate plan`" in found.summary

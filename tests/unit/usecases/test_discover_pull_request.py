@@ -139,7 +139,9 @@ class TestWhatIsAffected:
         text = "dirs:\n  live/app: {when_modified: {file_patterns: ['**/*.tf'], autoplan: false}}\n  live/db: {}\n"
         changes(world, {"live/app/main.tf": "#"}, {**FILES, "tidegate.yaml": text})
         assert opened(world)[0] == "nothing"
-        assert "Deploy it by hand." in world.record.notice
+        assert world.record.notice == ""
+        assert "Deploy it by hand." in world.record.notes
+        assert "`tidegate plan` plans also what is not planned by itself" in world.record.notes
 
 
 class TestWhatIsOnlyTold:
@@ -202,7 +204,8 @@ class TestWhatIsOnlyTold:
         changes(world, {"live/app/main.tf": None})
         what, notice = self.told(world)
         assert what == "nothing"
-        assert "live/app" in notice
+        assert notice == ""
+        assert "live/app" in world.record.notes
 
     def test_a_root_that_cannot_be_judged_is_told_beside_those_that_are_planned(self, world):
         world.trees[HEAD] = {**FILES, "live/app/main.tf": "#", "live/my app/main.tf": ""}

@@ -154,6 +154,12 @@ def test_a_revision_that_is_overtaken_meanwhile_stops(stacks):
     assert not world.record.commented
 
 
+def test_what_an_earlier_execution_asks_for_is_not_shown_while_another_plans_the_same_commit():
+    world = World(planned("a"), in_state("b", LayerState.PLANNING))
+    assert world.publish() == "overtaken"
+    assert (world.forge.comments, world.record.commented) == ([], "")
+
+
 def test_what_is_overtaken_before_the_check_runs_is_not_recorded_as_shown():
     world = World()
     show = world.checks.show
@@ -377,7 +383,7 @@ def test_progress_waits_for_its_time():
     assert early.value.retry_after > 0
 
 
-@pytest.mark.parametrize("fields", [{"closed_at": NOW}, {"discovered": ""}, {"notice": "Why"}, {"layers": ()}])
+@pytest.mark.parametrize("fields", [{"closed_at": NOW}, {"discovered": ""}, {"layers": ()}])
 def test_progress_is_not_shown_where_there_is_none(fields):
     world = World(in_state("a", LayerState.PLANNING))
     world.checks.show(replace(world.record, discovered=""))

@@ -137,12 +137,12 @@ def test_an_execution_that_ended_without_a_result_is_restarted(world, death):
 
 
 def shown(world):
-    """Let all layers be planned, and the comment be written."""
+    """Let all layers be planned, and the comment be written. Nothing is planned before the discovery told of it."""
     record = world.record
-    for layer in world.found:
-        if not layer.is_done:
-            world.layers.save(replace(layer, state=LayerState.PLANNED))
     if record.is_open and record.discovered == record.spec.revision:
+        for layer in world.found:
+            if not layer.is_done:
+                world.layers.save(replace(layer, state=LayerState.PLANNED))
         done = replace(record, commented=record.discovered)
         world.records.save(judged(done, world.found, world.clock.now()))
         world.workflows.endings.setdefault(record.execution, "SUCCEEDED")

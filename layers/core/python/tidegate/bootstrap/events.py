@@ -11,9 +11,13 @@ from tidegate.bootstrap.deploys import Deploys
 from tidegate.settings import ArtifactSettings, LinkSettings, ReviewSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tidegate.config.declarations import Drift
+    from tidegate.domain.comment import Verb
     from tidegate.ports import Delivery, KnownRepository
     from tidegate.usecases.answer_button import ButtonAnswerer
+    from tidegate.usecases.answer_comment import CommentWork
     from tidegate.usecases.check_run_view import CheckRunPainter
     from tidegate.usecases.new_deployments import ChangeEnqueuer
     from tidegate.usecases.publish_check_run import CheckRunPublisher
@@ -94,7 +98,13 @@ class Events(Deploys):
             self._change_enqueuer,
             self.authorizer,
             self.queue_unlocker.unlock,
+            self.comment_works,
         )
+
+    @property
+    def comment_works(self) -> Mapping[Verb, CommentWork]:
+        """What carries out verbs that are not about deploys."""
+        return {}
 
     @cached_property
     def request_receiver(self) -> RequestReceiver:

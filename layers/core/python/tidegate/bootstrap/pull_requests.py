@@ -11,7 +11,11 @@ from tidegate.bootstrap.events import Events
 from tidegate.settings import LinkSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tidegate.domain.comment import Verb
     from tidegate.ports import Delivery
+    from tidegate.usecases.answer_comment import CommentWork
     from tidegate.usecases.begin_speculation import SpeculationBeginner
     from tidegate.usecases.check_policies import PolicyChecker
     from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.hold_policies import PolicyHolder
     from tidegate.usecases.judge_policies import PolicyJudge
     from tidegate.usecases.keep_check_run import CheckRunKeeper
+    from tidegate.usecases.plan_by_comment import CommentPlanner
     from tidegate.usecases.publish_pull_request import PublicationAsker, PullRequestPublisher
     from tidegate.usecases.pull_request_checks import ForgeChecks, ProgressShower
     from tidegate.usecases.pull_request_view import LayerPainter, PlanPainter
@@ -64,6 +69,18 @@ class PullRequestWork(Events):
         if delivery.event in _EVENTS:
             return self.pull_request_receiver.receive(delivery)
         return super().receive(delivery)
+
+    @property
+    def comment_works(self) -> Mapping[Verb, CommentWork]:
+        from tidegate.domain.comment import Verb
+
+        return {Verb.PLAN: self.comment_planner}
+
+    @cached_property
+    def comment_planner(self) -> CommentPlanner:
+        from tidegate.usecases.plan_by_comment import CommentPlanner
+
+        return CommentPlanner(self._repository_source, self.authorizer, self.pull_request_follower)
 
     @cached_property
     def pull_request_checks(self) -> ForgeChecks:

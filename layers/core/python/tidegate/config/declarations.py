@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tidegate.domain.access import Access
 from tidegate.domain.drift import DriftReport
+from tidegate.domain.plan_options import ALLOWED_PLAN_ARGS
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.stack import StackDefinition
 from tidegate.domain.tag_query import TagQuery
@@ -142,9 +143,13 @@ class PullRequestRules:
     """How pull requests are planned.
 
     ``allowed_providers`` and ``allowed_modules`` are patterns of what their plans may use; None is the runner's choice.
+    ``allowed_plan_args`` are patterns of options that comments may give, ``replan_on_base_change`` tells whether they
+    are planned again when the base branch changes what they are about.
     """
 
     drafts: bool = True
     checkout: Checkout = Checkout.MERGE
     allowed_providers: tuple[str, ...] | None = None
     allowed_modules: tuple[str, ...] | None = None
+    allowed_plan_args: tuple[str, ...] = ALLOWED_PLAN_ARGS
+    replan_on_base_change: bool = False

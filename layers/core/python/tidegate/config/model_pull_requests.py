@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegate.config.declarations import PullRequestRules
 from tidegate.config.section import Section
-from tidegate.config.values import Flag, Name, as_list
+from tidegate.config.values import Flag, Name, as_list, refused, shown
+from tidegate.domain.plan_options import ALLOWED_PLAN_ARGS, is_pattern
 from tidegate.domain.temporary_layer import Checkout
+
+
+def _options(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    for pattern in patterns:
+        if not is_pattern(pattern):
+            raise refused(f"{shown(pattern)} is no option of a plan", "Write options, such as -var=region=*")
+    return patterns
+
 
 _Patterns = Annotated[
     tuple[Name, ...], BeforeValidator(as_list, json_schema_input_type=list[str]), Field(max_length=100)
+]
+
+
+_Options = Annotated[
+    tuple[Name, ...],
+    BeforeValidator(as_list, json_schema_input_type=list[str]),
+    AfterValidator(_options),
+    Field(max_length=100),
 ]
 
 
@@ -40,7 +57,28 @@ class PullRequestsSection(Section):
             "Without it, only modules of the repository."
         ),
     ] = None
+    allowed_plan_args: Annotated[
+        _Options,
+        Field(
+            description="Options of the engine that `tidegate plan -- OPTION` may give, where `*` stands for any "
+            "characters: with `-var=region=*`, a comment chooses the region."
+        ),
+    ] = ALLOWED_PLAN_ARGS
+    replan_on_base_change: Annotated[
+        Flag,
+        Field(
+            description="Whether pull requests are planned again when the branch that they go to changes a root of "
+            "theirs. If not, their comments say that the plans are older."
+        ),
+    ] = False
 
     @property
     def rules(self) -> PullRequestRules:
-        return PullRequestRules(self.drafts, self.checkout, self.allowed_providers, self.allowed_modules)
+        return PullRequestRules(
+            self.drafts,
+            self.checkout,
+            self.allowed_providers,
+            self.allowed_modules,
+            self.allowed_plan_args,
+            self.replan_on_base_change,
+        )

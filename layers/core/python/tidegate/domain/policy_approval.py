@@ -122,7 +122,7 @@ def _standing(
     for layer in layers:
         if any(each.name == held.name for each in layer.policy_sets) and layer.state is not LayerState.CANCELLED:
             verdict = next((each for each in layer.verdicts if each.policy_set == held.name), None)
-            if verdict is not None and layer.plan is not None:
+            if verdict is not None and layer.plan is not None and not layer.options:
                 judged.append((layer, verdict))
             else:
                 missing.append(layer)
@@ -130,6 +130,11 @@ def _standing(
     others = tuple(Disregarded(login, "is not among its owners") for login in given.of_head if login not in owners)
     state = _state(held, [verdict for _, verdict in judged], missing, len(owners))
     return Standing(held, state, head, tuple(judged), tuple(missing), owners, (*given.disregarded, *others))
+
+
+def _is_awaited(layer: TemporaryLayer) -> bool:
+    """Tell whether a layer may still have a verdict. One of a plan with options is none on the whole."""
+    return not layer.is_done or (layer.plan is not None and layer.state is not LayerState.FAILED and not layer.options)
 
 
 def _is_owner(held: HeldPolicySet, person: Person | None) -> bool:
@@ -142,7 +147,7 @@ def _state(
     fails = any(verdict.failed for verdict in verdicts)
     if fails and approved < held.approvals:
         return SetState.FAILED
-    if any(not layer.is_done or layer.plan is not None for layer in missing if layer.state is not LayerState.FAILED):
+    if any(_is_awaited(layer) for layer in missing):
         return SetState.WAITING
     if missing:
         return SetState.UNKNOWN

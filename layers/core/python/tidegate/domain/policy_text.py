@@ -96,7 +96,8 @@ def _explained(standing: Standing) -> Iterator[str]:
         yield f"The policy set {code(held.name)} refuses none of {_count(len(standing.judged), 'plan')}."
     if standing.missing:
         verb = "are not held" if standing.state is SetState.WAITING else "could not be held"
-        ending = " yet" if standing.state is SetState.WAITING else ", as they have no plan or the check itself failed"
+        why = ", as they have no plan, were planned with options, or the check itself failed"
+        ending = " yet" if standing.state is SetState.WAITING else why
         yield f"Plans that {verb} against it{ending}: {_some([_root(layer) for layer in standing.missing])}."
     if failing and standing.disregarded:
         yield "\n".join(

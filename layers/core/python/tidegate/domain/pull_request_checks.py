@@ -11,13 +11,14 @@ from tidegate.domain.plan_text import cut_start, fenced_plan
 from tidegate.domain.policy_text import policy_check_name
 from tidegate.domain.pull_request_blocks import LAST_LINES, LayerView, alarms, link, table
 from tidegate.domain.pull_request_record import PullRequestRecord
-from tidegate.domain.pull_request_tally import by_importance, tally
+from tidegate.domain.pull_request_remarks import AGAIN, not_planned, older, with_options
+from tidegate.domain.pull_request_tally import Tally, by_importance, tally
 from tidegate.domain.stack import DEFAULT_STACK
 from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 
 WHOLE = "tidegate/plan"
 #: Bytes of the table of roots, and of what is destroyed.
-_TABLE, _DESTROYED = 40_000, 15_000
+_TABLE, _DESTROYED, _REMARKS = 35_000, 12_000, 5_000
 
 _ENDED = {
     LayerState.PLANNED: ("Planned", Conclusion.SUCCESS),
@@ -101,32 +102,70 @@ def _whole(
 ) -> tuple[str, str, Conclusion | None]:
     """Return title, summary and conclusion; without one it goes on."""
     if fault:
-        again = "The operators have an alarm. Push, or close and reopen the pull request, to plan it again."
+        again = f"The operators have an alarm. {AGAIN}"
         why = f"Before all was planned: {escaped(fault, 500)} {again}"
         return "Tidegate failed", f"{why}\n\n{_roots(views, everything)}".strip(), Conclusion.FAILURE
     if record.discovered != record.spec.revision:
         return "Planning begins", "Tidegate looks for the roots that this pull request changes.", None
+    if not record.layers:
+        return _unplanned(record)
+    return _counted(record, views, everything, blocking)
+
+
+def _unplanned(record: PullRequestRecord) -> tuple[str, str, Conclusion]:
+    """Return what is said of a pull request without layers."""
     if record.notice:
         harmless = record.spec.from_fork or record.skipped
         conclusion = Conclusion.NEUTRAL if harmless else Conclusion.FAILURE
         return "Not planned", escaped(record.notice, 2000), conclusion
-    if not record.layers:
-        return "No root would change", "Merging this changes no root: there is nothing to plan.", Conclusion.SUCCESS
-    return _counted(views, everything, blocking)
+    summary = "Merging this changes no root: there is nothing to plan."
+    if not record.notes:
+        return "No root would change", summary, Conclusion.SUCCESS
+    return "Nothing is planned by itself", not_planned("", record.notes, _REMARKS), Conclusion.SUCCESS
 
 
 def _counted(
-    views: Sequence[LayerView], everything: str, blocking: Sequence[str]
+    record: PullRequestRecord, views: Sequence[LayerView], everything: str, blocking: Sequence[str]
 ) -> tuple[str, str, Conclusion | None]:
-    found = tally([each.layer for each in views])
-    refused = f"**Held up by {_sets(blocking)}.** Each has a check of its own.\n\n" if blocking else ""
-    summary = f"**{many(found.total, 'root')}**: {found}.\n\n{refused}{_roots(views, everything)}"
-    done = sum(1 for each in views if each.layer.is_done)
+    layers = [each.layer for each in views]
+    found = tally(layers)
+    summary = "\n\n".join(
+        filter(
+            None,
+            (
+                f"**{many(found.total, 'root')}**: {found}.",
+                f"**Held up by {_sets(blocking)}.** Each has a check of its own." if blocking else "",
+                older(record.is_older),
+                with_options(layers),
+                _roots(views, everything),
+                not_planned(record.notice, record.notes, _REMARKS),
+            ),
+        )
+    )
+    done = sum(1 for each in layers if each.is_done)
     if done < found.total:
         return f"Planning… {done} of {found.total} done", summary, None
-    title = f"{found}; held up by {many(len(blocking), 'policy set')}" if blocking else str(found)
-    bad = found.failed or found.refused or found.unplanned or blocking
-    return title, summary, Conclusion.FAILURE if bad else Conclusion.SUCCESS
+    return _title(record, found, layers, blocking), summary, _conclusion(record, found, layers, blocking)
+
+
+def _title(record: PullRequestRecord, found: Tally, layers: Sequence[TemporaryLayer], blocking: Sequence[str]) -> str:
+    parts = [
+        str(found),
+        f"held up by {many(len(blocking), 'policy set')}" if blocking else "",
+        "not all could be planned" if record.notice else "",
+        "planned with options" if any(each.options for each in layers) else "",
+        f"older than {record.spec.base}" if record.overtaken else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _conclusion(
+    record: PullRequestRecord, found: Tally, layers: Sequence[TemporaryLayer], blocking: Sequence[str]
+) -> Conclusion:
+    """Return the verdict. Plans with options are a look, and none: who chooses what is planned would decide it."""
+    if found.failed or found.refused or found.unplanned or blocking or record.notice:
+        return Conclusion.FAILURE
+    return Conclusion.ACTION_REQUIRED if any(each.options for each in layers) else Conclusion.SUCCESS
 
 
 def _sets(names: Sequence[str]) -> str:

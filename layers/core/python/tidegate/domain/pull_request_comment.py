@@ -14,6 +14,7 @@ from tidegate.domain.markdown import bounded, code, escaped, size
 from tidegate.domain.policy_text import verdict_lines
 from tidegate.domain.pull_request_blocks import LayerView, alarms, blocks, link, names
 from tidegate.domain.pull_request_merge import next_steps, on_merge
+from tidegate.domain.pull_request_remarks import not_planned, older, with_options
 from tidegate.domain.pull_request_tally import awaited, by_importance, tally, tiers
 from tidegate.domain.stack import DEFAULT_STACK
 from tidegate.domain.temporary_layer import Checkout, LayerState, TemporaryLayer
@@ -27,6 +28,7 @@ NO_STACK = "none"
 _NAME = 100
 #: Bytes of each part that is shown whatever else there is. Plans and failures share what these leave.
 _DESTROYED, _POLICIES, _UNCHANGED, _MERGE, _NEXT, _NOTICE = 8_000, 10_000, 3_000, 6_000, 6_000, 10_000
+_MISSING = 3_000
 _PLANS = "### Plans\n\n"
 _GLUE = 40
 
@@ -36,7 +38,8 @@ class CommentView:
     """What one stack's comment shows. ``layers`` are those of the stack, ``stacks`` all of the pull request.
 
     ``base`` is the branch that it goes to, ``page_url`` lists all of it, and ``fault`` why
-    Tidegate itself failed, if it did.
+    Tidegate itself failed, if it did. ``notice`` and ``notes`` say what is not planned, ``older`` that the plans are
+    older than the base branch.
     """
 
     stack: str
@@ -45,6 +48,9 @@ class CommentView:
     base: str
     page_url: str = ""
     fault: str = ""
+    notice: str = ""
+    notes: str = ""
+    older: str = ""
 
 
 def marker(stack: str) -> str:
@@ -64,7 +70,8 @@ def render_comment(view: CommentView) -> str:
     views = [ordered[layer.id] for layer in by_importance(each.layer for each in view.layers)]
     shown = [each for each in views if each.layer.state is not LayerState.NO_CHANGES]
     head = _head(view)
-    middle = _joined(*alarms([each.layer for each in views], _DESTROYED), *_policies(views))
+    missing = not_planned(view.notice, view.notes, _MISSING)
+    middle = _joined(*alarms([each.layer for each in views], _DESTROYED), missing, *_policies(views))
     end = _joined(_unchanged(views), *_outlook(view), link("All of this pull request", view.page_url))
     room = MAXIMUM_COMMENT - size(head) - size(middle) - size(end) - _GLUE
     failures, plans = blocks(shown, room, link("this page", view.page_url)) if shown else ("", "")
@@ -104,7 +111,12 @@ def _head(view: CommentView) -> str:
     counts = f"**{many(found.total, 'root')}**: {found}.{sets if found.failing else ''}"
     fault = f"**Tidegate failed** before all was planned: {escaped(view.fault, 500)}" if view.fault else ""
     return _joined(
-        f"{marker(view.stack)}\n{_heading(view.stack, _tier(view))}", counts, fault, _planned_from(layers[0], view.base)
+        f"{marker(view.stack)}\n{_heading(view.stack, _tier(view))}",
+        counts,
+        fault,
+        older(view.older),
+        with_options(layers),
+        _planned_from(layers[0], view.base),
     )
 
 

@@ -8,6 +8,7 @@ from tidegate.domain.access import EVERYBODY, Action, spelled
 from tidegate.domain.check_run_face import people
 from tidegate.domain.markdown import code
 from tidegate.domain.policy import HeldPolicySet
+from tidegate.domain.pull_request_remarks import AGAIN, PLAN
 from tidegate.domain.pull_request_tally import Tally, awaited, tally
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.temporary_layer import TemporaryLayer
@@ -19,19 +20,24 @@ _NAME = 60
 
 def on_merge(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> Sequence[str]:
     """Return what happens to a stack's roots on merge, a sentence each. ``stacks`` are all of the pull request."""
-    layers = stacks[stack]
-    return [
+    layers = [each for each in stacks[stack] if not each.is_extra]
+    extra = tuple(each.root.name for each in stacks[stack] if each.is_extra)
+    deployed = [
         "Each root is planned anew on what the merge makes, and deployed by its own queue.",
         *_between_stacks(stack, stacks),
         *_inside(layers),
         *_reviews(layers),
     ]
+    left = [f"{people(extra)}: planned as somebody asked for it. The merge does not deploy it."] if extra else []
+    return [*(deployed if layers else ()), *left]
 
 
 def next_steps(layers: Collection[TemporaryLayer]) -> Sequence[str]:
     """Return what is to be done now, a sentence each."""
     found = tally(layers)
     lines = [*_corrections(found), *_approvals(layers, found)]
+    if any(each.options for each in layers):
+        lines.append(f"Comment {PLAN} to plan without options, before the merge.")
     last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
     return [*(lines or [_merge(found)]), last]
 
@@ -106,7 +112,7 @@ def _corrections(found: Tally) -> Iterator[str]:
     if found.refused:
         yield "Change what was refused: it says why. It was not run."
     if found.unplanned:
-        yield "What is not planned can be planned again: push, or close and reopen the pull request."
+        yield f"Not all is planned. {AGAIN}"
 
 
 def _approvals(layers: Collection[TemporaryLayer], found: Tally) -> Iterator[str]:

@@ -6,8 +6,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from tidegate.domain.plan_request import PlanRequest
 from tidegate.domain.root import pull_request_execution
 from tidegate.domain.temporary_layer import TemporaryLayer
+
+#: Roots that a sentence names.
+_NAMED = 10
 
 
 class ConditionType(StrEnum):
@@ -101,9 +105,11 @@ class PullRequestRecord:
     ``discovered`` and ``commented`` are the revisions (``PullRequestSpec.revision``) whose layers are known, and that
     the comments show; ``layers`` the ids of the temporary layers of ``discovered``; ``attempt`` counts its executions,
     the last of which works on it, ``restarted`` tells that this took the place of one that ended without a result;
-    ``comments`` are pairs of a stack and the forge's id of its comment; ``notice`` is a sentence that is to be shown,
-    such as why nothing is planned; ``skipped`` tells that nothing is planned as long as it is a draft. ``queued`` is
-    the newest commit that a merge queue made of it. ``closed_at`` is when it was closed or merged.
+    ``comments`` are pairs of a stack and the forge's id of its comment; ``notice`` says in sentences, a line each, what
+    is not planned for a reason that holds up the merge, ``notes`` what else is not; ``skipped`` tells that nothing is
+    planned as long as it is a draft. ``request`` is what somebody asked this attempt for. ``overtaken`` are the roots
+    of its layers that the base branch changed since it was planned, the last time by its commit ``base_now``.
+    ``queued`` is the newest commit that a merge queue made of it. ``closed_at`` is when it was closed or merged.
     """
 
     spec: PullRequestSpec
@@ -115,7 +121,11 @@ class PullRequestRecord:
     restarted: bool = False
     comments: tuple[tuple[str, int], ...] = field(default_factory=tuple)
     notice: str = ""
+    notes: str = ""
     skipped: bool = False
+    request: PlanRequest | None = None
+    overtaken: tuple[str, ...] = ()
+    base_now: str = ""
     queued: str = ""
     opened_at: str = ""
     closed_at: str = ""
@@ -131,6 +141,23 @@ class PullRequestRecord:
     def is_open(self) -> bool:
         """Whether it is neither closed nor merged."""
         return not self.closed_at
+
+    @property
+    def remarks(self) -> str:
+        """What is to be said besides the layers, in sentences, a line each."""
+        return "\n".join(filter(None, (self.notice, self.notes, self.is_older)))
+
+    @property
+    def is_older(self) -> str:
+        """A sentence that says that the plans are older than their base branch, if that changed what they are about."""
+        if not self.overtaken:
+            return ""
+        some = ", ".join(self.overtaken[:_NAMED])
+        more = f" and {len(self.overtaken) - _NAMED} more" if len(self.overtaken) > _NAMED else ""
+        return (
+            f"{self.spec.base} has moved on to {self.base_now[:7]} since this was planned on {self.spec.base_sha[:7]}, "
+            f"and changed {some}{more}."
+        )
 
     @property
     def state(self) -> PullRequestState:
@@ -168,14 +195,30 @@ def anew(record: PullRequestRecord) -> PullRequestRecord:
     return _next_attempt(replace(record, discovered="", commented=""))
 
 
+def asked(record: PullRequestRecord, before: PullRequestRecord | None, request: PlanRequest) -> PullRequestRecord:
+    """Return the record for an execution that does what somebody asks for; ``before`` is the record until now."""
+    stays = before is not None and before.execution == record.execution
+    return replace(anew(record) if stays else record, request=request)
+
+
 def restarted(record: PullRequestRecord) -> PullRequestRecord:
     """Return the record with another execution in place of one that ended without a result."""
-    return replace(anew(record), restarted=True)
+    return replace(anew(record), restarted=True, request=record.request)
 
 
 def _next_attempt(record: PullRequestRecord) -> PullRequestRecord:
     """Return the record for its next execution. Attempts never begin anew: a head may come back by a forced push."""
-    return replace(record, attempt=record.attempt + 1, restarted=False, skipped=False, notice="")
+    return replace(
+        record,
+        attempt=record.attempt + 1,
+        restarted=False,
+        skipped=False,
+        notice="",
+        notes="",
+        request=None,
+        overtaken=(),
+        base_now="",
+    )
 
 
 def judged(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> PullRequestRecord:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.change_set import Key
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
+from tidegate.domain.plan_options import with_options
 from tidegate.domain.policy import HeldPolicySet
 from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec
 from tidegate.domain.root import layer_id
-from tidegate.domain.temporary_layer import TemporaryLayer
-from tidegate.usecases.discover_roots import Discovery, discover_roots
+from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
+from tidegate.domain.waits import Waits
+from tidegate.usecases.plannable_roots import Plannable, PlannableFinder
 from tidegate.usecases.repository_source import Granted, RepositorySource
 from tidegate.usecases.root_index import Deployable
 
@@ -22,8 +24,9 @@ _FORK = (
     "The pull request comes from a fork: a plan would run its code with credentials, so nothing of it is run. "
     "Push its branch to this repository, and open a pull request from there."
 )
-_DRAFT = "The pull request is a draft: it is planned once it is ready for review."
+_DRAFT = "The pull request is a draft: it is planned once it is ready for review, or when `tidegate plan` asks for it."
 _UNRELATED = "The pull request's branch and the base branch have no commit in common. Rebase the branch."
+_BY_HAND = "A comment `tidegate plan` plans also what is not planned by itself."
 
 #: Stores the policy sets that hold for members of a change, as the default branch has them; returns them by member.
 HoldPolicies = Callable[[PullRequestSpec, Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
@@ -31,14 +34,15 @@ HoldPolicies = Callable[[PullRequestSpec, Granted, Sequence[Deployable]], Mappin
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """What a pull request affects. ``notice`` says in sentences, a line each, what is left out, and why.
+    """What a pull request affects. ``notice`` says in sentences, a line each, what cannot be planned, and why.
 
-    ``skipped`` tells that it is not planned as long as it is a draft, ``pressing`` that the notice is to be commented
-    also if there are no layers.
+    ``notes`` say so of what is left out on purpose, ``skipped`` tells that it is not planned as long as it is a draft,
+    ``pressing`` that the notice is to be commented also if there are no layers.
     """
 
     layers: tuple[TemporaryLayer, ...] = ()
     notice: str = ""
+    notes: str = ""
     skipped: bool = False
     pressing: bool = False
 
@@ -50,50 +54,93 @@ class LayerFinder:
     source: RepositorySource
     hold_policies: HoldPolicies
 
-    def find(self, record: PullRequestRecord, at: str) -> Affected:
-        """Return what a pull request affects as of ``at``.
+    def find(self, record: PullRequestRecord, at: str, layers: Sequence[TemporaryLayer] = ()) -> Affected:
+        """Return what a pull request affects as of ``at``. ``layers`` are those that it has had.
 
-        Raise NotFound when the forge does not have its head any more, ForgeUnavailable and ForgeRefused.
+        Of these, what somebody did not ask for stays if it is of the same commits and has ended. Raise NotFound when
+        the forge does not have its head any more, ForgeUnavailable and ForgeRefused.
         """
         if record.spec.from_fork:
             return Affected(notice=_FORK, pressing=True)
         try:
-            return self._granted(record, at)
+            return self._granted(record, at, layers)
         except (InvalidConfiguration, CyclicChange) as error:
             return Affected(notice=str(error), pressing=True)
 
-    def _granted(self, record: PullRequestRecord, at: str) -> Affected:
+    def _granted(self, record: PullRequestRecord, at: str, layers: Sequence[TemporaryLayer]) -> Affected:
         spec = record.spec
         granted = self.source.granted(*spec.where, spec.branch, spec.base)
-        if spec.is_draft and not granted.configuration.pull_requests.drafts:
+        if spec.is_draft and record.request is None and not granted.configuration.pull_requests.drafts:
             return Affected(notice=_DRAFT, skipped=True)
         if not granted.is_destination:
-            return Affected(notice=_elsewhere(spec))
-        found = self._discovered(spec, granted)
-        if found is None:
+            return Affected(notice=elsewhere(spec.branch, spec.base))
+        plannable = self._plannable(record, granted)
+        if plannable is None:
             return Affected(notice=_UNRELATED, pressing=True)
-        if len(found.members) > MOST_LAYERS:
-            return Affected(notice=_too_many(len(found.members)), pressing=True)
-        held = self.hold_policies(spec, granted, found.members)
-        layers = tuple(_layer(record, granted, each, found, at) for each in found.members)
-        layers = tuple(replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in layers)
-        return Affected(layers, "\n".join((*found.refused, *found.notes)), pressing=bool(found.refused))
+        known = _kept(record, layers)
+        wanted = _wanted(record, plannable, known)
+        number = len({*known, *(each.member.key for each in wanted)})
+        if number > MOST_LAYERS:
+            return Affected(notice=_too_many(number), pressing=True)
+        held = self.hold_policies(spec, granted, wanted)
+        anew = [_layer(record, granted, each, plannable, at) for each in wanted]
+        made = {_key(each): replace(each, policy_sets=held.get(_key(each), ())) for each in anew}
+        refused = plannable.found.refused
+        found = _in_order({**known, **made}, plannable)
+        return Affected(found, "\n".join(refused), _notes(plannable), pressing=bool(refused))
 
-    def _discovered(self, spec: PullRequestSpec, granted: Granted) -> Discovery | None:
-        """Return what the commits of the pull request change, None if they are none of this repository's history."""
+    def _plannable(self, record: PullRequestRecord, granted: Granted) -> Plannable | None:
+        """Return what can be planned, None if head and base are none of one history."""
+        spec = record.spec
         try:
             change = self.source.forge.change(*spec.where, spec.base_sha, spec.head_sha)
         except NotFound:
             return None
-        with self.source.fetch(*spec.where, spec.head_sha, change.after) as trees:
-            return discover_roots(trees, spec.repository, self.source.review, granted)
+        return PlannableFinder(self.source, granted).find(spec, change.after, record.request)
 
 
-def _elsewhere(spec: PullRequestSpec) -> str:
+def elsewhere(branch: str, base: str) -> str:
+    """Return that pull requests between these branches are not planned."""
     return (
-        f"Pull requests from {quoted(spec.branch)} to {quoted(spec.base)} are not planned. "
+        f"Pull requests from {quoted(branch)} to {quoted(base)} are not planned. "
         "What is planned is said by destination_branches in the default branch's tidegate.yaml."
     )
+
+
+def _notes(plannable: Plannable) -> str:
+    found = plannable.found
+    return "\n".join((*found.notes, *([_BY_HAND] if found.kept else ())))
+
+
+def _kept(record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> dict[Key, TemporaryLayer]:
+    """Return what stays of the layers: what has ended of the same commits, if only some roots are asked for."""
+    if record.request is None or not record.request.is_partial:
+        return {}
+    spec = record.spec
+    return {
+        _key(each): each
+        for each in layers
+        if each.is_done
+        and each.state is not LayerState.CANCELLED
+        and (each.sha, each.base_sha) == (spec.head_sha, spec.base_sha)
+    }
+
+
+def _wanted(record: PullRequestRecord, plannable: Plannable, known: Collection[Key]) -> Sequence[Deployable]:
+    """Return what is to be planned: what somebody asks for, and what is planned by itself and not known."""
+    chosen = {each.member.key for each in plannable.chosen(record.request)} if record.request else set()
+    by_itself = {each.member.key for each in plannable.found.members}.difference(known)
+    return [each for each in plannable.members if each.member.key in chosen | by_itself]
+
+
+def _in_order(layers: Mapping[Key, TemporaryLayer], plannable: Plannable) -> tuple[TemporaryLayer, ...]:
+    """Return layers in the order in which a merge deploys them; what was named earlier, and stays, comes last."""
+    order = dict.fromkeys((*(each.member.key for each in plannable.members), *layers))
+    return tuple(layers[key] for key in order if key in layers)
+
+
+def _key(layer: TemporaryLayer) -> Key:
+    return layer.root.name, layer.stack
 
 
 def _too_many(number: int) -> str:
@@ -103,8 +150,13 @@ def _too_many(number: int) -> str:
     )
 
 
-def _layer(record: PullRequestRecord, granted: Granted, each: Deployable, found: Discovery, at: str) -> TemporaryLayer:
+def _layer(
+    record: PullRequestRecord, granted: Granted, each: Deployable, plannable: Plannable, at: str
+) -> TemporaryLayer:
     spec, member, configured, rules = record.spec, each.member, each.configured, granted.configuration.pull_requests
+    is_chosen = record.request is not None and record.request.chooses(member.root.name, configured.tagged)
+    options = record.request.options if record.request is not None and is_chosen else ()
+    is_extra = all(other.member.key != member.key for other in plannable.found.members)
     return TemporaryLayer(
         layer_id(spec.id, member.root.name, member.stack, spec.revision, record.attempt),
         spec.repository,
@@ -119,11 +171,13 @@ def _layer(record: PullRequestRecord, granted: Granted, each: Deployable, found:
         rules.allowed_providers,
         rules.allowed_modules,
         member.why,
-        tier=member.layer,
-        tiers=max(other.member.layer for other in found.members),
-        waits=member.waits,
+        tier=1 if is_extra else member.layer,
+        tiers=1 if is_extra else max(other.member.layer for other in plannable.found.members),
+        waits=Waits() if is_extra else member.waits,
         review=configured.review_rule,
         access=configured.access,
-        run=configured.run,
+        run=with_options(configured.run, options),
         changed_at=at,
+        is_extra=is_extra,
+        options=options,
     )

@@ -44,7 +44,7 @@ class PullRequestDiscoverer:
         if record.discovered == revision:
             return self._next(record)
         try:
-            affected = self.finder.find(record, self.clock.now())
+            affected = self.finder.find(record, self.clock.now(), self.layers.many(record.layers))
         except NotFound:
             return _STOP  # A forced push took the commit away: an event tells of the one that took its place.
         ids = tuple(layer.id for layer in affected.layers)
@@ -85,6 +85,7 @@ class PullRequestDiscoverer:
             discovered=revision,
             layers=ids,
             notice=affected.notice,
+            notes=affected.notes,
             skipped=affected.skipped,
             commented="" if ids or affected.pressing or record.comments else revision,
         )

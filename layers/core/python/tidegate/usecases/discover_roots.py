@@ -28,7 +28,8 @@ class Discovery:
 
     ``refused`` has a sentence for each root that cannot be deployed until something is corrected, ``notes`` for what
     else was seen; ``skips`` tells whether one of these is of a root that the commit touches and the file holds back.
-    ``configures`` tells whether the commit brings this file, ``configuration`` is what it says.
+    ``kept`` are the names of roots that it touches, and the file keeps for people. ``configures`` tells whether the
+    commit brings this file, ``configuration`` is what it says.
     ``index`` serves the discovery of the next commit.
     """
 
@@ -39,6 +40,7 @@ class Discovery:
     skips: bool = False
     configures: bool = False
     configuration: LoadedConfiguration = field(default_factory=without_file, compare=False)
+    kept: tuple[str, ...] = ()
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -96,6 +98,7 @@ def discover_roots(
         bool(search.skipped),
         own is not None and own.after is not None,
         index.configuration,
+        tuple(search.kept),
     )
 
 
@@ -138,7 +141,7 @@ def _index(  # noqa: PLR0917
 
 
 class _Search:
-    """Looks for what a commit changes; ``refused``, ``skipped`` and ``notes`` say what it sees besides."""
+    """Looks for what a commit changes; ``refused``, ``skipped``, ``kept`` and ``notes`` say what it sees besides."""
 
     def __init__(
         self, trees: PushedTrees, index: RootIndex, own: FileChange | None, read: Mapping[str, bytes], review: Around
@@ -149,6 +152,7 @@ class _Search:
         self._touched = TouchedRoots(trees, index)
         self.refused: list[str] = []
         self.skipped: list[str] = []
+        self.kept: list[str] = []
         self.notes = [_gone(place) for place in sorted(self._touched.former)]
 
     def members(self, *, by_hand: bool) -> tuple[Deployable, ...]:
@@ -162,6 +166,7 @@ class _Search:
         refused = selection.after(members, self._refused_anew())
         kept = [] if by_hand else [changed[key] for key in sorted(changed) if not changed[key].autoplan]
         self.skipped += map(_kept, kept)
+        self.kept += sorted({each.root.name for each in kept})
         looked_at = selection.after(members, [each.candidate for each in kept])
         return tuple(_waiting(each, refused, looked_at) for each in members)
 

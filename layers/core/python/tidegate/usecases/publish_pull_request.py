@@ -72,6 +72,8 @@ class PullRequestPublisher:
             return "shown"
         fault = in_words(error, read_cause(cause)) if error else ""
         layers = self.layers.many(record.layers) if record.discovered == revision else ()
+        if not error and not all(each.is_done for each in layers):
+            return "overtaken"  # An execution of the same commit asked, in whose place another plans it again.
         for stack, text in self._comments(record, layers, fault).items():
             if not self._comment(pull_request, revision, stack, text):
                 return "overtaken"
@@ -113,7 +115,17 @@ class PullRequestPublisher:
         self, record: PullRequestRecord, stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]], fault: str
     ) -> CommentView:
         page = self.plans.painter.page(record.spec)
-        return CommentView(stack, self.plans.whole(stacks[stack]), stacks, record.spec.base, page, fault)
+        return CommentView(
+            stack,
+            self.plans.whole(stacks[stack]),
+            stacks,
+            record.spec.base,
+            page,
+            fault,
+            record.notice,
+            record.notes,
+            record.is_older,
+        )
 
     def _comment(self, pull_request: str, revision: str, stack: str, text: str) -> bool:
         """Write or update a stack's comment; return False if a newer revision has come before it."""

@@ -75,7 +75,7 @@ class ProgressShower:
             return
         layers = self.layers.many(record.layers)
         is_going_on = any(not each.is_done for each in layers) and self.keeper.is_open(record.execution)
-        if is_going_on and not record.notice:
+        if is_going_on:
             painter = self.plans.painter
             views = [painter.row(each) for each in layers]
             self.keeper.show(*record.spec.where, render_whole(record, views, painter.page(record.spec)))

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tidegate.domain.errors import NotFound
+from tidegate.domain.plan_request import PlanRequest
 from tidegate.domain.pull_request_record import (
     PullRequestRecord,
     PullRequestState,
     SeenPullRequest,
     anew,
+    asked,
     first_record,
     followed,
     judged,
@@ -36,6 +38,25 @@ _AGAIN = "It is planned again."
 
 
 @dataclass(frozen=True, slots=True)
+class _Wish:
+    """What is wanted besides that the record follows the forge."""
+
+    again: bool = False
+    request: PlanRequest | None = None
+
+    def of(self, record: PullRequestRecord) -> _Wish:
+        """Return what is still to be done: a request that the record has was received before."""
+        is_known = self.request is not None and record.request is not None and record.request.id == self.request.id
+        return _Wish() if is_known else self
+
+    def moves(self, record: PullRequestRecord) -> bool:
+        """Whether it takes the base branch as it is now: not if plans are kept, which are of an older commit of it."""
+        if self.request is None:
+            return self.again
+        return not (self.request.is_partial and record.layers)
+
+
+@dataclass(frozen=True, slots=True)
 class PullRequestFollower:
     """Brings records to what the forge has now, whatever told of it and in whichever order. Once more is harmless.
 
@@ -52,12 +73,21 @@ class PullRequestFollower:
     closer: PullRequestCloser
     clock: Clock
 
-    def follow(self, installation: int, repository: str, number: int, *, again: bool = False) -> str:
+    def follow(
+        self,
+        installation: int,
+        repository: str,
+        number: int,
+        *,
+        again: bool = False,
+        request: PlanRequest | None = None,
+    ) -> str:
         """Return in sentences what became of it. ``again`` plans the commit once more, with the base branch as it is.
 
-        Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
+        A ``request`` asks for that, too, once; of only some roots, as long as others have plans, on the same commit of
+        the base branch. Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
         """
-        return deciding_again(partial(self._follow, installation, repository, number, again=again))
+        return deciding_again(partial(self._follow, installation, repository, number, _Wish(again, request)))
 
     def known(self, repository: str, number: int) -> PullRequestRecord | None:
         """Return the record, None if there is none."""
@@ -66,7 +96,7 @@ class PullRequestFollower:
         except NotFound:
             return None
 
-    def _follow(self, installation: int, repository: str, number: int, *, again: bool) -> str:
+    def _follow(self, installation: int, repository: str, number: int, wish: _Wish) -> str:
         """Look at the record first, then at the forge: if the record can be saved, nobody saw anything newer."""
         record = self.known(repository, number)
         try:
@@ -75,7 +105,7 @@ class PullRequestFollower:
             return self._closed(record, str(error), merged=False)
         if not seen.is_open:
             return self._closed(record, "The pull request is closed.", merged=seen.merged)
-        return self._opened(record, seen, again=again)
+        return self._opened(record, seen, wish)
 
     def _closed(self, record: PullRequestRecord | None, found: str, *, merged: bool) -> str:
         if record is None or not record.is_open:
@@ -83,8 +113,8 @@ class PullRequestFollower:
         self.closer.close(record, merged=merged)
         return f"{found} Its layers were removed."
 
-    def _opened(self, record: PullRequestRecord | None, seen: SeenPullRequest, *, again: bool) -> str:
-        wanted = self._wanted(record, seen, again=again)
+    def _opened(self, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> str:
+        wanted = self._wanted(record, seen, wish)
         if record is not None and wanted.execution == record.execution:
             self._keep(record, wanted)
             return "Nothing else is to be planned."
@@ -93,12 +123,15 @@ class PullRequestFollower:
         self._begin(self._save(wanted))
         return f"{wanted.spec.head_sha[:7]} is being planned."
 
-    def _wanted(self, record: PullRequestRecord | None, seen: SeenPullRequest, *, again: bool) -> PullRequestRecord:
+    def _wanted(self, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> PullRequestRecord:
         if record is None:
-            return first_record(seen, self._base(seen))
-        stays = record.is_open and not again and stands_where(record, seen)
+            return replace(first_record(seen, self._base(seen)), request=wish.request)
+        wish = wish.of(record)
+        stays = record.is_open and stands_where(record, seen) and not wish.moves(record)
         found = followed(record, seen, record.spec.base_sha if stays else self._base(seen))
-        return anew(found) if again and found.attempt == record.attempt else found
+        if wish.request is not None:
+            return asked(found, record, wish.request)
+        return anew(found) if wish.again and found.attempt == record.attempt else found
 
     def _base(self, seen: SeenPullRequest) -> str:
         """Return where the base branch is: what the pull request itself tells may be an older commit of it."""

@@ -1,0 +1,66 @@
+"""What is said of plans besides themselves, and that it neither runs on for ever nor becomes markup."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import any_layer, any_pull_request_record
+from tests.pull_request_layers import comment_of, planned
+from tidegate.domain.markdown import size
+from tidegate.domain.pull_request_comment import MAXIMUM_COMMENT, render_comment
+from tidegate.domain.pull_request_remarks import not_planned, older, with_options
+
+
+def overtaken(*roots):
+    return replace(any_pull_request_record(), overtaken=roots, base_now="f" * 40).is_older
+
+
+def test_nothing_is_said_where_there_is_nothing_to_say():
+    assert (older(""), with_options([any_layer()]), not_planned("", "", 1000)) == ("", "", "")
+    assert any_pull_request_record().is_older == ""
+    assert any_pull_request_record().remarks == ""
+
+
+def test_a_record_says_what_moved_on():
+    assert overtaken("app", "db") == (
+        "main has moved on to fffffff since this was planned on 0000000, and changed app, db."
+    )
+    assert overtaken(*(f"r{number}" for number in range(12))).endswith("r9 and 2 more.")
+    record = replace(any_pull_request_record(), notice="One.", notes="Two.", overtaken=("app",), base_now="f" * 40)
+    assert record.remarks.splitlines() == ["One.", "Two.", record.is_older]
+
+
+def test_options_are_grouped_by_what_was_given():
+    layers = [any_layer("a", options=("-x", "-y")), any_layer("b", options=("-x", "-y")), any_layer("c")]
+    assert "> * `a` and `b` with `-x` `-y`" in with_options(layers)
+    many = [any_layer(f"r{number}", options=(f"-x={number}",)) for number in range(7)]
+    assert with_options(many).endswith("> * and more with 2 others")
+    assert "and 2 more" in with_options([any_layer(options=tuple(f"-x={number}" for number in range(7)))])
+
+
+def test_a_comment_says_all_of_it():
+    view = comment_of(planned("app", options=("-target=a.b",)), notice="One <b>.", notes="Two.", older=overtaken("app"))
+    text = render_comment(view)
+    assert "**Out of date:**" in text
+    assert "`app` with `-target=a.b`" in text
+    assert "### Not planned\n\n* One &lt;b&gt;\\.\n* Two" in text
+    assert "Comment `tidegate plan` to plan without options, before the merge." in text
+
+
+def test_a_root_that_the_merge_does_not_deploy_is_said_to_be_none_of_it():
+    text = render_comment(comment_of(planned("app"), planned("db", is_extra=True)))
+    assert "* `db`: planned as somebody asked for it. The merge does not deploy it." in text
+    assert "Each root is planned anew" in text
+    alone = render_comment(comment_of(planned("db", is_extra=True)))
+    assert "Each root is planned anew" not in alone
+    assert "waits for a review" not in alone
+
+
+@given(st.text(max_size=500), st.integers(0, 200), st.lists(st.text(max_size=500), max_size=20))
+def test_however_much_there_is_to_say_a_comment_fits(text, times, options):
+    notice = "\n".join([text] * times)
+    view = comment_of(planned("app", options=tuple(options)), notice=notice, notes=notice, older=text * 20)
+    assert size(render_comment(view)) <= MAXIMUM_COMMENT
