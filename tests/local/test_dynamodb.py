@@ -60,9 +60,8 @@ def found(answer):
 
 
 def test_nested_and_binary_values_come_back_as_they_were_put(table):
-    put(
-        table, "a", "1", nested=NESTED, raw={"B": b"\x00\xff"}, several={"BS": [b"\x01"]}, twice={"L": [{"B": b"\x02"}]}
-    )
+    more = {"raw": {"B": b"\x00\xff"}, "several": {"BS": [b"\x01"]}, "twice": {"L": [{"B": b"\x02"}]}}
+    put(table, "a", "1", nested=NESTED, **more)
     assert item(table, "a", "1") == {"pk": {"S": "a"}, "sk": {"S": "1"}, "nested": NESTED, **more}
 
 
