@@ -31,7 +31,7 @@ from local.http_api import HttpApi, Route
 from local.httpd import HttpServer
 from local.hub import HUB
 from local.iam import Policies
-from local.lambdas import Lambdas
+from local.lambdas import IMPORTED, Lambdas
 from local.lambdas import Surroundings as LambdaSurroundings
 from local.logs import Logs
 from local.moto_application import MotoApplication
@@ -64,12 +64,12 @@ class Cloud:
         self.work.mkdir(parents=True, exist_ok=True)
         region, project = options.region, options.project
         moto_shims.install()
-        self.warden = Warden()
+        self.warden = Warden(IMPORTED)
         self.credentials, self.faults = Credentials(), Faults()
         self.policies, self.logs = Policies(ACCOUNT), Logs(ACCOUNT, region)
         self.gateway = Gateway(MotoApplication(), self.credentials, self.policies, Needs(ACCOUNT), self.faults)
         self.aws = HttpServer(self.gateway, options.aws_port)
-        self.clients = Clients(self.aws.url, region, self.credentials)
+        self.clients = Clients(self.aws.url, region, self.credentials, self.gateway)
         packages = (project / "layers" / "core" / "python",)
         self.lambdas = Lambdas(
             LambdaSurroundings(self.aws.url, region, packages, self.work),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import tempfile
 import threading
 import time
@@ -26,6 +25,21 @@ from local.warden import Process, Warden
 
 _INIT_SECONDS = 10.0
 """Lambda gives a function 10 s to initialise."""
+IMPORTED = (
+    "aws_lambda_powertools.logging",
+    "aws_lambda_powertools.utilities.batch",
+    "boto3",
+    "botocore.auth",
+    "botocore.httpsession",
+    "http.client",
+    "pydantic.main",
+    "pydantic.types",
+    "simplejson",
+    "snapshot_restore_py",
+    "yaml",
+)
+"""What the package's functions and their runtime client import of others, so that an instance need not. Only what
+looks at no environment when it is imported may stand here."""
 _DIED = b"the process ended without an answer"
 REQUEST_LIMIT = 6 * 1024 * 1024
 ANSWER_LIMIT = 6_291_556
@@ -76,9 +90,9 @@ class Instance:
         self.stream = f"{time.strftime('%Y/%m/%d')}/[$LATEST]{identifier.replace('-', '')}"
         temporary = tempfile.mkdtemp(prefix=f"{function.name[:40]}-", dir=around.work)
         self.started = time.monotonic()
-        self.process: Process = warden.start(
+        self.process: Process = warden.fork(
             f"lambda-{identifier}",
-            [sys.executable, "-m", "awslambdaric", function.handler],
+            ["awslambdaric", function.handler],
             {**self._environment(around, temporary), **keys, **function.environment},
             function.code,
         )
