@@ -2,16 +2,18 @@
 
 # ruff: noqa: SLF001 - replacements have the signatures of what they replace.
 # mypy: disable-error-code="method-assign,assignment,attr-defined,arg-type,call-arg,typeddict-item"
-# mypy: disable-error-code="no-any-return,no-untyped-call,union-attr,misc"
+# mypy: disable-error-code="no-any-return,no-untyped-call,union-attr,misc,import-untyped"
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import functools
 import json
 import re
 import uuid
 from typing import Any
 
+from antlr4.RuleContext import RuleContext
 from moto.stepfunctions.exceptions import InvalidName
 from moto.stepfunctions.models import StateMachine
 from moto.stepfunctions.parser import models as parser_models
@@ -38,8 +40,10 @@ def install() -> None:
 def _parse_once() -> None:
     """Each start of an execution parses its definition with ANTLR: a third of a second for ours.
 
-    Only the syntax tree is kept. What an execution runs is built from it anew, because that has state.
+    Only the syntax tree is kept, with the texts of its parts. What an execution runs is built from it anew, because
+    that has state.
     """
+    RuleContext.getText = functools.cache(RuleContext.getText)
     original = AmazonStateLanguageParser.parse
     trees: dict[str, Any] = {}
 

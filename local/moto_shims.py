@@ -8,8 +8,11 @@ in template.py; what is not moto's at all (Lambda, ECS tasks, HTTP APIs) is in i
 # mypy: disable-error-code="method-assign,assignment,attr-defined,arg-type,call-arg,typeddict-item,no-any-return"
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+from moto.core import responses
+from moto.core.common_models import BaseModel
 from moto.core.config import default_user_config
 from moto.ecs.models import TaskDefinition
 from moto.events.models import Rule
@@ -28,6 +31,8 @@ def install() -> None:
     states_shims.install()
     dynamodb_shims.install()
     for shim in (
+        _instances,
+        _methods,
         _rule_targets,
         _message_signal,
         _log_group_arns,
@@ -35,6 +40,16 @@ def install() -> None:
         _managed_policies,
     ):
         shim()
+
+
+def _instances() -> None:
+    """Nothing keeps what was deleted; moto keeps each item, message and copy that was ever made, for its own page."""
+    BaseModel.__new__ = lambda cls, *_arguments, **_more: object.__new__(cls)
+
+
+def _methods() -> None:
+    """The actions of a service are listed once; moto looks through all of its handler's members for each call."""
+    responses.method_names_from_class = functools.cache(responses.method_names_from_class)
 
 
 def _rule_targets() -> None:

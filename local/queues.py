@@ -76,13 +76,16 @@ class Poller:
     def _until_next(self) -> float | None:
         """Return the seconds until a message that is in flight or delayed can be seen again; None: no such message."""
         now = time.time() * 1000
-        messages = list(self._mapped.queue._messages)  # noqa: SLF001 - moto tells their times nowhere else.
-        times = [max(item.visible_at or 0, item.delayed_until or 0) for item in messages]
-        later = [at for at in times if at > now]
+        later = [at for at in self._times() if at > now]
         return (min(later) - now) / 1000 + 0.01 if later else None
 
+    def _times(self) -> list[float]:
+        """Return since when, or from when on, each message can be seen (epoch milliseconds)."""
+        messages = list(self._mapped.queue._messages)  # noqa: SLF001 - moto tells their times nowhere else.
+        return [max(item.visible_at or 0, item.delayed_until or 0) for item in messages]
+
     def _drain(self) -> None:
-        while not self._closing:
+        while not self._closing and any(at <= time.time() * 1000 for at in self._times()):
             self._slots.acquire()
             messages = self._receive()
             if not messages:
