@@ -29,9 +29,10 @@ def approve(hosting: Hosting, project: Project, one: MergeRequest, who: User, sh
         raise forbidden()
     if sha not in {None, one.head_sha}:
         raise message(409, f"SHA does not match HEAD of source branch: {one.head_sha}")
-    if one.state != "opened" or not may_approve(hosting, project, one, who):
-        raise unauthorized()
-    hosting.store.add(lambda fresh: Approval(fresh, one.repository, one.iid, who.username, clock.now()))
+    with hosting.writing(project):
+        if one.state != "opened" or not may_approve(hosting, project, one, who):
+            raise unauthorized()
+        hosting.store.add(lambda fresh: Approval(fresh, one.repository, one.iid, who.username, clock.now()))
     notes.system(hosting, one, who, "approved this merge request")
     _tell(hosting, project, one, who, "approved" if _enough(hosting, project, one) else "approval")
 

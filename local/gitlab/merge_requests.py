@@ -40,12 +40,21 @@ def open_one(hosting: Hosting, source: Project, target: Project, who: User, requ
     for field, known in branches.items():
         if request[field] not in known:
             raise invalid(field, "does not exist")
-    _check_new(hosting, source, target, request)
-    head, start = (
-        branches["source_branch"][request["source_branch"]],
-        branches["target_branch"][request["target_branch"]],
-    )
-    iid, time = 1 + len(of(hosting, target)), clock.now()
+    with hosting.writing(target):
+        _check_new(hosting, source, target, request)
+        head = branches["source_branch"][request["source_branch"]]
+        start = branches["target_branch"][request["target_branch"]]
+        made = _record(hosting, source, target, who, request=request, ends=(start, head))
+    changes = {"merge_status": ("preparing", "unchecked"), "updated_at": (made.created_at, made.updated_at)}
+    tell(hosting, target, made, who, "open", changes=changes)
+    return made
+
+
+def _record(
+    hosting: Hosting, source: Project, target: Project, who: User, *, request: Json, ends: tuple[str, str]
+) -> MergeRequest:
+    """Write down a new merge request; ``ends`` are the commits that its target and source branches are at."""
+    (start, head), iid, time = ends, 1 + len(of(hosting, target)), clock.now()
     bring(hosting, target, source.repository, iid, head)
     made = hosting.store.add(
         lambda fresh: MergeRequest(
@@ -68,14 +77,6 @@ def open_one(hosting: Hosting, source: Project, target: Project, who: User, requ
         )
     )
     keep_version(hosting, made)
-    tell(
-        hosting,
-        target,
-        made,
-        who,
-        "open",
-        changes={"merge_status": ("preparing", "unchecked"), "updated_at": (time, time)},
-    )
     return made
 
 

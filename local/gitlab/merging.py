@@ -29,14 +29,9 @@ def merge(hosting: Hosting, project: Project, one: MergeRequest, who: User, requ
     target = f"refs/heads/{one.target_branch}"
     if not hosting.may_push(who, project, target):
         raise unauthorized()
-    status = mergeability.of(hosting, project, one)
-    if not status.conflicts and status.detailed != "mergeable":
-        raise message(405, "405 Method Not Allowed")
-    if request.get("sha") not in {None, one.head_sha}:
-        raise message(409, f"SHA does not match HEAD of source branch: {one.head_sha}")
-    if status.conflicts:
-        raise message(422, "Branch cannot be merged")
     with hosting.writing(project):
+        one = hosting.store.get(MergeRequest, one.id)  # somebody may have merged it while this call waited
+        _check(hosting, project, one, request)
         git = hosting.git(project)
         before = git.refs()
         made = _commits(hosting, project, one, before[target], who=who, request=request)
@@ -46,6 +41,16 @@ def merge(hosting: Hosting, project: Project, one: MergeRequest, who: User, requ
     if request.get("should_remove_source_branch") in {True, "true"} or one.remove_source_branch:
         _remove_source(hosting, one, who)
     return done
+
+
+def _check(hosting: Hosting, project: Project, one: MergeRequest, request: Json) -> None:
+    status = mergeability.of(hosting, project, one)
+    if not status.conflicts and status.detailed != "mergeable":
+        raise message(405, "405 Method Not Allowed")
+    if request.get("sha") not in {None, one.head_sha}:
+        raise message(409, f"SHA does not match HEAD of source branch: {one.head_sha}")
+    if status.conflicts:
+        raise message(422, "Branch cannot be merged")
 
 
 def _commits(hosting: Hosting, project: Project, one: MergeRequest, target: str, *, who: User, request: Json) -> _Made:

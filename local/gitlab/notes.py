@@ -98,9 +98,17 @@ def award(hosting: Hosting, note: Note, who: User, name: str) -> Award:
     name = _ALIASES.get(name, name)
     if name not in EMOJI:
         raise message(404, "404 Award Emoji Name is not a valid emoji name Not Found")
-    if any((one.user, one.name) == (who.username, name) for one in awards(hosting, note)):
+    made: list[int] = []
+
+    def make(fresh: int) -> Award:
+        made.append(fresh)
+        return Award(fresh, note.repository, note.id, who.username, name, clock.now())
+
+    same = {"note": note.id, "user": who.username, "name": name}
+    found = hosting.store.first_or_add(Award, make, note.repository, **same)
+    if not made:
         raise message(404, "404 Award Emoji Name has already been taken Not Found")
-    return hosting.store.add(lambda fresh: Award(fresh, note.repository, note.id, who.username, name, clock.now()))
+    return found
 
 
 def attributes(hosting: Hosting, project: Project, one: MergeRequest, note: Note) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -80,6 +81,27 @@ class TestOpening:
         assert found["source_project_id"] != found["target_project_id"] == api.call("GET", IN)["id"]
         assert [each["id"] for each in api.call("GET", f"{ALL}/{iid}/commits")] == [head]
         assert api.ask("GET", f"/projects/{found['source_project_id']}")[0] == 404
+
+
+class TestAtOnce:
+    def test_what_is_asked_for_at_the_same_time_happens_once(self, api, maintainer, head, one):
+        def ask(call):
+            method, path, body = call
+            return api.ask(method, f"{IN}{path}", body, token="maintainer")[0]
+
+        opened = {"source_branch": "feature/b", "target_branch": "other", "title": "At once"}
+        maintainer.call("POST", f"{IN}/repository/branches", {"branch": "other", "ref": "main"})
+        note = api.call("POST", f"{one}/notes", {"body": "A note"})["id"]
+        here = one.removeprefix(IN)
+        calls = [
+            ("POST", "/merge_requests", opened),
+            ("POST", f"{here}/notes/{note}/award_emoji", {"name": "eyes"}),
+            ("POST", f"{here}/approve", {}),
+        ]
+        with ThreadPoolExecutor(8) as pool:
+            for call in [*calls, ("PUT", f"{here}/merge", {})]:
+                statuses = sorted(pool.map(ask, [call] * 8))
+                assert [status for status in statuses if status < 300] == statuses[:1]
 
 
 class TestChanging:

@@ -39,7 +39,8 @@ def start_pipeline(call: Call) -> Response:
     """Make a pipeline of a ref, as GitLab does for what it builds itself: statuses of that commit go there from now."""
     ref, hosting = str(call.needed("ref")["ref"]), call.hosting
     sha = statuses.commit_of(hosting, call.project, ref)
-    made = statuses.start_pipeline(hosting, call.project, sha, ref, call.user, source="api")
+    with hosting.writing(call.project):
+        made = statuses.start_pipeline(hosting, call.project, sha, ref, call.user, source="api")
     return answer(merge_request_shapes.pipeline(hosting, call.project, made), 201)
 
 
