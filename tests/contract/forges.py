@@ -48,6 +48,15 @@ class Tried:
         opening = person.open_merge_request if self.is_gitlab else person.open_pull_request
         return int(opening(self.repository, branch, title="A change"))
 
+    def open_from_fork(self, files: dict[str, str], by: str = "visitor") -> tuple[int, str]:
+        """Open a pull request from somebody's fork; return its number and its head."""
+        person = self.person(by)
+        fork = person.fork(self.repository)
+        head = str(person.push(fork, files, "Change", branch="offer", base="main"))
+        if self.is_gitlab:
+            return int(person.open_merge_request(fork, "offer", title="An offer")), head
+        return int(person.open_pull_request(self.repository, f"{by}:offer", title="An offer")), head
+
     def draft(self, number: int, *, is_draft: bool) -> None:
         person = self.person()
         (person.make_draft if is_draft else person.make_ready)(self.repository, number)

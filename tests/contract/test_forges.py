@@ -240,3 +240,13 @@ def test_no_line_of_a_comment_is_a_command_to_the_forge(world, number):
         assert shown_text.replace("\u200b", "").splitlines()[-1] == "a/b"
     world.forge.update_comment(*world.where, number, made, "/close")
     assert world.forge.seen_pull_request(*world.where, number).is_open
+
+
+def test_a_pull_request_of_a_fork_is_told_apart_and_can_be_answered(world, base):
+    number, head = world.open_from_fork({"network/main.tf": "# offered\n"})
+    seen = world.forge.seen_pull_request(*world.where, number)
+    assert (seen.spec.from_fork, seen.spec.head_sha, seen.spec.author) == (True, head, "visitor")
+    assert world.forge.pull_request(*world.where, number).from_fork
+    made = world.forge.create_check_run(*world.where, shown(head))
+    world.forge.update_check_run(*world.where, made, shown(head, "Not planned", "completed", Conclusion.NEUTRAL))
+    assert world.forge.comment(*world.where, number, "It is a fork's.") > 0

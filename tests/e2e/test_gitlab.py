@@ -156,3 +156,15 @@ def test_commands_in_notes_are_answered_and_what_closes_leaves_nothing(project):
     project.status(head, "tidegate/plan", lambda state, _: state != "pending")
     developer.close(project.name, iid)
     eventually(lambda: project.api("GET", f"/api/pulls/{project.name}/{iid}")["closed_at"], what="the end")
+
+
+def test_a_fork_is_answered_and_nothing_of_it_runs(project):
+    project.push({"app": "one"})
+    visitor = project.person("visitor")
+    fork = visitor.fork(project.name)
+    visitor.push(fork, {"app/main.tf": modules.thing("stolen")}, "Offer", branch="offer", base="main")
+    iid = visitor.open_merge_request(fork, "offer", title="Offer")
+    (told,) = eventually(lambda: project.notes(iid), what="a note")
+    assert "fork" in told
+    pull = project.api("GET", f"/api/pulls/{project.name}/{iid}")
+    assert (pull["from_fork"], pull["layers"]) == (True, [])
