@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, REPOSITORY, repo
+from tidegate.adapters.github import AppCredentials, GitHubForge
 from tidegate.domain.errors import ForgeRefused, NotFound
 
 WHERE = INSTALLATION, REPOSITORY
@@ -66,3 +67,17 @@ def test_a_comment_that_was_deleted_is_not_found(forge, github):
         forge.update_comment(*WHERE, 5, 11, "other")
     with pytest.raises(ForgeRefused, match="Locked"):
         forge.update_comment(*WHERE, 5, 11, "other")
+
+
+def test_comments_may_be_those_of_a_user_with_a_token(github, private_key):
+    app = AppCredentials("123", private_key[0])
+    forge = GitHubForge(lambda: app, url="https://forge.example", api_url=github.url, comment_token="somebodys-token")
+    github.on("GET", "/user", (200, {"login": "robot", "type": "User"}))
+    every = [comment(1), comment(2, login="robot", kind="User"), comment(3, login="robot", kind="Bot")]
+    github.on("GET", repo("issues/5/comments"), (200, every))
+    github.on("POST", repo("issues/5/comments"), (201, {"id": 4}), (401, {"message": "Bad credentials"}))
+    assert list(forge.our_comments(*WHERE, 5, MARKER)) == [2]
+    assert forge.comment(*WHERE, 5, "text") == 4
+    assert {request.authorization for request in github.received} == {"token somebodys-token"}
+    with pytest.raises(ForgeRefused, match="Bad credentials"):
+        forge.comment(*WHERE, 5, "text")

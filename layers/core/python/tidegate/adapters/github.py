@@ -20,7 +20,10 @@ __all__ = ["AppCredentials", "GitHubForge"]
 class GitHubForge(
     GitHubAddresses, GitHubChecks, GitHubComments, GitHubCommits, GitHubIssues, GitHubPeople, GitHubPulls
 ):
-    """The ports ``Forge`` and ``ForgeIssues``. ``credentials`` is asked when the first token is needed."""
+    """The ports ``Forge`` and ``ForgeIssues``. ``credentials`` is asked when the first token is needed.
+
+    With ``comment_token``, comments are those of the user that it belongs to, and not the App's.
+    """
 
     def __init__(
         self,
@@ -28,7 +31,9 @@ class GitHubForge(
         *,
         url: str,
         api_url: str,
+        comment_token: str = "",
         now: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(url)
+        self._comment_token = comment_token
         self._access = GitHubAccess(GitHubApp(credentials, api_url=api_url, now=now), now)

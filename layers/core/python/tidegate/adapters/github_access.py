@@ -94,6 +94,13 @@ class GitHubApp:
         """Return a client that uses an installation token."""
         return Github(auth=Auth.Token(token), **self._options())
 
+    def call_as(self, token: str, call: Callable[[Github], Result]) -> Result:
+        """Return what ``call`` makes of a client with somebody's token. Raise ForgeUnavailable and ForgeRefused."""
+        try:
+            return call(self.client(token))
+        except (GithubException, RequestException) as error:
+            raise self.translated(error) from error
+
     def translated(self, error: GithubException | RequestException) -> ForgeUnavailable | ForgeRefused:
         """Return the refusal that a failure of PyGithub or requests means."""
         if isinstance(error, RequestException):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, TypeVar
 
 from github import GithubException
 from github.Repository import Repository
@@ -15,11 +16,27 @@ from tidegate.domain.errors import NotFound
 _WRITE_PULLS = {"pull_requests": "write", "metadata": "read"}
 _PER_PAGE = 100
 
+Result = TypeVar("Result")
+
 
 class GitHubComments:
     """The part of the port ``Forge`` that is about comments."""
 
     _access: GitHubAccess
+    _comment_token: str = ""
+
+    def _commenting(self, installation: int, repository: str, call: Callable[[Repository], Result]) -> Result:
+        """Call as the App, or as the user whose token is for comments. Raise ForgeUnavailable and ForgeRefused."""
+        if not self._comment_token:
+            return self._access.call(installation, repository, _WRITE_PULLS, call)
+        return self._access.app.call_as(self._comment_token, lambda client: call(client.get_repo(repository)))
+
+    @cached_property
+    def _ours(self) -> tuple[str, str]:
+        """The login and the kind of who writes our comments."""
+        if not self._comment_token:
+            return f"{self._access.app.slug}[bot]", "Bot"
+        return self._access.app.call_as(self._comment_token, lambda client: (client.get_user().login, "User"))
 
     def comment(self, installation: int, repository: str, number: int, text: str) -> int:
         def call(repo: Repository) -> int:
@@ -27,7 +44,7 @@ class GitHubComments:
             _, answer = repo.requester.requestJsonAndCheck("POST", path, input={"body": text})
             return int(answer["id"])
 
-        return self._access.call(installation, repository, _WRITE_PULLS, call)
+        return self._commenting(installation, repository, call)
 
     def update_comment(
         self,
@@ -46,11 +63,11 @@ class GitHubComments:
                     raise
                 raise NotFound("comment", str(comment)) from None
 
-        self._access.call(installation, repository, _WRITE_PULLS, call)
+        self._commenting(installation, repository, call)
 
     def our_comments(self, installation: int, repository: str, number: int, marker: str) -> Mapping[int, str]:
         def call(repo: Repository) -> Mapping[int, str]:
-            ours = f"{self._access.app.slug}[bot]"
+            ours = self._ours
             found: dict[int, str] = {}
             for page in itertools.count(1):
                 path = f"{repo.url}/issues/{number}/comments?per_page={_PER_PAGE}&page={page}"
@@ -60,7 +77,7 @@ class GitHubComments:
                     break
             return found
 
-        return self._access.call(installation, repository, _WRITE_PULLS, call)
+        return self._commenting(installation, repository, call)
 
     def react(
         self,
@@ -74,11 +91,11 @@ class GitHubComments:
             path = f"{repo.url}/issues/comments/{comment}/reactions"
             repo.requester.requestJsonAndCheck("POST", path, input={"content": reaction})
 
-        self._access.call(installation, repository, _WRITE_PULLS, call)
+        self._commenting(installation, repository, call)
 
 
-def _is_marked(comment: Mapping[str, Any], ours: str, marker: str) -> bool:
+def _is_marked(comment: Mapping[str, Any], ours: tuple[str, str], marker: str) -> bool:
     """Tell whether our App wrote it, and with this marker. Nobody else can have a login with brackets."""
     user = comment["user"] or {}
-    is_ours = user.get("type") == "Bot" and user.get("login") == ours
+    is_ours = (user.get("login"), user.get("type")) == ours
     return is_ours and (comment["body"] or "").startswith(marker)

@@ -231,7 +231,8 @@ class Adapters:
             return GitLabForge(self._gitlab_credentials, url=settings.url, api_url=settings.api_url)
         from tidegate.adapters.github import GitHubForge
 
-        return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url)
+        given = settings.github_token
+        return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url, comment_token=given)
 
     @cached_property
     def history(self) -> SourceHistory:
