@@ -10,7 +10,7 @@ from local.forge.git import GitRefused
 from local.gitlab import clock, hook_merge_requests, notes, webhooks
 from local.gitlab.hosting import Hosting
 from local.gitlab.records import DRAFT, MergeRequest, Project, User, Version
-from local.gitlab.refusals import forbidden, improper, invalid, message
+from local.gitlab.refusals import Refusal, forbidden, improper, invalid
 from local.gitlab.settings import DEVELOPER
 from local.gitlab.shapes import Json
 
@@ -84,11 +84,12 @@ def _check_new(hosting: Hosting, source: Project, target: Project, request: Json
     branch, into = request["source_branch"], request["target_branch"]
     if source.id == target.id and branch == into:
         why = "You can't use same project/branch for source and target"
-        raise message(422, why)
+        raise Refusal(422, {"error": [why]})
     same = {"source": source.repository, "source_branch": branch, "target_branch": into, "state": "opened"}
     found = hosting.store.first(MergeRequest, target.repository, **same)
     if found is not None:
-        raise message(409, f"Another open merge request already exists for this source branch: !{found.iid}")
+        why = f"Another open merge request already exists for this source branch: !{found.iid}"
+        raise Refusal(409, {"message": [why]})
 
 
 def bring(hosting: Hosting, target: Project, source: str, iid: int, sha: str) -> None:

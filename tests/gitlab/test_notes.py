@@ -20,7 +20,7 @@ def test_a_note_is_written_changed_and_deleted(api, notes):
     api.call("DELETE", f"{notes}/{note['id']}")
     for method in ("GET", "PUT"):
         absent = api.ask(method, f"{notes}/{note['id']}", {"body": "x"}, token="maintainer")
-        assert absent[::2] == (404, {"message": "404 Note Not Found"})
+        assert absent[::2] == (404, {"message": "404 Not found"})
 
 
 def test_lists_are_newest_first_unless_asked_otherwise_and_hold_gitlabs_own(api, developer, reviewer, iid, notes):

@@ -177,6 +177,15 @@ class TestRepository:
         status, _, body = api.ask("GET", f"{IN}/repository/compare?from={'1' * 40}&to=main", token="maintainer")
         assert (status, body) == (404, {"message": "404 Ref Not Found"})
 
+    def test_commits_without_common_history_are_compared_and_have_no_merge_base(self, api, gitlab, sha):
+        git = gitlab.hosting.git(gitlab.hosting.project(PROJECT))
+        one = git.commit(sha)
+        other = git.commit_tree(one.tree, (), "Begin elsewhere", one.author, one.committer)
+        found = api.call("GET", f"{IN}/repository/compare?from={sha}&to={other}")
+        assert [each["id"] for each in found["commits"]] == [other]
+        none = api.ask("GET", f"{IN}/repository/merge_base?refs[]={sha}&refs[]={other}", token="maintainer")
+        assert none[::2] == (404, {"message": "404 Merge Base Not Found"})
+
     def test_the_merge_base_of_commits(self, api, maintainer, sha, head):
         aside = maintainer.push(PROJECT, {"c.tf": "# c\n"}, "Aside")
         path = f"{IN}/repository/merge_base?refs[]={aside}&refs[]={head}"

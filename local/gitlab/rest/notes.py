@@ -44,7 +44,7 @@ def _note(call: Call, one: MergeRequest) -> Note:
     for note in notes.of(call.hosting, one):
         if str(note.id) == call.path["note"]:
             return note
-    raise not_found("Note")
+    raise not_found()
 
 
 @ROUTES.add("GET", _IN, GUEST)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from werkzeug.wrappers import Response
 
-from local.forge.git import GitRefused
+from local.forge.git import BareRepository, GitRefused
 from local.forge.routing import answer
 from local.gitlab import pushes, shapes
 from local.gitlab.records import Project
@@ -97,9 +97,9 @@ def compare(call: Call) -> Response:
     given, git = call.needed("from", "to"), call.hosting.git(call.project)
     try:
         base, head = (git.resolve(str(given[name])) for name in ("from", "to"))
-        start = base if call.flag("straight") else git.compare(base, head).merge_base
     except GitRefused:
         raise not_found("Ref") from None
+    start = base if call.flag("straight") else _start(git, base, head)
     log = git.log(f"{base}..{head}", MAXIMUM_COMMITS)[::-1]
     commits = [shapes.commit(call.hosting, call.project, one) for one in log]
     ends = f"{given['from']}...{given['to']}"
@@ -114,6 +114,14 @@ def compare(call: Call) -> Response:
             "web_url": call.hosting.urls.page(call.project.repository, "compare", ends),
         }
     )
+
+
+def _start(git: BareRepository, base: str, head: str) -> str:
+    """Return where two commits parted, or the first where they have nothing in common."""
+    try:
+        return git.compare(base, head).merge_base
+    except GitRefused:
+        return base
 
 
 @ROUTES.add("GET", f"{_IN}/merge_base", REPORTER)
