@@ -24,7 +24,11 @@ def encoded(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GitLabClient(Pusher):
-    """A person on the GitLab at ``url``. Projects are named by their full paths; failures raise ForgeAnswered."""
+    """A person on the GitLab at ``url``. Projects are named by their full paths; failures raise ForgeAnswered.
+
+    Where webhooks go wrong on demand, ``event`` is X-Gitlab-Event, such as ``Push Hook``, and ``action`` is that of
+    the payload's object_attributes.
+    """
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Return the JSON answer of a REST call; ``path`` begins after ``/api/v4``."""
