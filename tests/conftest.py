@@ -10,6 +10,10 @@ from xdist.scheduler import LoadScopeScheduling
 #: Directories whose tests share one local cloud, which takes long to start: all of them run in one worker. So do the
 #: tests of a file with a cloud of its own.
 _TOGETHER = frozenset({"tests/e2e", "tests/local", "tests/soak", "tests/stepfunctions"})
+#: The end-to-end tests take longest by far: two clouds share them. These files are half of their time.
+_SECOND_CLOUD = frozenset(
+    f"tests/e2e/test_{name}.py" for name in ("large_plans", "neighbours_faults", "promotion", "repairs")
+)
 _ON_THEIR_OWN = frozenset({"tests/e2e/test_hand_over.py", "tests/local/test_command.py"})
 #: What takes longest begins first, so that no worker is left alone with it in the end.
 _LONGEST_FIRST = (
@@ -35,6 +39,8 @@ class OneWorkerForEachCloud(LoadScopeScheduling):
         directory = str(PurePosixPath(file).parent)
         if file in _ON_THEIR_OWN:
             return file
+        if file in _SECOND_CLOUD:
+            return f"{directory}, second cloud"
         return directory if directory in _TOGETHER else nodeid
 
 
@@ -70,8 +76,10 @@ def pytest_sessionfinish(session):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
+    """Under one heading, keep what each worker told that told something."""
     for heading, lines in getattr(node, "workeroutput", {}).get("told", {}).items():
-        tell(node.config, heading, lines)
+        before = node.config.stash.get(_TOLD, {}).get(heading, lines)
+        tell(node.config, heading, [line for line in lines if line in before])
 
 
 def pytest_terminal_summary(terminalreporter, config):

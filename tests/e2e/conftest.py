@@ -1,4 +1,7 @@
-"""One installation for all end-to-end tests of a process, and a repository of its own for each test."""
+"""One installation for all end-to-end tests of a process, and a repository of its own for each test.
+
+In parallel two processes share the tests (tests/conftest.py says which), so what looks at a whole run does so in each.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from tests.e2e.installation import Installation
 from tests.e2e.project import Project
 
 _HERE = Path(__file__).parent
+#: What CloudFormation appends to the names of what it makes: each time something else.
+_CHANCE = re.compile(r"-[0-9A-Z]{12}(?![0-9A-Za-z])")
 #: What takes long on AWS for good reasons and would only make tests wait.
 _SHORTER = {"terraform": {"Wait before planning again": {"Seconds": 1}}}
 
@@ -28,18 +33,28 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def whole_run(request, tmp_path_factory):
-    """The installation that the tests share. Its schedules run only when a test fires them."""
+    """The installation that the tests share. Its schedules run only when a test fires them, and no call is denied."""
     log = tmp_path_factory.mktemp("e2e") / "cloud.log"
     context = {"operators_team": "acme/platform"}
     with LocalCloud(limits=_SHORTER, context=context, clock=False, warm=True, log=log) as cloud:
         yield Installation(cloud)
         tell(request.config, "permissions that nothing used", unused_permissions(cloud))
+        assert denied(cloud) == set()
+
+
+def denied(cloud):
+    """Return role and call of all calls of the run that a role was not allowed to make."""
+    calls = cloud.read("permissions")["denied"]
+    return {(call["role"].rpartition("/")[2], call["call"]) for call in calls}
 
 
 def unused_permissions(cloud):
     """Return a line for each permission that the run had no use for. What an engine may do, its owner decides."""
     every = cloud.read("permissions")["unused"]
-    return [f"{item['role']} {item['action']} {item['resource']}" for item in every if "EngineRole" not in item["role"]]
+    lines = (
+        f"{item['role']} {item['action']} {item['resource']}" for item in every if "EngineRole" not in item["role"]
+    )
+    return [_CHANCE.sub("", line) for line in lines]
 
 
 @pytest.fixture
