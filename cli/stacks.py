@@ -11,13 +11,17 @@ from cli.options import Json, Person, Url, as_json, complete_repository, open_cl
 from cli.problems import NotFound, WrongUsage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
-    from cli.answers import Change
+    from cli.answers import Brief, Change
     from cli.api_client import ApiClient
 
 #: Deployments among which the newest change of a repository is looked for.
 _NEWEST = 100
+#: Of those that came after it, so many are named.
+_LATER = 3
 
 
 def stacks(
@@ -116,7 +120,19 @@ def _newest(client: ApiClient, name: str) -> Change:
         listed = client.deployments(finding.repository(name), limit=_NEWEST)
     except NotFound as problem:
         raise finding.explained(client, problem, name) from None
-    newest = next((one.change_set for one in listed if one.change_set), None)
-    if newest is None:
-        raise NotFound(f"{name} has no change among its newest deployments.", f"tidegate status {name}")
-    return client.change(newest)
+    place = next((place for place, one in enumerate(listed) if one.change_set), None)
+    if place is None:
+        reason = f"None of the newest deployments of {name} is part of a change of several roots."
+        raise NotFound(reason, f"tidegate status {name}")
+    _tell_later(listed[:place])
+    return client.change(listed[place].change_set or "")
+
+
+def _tell_later(later: Sequence[Brief]) -> None:
+    """Say which roots were deployed on their own since the newest change of several."""
+    from cli import screen
+
+    if later:
+        names = ", ".join(dict.fromkeys(f"{one.root} at {one.revision[:7]}" for one in later[:_LATER]))
+        more = f" and {len(later) - _LATER} more" if len(later) > _LATER else ""
+        screen.note(f"This is the newest change of several roots. Since then each on its own: {names}{more}.")

@@ -96,7 +96,20 @@ def test_a_change_is_named_by_its_id_its_page_or_a_deployment_of_it(known, tideg
 def test_the_newest_change_of_a_repository_is_drawn(known, tidegate):
     listed = [brief(change_set=None), brief(change_set="c-1"), brief(change_set="c-0")]
     known.answers["GET /api/deployments"] = {"deployments": listed, "next": None}
-    assert "staging" in tidegate("stacks", "--repository", "acme/live").output
+    result = tidegate("stacks", "--repository", "acme/live")
+    assert "staging" in result.output
+    assert "Since then each on its own: orders at" in result.stderr
+
+
+def test_of_many_that_came_after_the_newest_change_few_are_named(known, tidegate):
+    later = [brief(change_set=None, root=f"root-{number}") for number in range(5)]
+    known.answers["GET /api/deployments"] = {"deployments": [*later, brief(change_set="c-1")], "next": None}
+    told = tidegate("stacks", "--repository", "acme/live").stderr
+    assert "root-2 at" in told
+    assert "root-3" not in told
+    assert "and 2 more." in told
+    known.answers["GET /api/deployments"] = {"deployments": [brief(change_set="c-1")], "next": None}
+    assert "Since then" not in tidegate("stacks", "--repository", "acme/live").stderr
 
 
 def test_what_is_no_change_is_not_found(api, tidegate):

@@ -81,6 +81,7 @@ def test_every_state_is_found_by_its_name_and_waits_runs_or_has_ended(state):
         ("state:xyz", 1, "Allowed here: waiting, running, ended, failed, queued"),
         ("trigger:hand", 1, "merge, manual, rerun"),
         ("root:a or orders", 11, "Did you mean root:orders?"),
+        ("waiting", 1, "Did you mean state:waiting?"),
         ("xyz:a", 1, "Tags of deployments begin with repository:, root:"),
         ("revision:0123", 1, "at least 7 characters"),
         ("root:a and", 11, "stands after 'and'"),

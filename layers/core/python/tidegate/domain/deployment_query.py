@@ -119,6 +119,7 @@ def _check(token: Token) -> None:
 
 def _unknown(token: Token, kind: str, colon: str) -> InvalidTagQuery:
     near = get_close_matches(kind, KINDS, n=1) if colon else []
-    meant = f"Did you mean {near[0]}:? " if near else "" if colon else f"Did you mean root:{token.text}? "
+    other = "state" if token.text in _WORDS["state"] else "root"
+    meant = f"Did you mean {near[0]}:? " if near else "" if colon else f"Did you mean {other}:{token.text}? "
     allowed = f"{meant}Tags of deployments begin with {', '.join(f'{name}:' for name in KINDS)}"
     return InvalidTagQuery(token.column, f"no deployment has the tag {token.shown}", allowed)
