@@ -8,8 +8,9 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_lock
 from tests.unit.usecases.deploy_queue.world import QUEUE, manual
-from tidegate.domain.deployment import Trigger
-from tidegate.domain.errors import CloudUnavailable, Conflict
+from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.errors import CloudUnavailable, Conflict, OversizedRecord
+from tidegate.domain.waits import Waits
 from tidegate.usecases.decide_again import TRIES, deciding_again
 
 
@@ -27,6 +28,28 @@ def test_enqueued_twice_a_deployment_is_in_line_once_and_shown_as_it_is(world):
     assert world.line == [any_deployment().id]
     assert world.announcements.announced[-1] == stored
     assert len(world.workflows.starts) == 1
+
+
+class Small:
+    """Queues that take no record with a long text in it, as the table takes none of more than 400 KB."""
+
+    def __init__(self, queues):
+        self._queues, self.read = queues, queues.read
+
+    def enqueue(self, deployment):
+        if len(repr(deployment)) > 10_000:
+            raise OversizedRecord(deployment.id)
+        return self._queues.enqueue(deployment)
+
+
+def test_what_is_too_large_to_be_stored_is_refused_with_what_to_do(world):
+    large = any_deployment(why="x" * 20_000, waits=Waits(roots=tuple(f"root-{number}" for number in range(2000))))
+    replace(world.enqueuer, queues=Small(world.queues)).enqueue(large)
+    world.claim()
+    assert not world.validate(large).allowed
+    refused = world.deployments.get(large.id)
+    assert refused.state is State.REFUSED
+    assert refused.reason.startswith("What is to be stored of it is larger than 400 KB")
 
 
 def test_a_throttled_start_is_made_up_for_when_the_message_comes_again(world):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tidegate.domain.audit import forced_message, with_audited
 from tidegate.domain.deployment import Deployment
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable
+from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, OversizedRecord
+from tidegate.domain.oversized import reduced
 from tidegate.ports import Announcements, AuditLog, Deployments, DeployQueues
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.ensure_worker import WorkerEnsurer
@@ -26,15 +27,22 @@ class Enqueuer:
         """Enqueue ``deployment``; return False when one with its id was enqueued before.
 
         Then it is announced and a worker is made sure of all the same: whoever enqueued it may have died
-        before doing so. Raise CloudUnavailable when the audit topic does not take a forced one, or
-        the worker could not be started: do it all again.
+        before doing so. One that is too large to be stored is stored reduced, and refused when it is its turn.
+        Raise CloudUnavailable when the audit topic does not take a forced one, or the worker could not be
+        started: do it all again.
         """
         begun = self._audited(deployment.begun())
-        is_new = deciding_again(lambda: self.queues.enqueue(begun))
+        is_new = self._stored(begun)
         self.announcements.changed(begun if is_new else self.deployments.get(begun.id))
         self.announcements.line_changed(begun.queue)
         self.workers.ensure(begun.queue)
         return is_new
+
+    def _stored(self, deployment: Deployment) -> bool:
+        try:
+            return deciding_again(lambda: self.queues.enqueue(deployment))
+        except OversizedRecord:
+            return deciding_again(lambda: self.queues.enqueue(reduced(deployment)))
 
     def _audited(self, deployment: Deployment) -> Deployment:
         """Tell the audit topic of a deployment that was forced, before it is anywhere."""

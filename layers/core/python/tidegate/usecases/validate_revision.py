@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Deployment, State, Trigger, is_final
 from tidegate.domain.gate import DONE
+from tidegate.domain.oversized import TOO_LARGE, is_reduced
 from tidegate.domain.queue import Deployed, QueueHead, Standing, lock_when_let_in, standing_of
 from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, is_on_branch, judge_revision, renamed
 from tidegate.messages import RevisionValidated, ValidateRevision
@@ -51,6 +52,8 @@ class RevisionValidator:
         verdict = judge_revision(deployment, deployed, standing.attempted, relations)
         if former:
             verdict = renamed(verdict, former)
+        if is_reduced(deployment):
+            verdict = RevisionVerdict(allowed=False, reason=TOO_LARGE)
         if verdict.allowed and deployment.review_rule.exclude_authors:
             authors = find_authors(self.queues, self.forge, standing, deployment)
             deployment = replace(deployment, authors=authors.logins, authors_known=authors.known)
