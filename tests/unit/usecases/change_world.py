@@ -1,0 +1,385 @@
+"""Changes of several stacks in memory, from merge to apply: queues with their workers, executions, people, the forge.
+
+Whoever acts may die at any call to a port; messages come late, twice and in any order between groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from tests.builders import any_deployment, any_plan, any_root
+from tests.contract.queue_actors import Died, Fate, Mortal, Revisions
+from tests.unit.usecases.change_actors import Execution, Machines, Mail
+from tests.unit.usecases.terraform_world import World
+from tidegate.domain.change_overview import is_done
+from tidegate.domain.deployment import Deployment, State, is_final
+from tidegate.domain.errors import GateShut
+from tidegate.domain.gate import WAITING, waits_at_some_gate_for
+from tidegate.domain.job import JobKind, job_id
+from tidegate.domain.moment import later
+from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.rerun import run_again
+from tidegate.domain.root import deployment_id
+from tidegate.domain.waits import Waits
+from tidegate.messages import (
+    BeginJob,
+    ClaimDeployment,
+    HandOverJob,
+    RecordOutcome,
+    RecordPlan,
+    RecordResult,
+    RequestReview,
+    ValidateRevision,
+    WaitAtGate,
+    WaitForSignal,
+)
+from tidegate.ports import Enrolled
+from tidegate.usecases.begin_job import JobBeginner
+from tidegate.usecases.claim_deployment import DeploymentClaimer
+from tidegate.usecases.decide_gate import GateDecider
+from tidegate.usecases.decide_review import ReviewDecider
+from tidegate.usecases.end_deployment import DeploymentEnder
+from tidegate.usecases.enqueue import Enqueuer
+from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.find_former_root import FormerRoots
+from tidegate.usecases.find_undone import UndoneBefore
+from tidegate.usecases.finish import Finisher
+from tidegate.usecases.hand_over_job import JobHandover
+from tidegate.usecases.judge_gate import GateJudge
+from tidegate.usecases.new_deployments import ChangeEnqueuer
+from tidegate.usecases.open_gates import GateOpener
+from tidegate.usecases.publish_check_run import CheckRunPublisher
+from tidegate.usecases.record_outcome import OutcomeRecorder
+from tidegate.usecases.record_plan import PlanRecorder
+from tidegate.usecases.record_result import ResultRecorder
+from tidegate.usecases.repairs.settle_gates import SettleGates
+from tidegate.usecases.repairs.turn import Turn
+from tidegate.usecases.request_review import ReviewRequester
+from tidegate.usecases.tell_waiting import WaitingTeller
+from tidegate.usecases.validate_revision import RevisionValidator
+from tidegate.usecases.wait_at_gate import GateWaiter
+from tidegate.usecases.wait_for_signal import SignalWaiter
+
+
+class ChangeWorld(World):
+    """``changes`` are the merges so far: the deployments of each."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.fate, self.machines, self.mail, self.forge = Fate(), Machines(), Mail(), Revisions(writers={"reviewer"})
+        self.unfinished: list[Callable[[], object]] = []
+        self.applied: list[str] = []
+        self.demands = 0
+        self.tokens = 0
+        self.lost = False  # A message was: then the reconciler is needed.
+        self._wire()
+
+    def _wire(self):
+        ports = self.queues, self.deployments, self.jobs, self.change_sets, self.machines, self.mail, self.check_runs
+        queues, deployments, jobs, changes, machines, mail, check_runs = (Mortal(each, self.fate) for each in ports)
+        forge, clock, audit = Mortal(self.forge, self.fate), self.clock, self.audit
+        workers = WorkerEnsurer(queues, machines)
+        finisher, judge = Finisher(deployments, jobs, audit), GateJudge(deployments, changes)
+        ender = DeploymentEnder(queues, jobs, finisher, mail, clock)
+        self.enqueuer = Enqueuer(queues, deployments, audit, mail, workers)
+        self.changes = ChangeEnqueuer(changes, self.enqueuer.enqueue)
+        formers, undone = FormerRoots(_Nowhere(), self.deployments), UndoneBefore(deployments, changes)
+        self.claimer = DeploymentClaimer(queues, mail)
+        self.validator = RevisionValidator(queues, forge, mail, clock, formers, undone)
+        self.recorder, self.waiter = OutcomeRecorder(queues, ender), SignalWaiter(queues, machines)
+        self.gates = GateWaiter(deployments, changes, machines, mail, clock)
+        self.opener = GateOpener(queues, deployments, changes, machines, mail, clock, self.enqueuer.enqueue)
+        may = lambda deployment, login: _Granted()  # noqa: E731
+        self.decider = GateDecider(deployments, changes, machines, mail, self.enqueuer.enqueue, may)
+        self.reviews = ReviewDecider(deployments, machines, mail, finisher, self.artifacts)
+        self.beginner = JobBeginner(deployments, jobs, forge, audit, mail, clock, judge)
+        self.plans, self.requester = (
+            PlanRecorder(deployments, mail, clock),
+            ReviewRequester(deployments, machines, mail, clock),
+        )
+        self.results, self.handover = ResultRecorder(deployments, jobs, finisher, mail, clock), JobHandover(jobs, forge)
+        waiting = WaitingTeller(changes, deployments, mail)
+        self.publisher = CheckRunPublisher(deployments, check_runs, forge, mail, self.painter(), waiting)
+
+    # People and events. A call that dies is delivered again.
+
+    def deliver(self, call: Callable[[], object]) -> None:
+        try:
+            call()
+        except (Died, ExceptionGroup):
+            self.unfinished.append(call)
+        finally:
+            self.fate.countdown = None
+
+    def merge(self, number: int, members: Sequence[tuple[str, str, Waits]], *, shared: Sequence[str]) -> None:
+        change, now = f"change-{number}", self.clock.now()
+        made = []
+        for place, (name, stack, waits) in enumerate(members):
+            root = any_root(name=name, dir=name)
+            deployment = any_deployment(
+                number, root=root, stack=stack, change_set=change, waits=waits, requested_at=now
+            )
+            request = f"merge {stack}"
+            identifier = deployment_id(deployment.repository, name, deployment.revision.sha, request)
+            asked = later(now, place)
+            made.append(replace(deployment, id=identifier, shared=name in shared, requested_at=asked))
+        self.clock.advance(0.001)
+        self.deliver(lambda: self.changes.enqueue_all(made))
+
+    def retry(self, deployment: Deployment) -> None:
+        at = self.clock.now()
+        self.deliver(lambda: self.decider.retry(deployment.id, "reviewer", at))
+
+    def reject(self, deployment: Deployment) -> None:
+        at = self.clock.now()
+        self.deliver(lambda: self.decider.reject(deployment.id, "reviewer", at))
+
+    def answer(self, deployment: Deployment, approve: bool) -> None:  # noqa: FBT001
+        at = self.clock.now()
+        self.deliver(lambda: self.reviews.decide(deployment.id, approve, "reviewer", at))
+
+    def run_again(self, old: Deployment) -> None:
+        """As the button does: what runs again stands for its root, then is in line, then gates are looked at."""
+        self.demands += 1
+        new = run_again(old, "main", "reviewer", self.clock.now(), f"demand {self.demands}")
+
+        def call() -> None:
+            self.change_sets.enroll(new.change_set, [Enrolled(new.root.name, new.stack, new.id, new.requested_at)])
+            self.enqueuer.enqueue(new)
+            self.mail.change_moved(new.change_set)
+
+        self.deliver(call)
+
+    def look(self, index: int) -> None:
+        change = self.mail.moved.pop(index % len(self.mail.moved))
+        try:
+            self.opener.open(change)
+        except (Died, ExceptionGroup):
+            self.mail.moved.append(change)
+        finally:
+            self.fate.countdown = None
+
+    def show(self, index: int) -> None:
+        """Show what the first message of some group asks for."""
+        groups = list(dict.fromkeys(each for each, _ in self.mail.shown))
+        group = groups[index % len(groups)]
+        message = next(each for each in self.mail.shown if each[0] == group)
+        with suppress(Died):
+            self.publisher.publish(group, **message[1])
+            self.mail.shown.remove(message)
+        self.fate.countdown = None
+
+    def reconcile(self) -> None:
+        turn = Turn(self.clock, "9999")
+        SettleGates(self.deployments, self.opener.open).repair(turn)
+        assert not turn.failures
+
+    # Executions. A task that dies is done again.
+
+    def step(self, execution: Execution, outcome: State) -> None:
+        kind = execution.step.replace(" ", "_")
+        with suppress(Died):
+            getattr(self, f"_{kind}")(execution, outcome)
+        self.fate.countdown = None
+
+    def _claim(self, worker, _):
+        message = ClaimDeployment(queue=worker.queue, execution=worker.name, rounds=0)
+        claimed = self.claimer.claim(message)
+        worker.deployment, worker.version = claimed.deployment or "", claimed.version
+        worker.step = {"deploy": "validate", "wait": "wait for a signal"}[claimed.step]
+
+    def _wait_for_a_signal(self, worker, _):
+        self.tokens += 1
+        worker.step, worker.token = "waiting for a signal", f"token-{self.tokens}"
+        message = WaitForSignal(queue=worker.queue, execution=worker.name, version=worker.version, token=worker.token)
+        try:
+            self.waiter.wait(message)
+        except Died:
+            if worker.step == "waiting for a signal":
+                worker.step = "wait for a signal"
+            raise
+
+    def _validate(self, worker, _):
+        validated = self.validator.validate(ValidateRevision(queue=worker.queue, deployment=worker.deployment))
+        worker.step = "record"
+        if validated.allowed:
+            first = "gate" if validated.waits else "plan"
+            child = Execution(worker.deployment, worker.queue, first, worker.deployment)
+            self.machines.children.setdefault(worker.deployment, child)
+            worker.step = "child"
+
+    def _child(self, worker, _):
+        if self.machines.children[worker.deployment].step == "end":
+            worker.step = "record"
+
+    def _record(self, worker, _):
+        self.recorder.record(RecordOutcome(queue=worker.queue, deployment=worker.deployment))
+        worker.step = "claim"
+
+    def _plan(self, child, _):
+        message = BeginJob(deployment=child.deployment, kind="plan", attempt=child.plans + 1)
+        child.job = self.beginner.begin(message).job
+        child.plans, child.step, child.came_to = child.plans + 1, "planned", None
+
+    def _planned(self, child, outcome):
+        if child.comes_to(outcome) is State.PLAN_FAILED:
+            self.results.record(RecordResult(deployment=child.deployment, state="plan_failed"))
+            child.step = "end"
+            return
+        changes = PlannedChanges() if child.came_to is State.NO_CHANGES else PlannedChanges(add=1)
+        plan = any_plan(job=child.job, changes=changes)
+        recorded = self.plans.record(RecordPlan(deployment=child.deployment, plan=plan))
+        child.step = {"nothing": "end"}.get(recorded.next, recorded.next)
+
+    def _gate(self, child, _):
+        self._wait(child, "gate", lambda token: self.gates.wait(_at_gate(child, token)))
+
+    def _review(self, child, _):
+        def ask(token: str) -> None:
+            self.requester.request(RequestReview(deployment=child.deployment, token=token, entered=token))
+
+        self._wait(child, "review", ask)
+
+    def _wait(self, child, what: str, call: Callable[[str], object]) -> None:
+        self.tokens += 1
+        token = f"token-{self.tokens:06}"
+        child.step, child.token = f"waiting for a {what}", token
+        try:
+            call(token)
+        except Died:
+            if child.step == f"waiting for a {what}":
+                child.step = what
+            raise
+
+    def _apply(self, child, _):
+        try:
+            self.beginner.begin(BeginJob(deployment=child.deployment, kind="apply", attempt=1))
+        except GateShut:
+            child.step = "gate"
+        else:
+            self._check_apply(self.deployments.get(child.deployment))
+            child.step = "take"
+
+    def _take(self, child, _):
+        job = job_id(child.deployment, JobKind.APPLY, 1)
+        self.handover.hand_over(HandOverJob(job=job, token="token"))
+        assert child.deployment not in self.applied, "a second apply of one deployment"
+        self.applied.append(child.deployment)
+        child.step, child.came_to = "applying", None
+
+    def _applying(self, child, outcome):
+        state = State.APPLY_FAILED if child.comes_to(outcome) is State.APPLY_FAILED else State.APPLIED
+        self.results.record(RecordResult(deployment=child.deployment, state=state.value))
+        child.step = "end"
+
+    def _nothing(self, *_):
+        """Whoever waits, or has ended, does nothing by itself."""
+
+    _end = _waiting_for_a_signal = _waiting_for_a_gate = _waiting_for_a_review = _nothing
+
+    # What is so.
+
+    def all(self) -> list[Deployment]:
+        return list(self.deployments.all())
+
+    def newest(self, change: str) -> Iterator[tuple[Enrolled, Deployment | None]]:
+        for each in self.change_sets.deployments(change):
+            yield each, self.deployments.many([each.deployment]).get(each.deployment)
+
+    def awaited(self, waiting: Deployment) -> list[Deployment | None]:
+        """Return the newest of all that a deployment waits for at some gate."""
+        found = self.newest(waiting.change_set)
+        return [
+            record
+            for each, record in found
+            if waits_at_some_gate_for(waiting, each.root, each.stack) and record != waiting
+        ]
+
+    def _check_apply(self, deployment: Deployment) -> None:
+        """An apply begins: all that goes before it is done, or was asked for again only after its gate was passed."""
+        passed = [step.at for step in deployment.history if step.state is State.GATED]
+        for each, record in self.newest(deployment.change_set):
+            if waits_at_some_gate_for(deployment, each.root, each.stack) and each.deployment != deployment.id:
+                is_later = bool(passed) and each.requested_at > passed[-1]
+                assert is_later or (record is not None and is_done(record)), f"{deployment.id} goes before {each}"
+
+    def come_to_rest(self) -> None:
+        """Let all that is under way go on, without faults, until only people can do something."""
+        for _ in range(2000):
+            before = self._situation()
+            while self.unfinished:
+                self.deliver(self.unfinished.pop(0))
+            while self.mail.moved:
+                self.look(0)
+            for each in [*self.machines.workers.values(), *self.machines.children.values()]:
+                self.step(each, State.APPLIED)
+            while self.mail.shown:
+                self.show(0)
+            if self._situation() == before:
+                return
+        raise AssertionError("the world does not come to rest")
+
+    def _situation(self) -> object:
+        executions = [*self.machines.workers.values(), *self.machines.children.values()]
+        return [(each.name, each.step) for each in executions], len(self.unfinished), list(self.mail.moved)
+
+    def check_awake(self) -> None:
+        """Nobody waits at a gate that would open, or shut, at one more look, and nobody is to step aside."""
+        for each in self.all():
+            if each.state in WAITING:
+                self.opener.open(each.change_set)
+                assert self.deployments.get(each.id) == each, f"nobody looked at {each.id}: a wake-up was lost"
+
+    def check_rest(self) -> None:
+        """Whatever has not ended is in line behind what can go on, or somebody can answer it, and sees that."""
+        for each in self.all():
+            if not is_final(each.state):
+                self._check_can_go_on(each, ())
+            if each.state in {State.AWAITING_REVIEW, State.BLOCKED}:
+                self._check_seen(each)
+
+    def _check_can_go_on(self, deployment: Deployment, before: Sequence[str]) -> None:
+        assert deployment.id not in before, f"these wait for each other: {[*before, deployment.id]}"
+        before = [*before, deployment.id]
+        if deployment.state in {State.AWAITING_REVIEW, State.BLOCKED}:
+            return
+        if deployment.state is State.QUEUED:
+            head, _ = self.queues.read(deployment.queue)
+            assert head.in_flight, f"nobody takes {deployment.id}"
+            self._check_can_go_on(self.deployments.get(head.in_flight), before)
+            return
+        assert deployment.state in WAITING, f"{deployment.id} is {deployment.state}, and nobody goes on with it"
+        missing = [each for each in self.awaited(deployment) if each is not None and not is_done(each)]
+        assert missing, f"{deployment.id} waits for nothing"
+        for each in missing:
+            assert not is_final(each.state), f"{deployment.id} waits for {each.id}, which is {each.state}"
+            self._check_can_go_on(each, before)
+
+    def _check_seen(self, deployment: Deployment) -> None:
+        """The forge shows the newest check run of a name on a commit: it is this deployment's."""
+        mine = self.check_runs.published(deployment.id)
+        name = self.forge.check_runs[mine.id].name
+        same = [
+            number
+            for number, run in self.forge.check_runs.items()
+            if (run.name, run.sha) == (name, deployment.revision.sha)
+        ]
+        assert mine.id == max(same), f"{deployment.id} waits for somebody, and another check run hides it"
+        assert self.forge.check_runs[mine.id].actions
+
+
+class _Nowhere:
+    """A catalog without roots: none was called otherwise before."""
+
+    def roots(self, _repository):
+        return ()
+
+
+class _Granted:
+    done, reason = True, ""
+
+
+def _at_gate(child: Execution, token: str) -> WaitAtGate:
+    return WaitAtGate(deployment=child.deployment, token=token, entered=token, job=child.job)
