@@ -21,6 +21,7 @@ from local.credentials import Credentials
 from local.iam import Policies
 from local.logs import Logs, follow
 from local.runtime_api import Invocation, RuntimeApi
+from local.synth import cache_directory
 from local.warden import Process, Warden
 
 _INIT_SECONDS = 10.0
@@ -31,6 +32,7 @@ IMPORTED = (
     "boto3",
     "botocore.auth",
     "botocore.httpsession",
+    "github",
     "http.client",
     "pydantic.main",
     "pydantic.types",
@@ -108,7 +110,7 @@ class Instance:
             "LANG": "en_US.UTF-8",
             "TZ": ":UTC",
             "PYTHONPATH": path,
-            "PYTHONPYCACHEPREFIX": str(around.work / "pycache"),
+            "PYTHONPYCACHEPREFIX": str(cache_directory() / "pycache"),
             "PYTHONUNBUFFERED": "1",
             "LAMBDA_TASK_ROOT": str(self.function.code),
             "LAMBDA_RUNTIME_DIR": str(self.function.code),
