@@ -363,3 +363,41 @@ class Pull(PullBrief):
     base_revision: str = ""
     conditions: list[Condition] = []
     layers: list[Layer] = []
+
+
+class DriftFinding(_Answer):
+    """How a root, in one stack, stands."""
+
+    root: str
+    stack: str = "default"
+    state: str
+    reason: str = ""
+    drifted_since: str | None = None
+    changes: Changes | None = None
+    deployment: str | None = None
+    job: JobLink | None = None
+
+
+class DriftSchedule(_Answer):
+    """A schedule of a repository, and what its last run found."""
+
+    repository: str
+    schedule: str
+    when: str = ""
+    tag_query: str = ""
+    reconcile: bool = False
+    report: str = ""
+    problem: str = ""
+    running: bool = False
+    looked_at: str | None = None
+    revision: str | None = None
+    notice: str = ""
+    roots: list[DriftFinding] = []
+    issue_url: str | None = None
+
+
+class Drift(_Answer):
+    """Schedules that look for drift, by repository."""
+
+    schedules: list[DriftSchedule]
+    unchecked: int = 0

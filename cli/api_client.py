@@ -75,6 +75,10 @@ class ApiClient:
         """Return a pull request with its layers."""
         return self._get(f"/api/pulls/{_path(repository, '/')}/{number}", answers.Pull)
 
+    def drift(self, repository: str | None) -> answers.Drift:
+        """Return what schedules found: of a repository, or of all that we may read."""
+        return self._get("/api/drift", answers.Drift, {"repository": repository} if repository else None)
+
     def queue(self, repository: str, root: str) -> answers.Queue:
         """Return a root's queue."""
         return self._get("/api/queue", answers.Queue, {"repository": repository, "root": root})

@@ -10,6 +10,7 @@ from cli import local, organization, policy, secret
 from cli.convert import convert
 from cli.deploy import deploy
 from cli.doctor import doctor
+from cli.drift import drift
 from cli.exits import epilog
 from cli.explain import explain
 from cli.logs import logs
@@ -50,7 +51,7 @@ def tidegate(
     """Deploy Terraform and OpenTofu by merging."""
 
 
-for _command in (status, stacks, pulls, queue, deploy, approve, reject, retry, unlock, logs):
+for _command in (status, stacks, pulls, drift, queue, deploy, approve, reject, retry, unlock, logs):
     app.command(cls=Command, rich_help_panel="Deploying")(_command)
 for _looking in (validate, explain, convert):
     app.command(cls=Command, rich_help_panel="Configuring")(_looking)

@@ -8,13 +8,19 @@ from typing import Any
 from local.forge import clock, forks, protections, pull_shapes
 from local.forge.git import BareRepository, GitRefused
 from local.forge.hosting import Hosting
-from local.forge.records import PullRequest, Repository
+from local.forge.records import Issue, PullRequest, Repository
 from local.forge.refusals import Refusal, invalid
 from local.forge.shapes import Json
 
 _RESOURCE = "PullRequest"
 #: GitHub finds out in the background whether a pull request merges: webhooks about new commits do not know it yet.
 UNKNOWN: Json = {"mergeable": None, "rebaseable": None, "mergeable_state": "unknown"}
+
+
+def next_number(hosting: Hosting, repository: Repository) -> int:
+    """Return the number of the next pull request or issue: they are counted together."""
+    name = repository.repository
+    return 1 + len(hosting.store.find(PullRequest, name)) + len(hosting.store.find(Issue, name))
 
 
 def by_number(hosting: Hosting, repository: Repository, number: int) -> PullRequest | None:
@@ -37,7 +43,7 @@ def open_one(hosting: Hosting, repository: Repository, user: str, request: Json)
     if hosting.git(repository).is_ancestor(head.sha, base_sha):
         raise invalid(_RESOURCE, "head", "custom", f"No commits between {base} and {name}")
     fork = None if head.repository.id == repository.id else head.repository.repository
-    time, number = clock.now(), 1 + len(hosting.store.find(PullRequest, repository.repository))
+    time, number = clock.now(), next_number(hosting, repository)
     pull = hosting.store.add(
         lambda fresh: PullRequest(
             fresh,

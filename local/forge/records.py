@@ -97,6 +97,23 @@ class PullRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Issue:
+    """An issue that is no pull request; both share their numbers."""
+
+    id: int
+    repository: str
+    number: int
+    title: str
+    body: str | None
+    user: str
+    created_at: str
+    updated_at: str
+    state: str = "open"
+    closed_at: str | None = None
+    by_app: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Comment:
     id: int
     repository: str

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 APP_PERMISSIONS = {
     "checks": "write",
     "contents": "read",
+    "issues": "write",
     "members": "read",
     "metadata": "read",
     "pull_requests": "write",

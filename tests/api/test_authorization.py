@@ -30,6 +30,8 @@ CALLS = {
     "POST /api/deployments/<id>/review": ("/api/deployments/{id}/review", {"decision": "reject"}),
     "POST /api/deployments/<id>/gate": ("/api/deployments/{id}/gate", {"decision": "reject"}),
     "GET /api/changes/<id>": "/api/changes/{change}",
+    "GET /api/drift": "/api/drift?repository={repository}",
+    "GET /drift": "/drift?repository={repository}",
     "GET /api/pulls": "/api/pulls?repository={repository}",
     "GET /api/pulls/<owner>/<name>/<number>": "/api/pulls/{repository}/5",
     "GET /api/requests/<id>": "/api/requests/{request}",

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-
-import pytest
+from typing import Any
 
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project
 from tests.stepfunctions.world import OperatorWiring
+from tidegate.domain.deployment import State, Trigger, is_final
 from tidegate.domain.drift import DriftRecord, DriftState
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import schedule_name
-
-NEVER_REVIEWED = "plan_review: never\n"
 
 
 @dataclass
@@ -56,6 +55,14 @@ class Schedule:
             late.add_note(f"{self.record}\n{self.project.tidegate.story()}")
             raise
 
+    def issue(self) -> Mapping[str, Any]:
+        """Return the issue that shows it."""
+        record = self.known()
+        found: Mapping[str, Any] = self.project.tidegate.maintainer.call(
+            "GET", f"/repos/{self.project.name}/issues/{record.issue}"
+        )
+        return found
+
     def states(self) -> dict[str, DriftState]:
         record = self.record
         return {each.root: each.state for each in record.findings} if record else {}
@@ -73,22 +80,65 @@ def tamper(project, root, value):
     project.tidegate.cloud.client("s3").put_object(Bucket=bucket, Key=project.state_key(root), Body=body)
 
 
-@pytest.fixture
-def deployed(project):
+def deploy(project, schedule):
     """Deploy two roots that a schedule looks at."""
-    file = f"{NEVER_REVIEWED}drift: {{schedules: {{nightly: {{tag_query: '', schedule: daily}}}}}}\n"
+    file = f"plan_review: never\ndrift: {{schedules: {{nightly: {schedule}}}}}\n"
     sha = project.push({"app": thing(), "db": thing()}, **{"tidegate.yaml": file})
     for root in ("app", "db"):
         project.ended(sha, root)
-    return project
+    return sha
 
 
-def test_what_changed_outside_is_found_by_the_schedule(deployed):
-    schedule = Schedule(deployed)
+def newest(project, root, trigger):
+    """Return the newest deployment of a root that something asked for."""
+    tidegate = OperatorWiring(project.tidegate.cloud)
+    found = tidegate.catalog.of_queue(f"{project.name}||{root}", 10).deployments
+    return next((one for one in found if one.trigger is trigger), None)
+
+
+def test_what_changed_outside_is_found_by_the_schedule_and_shown_in_an_issue_until_it_is_gone(project):
+    deploy(project, "{tag_query: '', schedule: daily}")
+    schedule = Schedule(project)
     assert schedule.fire().summary == "2 without drift"
-    tamper(deployed, "app", "by hand")
-    record = schedule.fire()
+    assert schedule.known().issue == 0
+    tamper(project, "app", "by hand")
+    (drifted,) = schedule.fire().drifted
     assert schedule.states() == {"app": DriftState.DRIFTED, "db": DriftState.NONE}
-    (drifted,) = record.drifted
     assert drifted.changes is not None
-    assert drifted.changes.any
+    assert drifted.changes.change == 1
+    issue = schedule.issue()
+    assert (issue["title"], issue["state"]) == ("Drift: nightly", "open")
+    assert "| `app` | drifted: +0 ~1 -0 ±0 would undo it |" in issue["body"]
+    assert f"/jobs/{drifted.job}" in issue["body"]
+    assert "terraform_data.thing" in "\n".join(project.tidegate.log_lines(drifted.job))
+    tamper(project, "app", "one")
+    assert schedule.fire().drifted == ()
+    assert schedule.issue()["state"] == "closed"
+
+
+def test_drift_is_undone_by_a_deployment_in_the_queue_if_the_schedule_says_so(project):
+    deploy(project, "{tag_query: 'dir:app', schedule: hourly, reconcile: true}")
+    schedule = Schedule(project)
+    tamper(project, "app", "by hand")
+    (drifted,) = schedule.fire().drifted
+    deployment = eventually(
+        lambda: (one := newest(project, "app", Trigger.DRIFT)) and is_final(one.state) and one, what="the deployment"
+    )
+    assert (deployment.id, deployment.state) == (drifted.deployment, State.APPLIED)
+    assert project.value("app") == "one"
+    assert schedule.issue()["state"] == "open"
+    assert schedule.fire().summary == "1 without drift"
+    assert schedule.issue()["state"] == "closed"
+
+
+def test_a_check_run_shows_drift_and_a_schedule_goes_with_the_file(project):
+    sha = deploy(project, "{tag_query: 'dir:app', schedule: weekly, report: check}")
+    schedule = Schedule(project)
+    tamper(project, "app", "by hand")
+    schedule.fire()
+    (run,) = project.check_runs(sha, "tidegate/drift: nightly")
+    assert (run["conclusion"], run["output"]["title"]) == ("failure", "1 drifted")
+    assert schedule_name(project.name, "nightly") in project.tidegate.cloud.read("schedules")
+    project.push_files({"tidegate.yaml": "plan_review: never\n"})
+    eventually(lambda: schedule.record is None, what="the end of the schedule")
+    assert schedule_name(project.name, "nightly") not in project.tidegate.cloud.read("schedules")

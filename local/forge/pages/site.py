@@ -8,7 +8,7 @@ from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
 from local.forge.hosting import Hosting
-from local.forge.pages import check_pages, delivery_pages, oauth, pull_pages, rendering, repository_pages
+from local.forge.pages import check_pages, delivery_pages, issue_pages, oauth, pull_pages, rendering, repository_pages
 from local.forge.pages.visit import COOKIE, Visit, visitor
 from local.forge.refusals import Refusal, not_found
 
@@ -50,6 +50,8 @@ _MAP = Map(
         Rule(f"{_IN}/runs/<int:id>", methods=["GET"], endpoint=check_pages.run),
         Rule(f"{_IN}/runs/<int:id>/press", methods=["POST"], endpoint=check_pages.press),
         Rule(f"{_IN}/runs/<int:id>/rerun", methods=["POST"], endpoint=check_pages.rerun),
+        Rule(f"{_IN}/issues", methods=["GET"], endpoint=issue_pages.index),
+        Rule(f"{_IN}/issues/<int:number>", methods=["GET"], endpoint=issue_pages.one),
         Rule(f"{_IN}/pulls", methods=["GET"], endpoint=pull_pages.index),
         Rule(f"{_IN}/pulls", methods=["POST"], endpoint=pull_pages.create),
         Rule(f"{_IN}/compare/<path:basehead>", methods=["GET"], endpoint=pull_pages.compare),

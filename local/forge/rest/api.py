@@ -13,7 +13,7 @@ from local.forge.hosting import Hosting
 from local.forge.identity import Caller
 from local.forge.records import Repository
 from local.forge.refusals import Refusal, not_found
-from local.forge.rest import apps, branches, checks, comments, pulls, repositories, reviews, users
+from local.forge.rest import apps, branches, checks, comments, issues, pulls, repositories, reviews, users
 from local.forge.routing import Call, Route, answer
 
 PREFIX = "/api/v3"
@@ -21,7 +21,7 @@ LIMIT = 5000
 
 ROUTES: tuple[Route, ...] = tuple(
     route
-    for module in (apps, branches, checks, comments, pulls, repositories, reviews, users)
+    for module in (apps, branches, checks, comments, issues, pulls, repositories, reviews, users)
     for route in module.ROUTES.routes
 )
 _MAP = Map([Rule(f"{PREFIX}{route.path}", methods=[route.method], endpoint=route) for route in ROUTES])

@@ -131,6 +131,7 @@ class WebPages(Repairs):
                 change_looker=self.change_looker,
                 layers=self.temporary_layers,
                 pull_request_looker=self.pull_request_looker,
+                drift_looker=self.drift_looker,
                 decide=self.review_decider.decide,
                 decide_gate=self.gate_decider.decide,
                 unlock=self.queue_unlocker.unlock,

@@ -22,6 +22,7 @@ from tidegate.web.answer_size import fits
 from tidegate.web.api import Api
 from tidegate.web.authorization import RULES, Access, Authorization, Right, Rule
 from tidegate.web.change_pages import ChangePages
+from tidegate.web.drift_pages import DriftPages
 from tidegate.web.log_pages import LogPages
 from tidegate.web.nested import flattened_event
 from tidegate.web.pages import Pages
@@ -98,6 +99,7 @@ class WebApplication:
         LogPages(parts, shapes, self._rendering).add_to(self.app)
         ChangePages(parts, shapes, self._rendering).add_to(self.app)
         PullRequestPages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
+        DriftPages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)
         self.app.get("/api/openapi.json", include_in_schema=False, enable_validation=False)(self._description)
         self._described = ""

@@ -22,6 +22,7 @@ from tidegate.ports import (
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.look_at_change import ChangeLooker
 from tidegate.usecases.look_at_deployment import DeploymentLooker
+from tidegate.usecases.look_at_drift import DriftLooker
 from tidegate.usecases.look_at_pull_request import PullRequestLooker
 from tidegate.usecases.look_at_queue import QueueLooker
 from tidegate.usecases.read_log import LogReader
@@ -90,6 +91,7 @@ class Parts:
     change_looker: ChangeLooker
     layers: TemporaryLayers
     pull_request_looker: PullRequestLooker
+    drift_looker: DriftLooker
     decide: Decide
     decide_gate: DecideGate
     unlock: Unlock

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from tidegate.domain.change_overview import by_stack
 from tidegate.domain.deployment import State, is_final
+from tidegate.domain.drift import DriftState
 from tidegate.domain.markdown import plain
 from tidegate.domain.pull_request_record import PullRequestState
 from tidegate.domain.review import moment
@@ -50,7 +51,7 @@ STATES: dict[State, tuple[str, str]] = {
 }
 
 
-#: The same for the layers of pull requests, and for pull requests.
+#: The same for the layers of pull requests, for roots that are looked at for drift, and for pull requests.
 LAYER_STATES: dict[LayerState, tuple[str, str]] = {
     LayerState.WAITING: ("Waiting", "quiet"),
     LayerState.PLANNING: ("Planning", "busy"),
@@ -59,6 +60,12 @@ LAYER_STATES: dict[LayerState, tuple[str, str]] = {
     LayerState.FAILED: ("Plan failed", "bad"),
     LayerState.REFUSED: ("Refused", "bad"),
     LayerState.CANCELLED: ("Cancelled", "quiet"),
+}
+DRIFT_STATES: dict[DriftState, tuple[str, str]] = {
+    DriftState.DRIFTED: ("Drifted", "attention"),
+    DriftState.NONE: ("No drift", "good"),
+    DriftState.FAILED: ("Plan failed", "bad"),
+    DriftState.SKIPPED: ("Not looked at", "quiet"),
 }
 PULL_REQUEST_STATES: dict[PullRequestState, tuple[str, str]] = {
     PullRequestState.IDLE: ("Up to date", "quiet"),
@@ -84,6 +91,8 @@ class Rendering:
         self._environment.filters.update(
             layer_state=lambda state: LAYER_STATES[state][0],
             layer_tone=lambda state: LAYER_STATES[state][1],
+            drift_state=lambda state: DRIFT_STATES[state][0],
+            drift_tone=lambda state: DRIFT_STATES[state][1],
             pull_state=lambda state: PULL_REQUEST_STATES[state][0],
             pull_tone=lambda state: PULL_REQUEST_STATES[state][1],
             moment=_moment,

@@ -60,6 +60,9 @@ class Shapes:
     def pull_request_url(self, repository: str, number: int | None) -> str | None:
         return self._links.forge.pull_request_url(repository, number) if number else None
 
+    def issue_url(self, repository: str, number: int) -> str:
+        return f"{self._links.forge.clone_url(repository).removesuffix('.git')}/issues/{number}"
+
     def pull_url(self, repository: str, number: int) -> str:
         return f"{self._url}/pulls/{repository}/{number}"
 

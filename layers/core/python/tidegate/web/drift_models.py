@@ -1,0 +1,80 @@
+"""What the HTTP API says of drift."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tidegate.domain.drift import DriftFinding, DriftRecord, DriftReport, DriftState
+from tidegate.web.models import Changes, JobLink, Shown
+from tidegate.web.shapes import Shapes, changes_of
+
+
+class DriftFindingModel(Shown):
+    """How a root, in one stack, stands."""
+
+    root: str
+    stack: str
+    state: DriftState
+    reason: str = Field(description="Why its plan failed, or why it was not looked at")
+    drifted_since: str | None = Field(description="When drift was seen first that is not known to be gone, ISO 8601")
+    changes: Changes | None = Field(description="What would undo the drift")
+    deployment: str | None = Field(description="The id of the deployment that was asked for to undo it")
+    job: JobLink | None
+
+
+class DriftScheduleModel(Shown):
+    """A schedule of a repository, and what its last run found."""
+
+    repository: str
+    schedule: str
+    when: str = Field(description="When it runs, in words")
+    tag_query: str
+    reconcile: bool
+    report: DriftReport
+    problem: str = Field(description="Why it does not run, if so")
+    running: bool
+    looked_at: str | None = Field(description="When its last run ended, ISO 8601 in UTC; null before the first")
+    revision: str | None = Field(description="The commit that was looked at")
+    notice: str = Field(description="What the last run left out, or could not show, and why")
+    roots: list[DriftFindingModel] = Field(description="Failed ones first, then what drifted; those without drift last")
+    issue_url: str | None = Field(description="The issue that shows it, if one does")
+
+
+class DriftList(Shown):
+    """Schedules by repository; in each those first that need people."""
+
+    schedules: list[DriftScheduleModel]
+    unchecked: int = Field(description="Repositories of which it is not known yet whether you may read them")
+
+
+def drift_schedule(shapes: Shapes, record: DriftRecord) -> DriftScheduleModel:
+    """Return a schedule with what it found."""
+    entry = record.entry
+    return DriftScheduleModel(
+        repository=record.repository,
+        schedule=entry.name,
+        when=entry.timetable.words,
+        tag_query=entry.query,
+        reconcile=entry.reconcile,
+        report=entry.report,
+        problem=record.problem,
+        running=bool(record.execution),
+        looked_at=record.ended_at or None,
+        revision=record.sha or None,
+        notice=record.notice,
+        roots=[_finding(shapes, each) for each in record.findings],
+        issue_url=shapes.issue_url(record.repository, record.issue) if record.is_reported else None,
+    )
+
+
+def _finding(shapes: Shapes, finding: DriftFinding) -> DriftFindingModel:
+    return DriftFindingModel(
+        root=finding.root,
+        stack=finding.stack,
+        state=finding.state,
+        reason=finding.reason,
+        drifted_since=finding.drifted_since or None,
+        changes=changes_of(finding.changes) if finding.changes else None,
+        deployment=finding.deployment or None,
+        job=shapes.job_link(finding.job) if finding.job else None,
+    )

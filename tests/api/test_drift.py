@@ -1,0 +1,88 @@
+"""Drift on its page and by the API."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, any_job, any_layer, sha
+from tidegate.domain.drift import DriftState
+from tidegate.domain.job import JobKind
+from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.temporary_layer import LayerState
+from tidegate.ports import KnownRepository
+
+JOB = "network-1-speculate-1"
+
+
+@pytest.fixture
+def drifted(wires):
+    """A schedule that found a root that drifted, and one whose plan failed."""
+    finding = any_drift_finding(changes=PlannedChanges(change=1), job=JOB, deployment="network-2", shared=True)
+    failed = any_drift_finding("app", state=DriftState.FAILED, reason="No <b>luck</b>.", drifted_since="")
+    record = any_drift(
+        findings=(failed, finding),
+        sha=sha(3),
+        ended_at=NOW,
+        notice="One.\nTwo <i>.",
+        issue=7,
+        is_reported=True,
+    )
+    return wires.drifts.save(record)
+
+
+def test_the_api_tells_what_was_found(drifted, reader):
+    (one,) = reader.get(f"/api/drift?repository={REPOSITORY}").json["schedules"]
+    assert (one["schedule"], one["when"], one["revision"]) == ("nightly", drifted.entry.timetable.words, sha(3))
+    assert (one["running"], one["looked_at"], one["report"]) == (False, NOW, "issue")
+    assert one["issue_url"].endswith(f"/{REPOSITORY}/issues/7")
+    app, network = one["roots"]
+    assert (app["root"], app["state"], app["reason"], app["job"]) == ("app", "failed", "No <b>luck</b>.", None)
+    assert (network["drifted_since"], network["changes"]["change"], network["deployment"]) == (NOW, 1, "network-2")
+    assert network["job"]["url"].endswith(f"/jobs/{JOB}")
+
+
+def test_a_schedule_that_has_not_run_says_so(wires, reader, browser):
+    wires.drifts.save(any_drift(execution="run-1", started_at=NOW, problem="There is no such time zone."))
+    (one,) = reader.get(f"/api/drift?repository={REPOSITORY}").json["schedules"]
+    assert (one["running"], one["looked_at"], one["revision"], one["issue_url"]) == (True, None, None, None)
+    text = browser.get(f"/drift?repository={REPOSITORY}").text
+    assert "It has not run yet." in text
+    assert "A run goes on" in text
+    assert "There is no such time zone." in text
+
+
+def test_without_a_repository_those_of_all_that_one_may_read_are_listed(wires, drifted, reader):
+    wires.drifts.save(replace(drifted, repository="acme/other", version=0))
+    assert [one["repository"] for one in reader.get("/api/drift").json["schedules"]] == [REPOSITORY]
+    wires.catalog.remember(KnownRepository("acme/other", 7, "main", "0" * 40, NOW))
+    assert {one["repository"] for one in reader.get("/api/drift").json["schedules"]} == {REPOSITORY, "acme/other"}
+
+
+def test_the_page_shows_what_drifted_since_when_and_leads_to_the_plan(drifted, browser):
+    for path in ("/drift", f"/drift?repository={REPOSITORY}"):
+        page = browser.get(path)
+        assert page.status == 200
+        assert "Drifted" in page.text
+        assert "1 to change" in page.text
+        assert "in default" in page.text
+        assert f'href="/jobs/{JOB}"' in page.body
+        assert 'href="/deployments/network-2"' in page.body
+        assert "Issue #7" in page.text
+        assert "Two &lt;i&gt;." in page.body
+        assert "No &lt;b&gt;luck" in page.body
+
+
+def test_a_page_without_schedules_says_how_to_make_one(browser):
+    assert "Nothing is looked at for drift" in browser.get("/drift").text
+
+
+def test_the_log_of_a_look_leads_back_to_drift(wires, browser):
+    layer = any_layer(schedule="nightly", pull_request=0, state=LayerState.PLANNED)
+    layer = replace(layer, job=f"{layer.id}-speculate-1")
+    wires.temporary_layers.create([layer])
+    wires.jobs.create(any_job(JobKind.SPECULATE, id=layer.job, deployment=layer.id))
+    page = browser.get(f"/jobs/{layer.job}")
+    assert "by the schedule nightly" in page.text
+    assert "/pulls/" not in page.body

@@ -1,0 +1,78 @@
+"""``tidegate drift``: what people and scripts see of drift."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.conftest import NOW, SHA
+
+DRIFTED = {
+    "root": "network",
+    "stack": "prod",
+    "state": "drifted",
+    "drifted_since": NOW,
+    "changes": {"change": 1},
+    "deployment": "network-1",
+    "job": {"id": "j", "kind": "speculate", "attempt": 1, "url": "https://tidegate.example/jobs/j"},
+}
+SCHEDULE = {
+    "repository": "acme/live",
+    "schedule": "nightly",
+    "when": "daily at 02:17 UTC",
+    "looked_at": NOW,
+    "revision": SHA,
+    "notice": "app: [red]no stack",
+    "roots": [
+        {"root": "db", "state": "failed", "reason": "It says why."},
+        DRIFTED,
+        {"root": "web", "state": "skipped", "reason": "A deployment of it waits."},
+        {"root": "app", "state": "none"},
+        {"root": "new", "state": "unheard of"},
+    ],
+    "issue_url": "https://forge.example/acme/live/issues/7",
+}
+
+
+def test_what_was_found_is_shown_by_schedule(api, tidegate):
+    api.answers["GET /api/drift"] = {"schedules": [SCHEDULE]}
+    shown = tidegate("drift", "acme/live").stdout
+    assert "acme/live  nightly  daily at 02:17 UTC" in shown
+    assert f"at {SHA[:7]}." in shown
+    assert "app: [red]no stack" in shown
+    assert "db  the plan failed" in shown
+    assert "It says why." in shown
+    assert "network (prod)  drifted, since " in shown
+    assert "1 to change" in shown
+    assert "tidegate status network-1" in shown
+    assert "https://tidegate.example/jobs/j" in shown
+    assert "web  not looked at" in shown
+    assert "app  no drift" in shown
+    assert "new  unheard of" in shown
+    assert "https://forge.example/acme/live/issues/7" in shown
+    assert api.asked[-1].query == {"repository": "acme/live"}
+
+
+def test_a_schedule_that_has_not_run_says_so_and_one_that_runs_too(api, tidegate):
+    first = {"repository": "acme/live", "schedule": "nightly", "problem": "There is no such time zone."}
+    running = {**SCHEDULE, "running": True, "roots": [], "revision": None}
+    api.answers["GET /api/drift"] = {"schedules": [first, running]}
+    shown = tidegate("drift").stdout
+    assert "It has not run yet." in shown
+    assert "There is no such time zone." in shown
+    assert "A run goes on. Looked " in shown
+
+
+def test_without_schedules_it_says_where_to_name_one(api, tidegate):
+    api.answers["GET /api/drift"] = {"schedules": []}
+    assert "name a schedule in tidegate.yaml" in tidegate("drift").stdout
+
+
+def test_programs_get_all_of_it(api, tidegate):
+    api.answers["GET /api/drift"] = {"schedules": [SCHEDULE]}
+    (one,) = json.loads(tidegate("drift", "--json").stdout)["schedules"]
+    assert one["roots"][1]["deployment"] == "network-1"
+
+
+def test_a_repository_that_one_may_not_read_is_not_found(api, tidegate):
+    result = tidegate("drift", "acme/none")
+    assert result.exit_code == 3
