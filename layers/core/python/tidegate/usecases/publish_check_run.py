@@ -84,9 +84,11 @@ class CheckRunPublisher:
         if shown is not None and not shown.closed and not anew:
             self._update(deployment, shown.id, check_run)
             return published
-        return replace(published, id=self._open(deployment, shown, check_run, anew=anew))
+        return replace(published, id=self._open(deployment, shown, check_run, published.answer, anew=anew))
 
-    def _open(self, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun, *, anew: bool) -> int:
+    def _open(
+        self, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun, answer: str, *, anew: bool
+    ) -> int:
         """Show the state on a new check run, or on the one that a call before this made and did not remember.
 
         What stays completed stays on the old one, unless there is such a newer one: that would never end.
@@ -106,7 +108,7 @@ class CheckRunPublisher:
         self._show_newer(deployment, on_commit)
         if old is not None:
             url = self.forge.check_run_url(deployment.repository, made)
-            self._update(deployment, old.id, render_continued(deployment, url))
+            self._update(deployment, old.id, render_continued(deployment, url, answer))
         elif deployment.rerun_of:
             self.announcements.repeated(deployment.rerun_of, deployment.id)
         return made
