@@ -12,18 +12,26 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from tidegate.domain.deployment import Deployment, State, Trigger
-from tidegate.domain.gate import is_behind, waits_for
+from tidegate.domain.gate import Point, is_behind, point_of, waits_for
+from tidegate.domain.waits import Waits
 
 #: Links of a circle that are told: more are hard to read.
 _TOLD = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Link:
-    """What is waited for, in line behind one that is at its own gate."""
+class _Same:
+    """What those have in common that wait for the same: all of a stack wait for the stacks before it."""
 
-    awaited: Deployment
-    holder: Deployment
+    change_set: str
+    stack: str
+    point: Point
+    waits: Waits
+    own: str
+
+
+#: What those that wait for the same wait for, by the ids of those behind which it stands.
+_Links = Mapping[_Same, Mapping[str, Deployment]]
 
 
 def circles(deployments: Iterable[Deployment]) -> dict[str, str]:
@@ -34,35 +42,46 @@ def circles(deployments: Iterable[Deployment]) -> dict[str, str]:
     """
     known = list(deployments)
     at_gates = {each.queue: each for each in known if _waits(each)}
+    waiting = {each.id: each for each in at_gates.values()}
     links = _links(known, at_gates)
-    by_id = {each.id: each for each in at_gates.values()}
-    ahead = {waiting: set(found) for waiting, found in links.items()}
-    found: dict[str, str] = {}
+    ahead: dict[str | _Same, set[str | _Same]] = {identifier: {_same(each)} for identifier, each in waiting.items()}
+    ahead |= {same: set(found) for same, found in links.items()}
+    told: dict[str, str] = {}
     while (circle := _circle(ahead)) is not None:
-        told_before = [each for each in circle if _is_told(by_id[each])]
-        first = max(told_before or circle, key=lambda each: _rank(by_id[each]))
+        told_before = [each for each in circle if _is_told(waiting[each])]
+        first = max(told_before or circle, key=lambda each: _rank(waiting[each]))
         del ahead[first]
-        found[first] = _sentences(_beginning_with(first, circle), links)
-    return found
+        told[first] = _sentences([waiting[each] for each in _beginning_with(first, circle)], links)
+    return told
 
 
-def _links(known: Iterable[Deployment], at_gates: Mapping[str, Deployment]) -> dict[str, dict[str, _Link]]:
-    """Return what each waits for behind whom, by the ids of both. ``at_gates`` has who waits by their queues."""
+def _links(known: Iterable[Deployment], at_gates: Mapping[str, Deployment]) -> _Links:
+    """Return what is waited for behind whom. ``at_gates`` has who waits by their queues."""
     in_line: dict[str, list[Deployment]] = {}
     for each in known:
-        if each.state is State.QUEUED and each.change_set and each.queue in at_gates:
+        holder = at_gates.get(each.queue)
+        if holder is not None and each.state is State.QUEUED and each.change_set and not _goes_first(each, holder):
             in_line.setdefault(each.change_set, []).append(each)
-    found: dict[str, dict[str, _Link]] = {}
+    found: dict[_Same, dict[str, Deployment]] = {}
     for waiting in at_gates.values():
-        awaited = [each for each in in_line.get(waiting.change_set, ()) if _is_held_up(waiting, each)]
-        holders = ((each, at_gates[each.queue]) for each in awaited)
-        found[waiting.id] = {holder.id: _Link(each, holder) for each, holder in holders}
+        same = _same(waiting)
+        if same not in found:
+            awaited = [
+                each for each in in_line.get(waiting.change_set, ()) if waits_for(waiting, each.root.name, each.stack)
+            ]
+            found[same] = {at_gates[each.queue].id: each for each in awaited}
     return found
 
 
-def _is_held_up(waiting: Deployment, other: Deployment) -> bool:
-    """Tell whether one waits for the other, and does not step aside for it."""
-    return waits_for(waiting, other.root.name, other.stack) and not is_behind(waiting, other)
+def _same(waiting: Deployment) -> _Same:
+    waits, name = waiting.waits, waiting.root.name
+    own = name if name in waits.roots or waiting.stack in {*waits.plan_after, *waits.apply_after} else ""
+    return _Same(waiting.change_set, waiting.stack, point_of(waiting), waits, own)
+
+
+def _goes_first(queued: Deployment, holder: Deployment) -> bool:
+    """Tell whether the one behind which a deployment stands steps aside for it."""
+    return queued.change_set == holder.change_set and is_behind(holder, queued)
 
 
 def _waits(deployment: Deployment) -> bool:
@@ -73,13 +92,13 @@ def _waits(deployment: Deployment) -> bool:
     return deployment.state is State.GATED or (deployment.state is State.BLOCKED and bool(gate.circle))
 
 
-def _circle(ahead: Mapping[str, set[str]]) -> list[str] | None:
+def _circle(ahead: Mapping[str | _Same, set[str | _Same]]) -> list[str] | None:
     """Return ids of which each waits behind the next, and the last behind the first; None if there are none."""
     try:
         TopologicalSorter(ahead).prepare()
     except CycleError as error:
-        found: list[str] = error.args[1]
-        return found[:0:-1]
+        found: list[str | _Same] = error.args[1]
+        return [each for each in found[:0:-1] if isinstance(each, str)]
     return None
 
 
@@ -96,13 +115,13 @@ def _beginning_with(first: str, circle: Sequence[str]) -> list[str]:
     return [*circle[place:], *circle[:place]]
 
 
-def _sentences(circle: Sequence[str], links: Mapping[str, Mapping[str, _Link]]) -> str:
+def _sentences(circle: Sequence[Deployment], links: _Links) -> str:
     """Return what the first of a circle is told."""
     told = []
     for one, other in zip(circle, [*circle[1:], circle[0]], strict=True):
-        link = links[one][other]
-        holder = "this one" if other == circle[0] else f"{_name(link.holder)} of {link.holder.revision.short}"
-        told.append(f"for {_name(link.awaited)}, which stands in line behind {holder}")
+        holder = "this one" if other is circle[0] else f"{_name(other)} of {other.revision.short}"
+        awaited = links[_same(one)][other.id]
+        told.append(f"for {_name(awaited)}, which stands in line behind {holder}")
     if len(told) > _TOLD:
         told = [*told[: _TOLD - 1], "for others, and so on", told[-1]]
     waits = "; that one waits ".join(told)
