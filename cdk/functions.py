@@ -56,6 +56,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.QUEUES,
             _C.MANY_DEPLOYMENTS,
             _C.CHANGE_SETS,
+            _C.ASK_GATES,
             _C.CATALOG,
             _C.DELIVERIES,
             _C.PUSH_QUEUE,

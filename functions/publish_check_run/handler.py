@@ -24,6 +24,8 @@ def _publish(body: str) -> None:
             wiring().progress_shower.layer(layer)
         case {"pull_request": pull_request, "revision": revision, "error": error, "cause": cause}:
             wiring().publication.publish(pull_request, revision, error, cause)
+        case {"pull_request": pull_request, "applied": True}:
+            wiring().applied_merger.go_on(pull_request)
         case {"pull_request": pull_request, "not_before": not_before}:
             wiring().progress_shower.progress(pull_request, not_before)
         case message:

@@ -8,10 +8,11 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-#: What the App may do, in GitHub's words. Tidegate's README asks for exactly these on github.com.
+#: What the App may do, in GitHub's words. Tidegate's README asks for these on github.com: to write contents only where
+#: pull requests are merged by Tidegate.
 APP_PERMISSIONS = {
     "checks": "write",
-    "contents": "read",
+    "contents": "write",
     "issues": "write",
     "members": "read",
     "metadata": "read",

@@ -450,3 +450,12 @@ def test_what_a_pull_request_shows_is_asked_for_in_the_group_of_its_progress(fif
         "cause": "cause",
     }
     assert len({message["Attributes"]["MessageGroupId"] for message in messages}) == 1
+
+
+def test_what_follows_an_apply_is_asked_for_in_the_group_of_its_pull_request(fifo, bus):
+    announcements = AwsAnnouncements(client("sqs"), client("events"), Channels(fifo, "tidegate"))
+    announcements.pull_request_applied("acme/infra#5")
+    announcements.pull_request_ended("acme/infra#5", "a+b")
+    messages = received(fifo) + received(fifo)
+    assert json.loads(messages[0]["Body"]) == {"pull_request": "acme/infra#5", "applied": True}
+    assert len({message["Attributes"]["MessageGroupId"] for message in messages}) == 1

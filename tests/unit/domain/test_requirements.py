@@ -207,3 +207,14 @@ def test_one_person_is_one_approval_whatever_stands_for_them(any_of, count):
     both = [person("a", "sre", "dba")]
     missing = missing_for_all(PULL, both, Requirements(approvals=count, any_of=tuple(any_of)))
     assert bool(missing) is (count > 1)
+
+
+def test_a_head_that_lacks_commits_of_its_base_is_missing_them_where_that_is_required():
+    wanted = Requirements(undiverged=True)
+    (sentence,) = missing_for_all(replace(PULL, lacks=EARLIER), [], wanted)
+    assert sentence == (
+        f"The branch has diverged: it lacks `{EARLIER[:7]}`, the newest commit of `main`. Merge `main` into it, or "
+        "rebase it, and push."
+    )
+    assert missing_for_all(PULL, [], wanted) == ()
+    assert missing_for_all(replace(PULL, lacks=EARLIER), [], Requirements()) == ()

@@ -9,6 +9,7 @@ from tidegate.adapters.memory import MemoryForge
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.requirements import Requirements
+from tidegate.domain.revision import Comparison
 from tidegate.usecases.check_requirements import RequirementsChecker
 
 WHERE = INSTALLATION, REPOSITORY
@@ -66,3 +67,21 @@ def test_what_is_required_of_every_root_is_told_without_their_names(forge):
 def test_a_root_without_a_matching_check_lacks_one(forge):
     (told,) = RequirementsChecker(forge).by_root(WHERE, PULL, {("net", "default"): None})
     assert "`net`: No check of `apply_requirements` matches" in told
+
+
+@pytest.mark.parametrize(
+    ("relation", "is_current"),
+    [
+        (Comparison.AHEAD, True),
+        (Comparison.IDENTICAL, True),
+        (Comparison.DIVERGED, False),
+        (Comparison.BEHIND, False),
+    ],
+)
+def test_the_head_is_compared_with_its_base_branch_only_where_that_is_required(forge, relation, is_current):
+    forge.branches["main"], forge.comparison = "1" * 40, relation
+    assert RequirementsChecker(forge).for_all(WHERE, PULL, Requirements()) == ()
+    assert forge.compared == []
+    assert (RequirementsChecker(forge).for_all(WHERE, PULL, Requirements(undiverged=True)) == ()) is is_current
+    assert (missing(forge, Requirements(undiverged=True)) == ()) is is_current
+    assert forge.compared == [("1" * 40, HEAD)] * 2

@@ -8,22 +8,24 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, PLAN_TEXT, any_layer, any_plan, any_pull_request_record, sha
+from tests.builders import NOW, PLAN_TEXT, any_layer, any_plan, any_pull_request_record, deployment_in, sha
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryCheckRuns,
     MemoryClock,
+    MemoryDeployments,
     MemoryForge,
     MemoryPullRequests,
     MemoryTemporaryLayers,
 )
+from tidegate.domain.apply_rules import ApplyMode, ApplyRules
 from tidegate.domain.check_run import Conclusion
-from tidegate.domain.deployment import Artifact
+from tidegate.domain.deployment import Artifact, State
 from tidegate.domain.errors import ForgeUnavailable, NotYet
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_request_record import PullRequestState, judged
+from tidegate.domain.pull_request_record import Applying, PullRequestState, judged
 from tidegate.domain.temporary_layer import LayerState
 from tidegate.usecases.judge_policies import PolicyJudge
 from tidegate.usecases.keep_check_run import CheckRunKeeper
@@ -53,6 +55,7 @@ class World:
         self.forge = MemoryForge()
         self.check_runs = MemoryCheckRuns()
         self.announcements = MemoryAnnouncements()
+        self.deployments = MemoryDeployments()
         self.clock = MemoryClock()
         self.artifacts = MemoryArtifacts({any_plan().text.key: PLAN_TEXT})
         self.fate = Fate()
@@ -68,7 +71,7 @@ class World:
         plans, keeper = PlanPainter(self.artifacts, painter), CheckRunKeeper(check_runs, forge)
         self.checks = ForgeChecks(keeper, painter, PolicyJudge(forge))
         self.publisher = PullRequestPublisher(
-            records, layers, forge, self.checks, keeper, plans, announcements, self.clock
+            records, layers, forge, self.checks, keeper, plans, announcements, self.clock, self.deployments
         )
         self.progress = ProgressShower(records, layers, keeper, plans, self.clock)
         self.asker = PublicationAsker(records, announcements)
@@ -476,3 +479,32 @@ def test_what_the_forge_puts_off_is_shown_later_and_once(call):
     assert world.publish() == "shown"
     assert len(world.texts) == 2
     assert len(world.forge.check_runs) == 4
+
+
+HERE = ApplyRules(ApplyMode.IN_PULL_REQUEST)
+
+
+def test_where_it_is_applied_before_the_merge_the_comments_say_so_and_how_far_that_is():
+    world = World(planned(), planned("db"), rules=HERE)
+    world.publish()
+    (text,) = world.texts
+    assert "### What happens on apply and on merge" in text
+    assert "Each root is planned anew on what the merge makes" not in text
+    assert "comment `tidegate apply`" in text
+    applied = deployment_in(State.APPLIED, 3, base_sha=sha(2))
+    world.deployments.add(applied)
+    world.records.save(replace(world.record, applies=(Applying("network", "default", applied.id),)))
+    world.publisher.show_again(PULL)
+    (text,) = world.texts
+    assert "`db`: not applied yet. Comment `tidegate apply`." in text
+
+
+def test_only_what_shows_its_newest_revision_is_shown_again():
+    world = World(planned(), rules=HERE)
+    world.publisher.show_again(PULL)
+    world.publisher.show_again("acme/infra#99")
+    assert world.texts == []
+    world.publish()
+    world.records.save(replace(world.record, closed_at=NOW))
+    world.publisher.show_again(PULL)
+    assert world.forge.edits == []

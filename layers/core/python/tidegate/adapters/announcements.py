@@ -15,7 +15,8 @@ date by one at a time and in order.
 Of pull requests it takes ``{"layer": …}`` for the check run of a layer that has ended (the group is the layer). In the
 group of the pull request are ``{"pull_request": …, "not_before": …}`` for how far its plans are, of which there is one
 every two seconds (it is taken up once these are over, so it sees each change that asked for it), and
-``{"pull_request": …, "revision": …, "error": …, "cause": …}`` for all that is known of a revision.
+``{"pull_request": …, "revision": …, "error": …, "cause": …}`` for all that is known of a revision, and
+``{"pull_request": …, "applied": true}`` for what follows once something of it was applied.
 
 A message of the two line queues is ``{"queue": …}``. The first is FIFO with a delay of two seconds, and
 what is sent about one queue within a second is one message there: whoever takes it up reads the line
@@ -140,6 +141,9 @@ class AwsAnnouncements:
     def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
         message = {"pull_request": pull_request, "revision": revision, "error": error, "cause": cause}
         self._send(message, _digest(pull_request), uuid.uuid4().hex)
+
+    def pull_request_applied(self, pull_request: str) -> None:
+        self._send({"pull_request": pull_request, "applied": True}, _digest(pull_request), uuid.uuid4().hex)
 
     def _ask(self, message: dict[str, Any], deduplication: str) -> None:
         self._send(message, message["deployment"], deduplication)

@@ -16,12 +16,14 @@ from github.Repository import Repository
 
 from tidegate.adapters.github_access import NOT_FOUND, READ_CONTENTS, UNPROCESSABLE, GitHubAccess
 from tidegate.adapters.github_checks import is_of
+from tidegate.domain.apply_rules import MergeMethod
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 from tidegate.domain.pull_request_record import PullRequestSpec, SeenPullRequest
 from tidegate.domain.webhook_events import OUR_CHECK_RUNS
 
 _READ_PULLS = {"pull_requests": "read", "metadata": "read"}
+_MERGE = {"contents": "write", "metadata": "read"}
 _READ_WITH_CHECKS = {**_READ_PULLS, "checks": "read", "statuses": "read"}
 #: Statuses of a commit that are read: so many pages of as many as GitHub gives at once.
 _STATUS_PAGES, _PER_PAGE = 10, 100
@@ -96,6 +98,15 @@ class GitHubPulls:
             return sorted(found, key=lambda each: each.spec.number)
 
         return self._access.call(installation, repository, _READ_PULLS, call)
+
+    def merge_pull_request(
+        self, installation: int, repository: str, number: int, sha: str, method: MergeMethod
+    ) -> None:
+        def call(repo: Repository) -> None:
+            wanted = {"sha": sha, "merge_method": method.value}
+            repo.requester.requestJsonAndCheck("PUT", f"{repo.url}/pulls/{number}/merge", input=wanted)
+
+        self._access.call(installation, repository, _MERGE, call)
 
     def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
         def call(repo: Repository) -> Sequence[str]:

@@ -78,7 +78,7 @@ class Events(Deploys):
             self.forge,
             self.history,
             self.catalog,
-            self._change_enqueuer,
+            self._merge_enqueuer,
             self.authorizer.reviewed_unless_granted,
             self._organization,
             schedule_drift=self._schedule_drift,
@@ -149,6 +149,24 @@ class Events(Deploys):
         from tidegate.usecases.new_deployments import ChangeEnqueuer
 
         return ChangeEnqueuer(self.change_sets, self.enqueuer.enqueue)
+
+    @cached_property
+    def _merge_enqueuer(self) -> ChangeEnqueuer:
+        from tidegate.usecases.applied_before import AppliedBefore
+        from tidegate.usecases.new_deployments import ChangeEnqueuer
+
+        applied = AppliedBefore(
+            self.queues,
+            self.deployments,
+            self.forge,
+            self.history,
+            self.announcements,
+            self.worker_ensurer,
+            self.clock,
+            self._organization,
+            self.enqueuer.enqueue,
+        )
+        return ChangeEnqueuer(self.change_sets, applied.enqueue)
 
     @cached_property
     def _repository_source(self) -> RepositorySource:

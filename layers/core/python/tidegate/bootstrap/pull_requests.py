@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from tidegate.domain.comment import Verb
     from tidegate.ports import Delivery
     from tidegate.usecases.answer_comment import CommentWork
+    from tidegate.usecases.apply_pull_request import PullRequestApplier
     from tidegate.usecases.begin_speculation import SpeculationBeginner
     from tidegate.usecases.check_policies import PolicyChecker
+    from tidegate.usecases.close_applied import AppliedCloser
     from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
     from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
     from tidegate.usecases.hold_policies import PolicyHolder
     from tidegate.usecases.judge_policies import PolicyJudge
     from tidegate.usecases.keep_check_run import CheckRunKeeper
+    from tidegate.usecases.merge_applied import AppliedMerger
     from tidegate.usecases.plan_by_comment import CommentPlanner
     from tidegate.usecases.publish_pull_request import PublicationAsker, PullRequestPublisher
     from tidegate.usecases.pull_request_checks import ForgeChecks, ProgressShower
@@ -74,7 +77,37 @@ class PullRequestWork(Events):
     def comment_works(self) -> Mapping[Verb, CommentWork]:
         from tidegate.domain.comment import Verb
 
-        return {Verb.PLAN: self.comment_planner}
+        return {Verb.PLAN: self.comment_planner, Verb.APPLY: self.pull_request_applier}
+
+    @cached_property
+    def pull_request_applier(self) -> PullRequestApplier:
+        from tidegate.usecases.apply_pull_request import PullRequestApplier
+
+        return PullRequestApplier(
+            self.deliveries,
+            self._repository_source,
+            self.queues,
+            self.pull_requests,
+            self.temporary_layers,
+            self._change_enqueuer,
+            self.authorizer,
+            self.policy_judge,
+            self.pull_request_follower.follow,
+        )
+
+    @cached_property
+    def applied_merger(self) -> AppliedMerger:
+        from tidegate.usecases.merge_applied import AppliedMerger
+
+        return AppliedMerger(
+            self.pull_requests, self.temporary_layers, self.deployments, self.forge, self.publication.show_again
+        )
+
+    @cached_property
+    def _applied_closer(self) -> AppliedCloser:
+        from tidegate.usecases.close_applied import AppliedCloser
+
+        return AppliedCloser(self.queues, self.deployments, self.forge, self.queue_unlocker.unlock, self.clock)
 
     @cached_property
     def comment_planner(self) -> CommentPlanner:
@@ -107,6 +140,7 @@ class PullRequestWork(Events):
             self._plan_painter,
             self.announcements,
             self.clock,
+            self.deployments,
         )
 
     @cached_property
@@ -163,6 +197,7 @@ class PullRequestWork(Events):
             self.pull_request_stopper,
             self.pull_request_closer,
             self.clock,
+            self._applied_closer.close,
         )
 
     @cached_property

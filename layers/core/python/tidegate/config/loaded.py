@@ -20,6 +20,7 @@ from tidegate.config.declarations import (
 )
 from tidegate.config.limits import Limits
 from tidegate.config.model import WHEN_MODIFIED
+from tidegate.domain.apply_rules import ApplyRules
 from tidegate.domain.policy_set import PolicySet
 from tidegate.domain.requirements import Requirements
 from tidegate.domain.review_rule import PlanReview, ReviewRule
@@ -69,7 +70,8 @@ class LoadedConfiguration:
     ``several`` tells whether a root may be in several stacks. ``policies`` are None without access control.
     ``branch_tags`` and ``dest_branch_tags`` give tags to the branches that fit, the first that does.
     ``destination_branches`` are empty for the default branch alone, ``pull_requests`` says how those that go there are
-    planned, ``policy_sets`` what their plans are held against. ``limits`` are the organization's.
+    planned, ``policy_sets`` what their plans are held against, ``applying`` where they are applied. ``limits`` are the
+    organization's.
     """
 
     engine: Engine
@@ -94,6 +96,7 @@ class LoadedConfiguration:
     destination_branches: tuple[DestinationBranch, ...] = ()
     pull_requests: PullRequestRules = field(default_factory=PullRequestRules)
     policy_sets: tuple[PolicySet, ...] = ()
+    applying: ApplyRules = field(default_factory=ApplyRules)
     limits: Limits = field(default_factory=Limits)
 
     def required_of(self, judged: Tagged) -> Requirements | None:

@@ -27,6 +27,7 @@ from tidegate.config.stack_sections import (
     declared_workflows,
     engine_text,
 )
+from tidegate.domain.apply_rules import ApplyRules
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.policy_set import PolicySet
 from tidegate.domain.review_rule import PlanReview, ReviewRule
@@ -104,14 +105,14 @@ def _loaded(
     rule = configuration.plan_review.rule(ReviewRule(organization.review))
     outside = around_roots(configuration, repository, rule)
     sections, stacks = _both(document, configuration, outside)
-    wanted = configuration.apply_requirements
+    wanted, rules = configuration.apply_requirements, configuration.apply_rules
     loaded = LoadedConfiguration(
         outside.engine,
         outside.defaults.when_modified,
         tuple(sections.roots) if configuration.declares_roots else None,
         rule,
-        wanted.requirements,
-        _checks(document, wanted.checks),
+        wanted.requirements(rules),
+        _checks(document, wanted.checks, rules),
         engine_text=engine_text(document, ("engine",), configuration.engine),
         defaults=outside.defaults,
         declarations=sections.declarations,
@@ -127,6 +128,7 @@ def _loaded(
         destination_branches=_destinations(document, configuration),
         pull_requests=configuration.pull_requests.rules,
         policy_sets=_policy_sets(document, configuration),
+        applying=rules,
         limits=organization.limits,
     )
     return replace(loaded, warnings=misleading(document, loaded))
@@ -143,12 +145,15 @@ def _both(
     return sections, stacks
 
 
-def _checks(document: Document, sections: Sequence[CheckSection] | None) -> tuple[RequirementCheck, ...] | None:
+def _checks(
+    document: Document, sections: Sequence[CheckSection] | None, rules: ApplyRules
+) -> tuple[RequirementCheck, ...] | None:
     if sections is None:
         return None
+    lines = (document.place(("apply_requirements", "checks", number))[0] for number in range(len(sections)))
     return tuple(
-        RequirementCheck(each.tag_query, each.requirements, document.place(("apply_requirements", "checks", number))[0])
-        for number, each in enumerate(sections)
+        RequirementCheck(each.tag_query, each.requirements(rules), line)
+        for each, line in zip(sections, lines, strict=True)
     )
 
 

@@ -22,7 +22,15 @@ _STACK, _BRANCHES = "stack_name:", ("branch:", "dest_branch:")
 def misleading(document: Document, loaded: LoadedConfiguration) -> tuple[Misleading, ...]:
     """Return what is told besides, in the order of the lines: so much as can be read."""
     found = [*islice(_of_queries(document, loaded), MOST_TOLD), *islice(_unset(loaded), MOST_TOLD)]
+    found += _idle(document, loaded)
     return tuple(sorted(found, key=lambda each: (each.line, each.column)))
+
+
+def _idle(document: Document, loaded: LoadedConfiguration) -> Iterator[Misleading]:
+    """Yield a sentence for a key that does nothing as the file stands."""
+    if loaded.applying.merge_after and not loaded.applying.in_pull_request:
+        line, column = document.place(("merge_after_apply",))
+        yield Misleading(line, column, "merge_after_apply does nothing without apply: in_pull_request.")
 
 
 def _queries(loaded: LoadedConfiguration) -> Iterator[tuple[Path, TagQuery]]:

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from tidegate.config import section
+from tidegate.config.model_apply import Apply, MergeAfterApply
 from tidegate.config.model_branches import BranchTagsSection, Destination, DriftSection
 from tidegate.config.model_policies import MOST_SETS, PolicySetName, PolicySetSection
 from tidegate.config.model_pull_requests import PullRequestsSection
@@ -24,6 +25,7 @@ from tidegate.config.model_stacks import StacksSection
 from tidegate.config.model_workflows import HooksSection, WorkflowSection
 from tidegate.config.section import Section
 from tidegate.config.values import DirectoryAsWritten, FormatVersion, as_list, empty_if_absent
+from tidegate.domain.apply_rules import ApplyMode, ApplyRules
 
 FILE = "tidegate.yaml"
 
@@ -76,6 +78,8 @@ class Configuration(Section):
         BeforeValidator(empty_if_absent, json_schema_input_type=RequirementsSection | None),
         Field(description="What a pull request must fulfil before it is deployed by hand."),
     ] = RequirementsSection()
+    apply: Apply = ApplyMode.ON_MERGE
+    merge_after_apply: MergeAfterApply = None
     tags: Annotated[
         BranchTagsSection,
         BeforeValidator(empty_if_absent, json_schema_input_type=BranchTagsSection | None),
@@ -104,6 +108,10 @@ class Configuration(Section):
     @property
     def declares_roots(self) -> bool:
         return self.roots is not None or self.dirs is not None
+
+    @property
+    def apply_rules(self) -> ApplyRules:
+        return ApplyRules(self.apply, self.merge_after_apply)
 
 
 #: The sections by their place in the file, where ``*`` stands for any name or number.

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from tidegate.config.section import Section
 from tidegate.config.values import Count, Flag, Grantees, Name, Query, as_list, empty_if_absent, refused
 from tidegate.domain.access import EVERYBODY, Access
+from tidegate.domain.apply_rules import ApplyRules
 from tidegate.domain.requirements import Requirements
 
 
@@ -57,6 +58,14 @@ MergeConflicts = Annotated[
     BeforeValidator(empty_if_absent, json_schema_input_type=RequirementSection | None),
     Field(description="The branch can be merged."),
 ]
+Undiverged = Annotated[
+    RequirementSection | None,
+    BeforeValidator(empty_if_absent, json_schema_input_type=RequirementSection | None),
+    Field(
+        description="The head contains the newest commit of its base branch. With `apply: in_pull_request` it is "
+        "required unless `enabled: false` stands here."
+    ),
+]
 StatusChecks = Annotated[
     StatusChecksSection | None,
     BeforeValidator(empty_if_absent, json_schema_input_type=StatusChecksSection | None),
@@ -69,15 +78,17 @@ class _Required(Section):
 
     approved: Approved = None
     merge_conflicts: MergeConflicts = None
+    undiverged: Undiverged = None
     status_checks: StatusChecks = None
 
-    @property
-    def requirements(self) -> Requirements:
+    def requirements(self, rules: ApplyRules) -> Requirements:
+        """Return what is required where ``rules`` say how changes are applied."""
         approved = self.approved if self.approved and self.approved.enabled else ApprovedSection(any_of_count=1)
         given = approved is self.approved
         return Requirements(
             approvals=approved.any_of_count if given else 0,
             mergeable=self.merge_conflicts is not None and self.merge_conflicts.enabled,
+            undiverged=self.undiverged.enabled if self.undiverged else rules.in_pull_request,
             checks=self.status_checks is not None and self.status_checks.enabled,
             any_of=approved.whom,
             all_of=approved.all_of,
@@ -91,10 +102,15 @@ class CheckSection(_Required):
     tag_query: Annotated[Query, Field(description="The roots: the first check whose query matches counts for a root.")]
 
 
-class RequirementsSection(_Required):
-    """What a pull request must fulfil before it is deployed by hand; what is not named is not required.
+#: What is required where changes are applied in pull requests, and nobody says what is.
+_BEFORE_APPLY = Requirements(approvals=1, mergeable=True, undiverged=True)
 
-    Either the same for every root, or `checks`, one of which must match.
+
+class RequirementsSection(_Required):
+    """What a pull request must fulfil before it is applied or deployed by hand; what is not named is not required.
+
+    Either the same for every root, or `checks`, one of which must match. With `apply: in_pull_request` and without this
+    section, an approval is required, and a branch without conflicts.
     """
 
     checks: Annotated[
@@ -112,6 +128,11 @@ class RequirementsSection(_Required):
                 "Move them into a last check with tag_query: ''",
             )
         return self
+
+    def requirements(self, rules: ApplyRules) -> Requirements:
+        if rules.in_pull_request and not self.model_fields_set:
+            return _BEFORE_APPLY
+        return _Required.requirements(self, rules)
 
 
 _ALL = (EVERYBODY,)

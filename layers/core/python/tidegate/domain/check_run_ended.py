@@ -26,8 +26,14 @@ def applied(deployment: Deployment, _: View) -> Face:
     )
 
 
-def no_changes(_: Deployment, __: View) -> Face:
-    """Return how a deployment looks that found nothing to do."""
+def no_changes(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks that found nothing to do, or whose changes were applied before their merge."""
+    if deployment.plan_job is None and deployment.reason:
+        return Face(
+            "Applied before the merge",
+            (f"**Applied before the merge.** {escaped(deployment.reason)}",),
+            conclusion=Conclusion.SUCCESS,
+        )
     return Face(
         "Nothing to change",
         ("**Nothing to change.** The infrastructure already is what the revision says, so nothing was applied.",),

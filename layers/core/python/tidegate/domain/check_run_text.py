@@ -129,11 +129,12 @@ def _facts(deployment: Deployment) -> str:
     root, plan = deployment.root, deployment.plan
     engine = f"{root.engine.name.value} {plan.engine_version if plan else root.engine.version or ''}".strip()
     pull_request = f", pull request {deployment.pull_request}" if deployment.pull_request else ""
+    merged = f", merged with {code(deployment.base_sha[:7])}" if deployment.base_sha else ""
     forced = " **Forced**: its apply requirements were passed over." if deployment.forced else ""
     rows = [
         ("Root", f"{code(root.name)} in {code(root.dir)}, workspace {code(root.workspace)}"),
         *_part_of_change(deployment),
-        ("Revision", f"{code(deployment.revision.short)} of {code(deployment.revision.branch)}{pull_request}"),
+        ("Revision", f"{code(deployment.revision.short)} of {code(deployment.revision.branch)}{merged}{pull_request}"),
         ("Asked for by", f"{_asked_for(deployment)}{forced}"),
         ("Engine", code(engine)),
         ("Deployment", code(deployment.id)),

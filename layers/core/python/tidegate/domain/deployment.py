@@ -7,7 +7,8 @@
       │        │ │  └─▶ no_changes                          └─────▶ outcome_unknown
       │        │ └────▶ plan_failed
       ├─▶ refused        awaiting_review ─▶ rejected | review_expired
-      └─▶ superseded
+      ├─▶ superseded
+      └─▶ no_changes, if a pull request was applied before this, its merge
                ▼
              gated ◀─▶ blocked     gated | blocked ─▶ rejected | superseded | gate_expired
 
@@ -79,7 +80,7 @@ _AFTER_A_GATE = frozenset(
 )
 
 _FOLLOWERS: dict[State, frozenset[State]] = {
-    State.QUEUED: frozenset({State.PLANNING, State.REFUSED, State.SUPERSEDED, State.ENGINE_FAULT}),
+    State.QUEUED: frozenset({State.PLANNING, State.NO_CHANGES, State.REFUSED, State.SUPERSEDED, State.ENGINE_FAULT}),
     State.PLANNING: frozenset(
         {
             State.GATED,
@@ -249,9 +250,10 @@ class Deployment:
 
     ``plan_job`` is the newest job that makes its plan, ``apply_job`` the one that applies it.
     ``authors`` are the logins of those who made the change, ``authors_known`` whether these are all. ``pull_request``
-    is the one whose head is deployed by hand, ``forced`` that its apply requirements were passed over,
-    ``rerun_of`` the deployment that is run again. ``error`` is the name of what it failed with, such as
-    ``States.HeartbeatTimeout``. ``history`` has one step for each state, the first included.
+    is the one whose head is deployed by hand, ``base_sha`` the commit of its base branch that the head is merged with
+    before, if the pull request is applied, ``forced`` that its apply requirements were passed over, ``rerun_of`` the
+    deployment that is run again. ``error`` is the name of what it failed with, such as ``States.HeartbeatTimeout``.
+    ``history`` has one step for each state, the first included.
     ``stack`` is the stack that the root is deployed in, ``within`` are the nests around it by name; ``shared`` tells
     that the root is in several stacks, so that the stack belongs to the deployment's identity. ``change_set`` is the id
     of the change that it is part of, ``why`` a sentence that says why it is, ``waits`` what of it goes first, ``layer``
@@ -290,6 +292,7 @@ class Deployment:
     authors: tuple[str, ...] = ()
     authors_known: bool = True
     pull_request: int | None = None
+    base_sha: str = ""
     forced: bool = False
     rerun_of: str | None = None
     review_rule: ReviewRule = field(default_factory=ReviewRule)

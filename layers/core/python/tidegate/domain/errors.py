@@ -159,7 +159,7 @@ class ForgeRefused(TidegateError):
 
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(f"The forge refused ({status}): {problem}. Check the App's installation and its permissions.")
-        self.status = status
+        self.status, self.problem = status, problem
 
 
 class AppLacksPermission(ForgeRefused):

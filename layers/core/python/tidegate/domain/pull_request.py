@@ -12,7 +12,8 @@ class PullRequest:
 
     ``from_fork`` tells that its head is in another repository. ``mergeable`` is None while the forge does
     not know. ``failing_checks`` are the names of checks and statuses on its head that failed or still run,
-    Tidegate's own left out.
+    Tidegate's own left out. ``lacks`` is the base branch's newest commit if the head does not contain it, where
+    somebody looked.
     """
 
     number: int
@@ -24,6 +25,7 @@ class PullRequest:
     from_fork: bool
     mergeable: bool | None = None
     failing_checks: tuple[str, ...] = ()
+    lacks: str = ""
 
 
 class ReviewVerdict(StrEnum):

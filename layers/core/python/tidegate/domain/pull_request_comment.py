@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tidegate.domain.check_run_face import many
 from tidegate.domain.markdown import bounded, code, escaped, size
 from tidegate.domain.policy_text import verdict_lines
+from tidegate.domain.pull_request_apply import HEADING, ApplyView
 from tidegate.domain.pull_request_blocks import LayerView, alarms, blocks, link, names
 from tidegate.domain.pull_request_merge import next_steps, on_merge
 from tidegate.domain.pull_request_remarks import not_planned, older, with_options
@@ -39,7 +40,7 @@ class CommentView:
 
     ``base`` is the branch that it goes to, ``page_url`` lists all of it, and ``fault`` why
     Tidegate itself failed, if it did. ``notice`` and ``notes`` say what is not planned, ``older`` that the plans are
-    older than the base branch.
+    older than the base branch. ``applied`` is how far it is applied, where that is done in pull requests.
     """
 
     stack: str
@@ -51,6 +52,7 @@ class CommentView:
     notice: str = ""
     notes: str = ""
     older: str = ""
+    applied: ApplyView | None = None
 
 
 def marker(stack: str) -> str:
@@ -168,5 +170,7 @@ def _outlook(view: CommentView) -> Iterator[str]:
     def listed(sentences: Sequence[str], room: int) -> str:
         return bounded([f"* {each}" for each in sentences], room, lambda count: f"* … and {count} more.")
 
-    yield f"### What happens on merge\n\n{listed(on_merge(view.stack, view.stacks), _MERGE)}"
-    yield f"### What to do now\n\n{listed(next_steps([each.layer for each in view.layers]), _NEXT)}"
+    heading = HEADING if view.applied else "What happens on merge"
+    yield f"### {heading}\n\n{listed(on_merge(view.stack, view.stacks, view.applied), _MERGE)}"
+    steps = next_steps([each.layer for each in view.layers], view.applied)
+    yield f"### What to do now\n\n{listed(steps, _NEXT)}"

@@ -8,6 +8,7 @@ from tidegate.domain.access import EVERYBODY, Action, spelled
 from tidegate.domain.check_run_face import people
 from tidegate.domain.markdown import code
 from tidegate.domain.policy import HeldPolicySet
+from tidegate.domain.pull_request_apply import ApplyView, apply_steps, how_applied
 from tidegate.domain.pull_request_remarks import AGAIN, PLAN
 from tidegate.domain.pull_request_tally import Tally, awaited, tally
 from tidegate.domain.review_rule import PlanReview, ReviewRule
@@ -16,14 +17,20 @@ from tidegate.domain.temporary_layer import TemporaryLayer
 #: Sentences of one kind: beyond these nobody reads, and roots have their own on the deployment's check run.
 _SENTENCES = 10
 _NAME = 60
+_ON_MERGE = "Each root is planned anew on what the merge makes, and deployed by its own queue."
 
 
-def on_merge(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> Sequence[str]:
-    """Return what happens to a stack's roots on merge, a sentence each. ``stacks`` are all of the pull request."""
+def on_merge(
+    stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]], applied: ApplyView | None = None
+) -> Sequence[str]:
+    """Return what happens to a stack's roots on merge, a sentence each. ``stacks`` are all of the pull request.
+
+    ``applied`` is how far it is applied, where that is done before.
+    """
     layers = [each for each in stacks[stack] if not each.is_extra]
     extra = tuple(each.root.name for each in stacks[stack] if each.is_extra)
     deployed = [
-        "Each root is planned anew on what the merge makes, and deployed by its own queue.",
+        *(how_applied(applied) if applied else [_ON_MERGE]),
         *_between_stacks(stack, stacks),
         *_inside(layers),
         *_reviews(layers),
@@ -32,13 +39,15 @@ def on_merge(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> Sequ
     return [*(deployed if layers else ()), *left]
 
 
-def next_steps(layers: Collection[TemporaryLayer]) -> Sequence[str]:
-    """Return what is to be done now, a sentence each."""
+def next_steps(layers: Collection[TemporaryLayer], applied: ApplyView | None = None) -> Sequence[str]:
+    """Return what is to be done now, a sentence each. ``applied`` is as for ``on_merge``."""
     found = tally(layers)
     lines = [*_corrections(found), *_approvals(layers, found)]
     if any(each.options for each in layers):
         lines.append(f"Comment {PLAN} to plan without options, before the merge.")
     last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
+    if applied:
+        return [*lines, *apply_steps(applied, ready=not lines, look=_look(found)), last]
     return [*(lines or [_merge(found)]), last]
 
 
@@ -133,6 +142,10 @@ def _approval(held: HeldPolicySet | None) -> str:
 def _merge(found: Tally) -> str:
     if not found.changed:
         return "Nothing would change. Merge when you like."
+    return f"{_look(found).removesuffix('.')}, then merge."
+
+
+def _look(found: Tally) -> str:
     if found.changes.destroy or found.changes.replace:
-        return "Look at what is destroyed and replaced, then merge."
-    return "Read the plans, then merge."
+        return "Look at what is destroyed and replaced."
+    return "Read the plans."

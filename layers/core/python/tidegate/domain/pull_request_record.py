@@ -6,6 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from tidegate.domain.apply_rules import ApplyRules
+from tidegate.domain.change_set import Key
 from tidegate.domain.plan_request import PlanRequest
 from tidegate.domain.root import pull_request_execution
 from tidegate.domain.temporary_layer import TemporaryLayer
@@ -99,6 +101,19 @@ class SeenPullRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Applying:
+    """The newest deployment that ``tidegate apply`` asked for of a root in a stack."""
+
+    root: str
+    stack: str
+    deployment: str
+
+    @property
+    def key(self) -> Key:
+        return self.root, self.stack
+
+
+@dataclass(frozen=True, slots=True)
 class PullRequestRecord:
     """A pull request and what became of it. ``version`` counts writes.
 
@@ -110,6 +125,8 @@ class PullRequestRecord:
     planned as long as it is a draft. ``request`` is what somebody asked this attempt for. ``overtaken`` are the roots
     of its layers that the base branch changed since it was planned, the last time by its commit ``base_now``.
     ``queued`` is the newest commit that a merge queue made of it. ``closed_at`` is when it was closed or merged.
+    ``rules`` say where it is applied, ``applies`` what was asked to be applied before the merge, ``merge_refused`` what
+    was applied (``applied_digest``) when the forge last refused to merge it.
     """
 
     spec: PullRequestSpec
@@ -130,6 +147,9 @@ class PullRequestRecord:
     opened_at: str = ""
     closed_at: str = ""
     merged: bool = False
+    rules: ApplyRules = field(default_factory=ApplyRules)
+    applies: tuple[Applying, ...] = ()
+    merge_refused: str = ""
     version: int = 0
 
     @property

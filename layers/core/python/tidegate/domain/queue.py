@@ -24,7 +24,7 @@ class Lock:
 
     ``deployment`` is the one that locked it. ``unlocking`` is who takes it away, once that is decided and
     until the audit topic knows. ``before`` is the lock that a manual deployment found and took the place of:
-    it comes back if that deployment changes nothing.
+    it comes back if that deployment changes nothing. ``pull_request`` is the one that the locking deployment is of.
     """
 
     by: str
@@ -34,6 +34,7 @@ class Lock:
     deployment: str = ""
     unlocking: Unlocking | None = None
     before: Lock | None = None
+    pull_request: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,9 +267,40 @@ def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: str) -> Lock
     """Return the queue's lock once ``deployment`` is let in: one by hand locks, so that no merge undoes it unseen."""
     if deployment.trigger is not Trigger.MANUAL:
         return lock
-    reason = f"{deployment.revision.short} is deployed by hand. Merges wait until the queue is unlocked."
     found = None if lock is None or lock.unlocking else replace(lock, before=None)
-    return Lock(deployment.requested_by, at, deployment.revision.sha, reason, deployment.id, before=found)
+    return Lock(
+        deployment.requested_by,
+        at,
+        deployment.revision.sha,
+        _why_locked(deployment),
+        deployment.id,
+        before=found,
+        pull_request=deployment.pull_request,
+    )
+
+
+def _why_locked(deployment: Deployment) -> str:
+    short = deployment.revision.short
+    if deployment.base_sha:
+        return (
+            f"{short} of pull request {deployment.pull_request} is applied before it is merged. Other merges wait "
+            "until it is merged, or the queue is unlocked."
+        )
+    return f"{short} is deployed by hand. Merges wait until the queue is unlocked."
+
+
+def apply_refusal(root: str, pull_request: int | None, lock: Lock | None) -> str:
+    """Return why a pull request is not applied to a root whose queue has this lock; an empty text if it may be.
+
+    One would undo what another has applied. Its own lock, unless it is not known what was applied, lets it through.
+    """
+    if lock is None or lock.unlocking or (pull_request is not None and lock.pull_request == pull_request):
+        return ""
+    by = f"pull request {lock.pull_request}" if lock.pull_request is not None else lock.by
+    return (
+        f"The queue of {root} is locked by {by}: {lock.reason} Wait for that, or unlock it with "
+        f"tidegate unlock -p {root} if it may be undone."
+    )
 
 
 def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:

@@ -22,7 +22,8 @@ _UNMATCHED = (
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What is configured: how many approvals (0: none), and whether conflicts and failing checks hold up.
+    """What is configured: how many approvals (0: none), whether conflicts and failing checks hold up, and whether a
+    head that lacks commits of its base branch does (``undiverged``).
 
     ``approvals`` count those by people whom one of ``any_of`` means, by whoever may write where it is empty; each of
     ``all_of`` must mean one of those who approved. They are written as in access control: ``user:``, ``team:``,
@@ -35,6 +36,7 @@ class Requirements:
     any_of: tuple[str, ...] = ()
     all_of: tuple[str, ...] = ()
     ignore_matching: tuple[str, ...] = ()
+    undiverged: bool = False
 
     @property
     def asks_people(self) -> bool:
@@ -121,6 +123,8 @@ def _lacking(pull_request: PullRequest, approving: Sequence[Person], required: I
         yield from _unapproved(pull_request, approving, wanted)
         if wanted.mergeable and pull_request.mergeable is not True:
             yield _not_mergeable(pull_request)
+        if wanted.undiverged and pull_request.lacks:
+            yield _diverged(pull_request)
         failing = [name for name in pull_request.failing_checks if not _is_ignored(name, wanted.ignore_matching)]
         if wanted.checks and failing:
             yield _failing(failing)
@@ -166,6 +170,14 @@ def _not_mergeable(pull_request: PullRequest) -> str:
     if pull_request.mergeable is None:
         return "The forge does not know yet whether the branch can be merged. Comment again in a moment."
     return f"The branch has conflicts with {code(pull_request.base_branch)}. Resolve them and push."
+
+
+def _diverged(pull_request: PullRequest) -> str:
+    base = code(pull_request.base_branch)
+    return (
+        f"The branch has diverged: it lacks {code(pull_request.lacks[:7])}, the newest commit of {base}. Merge {base} "
+        "into it, or rebase it, and push."
+    )
 
 
 def _labelled(key: Key) -> str:

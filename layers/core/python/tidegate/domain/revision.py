@@ -23,6 +23,10 @@ class Comparison(StrEnum):
 
 #: How a branch relates to a commit that it contains.
 _CONTAINS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
+_MOVED_ON = (
+    "What is deployed by now was merged after this was asked for, and the pull request does not contain it: it would "
+    "be undone. Bring the branch up to date with its base, and comment tidegate apply again."
+)
 _COMMIT_IS_GONE = "The commit does not exist on the forge any more. Push it again to deploy it."
 
 
@@ -84,10 +88,18 @@ def judge_revision(
         refusal = rerun_refusal(revision, attempted, known.branch)
         if refusal is not None:
             return _refused(refusal)
+    if _has_moved_on(deployment, deployed, known):
+        return _refused(_MOVED_ON)
     verdict = _compared(revision, deployed, known)
     if verdict.allowed and known.branch is not None and not is_on_branch(known.branch):
         return _gone_from_its_branch(revision, verdict)
     return verdict
+
+
+def _has_moved_on(deployment: Deployment, deployed: Deployed | None, known: Relations) -> bool:
+    """Tell whether a pull request that is applied lacks what a merge brought, and not only another deploy by hand."""
+    merged = deployed is not None and deployed.trigger is not Trigger.MANUAL
+    return bool(deployment.base_sha) and merged and known.to_deployed is Comparison.DIVERGED
 
 
 def _refused(reason: str, end: State = State.REFUSED) -> RevisionVerdict:

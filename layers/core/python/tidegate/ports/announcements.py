@@ -43,6 +43,9 @@ class Announcements(Protocol):
         If the layer has ended, ask for its own as well.
         """
 
+    def pull_request_applied(self, pull_request: str) -> None:
+        """Ask for what follows once something of ``OWNER/REPO#NUMBER`` was applied, or came to another end."""
+
     def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
         """Ask for what is known of a revision to be shown. ``error`` and ``cause`` tell that Tidegate failed."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from tidegate.domain.authors import Authors
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.domain.apply_rules import MergeMethod
     from tidegate.domain.check_run import CheckRun
     from tidegate.domain.permission import Permission
     from tidegate.domain.pull_request import PullRequest, PullRequestReview
@@ -82,6 +83,15 @@ class Forge(ForgeAddresses, Protocol):
 
     def open_pull_requests(self, installation: int, repository: str) -> Sequence[SeenPullRequest]:
         """Return all open pull requests, by number, in one call for each hundred."""
+
+    def merge_pull_request(
+        self, installation: int, repository: str, number: int, sha: str, method: MergeMethod
+    ) -> None:
+        """Merge an open pull request, if its head is still ``sha``.
+
+        Raise ForgeRefused with the forge's own words when it cannot be merged: branch protection, conflicts, another
+        head; AppLacksPermission when the App may not write contents.
+        """
 
     def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
         """Return who opened the pull requests that a commit came with. Raise NotFound when there is no such commit."""

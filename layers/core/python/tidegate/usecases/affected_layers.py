@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from tidegate.domain.apply_rules import ApplyRules
 from tidegate.domain.change_set import Key
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
 from tidegate.domain.plan_options import with_options
@@ -37,7 +38,7 @@ class Affected:
     """What a pull request affects. ``notice`` says in sentences, a line each, what cannot be planned, and why.
 
     ``notes`` say so of what is left out on purpose, ``skipped`` tells that it is not planned as long as it is a draft,
-    ``pressing`` that the notice is to be commented also if there are no layers.
+    ``pressing`` that the notice is to be commented also if there are no layers. ``rules`` say where it is applied.
     """
 
     layers: tuple[TemporaryLayer, ...] = ()
@@ -45,6 +46,7 @@ class Affected:
     notes: str = ""
     skipped: bool = False
     pressing: bool = False
+    rules: ApplyRules = field(default_factory=ApplyRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,8 @@ class LayerFinder:
         made = {_key(each): replace(each, policy_sets=held.get(_key(each), ())) for each in anew}
         refused = plannable.found.refused
         found = _in_order({**known, **made}, plannable)
-        return Affected(found, "\n".join(refused), _notes(plannable), pressing=bool(refused))
+        rules = granted.configuration.applying
+        return Affected(found, "\n".join(refused), _notes(plannable), pressing=bool(refused), rules=rules)
 
     def _plannable(self, record: PullRequestRecord, granted: Granted) -> Plannable | None:
         """Return what can be planned, None if head and base are none of one history."""

@@ -112,6 +112,7 @@ class JobBeginner:
             plan_json=plan.json if plan else None,
             stack=deployment.stack,
             run=deployment.run,
+            base_sha=deployment.base_sha,
         )
 
 

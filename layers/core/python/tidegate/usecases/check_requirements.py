@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.domain.access import Person, teams_among
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest
 from tidegate.domain.requirements import Required, Requirements, approvers, missing_by_root, missing_for_all
+from tidegate.domain.revision import is_on_branch
 from tidegate.ports import Forge
 
 
@@ -23,12 +24,24 @@ class RequirementsChecker:
 
     def for_all(self, where: tuple[int, str], pull_request: PullRequest, wanted: Requirements) -> tuple[str, ...]:
         """Return what is missing, in Markdown, where the same is required of every root."""
-        return missing_for_all(pull_request, self._approving(where, pull_request, [wanted]), wanted)
+        seen = self._compared(where, pull_request, [wanted])
+        return missing_for_all(seen, self._approving(where, pull_request, [wanted]), wanted)
 
     def by_root(self, where: tuple[int, str], pull_request: PullRequest, required: Required) -> tuple[str, ...]:
         """Return what is missing by root and stack, in Markdown."""
         every = [each for wanted in required.values() for each in wanted or ()]
-        return missing_by_root(pull_request, self._approving(where, pull_request, every), required)
+        seen = self._compared(where, pull_request, every)
+        return missing_by_root(seen, self._approving(where, pull_request, every), required)
+
+    def _compared(
+        self, where: tuple[int, str], pull_request: PullRequest, wanted: Iterable[Requirements]
+    ) -> PullRequest:
+        """Return the pull request with what its head lacks of the base branch, if that matters."""
+        if not any(each.undiverged for each in wanted):
+            return pull_request
+        newest = self.forge.branch_head(*where, pull_request.base_branch)
+        contains = is_on_branch(self.forge.compare(*where, newest, pull_request.head_sha))
+        return replace(pull_request, lacks="" if contains else newest)
 
     def _approving(
         self, where: tuple[int, str], pull_request: PullRequest, wanted: Iterable[Requirements]

@@ -60,7 +60,8 @@ class Links:
     def history(self, deployment: Deployment) -> str | None:
         """Return the address of the deployment's execution, once it has one."""
         may_have_begun = deployment.state not in {State.QUEUED, State.REFUSED, State.SUPERSEDED}
-        begun = may_have_begun or deployment.gate is not None
+        is_settled = deployment.state is State.NO_CHANGES and deployment.plan_job is None
+        begun = (may_have_begun and not is_settled) or deployment.gate is not None
         return self.execution.replace("{deployment}", deployment.id) or None if begun else None
 
 

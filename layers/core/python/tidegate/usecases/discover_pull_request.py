@@ -87,6 +87,7 @@ class PullRequestDiscoverer:
             notice=affected.notice,
             notes=affected.notes,
             skipped=affected.skipped,
+            rules=affected.rules,
             commented="" if ids or affected.pressing or record.comments else revision,
         )
         return self.records.save(judged(known, affected.layers, self.clock.now()))

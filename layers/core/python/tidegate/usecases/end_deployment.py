@@ -73,6 +73,8 @@ class DeploymentEnder:
         if locks_queue(ended, head):
             self.announcements.refresh(ended.id)
         self.announcements.line_changed(head.queue)
+        if ended.base_sha:
+            self.announcements.pull_request_applied(f"{ended.repository}#{ended.pull_request}")
         changes = {ended.change_set, *(self._contained(ended) if ended.state in DONE else ())}
         for change_set in sorted(changes - {""}):
             self.announcements.change_moved(change_set)

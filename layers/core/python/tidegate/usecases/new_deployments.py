@@ -21,7 +21,8 @@ from tidegate.usecases.root_index import Deployable
 class Request:
     """What asks for deployments: which repository and revision, who, when (ISO 8601 in UTC), and why.
 
-    ``tells_apart`` is a text that other requests for the same revision do not have.
+    ``tells_apart`` is a text that other requests for the same revision do not have. ``base_sha`` is the commit that the
+    revision is merged with before, if a pull request is applied.
     """
 
     repository: str
@@ -34,6 +35,7 @@ class Request:
     authors: Authors = UNKNOWN
     pull_request: int | None = None
     forced: bool = False
+    base_sha: str = ""
 
 
 def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Deployment]:
@@ -114,6 +116,7 @@ def _deployment(request: Request, each: Deployable, at: str, change: str, layers
         authors=request.authors.logins,
         authors_known=request.authors.known,
         pull_request=request.pull_request,
+        base_sha=request.base_sha,
         forced=request.forced,
         review_rule=configured.review_rule,
         stack=member.stack,

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from tidegate.domain.apply_progress import apply_progress
 from tidegate.domain.errors import NotFound
+from tidegate.domain.pull_request_apply import ApplyView
 from tidegate.domain.pull_request_comment import (
     MARKER,
     CommentView,
@@ -23,7 +25,7 @@ from tidegate.domain.pull_request_comment import (
 from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec, judged
 from tidegate.domain.pull_request_tally import stacks_of
 from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
-from tidegate.ports import Announcements, Clock, Forge, PullRequests, TemporaryLayers
+from tidegate.ports import Announcements, Clock, Deployments, Forge, PullRequests, TemporaryLayers
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.keep_check_run import CheckRunKeeper
 from tidegate.usecases.pull_request_checks import ForgeChecks
@@ -62,6 +64,18 @@ class PullRequestPublisher:
     plans: PlanPainter
     announcements: Announcements
     clock: Clock
+    deployments: Deployments
+
+    def show_again(self, pull_request: str) -> None:
+        """Bring the comments of a pull request up to date with what is applied, if it shows its newest revision.
+
+        Raise ForgeUnavailable and ForgeRefused.
+        """
+        record = known(self.records, pull_request)
+        if record is None or not record.is_open or record.commented != record.spec.revision:
+            return
+        for stack, text in self._comments(record, self.layers.many(record.layers), "").items():
+            self._comment(pull_request, record.spec.revision, stack, text)
 
     def publish(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> Outcome:
         """Show all that is known of a revision. Raise ForgeUnavailable and ForgeRefused."""
@@ -125,7 +139,16 @@ class PullRequestPublisher:
             record.notice,
             record.notes,
             record.is_older,
+            self._applied(record, stacks),
         )
+
+    def _applied(self, record: PullRequestRecord, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> ApplyView | None:
+        """Return how far it is applied, where that is done in pull requests."""
+        if not record.rules.in_pull_request:
+            return None
+        deployments = self.deployments.many([each.deployment for each in record.applies])
+        layers = [each for some in stacks.values() for each in some]
+        return ApplyView(record.rules, apply_progress(record, layers, deployments))
 
     def _comment(self, pull_request: str, revision: str, stack: str, text: str) -> bool:
         """Write or update a stack's comment; return False if a newer revision has come before it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 from tidegate.domain.errors import NotFound
 from tidegate.domain.plan_request import PlanRequest
@@ -56,12 +57,18 @@ class _Wish:
         return not (self.request.is_partial and record.layers)
 
 
+class CloseApplied(Protocol):
+    """Does what is to be done once a pull request is closed that was applied. Once more is harmless."""
+
+    def __call__(self, record: PullRequestRecord, *, merged: bool) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class PullRequestFollower:
     """Brings records to what the forge has now, whatever told of it and in whichever order. Once more is harmless.
 
     What an older commit left is ended before the record is saved, what the newer one needs is begun after: whoever
-    dies in between finds by the record where to go on.
+    dies in between finds by the record where to go on. ``after_apply`` ends what an apply left open.
     """
 
     records: PullRequests
@@ -72,6 +79,7 @@ class PullRequestFollower:
     stopper: PullRequestStopper
     closer: PullRequestCloser
     clock: Clock
+    after_apply: CloseApplied | None = None
 
     def follow(
         self,
@@ -108,10 +116,14 @@ class PullRequestFollower:
         return self._opened(record, seen, wish)
 
     def _closed(self, record: PullRequestRecord | None, found: str, *, merged: bool) -> str:
-        if record is None or not record.is_open:
+        if record is None:
             return found
-        self.closer.close(record, merged=merged)
-        return f"{found} Its layers were removed."
+        was_open = record.is_open
+        if was_open:
+            record = self.closer.close(record, merged=merged)
+        if record.applies and self.after_apply is not None:
+            self.after_apply(record, merged=merged)
+        return f"{found} Its layers were removed." if was_open else found
 
     def _opened(self, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> str:
         wanted = self._wanted(record, seen, wish)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tidegate.domain.deployment import Deployment, State, Trigger, is_final
 from tidegate.domain.gate import DONE
 from tidegate.domain.oversized import TOO_LARGE, is_reduced
-from tidegate.domain.queue import Deployed, QueueHead, Standing, lock_when_let_in, standing_of
+from tidegate.domain.queue import Deployed, QueueHead, Standing, apply_refusal, lock_when_let_in, standing_of
 from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, is_on_branch, judge_revision, renamed
 from tidegate.messages import RevisionValidated, ValidateRevision
 from tidegate.ports import Announcements, Clock, DeployQueues, Forge
@@ -16,6 +16,8 @@ from tidegate.usecases.find_authors import find_authors
 from tidegate.usecases.find_former_root import FormerRoots
 from tidegate.usecases.find_undone import UndoneBefore
 
+#: What these ask for is of a branch that may have gone on meanwhile.
+_OF_BRANCHES = frozenset({Trigger.MERGE, Trigger.DRIFT})
 #: A deployment in one of these may have been judged already, but nothing of it has begun.
 _NOT_BEGUN = frozenset({State.QUEUED, State.PLANNING})
 
@@ -50,6 +52,9 @@ class RevisionValidator:
         deployed = former.deployed if former else standing.deployed
         relations = self._relations(deployment, deployed)
         verdict = judge_revision(deployment, deployed, standing.attempted, relations)
+        locked = apply_refusal(deployment.root.name, deployment.pull_request, head.lock) if deployment.base_sha else ""
+        if locked:
+            verdict = RevisionVerdict(allowed=False, reason=locked)
         if former:
             verdict = renamed(verdict, former)
         if is_reduced(deployment):
@@ -69,11 +74,19 @@ class RevisionValidator:
         on_branch = self._compared(deployment, deployment.revision.sha, branch) if branch else None
         if on_branch is Comparison.BASE_MISSING or deployed is None:
             return Relations(branch=on_branch)
-        to_deployed = self._compared(deployment, deployed.revision.sha, deployment.revision.sha)
+        to_deployed = self._to_deployed(deployment, deployed)
         above = None
-        if to_deployed is Comparison.BEHIND and deployment.trigger is Trigger.MERGE and branch:
+        if to_deployed is Comparison.BEHIND and deployment.trigger in _OF_BRANCHES and branch:
             above = self._compared(deployment, deployed.revision.sha, branch)
         return Relations(to_deployed, on_branch, above)
+
+    def _to_deployed(self, deployment: Deployment, deployed: Deployed) -> Comparison:
+        """Compare with the revision deployed last what is planned: a head with all that it is merged with."""
+        relation = self._compared(deployment, deployed.revision.sha, deployment.revision.sha)
+        if relation is not Comparison.DIVERGED or not deployment.base_sha:
+            return relation
+        by_base = self._compared(deployment, deployed.revision.sha, deployment.base_sha)
+        return Comparison.AHEAD if is_on_branch(by_base) else relation
 
     def _after_undone(self, deployment: Deployment, standing: Standing) -> Deployment:
         """Say what was left undone before that the revision contains, and whether people look at its plan for that."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from tidegate.domain.apply_rules import MergeMethod
 from tidegate.domain.check_run import CheckRun
-from tidegate.domain.errors import NotFound, TidegateError
+from tidegate.domain.errors import ForgeRefused, NotFound, TidegateError
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequest, PullRequestReview
 from tidegate.domain.pull_request_record import SeenPullRequest
@@ -26,6 +27,7 @@ class MemoryForge:
     ``edits`` are the ids of those that were updated, in order. ``reactions`` are pairs of a comment and a reaction,
     ``teams`` the members by ``org/slug``, ``roles`` what people may do who are neither writers nor readers.
     ``people_asked`` are those whose permission was asked for, ``teams_asked`` whose membership in which team.
+    ``merges`` are pull requests that were merged, each with its head and how; ``unmergeable`` refuses to.
     ``failures`` are raised by the next calls to the API, one each; ``silence`` by every comment and reaction.
     """
 
@@ -52,6 +54,8 @@ class MemoryForge:
     reactions: list[tuple[int, str]] = field(default_factory=list)
     teams: dict[str, set[str]] = field(default_factory=dict)
     roles: dict[str, Permission] = field(default_factory=dict)
+    merges: list[tuple[int, str, str]] = field(default_factory=list)
+    unmergeable: ForgeRefused | None = None
     people_asked: list[str] = field(default_factory=list)
     teams_asked: list[tuple[str, str]] = field(default_factory=list)
 
@@ -100,6 +104,15 @@ class MemoryForge:
     def open_pull_requests(self, installation: int, repository: str) -> Sequence[SeenPullRequest]:
         self._called(installation, repository)
         return [self.seen[number] for number in sorted(self.seen) if self.seen[number].is_open]
+
+    def merge_pull_request(
+        self, installation: int, repository: str, number: int, sha: str, method: MergeMethod
+    ) -> None:
+        self._called(installation, repository)
+        if self.unmergeable is not None:
+            raise self.unmergeable
+        self.merges.append((number, sha, method))
+        self.seen[number] = replace(self.seen[number], is_open=False, merged=True)
 
     def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
         self._called(installation, repository)

@@ -112,6 +112,7 @@ class MemoryAnnouncements:
     moved: list[str] = field(default_factory=list)
     layers: list[TemporaryLayer] = field(default_factory=list)
     ended: list[tuple[str, str, str, str]] = field(default_factory=list)
+    applied: list[str] = field(default_factory=list)
 
     def changed(self, deployment: Deployment) -> None:
         self.announced.append(deployment)
@@ -139,6 +140,9 @@ class MemoryAnnouncements:
 
     def layer_changed(self, layer: TemporaryLayer) -> None:
         self.layers.append(layer)
+
+    def pull_request_applied(self, pull_request: str) -> None:
+        self.applied.append(pull_request)
 
     def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
         self.ended.append((pull_request, revision, error, cause))

@@ -1,0 +1,37 @@
+"""How a repository's changes are applied: once they are merged, or in their pull request before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ApplyMode(StrEnum):
+    """When changes are applied."""
+
+    ON_MERGE = "on_merge"
+    IN_PULL_REQUEST = "in_pull_request"
+
+
+class MergeMethod(StrEnum):
+    """How a pull request is merged, in the forge's words."""
+
+    MERGE = "merge"
+    SQUASH = "squash"
+    REBASE = "rebase"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyRules:
+    """What the default branch says. ``merge_after`` is how a pull request is merged once all of it is applied.
+
+    Without it, people merge.
+    """
+
+    mode: ApplyMode = ApplyMode.ON_MERGE
+    merge_after: MergeMethod | None = None
+
+    @property
+    def in_pull_request(self) -> bool:
+        """Whether changes are applied before they are merged."""
+        return self.mode is ApplyMode.IN_PULL_REQUEST

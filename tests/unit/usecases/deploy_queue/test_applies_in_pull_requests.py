@@ -1,0 +1,86 @@
+"""Pull requests that are applied go through the queues of their roots as deploys by hand do, and are told apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_deployed, any_deployment, any_lock, any_revision, sha
+from tests.unit.usecases.deploy_queue.test_validate_revision import related
+from tidegate.domain.check_run_face import View
+from tidegate.domain.check_run_text import render
+from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.revision import Comparison
+
+BASE = 8
+
+
+@pytest.fixture
+def applying(world):
+    """Return a pull request's apply in flight: its head is commit 3, merged with commit 8."""
+    deployment = any_deployment(3, trigger=Trigger.MANUAL, pull_request=5, base_sha=sha(BASE))
+    world.in_flight(deployment)
+    return deployment
+
+
+def test_it_locks_the_queue_and_says_until_when(world, applying):
+    assert world.validate(applying).allowed
+    lock = world.head.lock
+    assert (lock.deployment, lock.pull_request) == (applying.id, 5)
+    assert "until it is merged, or the queue is unlocked" in lock.reason
+
+
+def test_it_contains_what_its_base_contains(world, applying):
+    world.change(deployed=any_deployed(2))
+    related(world, 2, 3, Comparison.DIVERGED)
+    related(world, 2, BASE, Comparison.AHEAD)
+    assert world.validate(applying).allowed
+    assert world.deployments.get(applying.id).must_review is None
+
+
+def test_what_was_merged_and_deployed_since_it_was_asked_for_is_not_undone(world, applying):
+    world.change(deployed=any_deployed(2))
+    related(world, 2, 3, Comparison.DIVERGED)
+    related(world, 2, BASE, Comparison.BEHIND)
+    answer = world.validate(applying)
+    assert not answer.allowed
+    assert "comment tidegate apply again" in answer.reason
+    assert world.deployments.get(applying.id).state is State.REFUSED
+
+
+def test_what_another_deploy_by_hand_left_is_undone_once_people_have_looked(world, applying):
+    world.change(deployed=any_deployed(2, trigger=Trigger.MANUAL))
+    related(world, 2, 3, Comparison.DIVERGED)
+    related(world, 2, BASE, Comparison.DIVERGED)
+    assert world.validate(applying).allowed
+    assert "diverged" in (world.deployments.get(applying.id).must_review or "")
+
+
+@pytest.mark.parametrize(("by", "allowed"), [(7, False), (None, False), (5, True)])
+def test_what_another_pull_request_has_applied_meanwhile_is_not_undone(world, applying, by, allowed):
+    world.change(lock=any_lock(pull_request=by))
+    answer = world.validate(applying)
+    assert answer.allowed is allowed
+    assert allowed or "is locked by" in answer.reason
+
+
+def test_its_end_is_told_to_those_who_go_on_with_the_pull_request(world, applying):
+    world.record(applying)
+    assert world.announcements.applied == ["acme/infra#5"]
+
+
+def test_the_end_of_other_deployments_is_not(world):
+    other = any_deployment(3, trigger=Trigger.MANUAL, pull_request=5)
+    world.in_flight(other)
+    world.record(other)
+    assert world.announcements.applied == []
+
+
+def test_its_check_run_says_what_it_is_merged_with():
+    deployment = any_deployment(
+        3, trigger=Trigger.MANUAL, pull_request=5, base_sha=sha(BASE), revision=any_revision(3, branch="feature")
+    )
+    facts = f"`{sha(3)[:7]}` of `feature`, merged with `{sha(BASE)[:7]}`, pull request 5"
+    assert facts in render(deployment, View()).summary
+    assert "merged with" not in render(replace(deployment, base_sha=""), View()).summary
