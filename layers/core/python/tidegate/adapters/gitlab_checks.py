@@ -6,7 +6,7 @@ stands for the check run that was created last. The check run that a status show
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote, urldefrag
 
@@ -31,6 +31,7 @@ _BY_CONCLUSION = {
     # It waits for people, and has not failed.
     Conclusion.ACTION_REQUIRED: _RUNNING,
 }
+_Json = Mapping[str, Any]
 _NO_TRANSITION = "Cannot transition status"
 
 
@@ -41,17 +42,17 @@ class GitLabChecks(GitLabAddresses):
 
     def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:  # noqa: ARG002
         """Show it, and return its id, or 0 where GitLab takes no status."""
-        known = _first_ids(self._ours(repository, check_run.sha, name=check_run.name))
-        made = self._show(repository, check_run)
-        return known.get(check_run.external_id, made)
+        every = list(self._ours(repository, check_run.sha, name=check_run.name))
+        made = self._show(repository, check_run, every)
+        return _first_ids(every).get(check_run.external_id, made)
 
     def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:  # noqa: ARG002
         """Replace what is shown, unless a newer check run of the same name is."""
         every = list(self._ours(repository, check_run.sha, name=check_run.name))
-        newest = max(every, key=lambda status: int(status["id"]), default=None)
+        newest = _newest(every)
         shown = check_run.external_id if newest is None else _external_id(newest)
         if shown == check_run.external_id or _first_ids(every)[shown] < check_run_id:
-            self._show(repository, check_run)
+            self._show(repository, check_run, every)
 
     def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
         found = self.commit_check_runs(installation, repository, sha)
@@ -71,51 +72,72 @@ class GitLabChecks(GitLabAddresses):
             if error.status != NOT_FOUND:
                 raise
 
-    def _show(self, repository: str, check_run: CheckRun) -> int:
-        """Show it, and return the status' id: 0 where GitLab takes none.
+    def _show(self, repository: str, check_run: CheckRun, every: Sequence[_Json]) -> int:
+        """Show it, and return the status' id: 0 where GitLab takes none. ``every`` are ours of its name.
 
         A fork's commit is on no branch of this project. The note of its merge request tells all.
         """
         state, sha = _state(check_run), check_run.sha
         try:
-            made = self._set(repository, check_run, state)
+            made = self._set(repository, check_run, state, every)
         except ForgeRefused as error:
             if error.status == NOT_FOUND:
                 return 0
             if error.status != BAD_REQUEST or _NO_TRANSITION not in str(error):
                 raise
-            made = self._replace(repository, check_run, state)
+            made = self._replace(repository, check_run, state, every)
         if check_run.name.startswith(DEPLOYS) and state != _PENDING:
             tell_deployments(self._access, repository, sha, lambda: self._ours(repository, sha))
         return made
 
-    def _replace(self, repository: str, check_run: CheckRun, state: str) -> int:
+    def _replace(self, repository: str, check_run: CheckRun, state: str, every: Sequence[_Json]) -> int:
         """Show what GitLab does not let follow on what it shows.
 
         New words for what goes on are worth another status where they are about a deployment.
         """
         if state not in {_PENDING, _RUNNING}:
-            self._set(repository, check_run, _RUNNING)
+            self._set(repository, check_run, _RUNNING, every)
         elif state == _RUNNING and check_run.name.startswith(DEPLOYS):
-            self._set(repository, check_run, _CANCELED)
+            self._set(repository, check_run, _CANCELED, every)
         else:
             return 0
-        return self._set(repository, check_run, state)
+        return self._set(repository, check_run, state, every)
 
-    def _set(self, repository: str, check_run: CheckRun, state: str) -> int:
+    def _set(self, repository: str, check_run: CheckRun, state: str, every: Sequence[_Json]) -> int:
+        """Set the status, in the pipeline that it goes on in: GitLab takes the commit's newest one otherwise."""
+        path = f"{project(repository)}/statuses/{check_run.sha}"
         body = {
             "state": state,
             "name": check_run.name,
             "description": _shortened(check_run.title),
             "target_url": self._link(repository, check_run),
         }
-        return int(self._access.call("POST", f"{project(repository)}/statuses/{check_run.sha}", body=body)["id"])
+        pipeline = _pipeline(every)
+        if pipeline:
+            try:
+                return int(self._access.call("POST", path, body={**body, **pipeline})["id"])
+            except ForgeRefused as error:
+                if error.status != NOT_FOUND:
+                    raise
+        return int(self._access.call("POST", path, body=body)["id"])
 
     def _link(self, repository: str, check_run: CheckRun) -> str:
         """Return where more is to be seen, with the check run's own id at the end, by which it is found again."""
         page, _ = urldefrag(check_run.details_url or self.commit_url(repository, check_run.sha))
         whole = f"{page}#{quote(check_run.external_id, safe='')}"
         return whole if len(whole) <= MAXIMUM_LINK else page[:MAXIMUM_LINK]
+
+
+def _newest(statuses: Iterable[_Json]) -> _Json | None:
+    return max(statuses, key=lambda status: int(status["id"]), default=None)
+
+
+def _pipeline(statuses: Iterable[_Json]) -> dict[str, Any]:
+    """Return where the newest status goes on, if it does."""
+    newest = _newest(statuses)
+    if newest is None or newest.get("status") not in {_PENDING, _RUNNING} or not newest.get("pipeline_id"):
+        return {}
+    return {"pipeline_id": newest["pipeline_id"], "ref": newest.get("ref")}
 
 
 def _first_ids(statuses: Iterable[Mapping[str, Any]]) -> dict[str, int]:
