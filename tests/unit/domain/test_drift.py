@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_drift, any_drift_finding, any_layer, any_lock, any_plan, sha
-from tidegate.domain.deployment import State
+from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.drift import DriftState, begun, found, why_not_looked_at
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.queue import QueueHead
@@ -121,3 +121,9 @@ def test_what_a_newer_deployment_left_undone_is_not_taken_for_drift():
     assert "ended as rejected" in why_not_looked_at(QueueHead("q", attempted=rejected))
     again = replace(rejected, revision=applied.revision)
     assert why_not_looked_at(QueueHead("q", deployed=applied, attempted=again)) == ""
+
+
+def test_what_was_to_undo_drift_and_did_not_left_the_drift():
+    applied, rejected = any_deployed(1, state=State.APPLIED), any_deployed(2, state=State.REJECTED)
+    rejected = replace(rejected, revision=Revision(sha(2), "main"), trigger=Trigger.DRIFT)
+    assert why_not_looked_at(QueueHead("q", deployed=applied, attempted=rejected)) == ""

@@ -319,6 +319,13 @@ def test_the_check_runs_of_a_pull_request_stay_as_they_are(world, name):
     assert world.forge.check_runs == before
 
 
+def test_the_check_run_of_a_schedule_that_looks_for_drift_stays_as_it_is(world):
+    old = world.ended(State.PLAN_FAILED)
+    before = dict(world.forge.check_runs)
+    assert "looked for again by its schedule" in world.check(old, name="tidegate/drift: nightly")
+    assert world.forge.check_runs == before
+
+
 def test_the_check_run_of_a_configuration_stays_as_it_is(world):
     old = world.ended(State.PLAN_FAILED)
     before = dict(world.forge.check_runs)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
-from tidegate.domain.deployment import State
+from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.queue import QueueHead
 from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
@@ -198,6 +198,8 @@ def why_not_looked_at(head: QueueHead | None) -> str:
     if head.lock is not None:
         return f"Its queue is locked by {head.lock.by}: {head.lock.reason}"
     last, deployed = head.attempted, head.deployed
-    if last is None or last.state in _DONE or (deployed is not None and deployed.revision.sha == last.revision.sha):
+    if last is None or last.state in _DONE or last.trigger is Trigger.DRIFT:
+        return ""  # What was to undo drift, and did not, left the drift.
+    if deployed is not None and deployed.revision.sha == last.revision.sha:
         return ""
     return f"Its newest deployment, of {last.revision.short}, ended as {last.state}: what differs may be what it left."

@@ -46,6 +46,11 @@ def check_run(record: DriftRecord, page: str) -> CheckRun:
     )
 
 
+def is_of_drift(name: str) -> bool:
+    """Tell whether a check run of this name shows what a schedule found."""
+    return name.startswith(_CHECK)
+
+
 def summary(record: DriftRecord, page: str) -> str:
     """Return what was found, in Markdown."""
     return "\n\n".join(_parts(record, page))

@@ -11,6 +11,7 @@ from tidegate.domain.change_set import Key
 from tidegate.domain.check_run_text import check_run_name, render_continued, render_foreign
 from tidegate.domain.configuration_check import NAME as CONFIGURATION
 from tidegate.domain.deployment import Deployment, Trigger
+from tidegate.domain.drift_text import is_of_drift
 from tidegate.domain.moment import later
 from tidegate.domain.pull_request_checks import is_of_pull_request
 from tidegate.domain.queue import Deployed, QueueHead, standing_of
@@ -93,6 +94,8 @@ class RerunRequester:
             return DeliveryOutcome("The configuration of a commit stays as it is: push a corrected file.")
         if is_of_pull_request(check.name):  # To say more on it would end it, and what is neutral holds up no merge.
             return DeliveryOutcome("A pull request is planned again by a push, or by closing and reopening it.")
+        if is_of_drift(check.name):
+            return DeliveryOutcome("Drift is looked for again by its schedule.")
         old = self.deployments.many([check.external_id]).get(check.external_id)
         if old is None or not _is_shown(old, demand) or check.name != check_run_name(old):
             problem = "This check run belongs to no deployment that Tidegate knows here, so nothing is run again."
