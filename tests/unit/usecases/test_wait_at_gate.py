@@ -29,6 +29,15 @@ def test_a_planned_deployment_waits_while_another_stack_is_not_done(world):
     assert world.states()[-1] is State.GATED
 
 
+def test_the_timeline_says_for_whom_it_began_to_wait(world):
+    for root in ("app", "web"):
+        world.member(root, "dev", State.AWAITING_REVIEW)
+    waiting = world.waits(world.planned())
+    assert waiting.history[-1].reason == "It waits for app (dev) and web (dev)."
+    world.ends(world.member("web", "dev", State.APPLYING), State.NO_CHANGES)
+    assert world.now(waiting).history == waiting.history
+
+
 def test_a_deployment_waits_before_its_plan_for_what_it_depends_on(world):
     world.member("network", "prod", State.APPLYING)
     waiting = world.waits(world.validated())

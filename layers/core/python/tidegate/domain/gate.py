@@ -197,6 +197,8 @@ def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dep
         verdict = replace(verdict, opening=Opening.BLOCKED, reason=gate.circle)
     state = State.BLOCKED if verdict.opening is Opening.BLOCKED else State.GATED
     looked = replace(deployment, reason=verdict.reason)
+    if verdict.opening is Opening.WAIT:
+        looked = _saying_for_whom(looked)
     if state is not deployment.state:
         looked = deployment.moved(state, at, verdict.reason)
     if verdict.opening in {Opening.OPEN, Opening.PLAN_AGAIN}:
@@ -305,6 +307,14 @@ def successor(deployment: Deployment, waiting: Collection[Deployment]) -> Deploy
         and each.requested_at > asked
     ]
     return min(later, key=lambda each: (each.requested_at, each.id), default=None)
+
+
+def _saying_for_whom(waiting: Deployment) -> Deployment:
+    """Return the record whose timeline says for whom it began to wait: that is read only once it waits."""
+    last = waiting.history[-1] if waiting.history else None
+    if last is None or last.reason or last.state is not State.GATED:
+        return waiting
+    return replace(waiting, history=(*waiting.history[:-1], replace(last, reason=waiting.reason)))
 
 
 def _after(deployment: Deployment, opening: Opening) -> AfterGate:
