@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -40,6 +40,7 @@ class World:
     gone: bool = False
     broken: set[str] = field(default_factory=set)
     enqueued: list = field(default_factory=list)
+    moved: list[object] = field(default_factory=list)
 
     def __post_init__(self):
         self.queues = MemoryDeployQueues(self.deployments)
@@ -77,7 +78,16 @@ class World:
     def receiver(self, review=PlanReview.ALWAYS):
         changes = ChangeEnqueuer(self.change_sets, self.enqueue)
         granted = Authorizer(self.forge, self.queues, self.deployments).reviewed_unless_granted
-        return PushReceiver(self.deliveries, self.forge, self, self.catalog, changes, granted, lambda: review)
+        return PushReceiver(
+            self.deliveries,
+            self.forge,
+            self,
+            self.catalog,
+            changes,
+            granted,
+            lambda: review,
+            tell_base_moved=lambda known, touched, *, replans: self.moved.append((known.seen, touched, replans)),
+        )
 
     @property
     def names(self):
@@ -422,3 +432,22 @@ class FailingChecks(MemoryForge):
 
     def create_check_run(self, installation, repository, check_run):
         raise self.failure
+
+
+def test_pull_requests_are_told_what_changed_in_their_base_branch(world):
+    world.receive()
+    assert world.moved == [(AFTER, {"live/app", "live/db"}, False)]
+
+
+def test_another_file_may_have_changed_everything_for_pull_requests(world):
+    world.new = {**CHANGED, "tidegate.yaml": "pull_requests: {replan_on_base_change: true}\n"}
+    world.receive()
+    assert world.moved == [(AFTER, None, True)]
+
+
+def test_without_pull_requests_nobody_is_told(world):
+    receiver = world.receiver()
+    unwired = replace(receiver, tell_base_moved=type(receiver).__dataclass_fields__["tell_base_moved"].default)
+    world.receiver = lambda: unwired
+    world.receive()
+    assert world.moved == []

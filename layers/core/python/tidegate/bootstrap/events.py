@@ -11,7 +11,7 @@ from tidegate.bootstrap.deploys import Deploys
 from tidegate.settings import ArtifactSettings, LinkSettings, ReviewSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from tidegate.config.declarations import Drift
     from tidegate.domain.comment import Verb
@@ -82,7 +82,11 @@ class Events(Deploys):
             self.authorizer.reviewed_unless_granted,
             self._organization,
             schedule_drift=self._schedule_drift,
+            tell_base_moved=self._tell_base_moved,
         )
+
+    def _tell_base_moved(self, known: KnownRepository, touched: Collection[str] | None, *, replans: bool) -> None:
+        """Tell pull requests that their base branch moved on."""
 
     def _schedule_drift(self, _known: KnownRepository, _drift: Drift) -> tuple[str, ...]:
         return ()

@@ -11,10 +11,10 @@ from tidegate.bootstrap.events import Events
 from tidegate.settings import LinkSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from tidegate.domain.comment import Verb
-    from tidegate.ports import Delivery
+    from tidegate.ports import Delivery, KnownRepository
     from tidegate.usecases.answer_comment import CommentWork
     from tidegate.usecases.apply_pull_request import PullRequestApplier
     from tidegate.usecases.begin_speculation import SpeculationBeginner
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.receive_pull_request import PullRequestFollower, PullRequestReceiver
     from tidegate.usecases.record_speculation import SpeculationRecorder
     from tidegate.usecases.restart_pull_request import PullRequestRestarter
+    from tidegate.usecases.tell_base_moved import BaseTeller
 
 _EVENTS = frozenset({"pull_request", "pull_request_review", "merge_group"})
 
@@ -72,6 +73,17 @@ class PullRequestWork(Events):
         if delivery.event in _EVENTS:
             return self.pull_request_receiver.receive(delivery)
         return super().receive(delivery)
+
+    def _tell_base_moved(self, known: KnownRepository, touched: Collection[str] | None, *, replans: bool) -> None:
+        self.base_teller.tell(known, touched, replans=replans)
+
+    @cached_property
+    def base_teller(self) -> BaseTeller:
+        from tidegate.usecases.tell_base_moved import BaseTeller
+
+        return BaseTeller(
+            self.pull_requests, self.temporary_layers, self.forge, self.announcements, self.deliveries, self.clock
+        )
 
     @property
     def comment_works(self) -> Mapping[Verb, CommentWork]:

@@ -33,6 +33,7 @@ from tidegate.ports import (
 from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
 from tidegate.usecases.conclude import conclude
 from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.tell_base_moved import BASE_MOVED
 
 #: Why what works on the same commit is stopped.
 _AGAIN = "It is planned again."
@@ -200,7 +201,14 @@ class PullRequestReceiver:
 
     def _follow(self, delivery: Delivery) -> str:
         fields = delivery.fields
-        return self.follower.follow(fields["installation"], fields["repository"], fields["pull_request"])
+        where = fields["repository"], fields["pull_request"]
+        again = fields.get("action") == BASE_MOVED and self._is_older(*where)
+        return self.follower.follow(fields["installation"], *where, again=again)
+
+    def _is_older(self, repository: str, number: int) -> bool:
+        """Tell whether the plans are still older than the base branch: one plan is enough for many pushes."""
+        record = self.follower.known(repository, number)
+        return record is not None and bool(record.overtaken)
 
     def _review(self, delivery: Delivery) -> str:
         """Look at the policies again: what a review says is read from the forge, not from its event."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Protocol
 
 from tidegate.config.declarations import Drift
 from tidegate.config.loader import Around, always_reviewed
@@ -61,6 +62,16 @@ class Push:
     told: bool = True
 
 
+def _tell_nobody(_known: KnownRepository, _touched: Collection[str] | None, *, replans: bool) -> None:  # noqa: ARG001
+    return
+
+
+class TellBaseMoved(Protocol):
+    """Tells pull requests that their base branch moved on, and which roots that changed (None: any may be)."""
+
+    def __call__(self, known: KnownRepository, touched: Collection[str] | None, /, *, replans: bool) -> None: ...
+
+
 def _no_schedules(_known: KnownRepository, _drift: Drift) -> Sequence[str]:
     return ()
 
@@ -71,7 +82,7 @@ class PushReceiver:
 
     ``reviewed_unless_granted`` returns a deployment whose plan waits for people unless somebody may deploy it.
     ``around`` tells what holds around a repository's file. ``schedule_drift`` lets the cloud's schedules be those of
-    the file, and returns a sentence for each that is refused.
+    the file, and returns a sentence for each that is refused. ``tell_base_moved`` is told what the push changed.
     """
 
     deliveries: Deliveries
@@ -83,6 +94,7 @@ class PushReceiver:
     around: Callable[[], Around] = always_reviewed
     indexes: RootIndexes = field(default_factory=RootIndexes)
     schedule_drift: Callable[[KnownRepository, Drift], Sequence[str]] = _no_schedules
+    tell_base_moved: TellBaseMoved = _tell_nobody
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the push.
@@ -151,6 +163,8 @@ class PushReceiver:
         check_run = _check_run(push, discovery)
         shown = self._show(push, check_run) if check_run else ""
         refused = self.schedule_drift(known, discovery.configuration.drift)
+        replans = discovery.configuration.pull_requests.replan_on_base_change
+        self.tell_base_moved(known, _touched(discovery), replans=replans)
         text = " ".join(part for part in (_sentences(discovery), shown, *refused) if part)
         return DeliveryOutcome(text, tuple(deployment.id for deployment in deployments))
 
@@ -230,6 +244,11 @@ class PushReceiver:
         except ForgeRefused as error:
             return f"The check run could not be shown: {error}"
         return ""
+
+
+def _touched(discovery: Discovery) -> Collection[str] | None:
+    """Return the names of the roots that changed; all may have, where the file did."""
+    return None if discovery.configures else {*(root.name for root in discovery.roots), *discovery.kept}
 
 
 def _digest(around: Around) -> str:

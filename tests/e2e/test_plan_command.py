@@ -1,0 +1,69 @@
+"""``tidegate plan`` in a comment, and a base branch that moves on, on the local cloud with real git and Terraform."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.modules import thing
+from tests.e2e.patience import eventually
+from tests.e2e.pulls import Pull, open_pull
+from tidegate.domain.temporary_layer import LayerState
+
+ONLY_BY_HAND = """dirs:
+  app: {}
+  db: {when_modified: {file_patterns: ['**/*.tf'], autoplan: false}}
+pull_requests: {allowed_plan_args: ['-target=*']}
+plan_review: never
+"""
+
+
+@pytest.fixture
+def roots(project):
+    project.push({name: thing() for name in ("app", "db")}, **{"tidegate.yaml": ONLY_BY_HAND})
+    return project
+
+
+def comment_with(pull: Pull, words: str) -> str:
+    """Return the one comment that Tidegate wrote, once it has these words."""
+
+    def look() -> str | None:
+        found = pull.comments()
+        return next((one["body"] for one in found if words in one["body"]), None)
+
+    try:
+        return eventually(look, what=f"a comment with {words!r}")
+    except AssertionError as late:
+        late.add_note("\n".join(one["body"] for one in pull.comments()))
+        late.add_note(pull.project.tidegate.story())
+        raise
+
+
+def test_a_comment_plans_what_is_not_planned_by_itself_and_with_options_and_all_again(roots):
+    pull, head = open_pull(roots, {"app": thing("two"), "db": thing("three")})
+    pull.shown(head)
+    app = pull.layers()["app"]
+    assert "autoplan: false" in pull.comments()[0]["body"]
+    assert pull.ended(head)["conclusion"] == "success"
+
+    maintainer = roots.tidegate.maintainer
+    maintainer.comment(roots.name, pull.number, "tidegate plan -p db -- -target=terraform_data.thing")
+    text = comment_with(pull, "`db` with `-target=terraform_data.thing`")
+    assert "**2 roots**: 2 with changes" in text
+    assert "The merge does not deploy it." in text
+    assert pull.layers()["app"] == app
+    assert len(pull.comments()) == 1
+    assert pull.ended(head)["conclusion"] == "action_required"
+
+    maintainer.comment(roots.name, pull.number, "tidegate plan")
+    eventually(lambda: pull.layers().get("app", app).id != app.id or None, what="another plan of app")
+    pull.at_rest(head)
+    assert pull.states() == {"app": LayerState.PLANNED, "db": LayerState.PLANNED}
+    assert pull.ended(head)["conclusion"] == "success"
+
+
+def test_a_merge_to_the_same_root_makes_the_plan_out_of_date_until_it_is_planned_again(roots):
+    pull, head = open_pull(roots, {"app": thing("two")})
+    pull.shown(head)
+    moved = roots.push_files({"app/more.tf": 'output "more" {\n  value = 1\n}\n'}, "Move on")
+    assert moved[:7] in comment_with(pull, "**Out of date:**")
+    assert pull.ended(head)["output"]["title"].endswith("; older than main")
