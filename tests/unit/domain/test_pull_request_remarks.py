@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from tests.builders import any_layer, any_pull_request_record
 from tests.pull_request_layers import comment_of, planned
 from tidegate.domain.markdown import size
+from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policy_approval import Disregarded, SetState, Standing
 from tidegate.domain.pull_request_comment import MAXIMUM_COMMENT, render_comment
 from tidegate.domain.pull_request_remarks import not_planned, older, with_options
 
@@ -64,3 +66,25 @@ def test_however_much_there_is_to_say_a_comment_fits(text, times, options):
     notice = "\n".join([text] * times)
     view = comment_of(planned("app", options=tuple(options)), notice=notice, notes=notice, older=text * 20)
     assert size(render_comment(view)) <= MAXIMUM_COMMENT
+
+
+def held_up(*verdicts, **fields):
+    held = HeldPolicySet("network", owners=("team:sre",), approvals=2)
+    finding = PolicyFinding(Severity.DENY, "main.deny", "no")
+    view = planned("app", policy_sets=(held,), verdicts=(PolicyVerdict("network", (finding,)),))
+    standing = Standing(held, head=view.layer.sha, **fields)
+    return render_comment(replace(comment_of(view), standings=(standing,)))
+
+
+def test_a_comment_follows_the_approvals_of_policy_sets():
+    waiting = held_up(
+        state=SetState.FAILED, approved_by=("ann",), disregarded=(Disregarded("bob", "is not among its owners"),)
+    )
+    assert "**1 policy set fails.**" in waiting
+    assert "* Policy set `network`: approved by `ann`, 1 of 2 approvals." in waiting
+    assert "* The approval of `bob` does not count for `network`: who is not among its owners." in waiting
+    approved = held_up(state=SetState.APPROVED, approved_by=("ann", "eve"))
+    assert "* Policy set `network` holds nothing up: approved by `ann`, `eve`." in approved
+    assert "fails" not in approved
+    assert "approving review" not in approved
+    assert "Policy set `network` holds" not in held_up(state=SetState.UNKNOWN)

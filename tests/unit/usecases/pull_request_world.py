@@ -93,7 +93,7 @@ class PullRequestWorld:
         source = RepositorySource(forge, self)
         finder = LayerFinder(source, self.hold_policies)
         self.discoverer = PullRequestDiscoverer(records, layers, finder, self.closer, checks, self.clock)
-        self.receiver = PullRequestReceiver(deliveries, records, layers, checks, self.follower)
+        self.receiver = PullRequestReceiver(deliveries, records, layers, checks, self.announcements, self.follower)
 
     def hold_policies(self, _spec, _granted, members):
         """Hold every member of the change against ``policies``."""

@@ -21,7 +21,7 @@ from tidegate.adapters.memory import (
 from tidegate.adapters.memory.policies import MemoryOrganizationPolicies, MemoryPolicyEngine
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.domain.change_set import Member
-from tidegate.domain.errors import AppLacksPermission
+from tidegate.domain.errors import AppLacksPermission, ForgeRefused
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.policy_approval import SetState
 from tidegate.domain.policy_files import packed, unpacked
@@ -308,3 +308,38 @@ def test_each_set_has_a_check_run_of_its_own_for_each_execution():
     (check,) = PolicyJudge(reviewed()).check_runs(RECORD, [layer_with(DENIED)])
     assert (check.name, check.sha) == ("tidegate/policy: net", RECORD.spec.head_sha)
     assert check.external_id == f"{RECORD.execution}/policy/net"
+
+
+def dismissed(forge, *layers):
+    judge = PolicyJudge(forge)
+    judge.dismiss_outdated(RECORD.spec, judge.judge(RECORD.spec, layers))
+    return forge.dismissed
+
+
+def of_earlier_commit(by, number=7):
+    return PullRequestReview(by, ReviewVerdict.APPROVED, "a" * 40, "2026-03-02T08:00:00+00:00", number)
+
+
+def test_approvals_of_earlier_commits_by_owners_are_dismissed_with_the_reason():
+    forge = reviewed()
+    forge.reviewed[RECORD.spec.number] = [of_earlier_commit("ann"), of_earlier_commit("bob", 8)]
+    ((number, review, reason),) = dismissed(forge, layer_with(DENIED))
+    assert (number, review) == (RECORD.spec.number, 7)
+    assert "approved aaaaaaa, and the head is" in reason
+    assert dismissed(forge, layer_with(DENIED)) == [(number, review, reason)]
+
+
+def test_nothing_is_dismissed_where_no_set_waits_for_an_owner():
+    forge = reviewed()
+    forge.reviewed[RECORD.spec.number] = [of_earlier_commit("ann")]
+    assert dismissed(forge, layer_with()) == []
+
+
+def test_what_the_forge_does_not_let_be_dismissed_stays_and_does_not_count():
+    forge = reviewed()
+    forge.reviewed[RECORD.spec.number] = [of_earlier_commit("ann"), of_earlier_commit("ann", 0)]
+    forge.undismissable = ForgeRefused(403, "no")
+    assert dismissed(forge, layer_with(DENIED)) == []
+    forge.reviewed[RECORD.spec.number] = [of_earlier_commit("ann", 0)]
+    forge.undismissable = None
+    assert dismissed(forge, layer_with(DENIED)) == []

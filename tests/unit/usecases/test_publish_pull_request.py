@@ -167,12 +167,11 @@ def test_what_is_overtaken_before_the_check_runs_is_not_recorded_as_shown():
     world = World()
     show = world.checks.show
 
-    class Checks:
-        def show(self, *about):
-            world.records.save(replace(world.record, spec=world.push(9)))
-            show(*about)
+    def overtaken(*about):
+        world.records.save(replace(world.record, spec=world.push(9)))
+        show(*about)
 
-    world.publisher = replace(world.publisher, checks=Checks())
+    world.publisher = replace(world.publisher, checks=_With(world.checks, show=overtaken))
     assert world.publish() == "overtaken"
     assert not world.record.commented
 

@@ -9,6 +9,7 @@ import pytest
 from tests.builders import NOW, REPOSITORY, any_artifact, any_layer, any_plan, any_pull_request, sha
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
 from tidegate.domain.errors import Conflict, ForgeUnavailable
+from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_request_record import PullRequestState, Status, judged
 from tidegate.domain.temporary_layer import LayerState
 
@@ -274,13 +275,45 @@ class TestClosing:
 
 
 class TestReviews:
-    def test_a_review_lets_the_checks_be_looked_at_again(self, world):
+    def refused(self, *owners):
+        """Return a layer whose plan a policy set refuses."""
+        finding = PolicyFinding(Severity.DENY, "main.deny", "no")
+        held = HeldPolicySet("network", owners=owners)
+        verdicts = (PolicyVerdict("network", (finding,)),)
+        return any_layer(state=LayerState.PLANNED, plan=any_plan(), policy_sets=(held,), verdicts=verdicts)
+
+    def test_a_review_lets_comments_and_checks_be_looked_at_again(self, world):
         world.receive()
-        layer = any_layer(state=LayerState.PLANNED)
-        shown(world, layer)
-        assert world.receive("pull_request_review") == "The pull request's checks were looked at again."
-        verb, record, layers, _ = world.checks.asked[-1]
-        assert (verb, record, layers) == ("show", world.record, (layer,))
+        shown(world, self.refused("team:sre"))
+        assert world.record.state is PullRequestState.IDLE
+        assert "are looked at again" in world.receive("pull_request_review")
+        assert world.record.state is PullRequestState.COMMENT_NEEDED
+        assert [about[:2] for about in world.announcements.ended] == [
+            (world.record.spec.id, world.record.spec.revision)
+        ]
+
+    def test_a_review_that_no_policy_set_asks_for_changes_nothing(self, world):
+        world.receive()
+        shown(world, self.refused())
+        before = world.record
+        assert "No policy set asks" in world.receive("pull_request_review")
+        assert (world.record, world.announcements.ended) == (before, [])
+
+    def test_a_review_of_what_is_overtaken_meanwhile_is_left_to_what_overtook_it(self, world):
+        world.receive()
+        shown(world, self.refused("team:sre"))
+        many = world.layers.many
+
+        def overtaken(names):
+            world.layers.many = many
+            world.pull(head_sha=sha(50))
+            world.forge.changes[MAIN, sha(50)] = world.forge.changes[MAIN, HEAD]
+            world.follower.follow(42, REPOSITORY, NUMBER)
+            return many(names)
+
+        world.layers.many = overtaken
+        world.receive("pull_request_review")
+        assert world.announcements.ended == []
 
     def test_a_review_of_what_is_not_known_yet_is_looked_at_later(self, world):
         assert world.receive("pull_request_review") == "Nothing is known of the pull request."

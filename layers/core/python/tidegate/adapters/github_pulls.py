@@ -24,6 +24,7 @@ from tidegate.domain.webhook_events import OUR_CHECK_RUNS
 
 _READ_PULLS = {"pull_requests": "read", "metadata": "read"}
 _MERGE = {"contents": "write", "metadata": "read"}
+_WRITE_PULLS = {"pull_requests": "write", "metadata": "read"}
 _READ_WITH_CHECKS = {**_READ_PULLS, "checks": "read", "statuses": "read"}
 #: Statuses of a commit that are read: so many pages of as many as GitHub gives at once.
 _STATUS_PAGES, _PER_PAGE = 10, 100
@@ -126,6 +127,13 @@ class GitHubPulls:
 
         return self._access.call(installation, repository, _READ_PULLS, call)
 
+    def dismiss_review(self, installation: int, repository: str, number: int, review: int, reason: str) -> None:
+        def call(repo: Repository) -> None:
+            path = f"{repo.url}/pulls/{number}/reviews/{review}/dismissals"
+            repo.requester.requestJsonAndCheck("PUT", path, input={"message": reason, "event": "DISMISS"})
+
+        self._access.call(installation, repository, _WRITE_PULLS, call)
+
 
 def _read(pull: GitHubPullRequest, failing: tuple[str, ...]) -> PullRequest:
     return PullRequest(
@@ -183,4 +191,5 @@ def _review(review: GitHubReview) -> PullRequestReview:
         verdict=ReviewVerdict(review.state),
         sha=review.commit_id or "",
         at=review.submitted_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        id=review.id,
     )

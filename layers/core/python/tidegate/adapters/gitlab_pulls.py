@@ -8,7 +8,7 @@ from typing import Any
 
 from tidegate.adapters.gitlab_access import GitLabAccess, project
 from tidegate.adapters.gitlab_comments import notes
-from tidegate.domain.errors import NotFound
+from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 from tidegate.domain.pull_request_record import PullRequestSpec, SeenPullRequest
 from tidegate.domain.webhook_events import OUR_CHECK_RUNS
@@ -83,6 +83,9 @@ class GitLabPulls:
         found = [(each["user"], each.get("approved_at") or told.get(each["user"]["id"])) for each in given]
         reviews = (_review(user["username"], at, heads) for user, at in found)
         return sorted(reviews, key=lambda review: review.at)
+
+    def dismiss_review(self, installation: int, repository: str, number: int, review: int, reason: str) -> None:  # noqa: ARG002
+        raise ForgeRefused(405, "GitLab takes the approval of one person away for nobody but that person")
 
     def _told(self, repository: str, number: int) -> Mapping[int, str]:
         """Return when each user approved it last, as it says itself: GitLab tells with approvals since 18 only."""

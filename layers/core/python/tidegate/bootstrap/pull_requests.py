@@ -221,6 +221,7 @@ class PullRequestWork(Events):
             self.pull_requests,
             self.temporary_layers,
             self.pull_request_checks,
+            self.announcements,
             self.pull_request_follower,
         )
 

@@ -69,16 +69,17 @@ def approvals(reviews: Sequence[PullRequestReview], head: str, author: str) -> A
     A mere comment leaves an earlier verdict as it is. The author's own approval, and those of other commits, do not
     count.
     """
-    latest: dict[str, PullRequestReview] = {}
-    for review in reviews:
-        if review.verdict is not ReviewVerdict.COMMENTED:
-            latest[review.by.casefold()] = review
-    approving = [review for review in latest.values() if review.verdict is ReviewVerdict.APPROVED]
-    reasons = [(review, _reason(review, head, author)) for review in approving]
+    reasons = [(review, _reason(review, head, author)) for review in _approving(reviews)]
     return Approvals(
         tuple(review.by for review, reason in reasons if not reason),
         tuple(Disregarded(review.by, reason) for review, reason in reasons if reason),
     )
+
+
+def outdated(reviews: Sequence[PullRequestReview], head: str, author: str) -> tuple[PullRequestReview, ...]:
+    """Return the approvals of other commits than the head that are their authors' latest verdicts."""
+    approving = _approving(reviews)
+    return tuple(each for each in approving if each.sha != head and each.by.casefold() != author.casefold())
 
 
 def refused(layers: Iterable[TemporaryLayer]) -> tuple[HeldPolicySet, ...]:
@@ -101,6 +102,14 @@ def standings(
     """
     sets = {held.name: held for layer in layers for held in layer.policy_sets}
     return tuple(_standing(sets[name], layers, head, given, people) for name in sorted(sets))
+
+
+def _approving(reviews: Sequence[PullRequestReview]) -> list[PullRequestReview]:
+    latest: dict[str, PullRequestReview] = {}
+    for review in reviews:
+        if review.verdict is not ReviewVerdict.COMMENTED:
+            latest[review.by.casefold()] = review
+    return [review for review in latest.values() if review.verdict is ReviewVerdict.APPROVED]
 
 
 def _reason(review: PullRequestReview, head: str, author: str) -> str:

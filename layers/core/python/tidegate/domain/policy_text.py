@@ -58,6 +58,20 @@ def render_policy(standing: Standing, external_id: str, details_url: str | None 
     )
 
 
+def dismissal(approved: str, head: str, policy_sets: Sequence[str]) -> str:
+    """Return why an approval is dismissed, as plain words: it is of an earlier commit than the sets ask for."""
+    names = ", ".join(plain(each) for each in policy_sets[:_NAMED])
+    return (
+        f"This approved {approved[:7]}, and the head is {head[:7]} now. Policy {names} of Tidegate refuses its plan: "
+        "look at that, and approve again."
+    )
+
+
+def standing_lines(standings: Iterable[Standing]) -> tuple[str, ...]:
+    """Return who lets pass what sets refuse, and whose approval does not count, as items of a list in Markdown."""
+    return tuple(line for each in standings for line in _approved_lines(each))
+
+
 def verdict_lines(verdicts: Iterable[PolicyVerdict]) -> tuple[str, ...]:
     """Return what sets say of one plan as items of a list in Markdown, what blocks first; passed sets in one item."""
     verdicts = tuple(verdicts)
@@ -65,6 +79,20 @@ def verdict_lines(verdicts: Iterable[PolicyVerdict]) -> tuple[str, ...]:
     lines += [line for verdict in verdicts if not verdict.failed and verdict.findings for line in _of_verdict(verdict)]
     silent = [code(verdict.policy_set) for verdict in verdicts if not verdict.failed and not verdict.findings]
     return (*lines, f"- Passed: {_some(silent)}") if silent else tuple(lines)
+
+
+def _approved_lines(standing: Standing) -> Iterator[str]:
+    if standing.state not in {SetState.FAILED, SetState.APPROVED} or not standing.policy_set.owners:
+        return
+    by = _some([code(each) for each in standing.approved_by])
+    name, needed = code(standing.policy_set.name), standing.policy_set.approvals
+    if standing.state is SetState.APPROVED:
+        yield f"* Policy set {name} holds nothing up: approved by {by}."
+        return
+    if standing.approved_by:
+        yield f"* Policy set {name}: approved by {by}, {len(standing.approved_by)} of {_count(needed, 'approval')}."
+    for each in standing.disregarded[:_NAMED]:
+        yield f"* The approval of {code(each.by)} does not count for {name}: who {escaped(each.reason)}."
 
 
 def _title(standing: Standing) -> str:

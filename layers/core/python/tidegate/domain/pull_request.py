@@ -39,9 +39,10 @@ class ReviewVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PullRequestReview:
-    """One review: by whom, what was said, of which commit, and when (ISO 8601 in UTC)."""
+    """One review: by whom, what was said, of which commit, and when (ISO 8601 in UTC). ``id`` is the forge's, or 0."""
 
     by: str
     verdict: ReviewVerdict
     sha: str
     at: str
+    id: int = 0

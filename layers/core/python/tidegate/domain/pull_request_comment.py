@@ -7,16 +7,17 @@ instead of plans, of which the first hundred rows are shown. Whatever is left ou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.domain.check_run_face import many
 from tidegate.domain.markdown import bounded, code, escaped, size
-from tidegate.domain.policy_text import verdict_lines
+from tidegate.domain.policy_approval import SetState, Standing
+from tidegate.domain.policy_text import standing_lines, verdict_lines
 from tidegate.domain.pull_request_apply import HEADING, ApplyView
 from tidegate.domain.pull_request_blocks import LayerView, alarms, blocks, link, names
 from tidegate.domain.pull_request_merge import next_steps, on_merge
 from tidegate.domain.pull_request_remarks import not_planned, older, with_options
-from tidegate.domain.pull_request_tally import awaited, by_importance, tally, tiers
+from tidegate.domain.pull_request_tally import Tally, awaited, by_importance, tally, tiers
 from tidegate.domain.stack import DEFAULT_STACK
 from tidegate.domain.temporary_layer import Checkout, LayerState, TemporaryLayer
 
@@ -41,6 +42,7 @@ class CommentView:
     ``base`` is the branch that it goes to, ``page_url`` lists all of it, and ``fault`` why
     Tidegate itself failed, if it did. ``notice`` and ``notes`` say what is not planned, ``older`` that the plans are
     older than the base branch. ``applied`` is how far it is applied, where that is done in pull requests.
+    ``standings`` say where the policy sets stand by the approvals of the head.
     """
 
     stack: str
@@ -53,6 +55,7 @@ class CommentView:
     notes: str = ""
     older: str = ""
     applied: ApplyView | None = None
+    standings: Sequence[Standing] = ()
 
 
 def marker(stack: str) -> str:
@@ -73,7 +76,7 @@ def render_comment(view: CommentView) -> str:
     shown = [each for each in views if each.layer.state is not LayerState.NO_CHANGES]
     head = _head(view)
     missing = not_planned(view.notice, view.notes, _MISSING)
-    middle = _joined(*alarms([each.layer for each in views], _DESTROYED), missing, *_policies(views))
+    middle = _joined(*alarms([each.layer for each in views], _DESTROYED), missing, *_policies(views, view.standings))
     end = _joined(_unchanged(views), *_outlook(view), link("All of this pull request", view.page_url))
     room = MAXIMUM_COMMENT - size(head) - size(middle) - size(end) - _GLUE
     failures, plans = blocks(shown, room, link("this page", view.page_url)) if shown else ("", "")
@@ -108,7 +111,7 @@ def _heading(stack: str, place: str = "") -> str:
 def _head(view: CommentView) -> str:
     """Return marker and heading, the line of counts, what was planned, and whether Tidegate failed."""
     layers = [each.layer for each in view.layers]
-    found = tally(layers)
+    found = _held_up(tally(layers), view.standings)
     sets = f" **{many(len(found.failing), 'policy set')} {'fails' if len(found.failing) == 1 else 'fail'}.**"
     counts = f"**{many(found.total, 'root')}**: {found}.{sets if found.failing else ''}"
     fault = f"**Tidegate failed** before all was planned: {escaped(view.fault, 500)}" if view.fault else ""
@@ -135,12 +138,20 @@ def _planned_from(layer: TemporaryLayer, base: str) -> str:
     return f"{head}, merged into {code(base, _NAME)} at {code(layer.base_sha[:7])}."
 
 
-def _policies(views: Sequence[LayerView]) -> Iterator[str]:
-    """Yield what the policy sets say of each root, those that refuse it first, with rules and resources."""
+def _held_up(found: Tally, standings: Sequence[Standing]) -> Tally:
+    """Return the tally without the sets that their owners let pass."""
+    passed = {each.policy_set.name for each in standings if each.state is SetState.APPROVED}
+    return replace(found, failing=tuple(name for name in found.failing if name not in passed))
+
+
+def _policies(views: Sequence[LayerView], standings: Sequence[Standing]) -> Iterator[str]:
+    """Yield who approved, and what the policy sets say of each root, those that refuse it first."""
     layers = [each.layer for each in views]
     found = tally(layers)
     passing = {verdict.policy_set for each in layers for verdict in each.verdicts} - {*found.failing, *found.warning}
-    lines = [line for each in sorted(layers, key=_refusals) for line in _said(each)]
+    own = {held.name for layer in layers for held in layer.policy_sets}
+    lines = [*standing_lines(each for each in standings if each.policy_set.name in own)]
+    lines += [line for each in sorted(layers, key=_refusals) for line in _said(each)]
     if passing:
         lines.append(f"* Policy sets that pass: {', '.join(code(name, _NAME) for name in sorted(passing)[:20])}")
     if lines:
@@ -170,7 +181,8 @@ def _outlook(view: CommentView) -> Iterator[str]:
     def listed(sentences: Sequence[str], room: int) -> str:
         return bounded([f"* {each}" for each in sentences], room, lambda count: f"* … and {count} more.")
 
-    heading = HEADING if view.applied else "What happens on merge"
-    yield f"### {heading}\n\n{listed(on_merge(view.stack, view.stacks, view.applied), _MERGE)}"
-    steps = next_steps([each.layer for each in view.layers], view.applied)
+    layers, applied = [each.layer for each in view.layers], view.applied
+    heading = HEADING if applied else "What happens on merge"
+    yield f"### {heading}\n\n{listed(on_merge(view.stack, view.stacks, applied), _MERGE)}"
+    steps = next_steps(layers, _held_up(tally(layers), view.standings), applied)
     yield f"### What to do now\n\n{listed(steps, _NEXT)}"

@@ -10,7 +10,7 @@ from tidegate.domain.markdown import code
 from tidegate.domain.policy import HeldPolicySet
 from tidegate.domain.pull_request_apply import ApplyView, apply_steps, how_applied
 from tidegate.domain.pull_request_remarks import AGAIN, PLAN
-from tidegate.domain.pull_request_tally import Tally, awaited, tally
+from tidegate.domain.pull_request_tally import Tally, awaited
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.temporary_layer import TemporaryLayer
 
@@ -39,9 +39,8 @@ def on_merge(
     return [*(deployed if layers else ()), *left]
 
 
-def next_steps(layers: Collection[TemporaryLayer], applied: ApplyView | None = None) -> Sequence[str]:
-    """Return what is to be done now, a sentence each. ``applied`` is as for ``on_merge``."""
-    found = tally(layers)
+def next_steps(layers: Collection[TemporaryLayer], found: Tally, applied: ApplyView | None = None) -> Sequence[str]:
+    """Return what is to be done now, a sentence each. ``found`` are the counts; ``applied`` is as for ``on_merge``."""
     lines = [*_corrections(found), *_approvals(layers, found)]
     if any(each.options for each in layers):
         lines.append(f"Comment {PLAN} to plan without options, before the merge.")

@@ -99,6 +99,9 @@ class Forge(ForgeAddresses, Protocol):
     def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
         """Return the reviews of a pull request, oldest first."""
 
+    def dismiss_review(self, installation: int, repository: str, number: int, review: int, reason: str) -> None:
+        """Take an approval away, and show the reason. Raise ForgeRefused where that is not allowed, or not known."""
+
     def comment(self, installation: int, repository: str, number: int, text: str) -> int:
         """Write a comment (Markdown) under a pull request and return its id."""
 

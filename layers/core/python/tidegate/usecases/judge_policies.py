@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from tidegate.domain.access import Person, teams_among
+from tidegate.domain.access import Person, matches, teams_among
 from tidegate.domain.check_run import CheckRun
-from tidegate.domain.errors import AppLacksPermission
+from tidegate.domain.errors import AppLacksPermission, ForgeRefused
 from tidegate.domain.permission import Permission
 from tidegate.domain.policy import HeldPolicySet
-from tidegate.domain.policy_approval import Approvals, Standing, approvals, refused, standings
-from tidegate.domain.policy_text import render_policy
+from tidegate.domain.policy_approval import Approvals, SetState, Standing, approvals, outdated, refused, standings
+from tidegate.domain.policy_text import dismissal, render_policy
+from tidegate.domain.pull_request import PullRequestReview
 from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec
 from tidegate.domain.temporary_layer import TemporaryLayer
 from tidegate.ports import Forge
@@ -32,6 +34,25 @@ class PolicyJudge:
         given = approvals(reviews, spec.head_sha, spec.author)
         people = {login: self._person(spec.where, login, sets) for login in given.of_head}
         return standings(layers, spec.head_sha, given, people)
+
+    def dismiss_outdated(self, spec: PullRequestSpec, standings: Sequence[Standing]) -> None:
+        """Dismiss approvals of earlier commits by owners of a set that still waits for one. Raise ForgeUnavailable.
+
+        Where the forge refuses, they stay: they are named as what does not count.
+        """
+        sets = [each.policy_set for each in standings if each.state is SetState.FAILED and each.policy_set.owners]
+        if not sets:
+            return
+        reviews = self.forge.reviews(*spec.where, spec.number)
+        for review in outdated(reviews, spec.head_sha, spec.author):
+            person = self._person(spec.where, review.by, sets) if review.id else None
+            names = [held.name for held in sets if person and any(matches(owner, person) for owner in held.owners)]
+            if names:
+                self._dismiss(spec, review, names)
+
+    def _dismiss(self, spec: PullRequestSpec, review: PullRequestReview, names: Sequence[str]) -> None:
+        with suppress(ForgeRefused):
+            self.forge.dismiss_review(*spec.where, spec.number, review.id, dismissal(review.sha, spec.head_sha, names))
 
     def check_runs(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Iterator[CheckRun]:
         """Yield the check run of each set as it stands now. Raise ForgeUnavailable and ForgeRefused."""

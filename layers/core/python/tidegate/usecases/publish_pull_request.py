@@ -13,6 +13,7 @@ from typing import Literal
 
 from tidegate.domain.apply_progress import apply_progress
 from tidegate.domain.errors import NotFound
+from tidegate.domain.policy_approval import Standing
 from tidegate.domain.pull_request_apply import ApplyView
 from tidegate.domain.pull_request_comment import (
     MARKER,
@@ -74,7 +75,8 @@ class PullRequestPublisher:
         record = known(self.records, pull_request)
         if record is None or not record.is_open or record.commented != record.spec.revision:
             return
-        for stack, text in self._comments(record, self.layers.many(record.layers), "").items():
+        layers = self.layers.many(record.layers)
+        for stack, text in self._comments(record, layers, "", self.checks.standings(record, layers)).items():
             self._comment(pull_request, record.spec.revision, stack, text)
 
     def publish(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> Outcome:
@@ -88,18 +90,27 @@ class PullRequestPublisher:
         layers = self.layers.many(record.layers) if record.discovered == revision else ()
         if not error and not all(each.is_done for each in layers):
             return "overtaken"  # An execution of the same commit asked, in whose place another plans it again.
-        for stack, text in self._comments(record, layers, fault).items():
+        standings = self.checks.standings(record, layers)
+        self.checks.judge.dismiss_outdated(record.spec, standings)
+        for stack, text in self._comments(record, layers, fault, standings).items():
             if not self._comment(pull_request, revision, stack, text):
                 return "overtaken"
-        return self._checks(pull_request, revision, layers, fault)
+        return self._checks(pull_request, revision, layers, fault, standings)
 
-    def _checks(self, pull_request: str, revision: str, layers: Sequence[TemporaryLayer], fault: str) -> Outcome:
+    def _checks(
+        self,
+        pull_request: str,
+        revision: str,
+        layers: Sequence[TemporaryLayer],
+        fault: str,
+        standings: Sequence[Standing],
+    ) -> Outcome:
         """Show the check runs, then record that all is shown. What Tidegate could not find out is not shown."""
         record = newest(self.records, pull_request, revision)
         if record is None:
             return "overtaken"
         self._ask_for(layers)
-        self.checks.show(record, layers, fault)
+        self.checks.show(record, layers, fault, standings)
         if record.queued:
             self.checks.repeat(record, layers, record.queued, fault)
         saved = deciding_again(partial(self._commented, pull_request, revision, layers))
@@ -112,7 +123,13 @@ class PullRequestPublisher:
             if each.is_done and each.state is not LayerState.CANCELLED and each.id not in shown:
                 self.announcements.layer_changed(each)
 
-    def _comments(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], fault: str) -> Mapping[str, str]:
+    def _comments(
+        self,
+        record: PullRequestRecord,
+        layers: Sequence[TemporaryLayer],
+        fault: str,
+        standings: Sequence[Standing],
+    ) -> Mapping[str, str]:
         """Return the text of each comment that there is to be, by its stack."""
         sha, commented = record.spec.head_sha, [stack for stack, _ in record.comments]
         notice = record.notice or (f"Tidegate failed: {fault}" if fault else "")
@@ -121,7 +138,10 @@ class PullRequestPublisher:
         stacks = stacks_of(layers)
         gone = [stack for stack in commented if stack not in stacks and (stack != NO_STACK or not stacks)]
         return {
-            **{stack: render_comment(self._view(record, stack, stacks, fault)) for stack in stacks},
+            **{
+                stack: render_comment(replace(self._view(record, stack, stacks, fault), standings=standings))
+                for stack in stacks
+            },
             **{stack: render_nothing(stack, sha) for stack in gone},
         }
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.errors import NotFound, NotYet
+from tidegate.domain.policy_approval import Standing
 from tidegate.domain.policy_text import render_policy
 from tidegate.domain.pull_request_checks import render_layer, render_stopped, render_whole
 from tidegate.domain.pull_request_record import PullRequestRecord
@@ -26,10 +27,24 @@ class ForgeChecks:
     painter: LayerPainter
     judge: PolicyJudge
 
-    def show(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer] = (), fault: str = "") -> None:
-        """Bring them to what the record says. ``fault`` is why Tidegate itself failed."""
-        for check_run in self._all(record, layers, fault):
+    def show(
+        self,
+        record: PullRequestRecord,
+        layers: Sequence[TemporaryLayer] = (),
+        fault: str = "",
+        standings: Sequence[Standing] | None = None,
+    ) -> None:
+        """Bring them to what the record says. ``fault`` is why Tidegate itself failed.
+
+        ``standings`` are those of the policy sets, for callers who know.
+        """
+        for check_run in self._all(record, layers, fault, standings):
             self.keeper.show(*record.spec.where, check_run)
+
+    def standings(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Sequence[Standing]:
+        """Return where the policy sets stand, once all layers have ended."""
+        done = record.discovered == record.spec.revision and all(each.is_done for each in layers)
+        return self.judge.judge(record.spec, layers) if done else ()
 
     def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:  # noqa: ARG002
         """End what goes on. Those of layers are made once these have ended, so they never do."""
@@ -42,9 +57,14 @@ class ForgeChecks:
             there = replace(check_run, sha=sha, external_id=f"{check_run.external_id}@{sha[:12]}", annotations=())
             self.keeper.show(*record.spec.where, there)
 
-    def _all(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], fault: str) -> Iterable[CheckRun]:
-        done = record.discovered == record.spec.revision and all(each.is_done for each in layers)
-        standings = self.judge.judge(record.spec, layers) if done else ()
+    def _all(
+        self,
+        record: PullRequestRecord,
+        layers: Sequence[TemporaryLayer],
+        fault: str,
+        known: Sequence[Standing] | None = None,
+    ) -> Iterable[CheckRun]:
+        standings = self.standings(record, layers) if known is None else known
         blocking = [each.policy_set.name for each in standings if each.blocks]
         views = [self.painter.row(each) for each in layers]
         yield render_whole(record, views, self.painter.page(record.spec), blocking, fault)

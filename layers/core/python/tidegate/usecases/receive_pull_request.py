@@ -8,6 +8,7 @@ from typing import Protocol
 
 from tidegate.domain.errors import NotFound
 from tidegate.domain.plan_request import PlanRequest
+from tidegate.domain.policy_approval import refused
 from tidegate.domain.pull_request_record import (
     PullRequestRecord,
     PullRequestState,
@@ -20,6 +21,7 @@ from tidegate.domain.pull_request_record import (
     stands_where,
 )
 from tidegate.ports import (
+    Announcements,
     Clock,
     Deliveries,
     Delivery,
@@ -133,7 +135,7 @@ class PullRequestFollower:
             return "Nothing else is to be planned."
         if record is not None and record.is_open:
             self.stopper.stop(record, _reason(record, wanted))
-        self._begin(self._save(wanted))
+        self._begin(self.save(wanted))
         return f"{wanted.spec.head_sha[:7]} is being planned."
 
     def _wanted(self, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> PullRequestRecord:
@@ -155,11 +157,12 @@ class PullRequestFollower:
 
     def _keep(self, record: PullRequestRecord, wanted: PullRequestRecord) -> None:
         """Keep what changed beside the commits, and see that the execution was started."""
-        saved = record if wanted == record else self._save(wanted)
+        saved = record if wanted == record else self.save(wanted)
         if saved.state is not PullRequestState.IDLE:
             self._begin(saved)
 
-    def _save(self, record: PullRequestRecord) -> PullRequestRecord:
+    def save(self, record: PullRequestRecord) -> PullRequestRecord:
+        """Save a record as judged by its layers now. Raise Conflict."""
         layers = self.layers.many(record.layers)
         return self.records.save(judged(record, layers, self.clock.now()))
 
@@ -186,6 +189,7 @@ class PullRequestReceiver:
     records: PullRequests
     layers: TemporaryLayers
     checks: PullRequestChecks
+    announcements: Announcements
     follower: PullRequestFollower
 
     def receive(self, delivery: Delivery) -> str:
@@ -217,8 +221,20 @@ class PullRequestReceiver:
             return "Nothing is known of the pull request."
         if record.discovered != record.spec.revision:
             return "What the pull request changes is not known yet: the review is looked at then."
-        self.checks.show(record, self.layers.many(record.layers))
-        return "The pull request's checks were looked at again."
+        layers = self.layers.many(record.layers)
+        if not any(held.owners for held in refused(layers)):
+            return "No policy set asks for a review of the pull request."
+        saved = deciding_again(partial(self._reviewed, record))
+        if saved is not None:
+            self.announcements.pull_request_ended(saved.spec.id, saved.spec.revision)
+        return "The pull request's comments and checks are looked at again."
+
+    def _reviewed(self, seen: PullRequestRecord) -> PullRequestRecord | None:
+        """Let the record say that what is shown may be older than its reviews; one at another commit says so anyway."""
+        record = self.follower.known(seen.spec.repository, seen.spec.number)
+        if record is None or not record.is_open or record.execution != seen.execution:
+            return None
+        return self.follower.save(replace(record, commented=""))
 
     def _queue(self, delivery: Delivery) -> str:
         """Say on the queue's commit what the checks of the pull request say, now and once that is known."""

@@ -9,7 +9,7 @@ from tidegate.domain.apply_rules import MergeMethod
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.errors import ForgeRefused, NotFound, TidegateError
 from tidegate.domain.permission import Permission
-from tidegate.domain.pull_request import PullRequest, PullRequestReview
+from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 from tidegate.domain.pull_request_record import SeenPullRequest
 from tidegate.domain.revision import Comparison
 from tidegate.ports import Change, FailedDelivery
@@ -26,6 +26,7 @@ class MemoryForge:
     request, text): the first has the id 1; of these ``foreign`` ones are others', ``deleted`` ones are gone, and
     ``edits`` are the ids of those that were updated, in order. ``reactions`` are pairs of a comment and a reaction,
     ``teams`` the members by ``org/slug``, ``roles`` what people may do who are neither writers nor readers.
+    ``dismissed`` are triples of a pull request, a review and a reason; ``undismissable`` is raised in their place.
     ``people_asked`` are those whose permission was asked for, ``teams_asked`` whose membership in which team.
     ``merges`` are pull requests that were merged, each with its head and how; ``unmergeable`` refuses to.
     ``failures`` are raised by the next calls to the API, one each; ``silence`` by every comment and reaction.
@@ -56,6 +57,8 @@ class MemoryForge:
     roles: dict[str, Permission] = field(default_factory=dict)
     merges: list[tuple[int, str, str]] = field(default_factory=list)
     unmergeable: ForgeRefused | None = None
+    dismissed: list[tuple[int, int, str]] = field(default_factory=list)
+    undismissable: TidegateError | None = None
     people_asked: list[str] = field(default_factory=list)
     teams_asked: list[tuple[str, str]] = field(default_factory=list)
 
@@ -123,6 +126,16 @@ class MemoryForge:
     def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
         self._called(installation, repository)
         return self.reviewed.get(number, [])
+
+    def dismiss_review(self, installation: int, repository: str, number: int, review: int, reason: str) -> None:
+        self._called(installation, repository)
+        if self.undismissable:
+            raise self.undismissable
+        self.dismissed.append((number, review, reason))
+        known = self.reviewed.get(number, [])
+        self.reviewed[number] = [
+            replace(each, verdict=ReviewVerdict.DISMISSED) if each.id == review else each for each in known
+        ]
 
     def comment(self, installation: int, repository: str, number: int, text: str) -> int:
         self._called(installation, repository)
