@@ -67,6 +67,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.START_DEPLOYS,
             _C.ANSWER_WORKERS,
             _C.PULL_REQUESTS,
+            _C.OPEN_INDEX,
             _C.LAYERS,
             _C.PULL_CHECKS,
             _C.REMOVE_LAYERS,
