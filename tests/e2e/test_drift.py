@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import httpx
+import pytest
+
+from local.forge.pages.visit import COOKIE
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project
+from tests.e2e.test_pages import sign_in
+from tests.e2e.test_pages import tidegate as tidegate_command
 from tests.stepfunctions.world import OperatorWiring
 from tidegate.domain.deployment import State, Trigger, is_final
 from tidegate.domain.drift import DriftRecord, DriftState
@@ -96,7 +102,15 @@ def newest(project, root, trigger):
     return next((one for one in found if one.trigger is trigger), None)
 
 
-def test_what_changed_outside_is_found_by_the_schedule_and_shown_in_an_issue_until_it_is_gone(project):
+@pytest.fixture
+def browser(tidegate):
+    """A browser without scripts in which the reviewer is signed in at the forge."""
+    with httpx.Client(base_url=tidegate.cloud.api_url, follow_redirects=True, trust_env=False, timeout=30) as client:
+        client.cookies.set(COOKIE, "reviewer")
+        yield client
+
+
+def test_what_changed_outside_is_found_by_the_schedule_and_shown_until_it_is_gone(project, browser):
     deploy(project, "{tag_query: '', schedule: daily}")
     schedule = Schedule(project)
     assert schedule.fire().summary == "2 without drift"
@@ -110,7 +124,13 @@ def test_what_changed_outside_is_found_by_the_schedule_and_shown_in_an_issue_unt
     assert (issue["title"], issue["state"]) == ("Drift: nightly", "open")
     assert "| `app` | drifted: +0 ~1 -0 ±0 would undo it |" in issue["body"]
     assert f"/jobs/{drifted.job}" in issue["body"]
-    assert "terraform_data.thing" in "\n".join(project.tidegate.log_lines(drifted.job))
+    page = sign_in(browser, f"/drift?repository={project.name}")
+    assert "Drifted" in page.text
+    assert f'href="/jobs/{drifted.job}"' in page.text
+    assert "terraform_data.thing" in browser.get(f"/jobs/{drifted.job}").text
+    told = tidegate_command(project, "drift", project.name).stdout
+    assert "app  drifted" in told
+    assert "1 to change" in told
     tamper(project, "app", "one")
     assert schedule.fire().drifted == ()
     assert schedule.issue()["state"] == "closed"
