@@ -24,7 +24,7 @@ from tests.builders import (
     deployment_in,
 )
 from tidegate.domain.access import Access
-from tidegate.domain.deployment import Approval, Audited, State, Step, Trigger
+from tidegate.domain.deployment import Approval, Audited, Gate, State, Step, Trigger
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.ports import KnownRepository, LogChunk, PublishedCheckRun
@@ -155,6 +155,13 @@ class TestReview:
             self.offered(client.get(f"/deployments/{one.id}")) for client in (browser, Client(wires).sign_in("reader"))
         ]
         assert seen == [["Retry"], ["Reject"]]
+
+    @pytest.mark.parametrize("fields", [{"pull_request": 7}, {"gate": Gate("plan", NOW, circle="They wait.")}])
+    def test_where_nothing_can_be_run_again_no_retry_is_offered(self, wires, browser, fields):
+        one = wires.deployed(deployment_in(State.BLOCKED, **fields))
+        page = browser.get(f"/deployments/{one.id}")
+        assert self.offered(page) == ["Reject"]
+        assert "Retry" not in page.body
 
 
 @pytest.mark.parametrize("path", ["/queue", QUEUE.replace("network", "nothing"), "/queue?repository=acme/none&root=a"])

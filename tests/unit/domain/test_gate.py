@@ -15,6 +15,7 @@ from tidegate.domain.gate import (
     Dependency,
     Opening,
     Point,
+    can_be_retried,
     dependency,
     is_held_as,
     judge_gate,
@@ -88,6 +89,20 @@ def test_a_plan_is_as_old_as_its_newest_beginning():
     again = waiting(history=(Step(State.PLANNING, EARLY), Step(State.GATED, EARLY), Step(State.PLANNING, LATE)))
     assert judge_gate(again, [one(State.APPLIED, PLANNED)], Point.APPLY).opening is Opening.OPEN
     assert judge_gate(waiting(history=()), [one(State.APPLIED)], Point.APPLY).opening is Opening.PLAN_AGAIN
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, True),
+        ({"gate": None}, True),
+        ({"pull_request": 7}, False),
+        ({"waits": Waits(refused=(("app", "dev"),))}, False),
+        ({"gate": Gate("plan", NOW, circle="They wait for each other.")}, False),
+    ],
+)
+def test_only_what_failed_on_the_default_branch_can_be_run_again(fields, expected):
+    assert can_be_retried(waiting(**fields)) is expected
 
 
 def test_nothing_to_wait_for_is_an_open_gate():

@@ -249,6 +249,16 @@ def is_held_as(
     return is_known and all(one in members and waits_at_some_gate_for(newer, *one) for one in awaited)
 
 
+def can_be_retried(deployment: Deployment) -> bool:
+    """Tell whether something may be run again that blocks a deployment.
+
+    Not what is of a pull request's head, as that is not on the default branch, nor what was refused; and of those that
+    wait for each other, nothing failed.
+    """
+    in_circle = deployment.gate is not None and bool(deployment.gate.circle)
+    return deployment.pull_request is None and not deployment.waits.refused and not in_circle
+
+
 def is_behind(deployment: Deployment, other: Deployment) -> bool:
     """Tell whether ``other``, of the same change, stands in line behind a deployment that waits for it.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tidegate.domain.access import Action
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment, State
-from tidegate.domain.gate import WAITING
+from tidegate.domain.gate import WAITING, can_be_retried
 from tidegate.domain.queue import QueueHead
 from tidegate.domain.review import Followup, excluded, expires_at, judge_press, needed_approvals
 from tidegate.web.authorization import Access, Authorization
@@ -44,7 +44,7 @@ def offers(authorization: Authorization, access: Access, deployment: Deployment,
     is_reviewed, is_gated = deployment.state is State.AWAITING_REVIEW, deployment.state in WAITING
     return Offers(
         may(Action.REVIEW) if is_reviewed or is_gated else _NOT,
-        may(Action.APPLY) if deployment.state is State.BLOCKED else _NOT,
+        may(Action.APPLY) if deployment.state is State.BLOCKED and can_be_retried(deployment) else _NOT,
         unlocking(authorization, access, head),
         _review(deployment, access.login) if is_reviewed else None,
     )
