@@ -26,7 +26,7 @@ LIMIT_PAUSE = 60
 #: As many things as GitLab gives at once.
 PER_PAGE = 100
 
-BAD_REQUEST, FORBIDDEN, NOT_FOUND, TOO_MANY, SERVER_ERROR = 400, 403, 404, 429, 500
+NO_CONTENT, BAD_REQUEST, FORBIDDEN, NOT_FOUND, TOO_MANY, SERVER_ERROR = 204, 400, 403, 404, 429, 500
 _SUCCESS = range(200, 300)
 _INSUFFICIENT_SCOPE = "insufficient_scope"
 
@@ -80,7 +80,7 @@ class GitLabAccess:
         if answer.status not in _SUCCESS:
             raise self._refusal(answer)
         try:
-            return answer.json() if answer.data else None
+            return None if answer.status == NO_CONTENT else answer.json()
         except ValueError as error:
             raise ForgeUnavailable("the answer is no JSON") from error
 
