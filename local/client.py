@@ -23,6 +23,7 @@ from typing import Any, Self
 
 import boto3
 
+from local.caches import keeping_compiled
 from local.options import Options
 
 _START_SECONDS = 180
@@ -55,7 +56,7 @@ class LocalCloud:
                 stdout=subprocess.PIPE,
                 stderr=output,
                 text=True,
-                env={**os.environ, "PYTHONPATH": path},
+                env={**keeping_compiled(os.environ), "PYTHONPATH": path},
                 start_new_session=True,
             )
         stdin, stdout = self._process.stdin, self._process.stdout

@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from local.caches import compiled
 from local.credentials import Credentials
 from local.iam import Policies
 from local.logs import Logs, follow
 from local.runtime_api import Invocation, RuntimeApi
-from local.synth import cache_directory
 from local.warden import Process, Warden
 
 _INIT_SECONDS = 10.0
@@ -110,7 +110,7 @@ class Instance:
             "LANG": "en_US.UTF-8",
             "TZ": ":UTC",
             "PYTHONPATH": path,
-            "PYTHONPYCACHEPREFIX": str(cache_directory() / "pycache"),
+            **compiled(),
             "PYTHONUNBUFFERED": "1",
             "LAMBDA_TASK_ROOT": str(self.function.code),
             "LAMBDA_RUNTIME_DIR": str(self.function.code),

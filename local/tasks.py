@@ -22,10 +22,10 @@ from typing import Any
 
 from moto.ecs.models import EC2ContainerServiceBackend, TaskDefinition
 
+from local.caches import compiled
 from local.credentials import Credentials
 from local.iam import Policies
 from local.logs import Logs, follow
-from local.synth import cache_directory
 from local.warden import Process, Warden
 
 _DEFAULT_STOP_TIMEOUT = 30
@@ -239,7 +239,7 @@ class Tasks:
             "TMPDIR": str(task.directory),
             "LANG": "C.UTF-8",
             "PYTHONPATH": path,
-            "PYTHONPYCACHEPREFIX": str(cache_directory() / "pycache"),
+            **compiled(),
             "PYTHONUNBUFFERED": "1",
             "AWS_REGION": self._around.region,
             "AWS_DEFAULT_REGION": self._around.region,
