@@ -3,7 +3,7 @@
 # The forge's port; the API and the AWS endpoint take the next two. Empty: 4750, or any free ones when it is taken.
 PORT ?=
 
-.PHONY: help setup demo up lint test soak bench synth layers docs doctor deploy
+.PHONY: help setup demo up lint test soak bench synth layers docs pictures doctor deploy
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -25,7 +25,7 @@ $(SYNCED): uv.lock pyproject.toml | $(filter .uv/%,$(UV))
 
 setup: $(SYNCED) ## Install the locked environment into .venv
 
-demo: setup ## A merge, planned, reviewed and applied on this machine, followed on screen
+demo: setup ## A merge and a pull request, planned, reviewed and applied on this machine, followed on screen
 	$(PYTHON) -m local.demo
 
 up: setup ## The local cloud, kept running for you (PORT= for another port)
@@ -63,6 +63,9 @@ docs: setup ## Generate docs/permissions.md, stepfunctions/README.md, the comman
 	$(PYTHON) stepfunctions/describe.py
 	$(PYTHON) -m cli.reference
 	$(PYTHON) -m cli.configuration_reference
+
+pictures: setup ## Take the pictures in docs/images anew, from a running local cloud (needs Chromium)
+	$(PYTHON) -m docs.images.take
 
 doctor: setup ## Check what a deploy to AWS needs
 	$(BIN)/tidegate doctor

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from local import demo
 from local.client import LocalCloud
+from local.demo import deploys, pull_request
+from local.demo.stage import POLL, REPOSITORY, SAMPLE, DemoFailed
 from local.forge.client import ForgeClient
 
 HERE = Path(__file__).parent
@@ -39,15 +40,16 @@ def main() -> None:
     """Merge the sample, wait until both plans wait for review, take the pictures."""
     with LocalCloud() as cloud, sync_playwright() as playwright:
         forge = ForgeClient(cloud.info["forge_url"])
-        sha = demo.merge_the_sample(forge)
+        sha = deploys.merge_the_sample(forge)
         run = _waiting(forge, sha)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        _take(browser, f"{forge.url}/{demo.REPOSITORY}/runs/{run}", "check-run.png", unfold=True)
-        _take(browser, f"{forge.url}/{demo.REPOSITORY}/commit/{sha}", "commit.png")
+        _take(browser, f"{forge.url}/{REPOSITORY}/runs/{run}", "check-run.png", unfold=True)
+        _take(browser, f"{forge.url}/{REPOSITORY}/commit/{sha}", "commit.png")
         for number in range(MORE):
             tag = f"# Tag {number}\n"
-            forge.push(demo.REPOSITORY, {f"{demo.ROOTS[1]}/tags.tf": tag}, f"Tag the orders ({number + 1})")
+            forge.push(REPOSITORY, {f"{deploys.ROOTS[1]}/tags.tf": tag}, f"Tag the orders ({number + 1})")
         _take_pages(browser, cloud.info["api_url"], forge)
+        _take_pull_request(browser, cloud.info["api_url"], forge, sha)
         browser.close()
 
 
@@ -55,11 +57,11 @@ def _waiting(forge: ForgeClient, sha: str) -> int:
     """Return the check run of the sample's second root, once both wait for review."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        runs = [run for run in forge.check_runs(demo.REPOSITORY, sha) if run["conclusion"] == "action_required"]
-        if len(runs) == len(demo.ROOTS):
-            return max(int(run["id"]) for run in runs if run["name"].endswith(demo.ROOTS[1]))
-        time.sleep(demo.POLL)
-    raise demo.DemoFailed("The plans did not come up for review.")
+        runs = [run for run in forge.check_runs(REPOSITORY, sha) if run["conclusion"] == "action_required"]
+        if len(runs) == len(deploys.ROOTS):
+            return max(int(run["id"]) for run in runs if run["name"].endswith(deploys.ROOTS[1]))
+        time.sleep(POLL)
+    raise DemoFailed("The plans did not come up for review.")
 
 
 def _take(browser: Browser, url: str, name: str, *, unfold: bool = False) -> None:
@@ -83,7 +85,7 @@ def _take_pages(browser: Browser, url: str, forge: ForgeClient) -> None:
     page.goto(url)
     page.get_by_role("button", name=re.compile("Authorize")).click()
     page.wait_for_url(f"{url}/")
-    queue = f"{url}/queue?repository={demo.REPOSITORY}&root={demo.ROOTS[1]}"
+    queue = f"{url}/queue?repository={REPOSITORY}&root={deploys.ROOTS[1]}"
     _until(page, queue, lambda: page.locator("ol.line li").count() == MORE)
     page.screenshot(path=HERE / "queue.png")
     page.locator(".card a").first.click()
@@ -98,7 +100,7 @@ def _take_pages(browser: Browser, url: str, forge: ForgeClient) -> None:
 
 def _merge_the_stages(forge: ForgeClient) -> None:
     """Push the same root to three stacks, all as one change."""
-    root = (demo.SAMPLE / "network" / "main.tf").read_text()
+    root = (SAMPLE / "network" / "main.tf").read_text()
     files = {
         f"{stage}/network/main.tf": root.replace("sample/network", f"stages/{stage}").replace("10.20", f"10.{number}")
         for number, stage in enumerate(STAGES, 30)
@@ -121,14 +123,49 @@ def _take_change(page: Page, url: str) -> None:
     page.screenshot(path=HERE / "change.png")
 
 
+def _take_pull_request(browser: Browser, url: str, forge: ForgeClient, sha: str) -> None:
+    """Deploy the first root, let a policy refuse a change of it, and take the comment and Tidegate's page."""
+    name = f"tidegate/deploy: {pull_request.ROOT}"
+    run = _run(forge, sha, name, "action_required")
+    ForgeClient(forge.url, "reviewer").press(REPOSITORY, run, "Confirm")
+    _run(forge, sha, name, "success")
+    files = {pull_request.FILE: pull_request.RULE.format(network=pull_request.EVERYBODY)}
+    head = forge.push(REPOSITORY, files, pull_request.TITLE, branch=pull_request.BRANCH, base="main")
+    number = ForgeClient(forge.url, "developer").open_pull_request(
+        REPOSITORY, pull_request.BRANCH, title=pull_request.TITLE
+    )
+    _run(forge, head, pull_request.POLICY, "failure")
+    context = browser.new_context(viewport={"width": 1120, "height": 760})
+    context.add_cookies([{"name": "forge_user", "value": "reviewer", "url": forge.url}])
+    page = context.new_page()
+    page.goto(f"{forge.url}/{REPOSITORY}/pull/{number}")
+    page.locator("section.comment", has_text="Tidegate").last.screenshot(path=HERE / "comment.png")
+    page.goto(f"{url}/pulls/{REPOSITORY}/{number}")
+    page.get_by_role("button", name=re.compile("Authorize")).click()
+    page.get_by_role("heading", name=pull_request.TITLE).wait_for()
+    page.screenshot(path=HERE / "pull-request.png")
+    context.close()
+
+
+def _run(forge: ForgeClient, sha: str, name: str, conclusion: str) -> int:
+    """Return a check run once it has ended so."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        for run in forge.check_runs(REPOSITORY, sha, name=name):
+            if run["conclusion"] == conclusion:
+                return int(run["id"])
+        time.sleep(POLL)
+    raise DemoFailed(f"{name} did not come to {conclusion}.")
+
+
 def _until(page: Page, url: str, is_there: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         page.goto(url)
         if is_there():
             return
-        time.sleep(demo.POLL)
-    raise demo.DemoFailed(f"{url} did not come to show what was waited for.")
+        time.sleep(POLL)
+    raise DemoFailed(f"{url} did not come to show what was waited for.")
 
 
 if __name__ == "__main__":

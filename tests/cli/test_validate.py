@@ -93,3 +93,10 @@ def test_the_examples_are_in_order_and_mislead_nobody(name):
     result = CliRunner().invoke(app, ["validate", str(example)])
     assert result.exit_code == 0
     assert "! " not in result.output
+
+
+def test_the_policies_of_the_sample_pass_their_own_tests():
+    policies = Path(__file__).parents[2] / "examples" / "sample" / "policies"
+    result = CliRunner().invoke(app, ["policy", "test", str(policies)])
+    assert result.exit_code == 0
+    assert "2 passed" in result.output

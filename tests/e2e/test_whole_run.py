@@ -6,11 +6,27 @@ import io
 
 from rich.console import Console
 
-from local import demo
+from local.demo import acts
 
 
-def test_the_demo_deploys_two_roots_with_a_real_provider(tidegate):
+def test_the_demo_deploys_two_roots_and_takes_a_pull_request_through_a_policy_with_a_real_provider(tidegate):
     output = io.StringIO()
-    demo.run(tidegate.cloud, Console(file=output, width=120))
+    acts.play(tidegate.cloud, Console(file=output, width=120))
+    shown = output.getvalue()
     for word in ("network", "orders", "aws_vpc.main", "aws_sns_topic.orders", "RUNNING, then SUCCESS"):
-        assert word in output.getvalue()
+        assert word in shown
+    told = iter(shown.splitlines())
+    for sentence in (
+        "developer opened #2",
+        "✗  tidegate/plan",
+        "Denied (network) aws_vpc_security_group_ingress_rule.ssh",
+        "maintainer cannot merge it",
+        "developer pushed the correction",
+        "✓  tidegate/plan",
+        "brought its comment up to date",
+        "maintainer merged it into main",
+        "reviewer pressed Confirm on tidegate/deploy: network",
+        "/pulls/demo/sample/2",
+    ):
+        assert any(sentence in line for line in told), f"{sentence} is not where it belongs"
+    assert "<details" not in shown
