@@ -83,6 +83,14 @@ def test_a_list_decides_alone() -> None:
     assert not Allowed(providers=()).provider("aws")
 
 
+@pytest.mark.parametrize("name", ["external", "hashicorp/http", "hashicorp/helm"])
+def test_a_pattern_allows_no_provider_that_runs_programs(name: str) -> None:
+    finding = Allowed(providers=("hashicorp/*", "*/*")).refused_provider(name)
+    assert finding is not None
+    assert "by the whole name, hashicorp/" in finding.remedy
+    assert Allowed(providers=("hashicorp/*", name)).provider(name)
+
+
 REQUIREMENT = 'terraform {\n  required_providers {\n    x = {\n      source = "evil/x"\n    }\n  }\n}\n'
 
 
@@ -160,6 +168,7 @@ def test_a_source_that_is_no_plain_string_is_refused(source: str) -> None:
     ("text", "words"),
     [
         ('data "external" "x" {}', "'external' runs the program"),
+        ('data "local_command" "x" {}', "'local_command' runs the program"),
         ('check "c" {\n  data "http" "x" {}\n}', "'http' calls the address"),
         ('terraform {\n  backend "kubernetes" {}\n}', "the backend 'kubernetes'"),
         ('data "terraform_remote_state" "x" {\n  backend = "kubernetes"\n}', "the backend 'kubernetes'"),
@@ -184,6 +193,74 @@ def test_data_sources_are_allowed_with_their_provider() -> None:
     assert told('data "external" "x" {}', allowed=allowed) == []
     assert told_of({"data": {"external": {}}}, allowed) == []
     assert told('data "http" "x" {}', allowed=allowed) != []
+    assert told('data "local_command" "x" {}', allowed=Allowed(providers=("hashicorp/*",))) != []
+    assert told('data "local_command" "x" {}', allowed=Allowed(providers=("hashicorp/local",))) == []
+
+
+REMOTE = 'data "terraform_remote_state" "x" {{\n  {}\n}}\n'
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "local.kind",
+        '"${"kube"}rnetes"',
+        '("kubernetes")',
+        '(\n"kubernetes")',
+        'true ? "kubernetes" : "s3"',
+        "<<E\ns3\nE",
+    ],
+)
+def test_the_backend_of_another_state_is_a_name_in_quotes(backend: str) -> None:
+    found = told(REMOTE.format(f"backend = {backend}"))
+    assert found[0] == "2: the backend of terraform_remote_state is to be a name in quotes, to be judged."
+
+
+@pytest.mark.parametrize("config", ["local.x", "merge({}, local.x)", "{ for k, v in local.x : k => v }", "{ # x\nfor"])
+def test_the_config_of_another_state_is_written_out(config: str) -> None:
+    found = told(REMOTE.format(f'backend = "s3"\n  config = {config}'))
+    assert "3: the config of terraform_remote_state is to be written out in braces, to be judged." in found
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        '(join("_", ["shared", "config", "files"])) =',
+        'join("_", ["shared", "config", "files"]) =',
+        'join("_", ["shared", "config", "files"]) :',
+        '"shared_${"config"}_files" =',
+        '"shared_config\\u005ffiles" =',
+        "true ? local.a : local.b =",
+        "local.names[local.x] =",
+        "(local.a) /* x */ =",
+        '"?", (local.a) :',
+    ],
+)
+def test_no_key_is_computed_beside_another_state(key: str) -> None:
+    found = told(REMOTE.format(f'backend = "s3"\n  config = {{\n    {key} ["./x"]\n  }}'))
+    assert found == ["4: a key is computed in a file with terraform_remote_state, so it cannot be judged."]
+
+
+def test_ordinary_reading_of_another_state_is_left_alone() -> None:
+    assert (
+        told(
+            REMOTE.format(
+                'backend = "s3" # there\n  count = var.x ? length(var.y) : 0\n  config = {\n    bucket = "b-${var.x}"\n'
+                '    "key" = var.x ? "${var.x}/*" : "y"\n    region : local.region\n  }'
+            )
+            + 'locals {\n  a = { for k in keys(var.m) : k => m[k] == "x" }\n  b = provider::x::y("z")\n}\n'
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"backend": "${local.k}"}, {"backend": "s3", "config": "${local.c}"}, {"config": {"%{ if true }a%{ endif }": 1}}],
+)
+def test_another_state_is_judged_in_json_as_well(body: Any) -> None:
+    assert "that is computed" in told_of({"data": {"terraform_remote_state": {"x": body}}})[0]
+    assert told_of({"data": {"terraform_remote_state": {"x": {"backend": "s3", "config": {"key": "${var.k}"}}}}}) == []
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ PROVIDERS_KEY = "pull_requests.allowed_providers"
 MODULES_KEY = "pull_requests.allowed_modules"
 DEFAULT_PROVIDERS = ("hashicorp/*",)
 #: Providers that start programs, or call addresses, which the configuration names: only a list that has them by
-#: their whole name or a pattern of its own allows them.
+#: their whole name allows them.
 NEVER_BY_DEFAULT = frozenset(
     {
         "alekc/kubectl",
@@ -34,8 +34,12 @@ NEVER_BY_DEFAULT = frozenset(
         "scottwinkler/shell",
     }
 )
-#: The providers that a data source of this kind implies, unless the file says otherwise.
-_DATA = {"external": "runs the program that it names", "http": "calls the address that it names"}
+#: Data sources that need their provider allowed by its own name: what each does, and its provider.
+_DATA = {
+    "external": ("runs the program that it names", "hashicorp/external"),
+    "http": ("calls the address that it names", "hashicorp/http"),
+    "local_command": ("runs the program that it names", "hashicorp/local"),
+}
 _BUILT_IN = "terraform.io/builtin/terraform"
 _REGISTRIES = ("registry.terraform.io/", "registry.opentofu.org/")
 NOTHING_ALLOWS = "Nothing allows it in a pull request."
@@ -46,6 +50,21 @@ _LOCKED = re.compile(r'^provider "([^"\\\n]+)" \{', re.MULTILINE)
 #: Of AWS, and of those that do as it does: a file in the repository could name a program that gives credentials.
 _FILES_OF_CREDENTIALS = re.compile(r"shared_config_files?|shared_credentials_files?|credential_process")
 _STATE_STORE = re.compile(r"(?<![\w-])state_store(?![\w-])")
+#: Another state is read by a backend of the file's choice, with settings of its choice: both are to be read here.
+_REMOTE_STATE = "terraform_remote_state"
+_BACKEND_OF_CHOICE = re.compile(r'(?<![\w-])backend[ \t]*=(?![ \t]*"[\w-]+"[ \t]*(?:\r?\n|\Z|[}#]|//))')
+_CONFIG_OF_CHOICE = re.compile(
+    r"(?<![\w-])config[ \t]*(?:/\*|=(?![ \t]*\{)|=[ \t]*\{(?:\s|\#[^\n]*|//[^\n]*)*(?:/\*|for(?![\w-])))"
+)
+#: What may end an expression that stands as a key, before the sign that separates it from its value.
+_KEY_END = re.compile(r'(?P<end>[)\]}"]|\.[\w-]+|\*/)[ \t]*(?:=(?![=>])|(?P<colon>:(?!:)))')
+_PLAIN_KEY = re.compile(r'(?<!\\)"[^"\\$%{}\n]*"\Z')
+#: What stands between the beginning of a choice or a loop and its colon, which separates no key.
+_NO_KEY = re.compile(r"(?:[$%]\{|[^,{*\n]|\*(?!/))*")
+_COLON_WORDS = ("?", "for ")
+#: Characters before a key's end that are looked at.
+_LOOKED_BACK = 500
+_OWN_FILE = f"Nothing allows it in a pull request. What else needs it can stand in a file without {_REMOTE_STATE}."
 _CLOAKED = r'"[^"\\\n]*\\|/\*'
 
 
@@ -74,9 +93,13 @@ class Allowed:
         name = _short(address)
         if name == _BUILT_IN:
             return True
-        if self.providers is None and name in NEVER_BY_DEFAULT:
-            return False
+        if name in NEVER_BY_DEFAULT:
+            return self.by_name(name)
         return any(_matches(pattern, name) for pattern in self._provider_patterns)
+
+    def by_name(self, provider: str) -> bool:
+        """Tell whether a list names a provider itself, and not by a pattern."""
+        return provider in map(_short, self.providers or ())
 
     def module(self, source: str) -> bool:
         """Tell whether a module may be fetched. Those of the repository itself are none of these."""
@@ -93,7 +116,9 @@ class Allowed:
         """Return why a provider is refused; None when it is allowed."""
         if self.provider(address):
             return None
-        return Finding(line, f"the provider {_short(address)!a} may not run in pull requests.", _allow(PROVIDERS_KEY))
+        name = _short(address)
+        remedy = _allow_by_name(name) if name in NEVER_BY_DEFAULT else _allow(PROVIDERS_KEY)
+        return Finding(line, f"the provider {name!a} may not run in pull requests.", remedy)
 
     def refused_module(self, source: str, line: int = 0) -> Finding | None:
         """Return why a module that is not the repository's own is refused; None when it is allowed."""
@@ -118,7 +143,12 @@ def examine(name: str, content: bytes, allowed: Allowed) -> Examined:
         return _examine_json(text, allowed)
     sources = read_module_file(name, content).sources
     lines = _Text(text)
-    found = {*_unsafe_words(lines), *_unsafe_data(lines, allowed), *_unsafe_sources(lines, sources, allowed)}
+    found = {
+        *_unsafe_words(lines),
+        *_unsafe_data(lines, allowed),
+        *_unsafe_remote_states(lines),
+        *_unsafe_sources(lines, sources, allowed),
+    }
     return Examined(_sorted(found), frozenset(filter(is_local, sources)), "module" in text)
 
 
@@ -163,12 +193,32 @@ def _unsafe_words(text: _Text) -> Iterator[Finding]:
 
 
 def _unsafe_data(text: _Text, allowed: Allowed) -> Iterator[Finding]:
-    for label, does in _DATA.items():
+    for label, (does, provider) in _DATA.items():
         for line, match in text.find(_labelled("data", label)):
             if match["cloaked"]:
                 yield Finding(line, _cloaked("data"))
-            elif not allowed.provider(f"hashicorp/{label}"):
-                yield Finding(line, f"the data source {label!a} {does}.", _allow(PROVIDERS_KEY))
+            elif not allowed.by_name(provider):
+                yield Finding(line, f"the data source {label!a} {does}.", _allow_by_name(provider))
+
+
+def _unsafe_remote_states(text: _Text) -> Iterator[Finding]:
+    """Yield what leaves open which backend reads another state, and by which settings."""
+    if all(match["cloaked"] for _, match in text.find(_labelled("data", _REMOTE_STATE))):
+        return
+    for line, _ in text.find(_BACKEND_OF_CHOICE):
+        yield Finding(line, f"the backend of {_REMOTE_STATE} is to be a name in quotes, to be judged.", _OWN_FILE)
+    for line, _ in text.find(_CONFIG_OF_CHOICE):
+        yield Finding(line, f"the config of {_REMOTE_STATE} is to be written out in braces, to be judged.", _OWN_FILE)
+    for line, match in text.find(_KEY_END):
+        if _is_computed_key(text.text[max(0, match.start() - _LOOKED_BACK) : match.end("end")], match):
+            yield Finding(line, f"a key is computed in a file with {_REMOTE_STATE}, so it cannot be judged.", _OWN_FILE)
+
+
+def _is_computed_key(before: str, match: re.Match[str]) -> bool:
+    begun = (before.rpartition(word)[2] for word in _COLON_WORDS if word in before)
+    if match["colon"] and any(map(_NO_KEY.fullmatch, begun)):
+        return False
+    return match["end"] != '"' or not _PLAIN_KEY.search(before)
 
 
 def _unsafe_sources(text: _Text, modules: Collection[str], allowed: Allowed) -> Iterator[Finding]:
@@ -227,9 +277,17 @@ def _unsafe_pair(pair: _Pair) -> Iterator[Finding]:
 
 def _unsafe_json_data(document: Any, allowed: Allowed) -> Iterator[Finding]:
     kinds = {pair.key for pair in _pairs(tuple(_under(document, "data")))}
-    for label, does in _DATA.items():
-        if label in kinds and not allowed.provider(f"hashicorp/{label}"):
-            yield Finding(0, f"the data source {label!a} {does}.", _allow(PROVIDERS_KEY))
+    for label, (does, provider) in _DATA.items():
+        if label in kinds and not allowed.by_name(provider):
+            yield Finding(0, f"the data source {label!a} {does}.", _allow_by_name(provider))
+    for block in _under(tuple(_under(document, "data")), _REMOTE_STATE):
+        for pair in _pairs(block):
+            if _is_computed(pair.key) or (pair.key in {"backend", "config"} and _is_computed(pair.value)):
+                yield Finding(0, f"{_REMOTE_STATE} has a {pair.key!a} that is computed, so it cannot be judged.")
+
+
+def _is_computed(value: object) -> bool:
+    return isinstance(value, str) and ("${" in value or "%{" in value)
 
 
 def _unsafe_requirements(document: Any, allowed: Allowed) -> Iterator[Finding]:
@@ -277,6 +335,10 @@ def _credentials(name: str) -> str:
 
 def _allow(key: str) -> str:
     return f"{key} in the default branch's configuration file can allow it."
+
+
+def _allow_by_name(provider: str) -> str:
+    return f"{PROVIDERS_KEY} in the default branch's configuration file can allow it by the whole name, {provider}."
 
 
 def _short(address: str) -> str:
