@@ -85,8 +85,8 @@ def test_one_complete_apply_is_told_from_another():
     assert len({applied_digest(each) for each in (record, other, newer)}) == 3
 
 
-def steps(progress, *, ready=True, merge_after=None):
-    view = ApplyView(replace(HERE, merge_after=merge_after), progress)
+def steps(progress, *, ready=True, merge_after=None, of_head=True):
+    view = ApplyView(replace(HERE, merge_after=merge_after), progress, of_head)
     return " ".join(apply_steps(view, ready=ready, look="Read the plans."))
 
 
@@ -102,6 +102,8 @@ def test_comments_say_what_is_to_be_done_next_at_each_stage():
     assert "`network`: applied from an earlier commit." in steps(ApplyProgress(older=(NETWORK,)))
     assert "Merge it: nothing is deployed again." in steps(ApplyProgress(done=(NETWORK,)))
     assert "It is being merged." in steps(ApplyProgress(done=(NETWORK,)), merge_after=MergeMethod.MERGE)
+    newer = steps(ApplyProgress(done=(NETWORK,)), merge_after=MergeMethod.MERGE, of_head=False)
+    assert newer == "All of it is applied. Comment `tidegate apply` to have this commit merged, too."
 
 
 def test_comments_say_how_roots_are_applied_and_that_the_merge_deploys_nothing_twice():

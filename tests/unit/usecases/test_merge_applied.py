@@ -10,6 +10,7 @@ from tests.unit.usecases.apply_world import FREE, ApplyWorld
 from tests.unit.usecases.events_world import BASE, HEAD, NUMBER
 from tidegate.domain.deployment import State
 from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
+from tidegate.domain.temporary_layer import LayerState
 
 ID = f"acme/infra#{NUMBER}"
 
@@ -68,6 +69,18 @@ def test_what_a_newer_commit_changes_must_be_known_first(world):
     all_applied(world)
     record = world.record
     world.records.save(replace(record, spec=replace(record.spec, head_sha=BASE)))
+    world.merger.go_on(ID)
+    assert world.forge.merges == []
+
+
+def test_a_newer_commit_is_not_merged_for_what_an_earlier_one_applied(world):
+    world.end()
+    newer = replace(world.record.spec, head_sha=BASE)
+    unchanged = [replace(each, state=LayerState.NO_CHANGES) for each in world.layers.many(world.record.layers)]
+    for layer in unchanged:
+        world.layers.save(layer)
+    world.records.save(replace(world.record, spec=newer, discovered=newer.revision))
+    world.end(root="live/db")
     world.merger.go_on(ID)
     assert world.forge.merges == []
 

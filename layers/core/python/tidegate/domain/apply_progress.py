@@ -47,6 +47,11 @@ def apply_progress(
     return ApplyProgress(**{kind: tuple(keys) for kind, keys in kinds.items() if kind})
 
 
+def is_head_applied(record: PullRequestRecord, deployments: Collection[Deployment]) -> bool:
+    """Return whether something was applied at the very head: only such a head had all that an apply requires."""
+    return any(each.revision.sha == record.spec.head_sha and each.state in DONE for each in deployments)
+
+
 def applied_digest(record: PullRequestRecord) -> str:
     """Return what tells one complete apply of a pull request from another, in hexadecimal."""
     parts = [record.spec.head_sha, *sorted(each.deployment for each in record.applies)]

@@ -24,10 +24,14 @@ _ON_MERGE = (
 
 @dataclass(frozen=True, slots=True)
 class ApplyView:
-    """What comments show where pull requests are applied: by which rules, and how far it is, all stacks together."""
+    """What comments show where pull requests are applied: by which rules, and how far it is, all stacks together.
+
+    ``of_head`` tells that something was applied at the very head, which alone is merged by itself.
+    """
 
     rules: ApplyRules
     progress: ApplyProgress = field(default_factory=ApplyProgress)
+    of_head: bool = True
 
 
 def how_applied(view: ApplyView) -> Sequence[str]:
@@ -59,6 +63,8 @@ def apply_steps(view: ApplyView, *, ready: bool, look: str) -> Iterator[str]:
 
 
 def _merge(view: ApplyView) -> str:
+    if view.rules.merge_after and not view.of_head:
+        return f"Comment {_APPLY} to have this commit merged, too."
     return "It is being merged." if view.rules.merge_after else "Merge it: nothing is deployed again."
 
 

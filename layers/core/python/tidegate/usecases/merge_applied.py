@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tidegate.domain.apply_progress import applied_digest, apply_progress
+from tidegate.domain.apply_progress import applied_digest, apply_progress, is_head_applied
 from tidegate.domain.apply_replies import merge_refused
 from tidegate.domain.apply_rules import MergeMethod
 from tidegate.domain.errors import AppLacksPermission, ForgeRefused
@@ -43,7 +43,9 @@ class AppliedMerger:
         if record.rules.merge_after is None or record.discovered != record.spec.revision:
             return
         applied = self.deployments.many([each.deployment for each in record.applies])
-        if apply_progress(record, self.layers.many(record.layers), applied).is_complete:
+        is_complete = apply_progress(record, self.layers.many(record.layers), applied).is_complete
+        # A head that only does not change what an earlier one applied was approved by nobody.
+        if is_complete and is_head_applied(record, applied.values()):
             self._merge(record, record.rules.merge_after)
 
     def _merge(self, record: PullRequestRecord, method: MergeMethod) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from tidegate.domain.apply_progress import apply_progress
+from tidegate.domain.apply_progress import apply_progress, is_head_applied
 from tidegate.domain.errors import NotFound
 from tidegate.domain.policy_approval import Standing
 from tidegate.domain.pull_request_apply import ApplyView
@@ -168,7 +168,8 @@ class PullRequestPublisher:
             return None
         deployments = self.deployments.many([each.deployment for each in record.applies])
         layers = [each for some in stacks.values() for each in some]
-        return ApplyView(record.rules, apply_progress(record, layers, deployments))
+        of_head = is_head_applied(record, deployments.values())
+        return ApplyView(record.rules, apply_progress(record, layers, deployments), of_head)
 
     def _comment(self, pull_request: str, revision: str, stack: str, text: str) -> bool:
         """Write or update a stack's comment; return False if a newer revision has come before it."""
