@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_plan, sha
-from tidegate.domain.check_run import MAXIMUM_ANNOTATIONS, MAXIMUM_TEXT, MAXIMUM_TITLE, Conclusion, Level
+from tidegate.domain.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, MOST_ANNOTATIONS, Conclusion, Level
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.policy_approval import Disregarded, SetState, Standing
 from tidegate.domain.policy_text import render_policy, verdict_lines
@@ -157,7 +157,7 @@ def test_what_does_not_fit_is_counted():
     assert len(check.text.encode()) <= MAXIMUM_TEXT
     assert "more lines do not fit here." in check.text
     assert "- 7 more are not shown." in shown(standing(SetState.FAILED, PolicyVerdict("x", (DENIED,), omitted=7))).text
-    assert len(check.annotations) == MAXIMUM_ANNOTATIONS
+    assert len(check.annotations) == MOST_ANNOTATIONS
 
 
 @given(st.text(max_size=300), st.text(min_size=1, max_size=60))

@@ -23,8 +23,6 @@ class GitHubChecks:
     def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
         def call(repo: Repository) -> int:
             content = shown(check_run)
-            if check_run.annotations:
-                content["output"]["annotations"] = notes_of(check_run)
             return repo.create_check_run(head_sha=check_run.sha, **content).id
 
         return self._access.call(installation, repository, _WRITE_CHECKS, call)
@@ -66,6 +64,8 @@ def shown(check_run: CheckRun) -> dict[str, Any]:
             for action in check_run.actions
         ],
     }
+    if check_run.annotations:
+        content["output"]["annotations"] = notes_of(check_run)
     if check_run.conclusion is not None:
         content["conclusion"] = check_run.conclusion.value
     if check_run.details_url is not None:

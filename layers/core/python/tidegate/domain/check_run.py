@@ -10,6 +10,8 @@ MAXIMUM_TEXT = 65_535
 MAXIMUM_ACTIONS = 3
 MAXIMUM_TITLE = 250
 MAXIMUM_ANNOTATIONS = 50
+#: Annotations of one check run that are shown at most: each fifty are one call.
+MOST_ANNOTATIONS = 200
 
 
 class Button(StrEnum):
@@ -66,8 +68,8 @@ class CheckRun:
 
     ``summary`` and ``text`` are Markdown of at most 65,535 characters each; ``external_id`` is the
     deployment's id, or empty for one that belongs to a commit only. ``started_at`` (ISO 8601 in UTC) is
-    when what it shows began; None while it waits. ``annotations`` are shown when it is created, and never changed
-    after: the forge would add them once more.
+    when what it shows began; None while it waits. ``annotations`` are added to those that it has: the forge takes
+    none away, and at most ``MAXIMUM_ANNOTATIONS`` in one call.
     """
 
     name: str

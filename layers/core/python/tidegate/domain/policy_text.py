@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tidegate.domain.access import spelled
 from tidegate.domain.check_run import (
-    MAXIMUM_ANNOTATIONS,
     MAXIMUM_TEXT,
     MAXIMUM_TITLE,
+    MOST_ANNOTATIONS,
     Annotation,
     CheckRun,
     Conclusion,
@@ -54,7 +54,7 @@ def render_policy(standing: Standing, external_id: str, details_url: str | None 
         summary=_fitting([*_explained(standing)], "\n\n", MAXIMUM_TEXT),
         text=_fitting([*_listed(standing)], "\n", MAXIMUM_TEXT),
         details_url=details_url,
-        annotations=tuple(_annotations(standing))[:MAXIMUM_ANNOTATIONS],
+        annotations=tuple(_annotations(standing))[:MOST_ANNOTATIONS],
     )
 
 

@@ -16,7 +16,8 @@ class PublishedCheckRun:
 
     ``closed`` tells that the forge shows it as completed: to show progress again, a new one is made.
     ``digest`` is of all that it shows, and ``repeated_by`` the deployment that runs this one again. ``answer`` says why
-    what somebody asked for had no effect, in the state ``answered_in``: later ones do not show it.
+    what somebody asked for had no effect, in the state ``answered_in``: later ones do not show it. ``noted`` are
+    digests of the annotations that it has.
     """
 
     deployment: str
@@ -27,6 +28,7 @@ class PublishedCheckRun:
     repeated_by: str = ""
     answer: str = ""
     answered_in: str = ""
+    noted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

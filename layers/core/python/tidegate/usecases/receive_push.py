@@ -240,7 +240,7 @@ class PushReceiver:
             if shown is None:
                 self.forge.create_check_run(*where, check_run)
             else:
-                self.forge.update_check_run(*where, shown, check_run)
+                self.forge.update_check_run(*where, shown, replace(check_run, annotations=()))  # It has them.
         except ForgeRefused as error:
             return f"The check run could not be shown: {error}"
         return ""
