@@ -250,16 +250,12 @@ def _answer_speculations(around: Surroundings) -> Grant:
     return Grant(tuple(allow("states:SendTaskFailure", on=machine_arn(around.stack, name)) for name in machines), {})
 
 
-def _drifts(around: Surroundings) -> Grant:
-    rights = (*_READ, "dynamodb:Query", "dynamodb:PutItem", "dynamodb:DeleteItem")
-    return _records("drift", actions=rights)(around)
-
-
 def _schedule_drift(around: Surroundings) -> Grant:
     schedules, machine = around.schedules, machine_arn(around.stack, around.drift_machine)
     to_scheduler = {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
     writing = ("scheduler:CreateSchedule", "scheduler:UpdateSchedule", "scheduler:DeleteSchedule")
     statements = (
+        on_records(around.storage.table.table_arn, ("drift",), "dynamodb:Query", "dynamodb:DeleteItem"),
         allow(*writing, on=schedules.each_arn),
         allow("iam:PassRole", on=schedules.role.role_arn, under=to_scheduler),
     )
@@ -442,7 +438,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.LAYERS: _records("layer", actions=(*_READ_MANY, "dynamodb:PutItem")),
     Capability.PULL_CHECKS: _pull_checks,
     Capability.REMOVE_LAYERS: _remove_layers,
-    Capability.DRIFTS: _drifts,
+    Capability.DRIFTS: _records("drift", actions=(*_READ, "dynamodb:PutItem")),
     Capability.READ_DRIFTS: _records("drift", actions=_READ_MANY),
     Capability.SCHEDULE_DRIFT: _schedule_drift,
     Capability.WATCH_DRIFT: _watch_drift,
