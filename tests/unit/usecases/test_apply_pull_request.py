@@ -200,6 +200,13 @@ def test_a_root_without_a_plan_of_all_of_it_is_planned_first(world):
     assert "`tidegate plan -p live/app` first" in world.reply
 
 
+def test_a_plan_that_was_stopped_passes_no_policy_set(world):
+    world.say(POLICIES)
+    world.planned("live/app", policy_sets=(WORDS,), state=LayerState.CANCELLED)
+    world.comment("tidegate apply -p live/app")
+    assert "there is no plan of all of it" in world.reply
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [

@@ -253,6 +253,16 @@ class TestOvertaken:
         world.receive()
         assert world.discover(newer) == ("stop", ())
 
+    def test_a_head_that_comes_back_before_the_one_between_was_looked_at_is_planned_after_all(self, world):
+        opened(world)
+        stopped = world.record.layers
+        for head in (NEWER, HEAD):
+            world.pull(head_sha=head)
+            world.receive()
+        assert [layer.state for layer in world.layers.many(stopped)] == [LayerState.CANCELLED]
+        assert world.discover() == ("plan", world.record.layers)
+        assert [layer.state for layer in world.found] == [LayerState.WAITING]
+
     def test_a_commit_that_a_forced_push_took_away_is_left_to_the_next_event(self, world):
         world.receive()
         del world.trees[HEAD]

@@ -205,7 +205,8 @@ def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str) ->
     ready = record.skipped and not spec.is_draft
     if record.is_open and spec.revision == record.spec.revision and not ready:
         return replace(record, spec=spec)
-    if record.is_open and not ready:
+    # What is known of a head that comes back is of layers that were stopped when it went.
+    if record.is_open and not ready and spec.revision != record.discovered:
         return _next_attempt(replace(record, spec=spec))
     return anew(replace(record, spec=spec, closed_at="", merged=False))
 

@@ -19,7 +19,7 @@ from tidegate.domain.pull_request_record import Applying, PullRequestRecord
 from tidegate.domain.queue import apply_refusal
 from tidegate.domain.requirements import always_missing, may_not_write
 from tidegate.domain.root import Revision
-from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Change, Deliveries, DeliveryOutcome, DeployQueues, Forge, PullRequests, TemporaryLayers
 from tidegate.usecases.answer_comment import Comment, answerer, outcome, refused
 from tidegate.usecases.authorize import Authorizer
@@ -148,8 +148,9 @@ class PullRequestApplier:
         record = self._record(asked)
         if record.discovered != record.spec.revision or record.spec.head_sha != asked.pull_request.head_sha:
             return [apply_replies.not_planned_yet(asked.pull_request)]
-        # A plan with options, such as for one resource, may leave out what a policy refuses.
-        whole = [each for each in self.layers.many(record.layers) if not each.options]
+        # A plan with options, such as for one resource, may leave out what a policy refuses; a stopped one is none.
+        layers = self.layers.many(record.layers)
+        whole = [each for each in layers if not each.options and each.state is not LayerState.CANCELLED]
         planned = {(each.root.name, each.stack): each for each in whole}
         keys = {(each.root.name, each.stack): None for each in deployments}
         unknown = dict.fromkeys(root for root, stack in keys if (root, stack) not in planned)
