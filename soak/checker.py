@@ -16,7 +16,11 @@ ENDS = frozenset({"SUCCESS", "FAILURE", "UNKNOWN"})
 #: Stored objects tell their time in whole seconds.
 _WHOLE_SECOND = 1.0
 #: How a check run looks when its deployment's apply ended so.
-_SHOWN_AS = {"SUCCESS": {"success"}, "FAILURE": {"failure"}, "UNKNOWN": {"failure", "action_required"}}
+_SHOWN_AS = {
+    "SUCCESS": {"success"},
+    "FAILURE": {"failure", "timed_out"},  # A runner that was silent before it took the apply is a time-out, too.
+    "UNKNOWN": {"failure", "timed_out", "action_required"},
+}
 
 
 @dataclass(frozen=True, slots=True)

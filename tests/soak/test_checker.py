@@ -265,6 +265,14 @@ def test_an_apply_that_could_not_be_audited_and_never_began_may_be_audited_as_fa
     assert check(told) == []
 
 
+def test_an_apply_whose_runner_was_silent_before_it_took_it_is_a_failure_that_timed_out():
+    failed = replace(FIRST[0][1], state="FAILURE", event="d1-apply-1:FAILURE")
+    checks = (replace(shown(1), conclusion="timed_out"), shown(2))
+    audits = (FIRST[0][0], failed, *SECOND[0])
+    rules = {each.rule for each in check(replace(GOOD, audits=audits, checks=checks))}
+    assert "7 audited exactly once" not in rules
+
+
 def test_a_change_that_goes_from_stack_to_stack_keeps_the_rules():
     assert check(PROMOTED) == []
 
