@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from zoneinfo import ZoneInfoNotFoundError
 
 import pytest
 
 from tests.configuration import load, refusal
+from tidegate.config import model_branches
 from tidegate.config.branches import BranchPattern, may_go
 from tidegate.config.declarations import DestinationBranch, Drift, PullRequestRules
 from tidegate.domain.temporary_layer import Checkout
@@ -88,12 +90,30 @@ drift:
         ("{tag_query: '', schedule: daily, window: {start: '01:00', end: '01:00'}}", ["ends when it begins"]),
         ("{tag_query: '', schedule: daily, window: {start: '1:00 UTC', end: '2:00'}}", ["not a time of the day"]),
         ("{tag_query: '', schedule: daily, window: {start: '01:00 UTC', end: '02:00 CET'}}", ["Name one time zone"]),
+        (
+            "{tag_query: '', schedule: daily, window: {start: '01:00 Mars/Base', end: '02:00'}}",
+            ["no time zone 'Mars/Base'", "Europe/Berlin"],
+        ),
+        ("{tag_query: '', schedule: daily, window: {start: '01:00', end: '02:00 /etc/passwd'}}", ["no time zone"]),
     ],
 )
 def test_what_schedules_cannot_be_is_told(schedule, words):
     error = refusal(f"drift: {{schedules: {{s: {schedule}}}}}\n")
     for word in words:
         assert word in str(error)
+
+
+def test_where_nothing_is_known_of_time_zones_the_cloud_tells(monkeypatch):
+    def unknown(name):
+        raise ZoneInfoNotFoundError(name)
+
+    monkeypatch.setattr(model_branches, "ZoneInfo", unknown)
+    assert load("drift: {schedules: {s: {tag_query: '', schedule: daily, window: {start: '01:30', end: '02:00'}}}}\n")
+    window = "{start: '01:00 Europe/Berlin', end: '02:00'}"
+    (schedule,) = load(
+        f"drift: {{schedules: {{s: {{tag_query: '', schedule: daily, window: {window}}}}}}}\n"
+    ).drift.schedules
+    assert schedule.window == Window("01:00", "02:00", "Europe/Berlin")
 
 
 DESTINATIONS = (

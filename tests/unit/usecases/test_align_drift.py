@@ -11,8 +11,7 @@ from tests.unit.usecases.drift_world import INSTALLATION, KNOWN, NIGHTLY, DriftW
 from tidegate.domain.errors import CloudUnavailable, ForgeRefused, NotFound
 from tidegate.ports import KnownRepository
 
-ZONE = "drift: {schedules: {nightly: {tag_query: '', schedule: daily, window: {start: '1:00', end: '2:00 unknown'}}}}\n"
-ZONE = ZONE.replace("'1:00'", "'01:00'").replace("'2:00 unknown'", "'02:00 unknown'")
+ZONE = NIGHTLY.replace("daily", "daily, window: {start: '01:00', end: '02:00 Antarctica/Troll'}")
 WEEKLY = NIGHTLY.replace("daily", "weekly")
 
 

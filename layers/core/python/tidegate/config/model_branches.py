@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -55,6 +56,19 @@ def _time(text: str) -> str:
     return text
 
 
+def _is_zone(name: str) -> bool:
+    """Tell whether there may be a time zone of this name: where nothing is known of any, the cloud tells."""
+    return _is_known(name) or not _is_known("UTC")
+
+
+def _is_known(zone: str) -> bool:
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
 Time = Annotated[str, AfterValidator(_time)]
 
 
@@ -71,6 +85,8 @@ class WindowSection(Section):
             raise refused(f"the window begins in {shown(start)} and ends in {shown(end)}", "Name one time zone")
         if self.start.partition(" ")[0] == self.end.partition(" ")[0]:
             raise refused("the window ends when it begins", "Leave it out, if it may run at any time")
+        if not _is_zone(start or end or "UTC"):
+            raise refused(f"there is no time zone {shown(start or end)}", "Name one such as UTC or Europe/Berlin")
         return self
 
     @property

@@ -55,7 +55,7 @@ class MemoryDrifts:
 class MemorySchedules:
     """The port ``Schedules``: ``entries`` are those that exist, by repository and name.
 
-    Those in the time zone ``unknown`` are refused; ``refusals`` makes as many of the next calls fail.
+    Those in the time zone ``Antarctica/Troll`` are refused; ``refusals`` makes as many of the next calls fail.
     """
 
     entries: dict[Key, DriftRecord] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class MemorySchedules:
 
     def put(self, record: DriftRecord) -> None:
         self._refuse()
-        if record.entry.timetable.zone == "unknown":
+        if record.entry.timetable.zone == "Antarctica/Troll":
             raise ScheduleRefused("there is no such time zone")
         self.entries[record.repository, record.entry.name] = record
 
