@@ -58,7 +58,7 @@ _CONFIG_OF_CHOICE = re.compile(
 )
 #: What may end an expression that stands as a key, before the sign that separates it from its value.
 _KEY_END = re.compile(r'(?P<end>[)\]}"]|\.[\w-]+|\*/)[ \t]*(?:=(?![=>])|(?P<colon>:(?!:)))')
-_PLAIN_KEY = re.compile(r'(?<!\\)"[^"\\$%{}\n]*"\Z')
+_NOT_IN_PLAIN_KEYS = frozenset("\\$%{}\n")
 #: What stands between the beginning of a choice or a loop and its colon, which separates no key.
 _NO_KEY = re.compile(r"(?:[$%]\{|[^,{*\n]|\*(?!/))*")
 _COLON_WORDS = ("?", "for ")
@@ -218,7 +218,10 @@ def _is_computed_key(before: str, match: re.Match[str]) -> bool:
     begun = (before.rpartition(word)[2] for word in _COLON_WORDS if word in before)
     if match["colon"] and any(map(_NO_KEY.fullmatch, begun)):
         return False
-    return match["end"] != '"' or not _PLAIN_KEY.search(before)
+    if match["end"] != '"':
+        return True
+    outside, quote, key = before[:-1].rpartition('"')
+    return not quote or outside.endswith("\\") or not _NOT_IN_PLAIN_KEYS.isdisjoint(key)
 
 
 def _unsafe_sources(text: _Text, modules: Collection[str], allowed: Allowed) -> Iterator[Finding]:
