@@ -92,5 +92,8 @@ def test_roots_with_hostile_names_are_not_planned_and_the_comment_says_so(projec
     files = {f"{directory}/main.tf": thing(), "fine/main.tf": project.backed("fine", thing("two"))}
     head = project.push_files(files, "Add roots", branch="feature", base="main")
     pull = Pull(project, project.tidegate.maintainer.open_pull_request(project.name, "feature", title="Change"))
-    pull.shown(head)
+    (comment,) = pull.shown(head)
     assert set(pull.layers()) == {"fine"}
+    assert "is not usable as root name" in comment["body"]
+    assert not re.search("<b>|\u202e", comment["body"])
+    assert pull.ended(head)["conclusion"] == "failure"
