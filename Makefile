@@ -12,6 +12,10 @@ BIN := $(VENV)/bin
 UV := $(shell command -v uv || echo .uv/bin/uv)
 SYNCED := $(VENV)/.synced
 
+# What Python compiles is kept, also where the environment forbids it: else each of some hundred processes compiles anew.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
