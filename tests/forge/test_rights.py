@@ -102,7 +102,7 @@ class TestSigningIn:
         token = maintainer.user_token()
         assert api.ask("GET", f"{IN}/pulls/{number}", token=token)[0] == 200
         assert api.ask("PATCH", f"{IN}/pulls/{number}", {"title": "Even more"}, token=token)[0] == 200
-        assert api.ask("PATCH", IN, {"description": "Ours"}, token=token)[0] == 403  # the App may not, though the person may
+        assert api.ask("PATCH", IN, {"description": "Ours"}, token=token)[0] == 403  # only the person may
         assert api.ask("GET", "/repos/developer/infra", token=token)[0] == 404  # the App is not installed there
         assert api.ask("GET", "/repos/developer/infra", token="maintainer")[0] == 200
         visiting = ForgeClient(forge.url, "visitor").user_token()
