@@ -109,8 +109,21 @@ def never_backwards(history: History) -> Iterator[Violation]:
                 continue
             if history.contains(last.revision, audit.revision):
                 yield _story(history, rule, audit, f"it is behind {last.revision[:7]}, which was applied before")
-            elif not audit.approved_by:
+            elif not audit.approved_by and not _carried_on(history, last, audit):
                 yield _story(history, rule, audit, f"it has diverged from {last.revision[:7]}, and nobody approved it")
+
+
+def _carried_on(history: History, last: Audit, audit: Audit) -> bool:
+    """Tell whether a revision between two applies, beside the first, had nothing to change: the second contains it."""
+    since, until = (last.started or 0.0) - _WHOLE_SECOND, audit.started or 0.0
+    return any(
+        run.root == audit.root
+        and run.title.startswith(_NOTHING_TO_DO)
+        and since <= (run.begun or 0.0) <= until
+        and history.mark(run.sha, run.root) == history.mark(last.revision, last.root)
+        and history.contains(audit.revision, run.sha)
+        for run in history.checks
+    )
 
 
 def never_retried(history: History) -> Iterator[Violation]:

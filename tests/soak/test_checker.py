@@ -127,6 +127,13 @@ DEV_CORRECTED = replace(
     ),
 )
 
+#: The second has diverged from the first, and nobody approved it.
+UNAPPROVED = (*FIRST[0], *(replace(one, approved_by=None) for one in SECOND[0]))
+UNREVIEWED = Commit("c2", ("c3",), {ROOT: "m2"}, unreviewed=(ROOT,))
+#: It contains a third, beside the first, that says what the first does.
+BESIDE = {**GOOD.commits, "c2": UNREVIEWED, "c3": Commit("c3", (), {ROOT: "m1"})}
+EMPTY = Check(3, "c3", ROOT, "d3", "completed", "success", "Nothing to change", begun=15.0)
+
 #: name → (rule, history): each broken in one way.
 BROKEN = {
     "an apply begins before the last one ended": (
@@ -143,7 +150,19 @@ BROKEN = {
     "an older revision is applied later": ("4 never backwards", history(commits=BACKWARDS)),
     "a diverged revision is applied without approval": (
         "4 never backwards",
-        history(commits=DIVERGED, audits=(*FIRST[0], *(replace(one, approved_by=None) for one in SECOND[0]))),
+        history(commits=DIVERGED, audits=UNAPPROVED),
+    ),
+    "what had nothing to change came only later": (
+        "4 never backwards",
+        history(commits=BESIDE, audits=UNAPPROVED, checks=(*GOOD.checks, replace(EMPTY, begun=25.0))),
+    ),
+    "what had nothing to change says something else": (
+        "4 never backwards",
+        history(
+            commits={**BESIDE, "c3": Commit("c3", (), {ROOT: "m3"})},
+            audits=UNAPPROVED,
+            checks=(*GOOD.checks, EMPTY),
+        ),
     ),
     "a deployment applies twice": ("5 an apply", history(audits=(*FIRST[0], *FIRST[0], *SECOND[0]))),
     "the engine applies a second time unheard": ("5 an apply", history(effects=(*FIRST[1], *FIRST[1], *SECOND[1]))),
@@ -271,6 +290,11 @@ def test_an_apply_whose_runner_was_silent_before_it_took_it_is_a_failure_that_ti
     audits = (FIRST[0][0], failed, *SECOND[0])
     rules = {each.rule for each in check(replace(GOOD, audits=audits, checks=checks))}
     assert "7 audited exactly once" not in rules
+
+
+def test_a_revision_beside_the_last_that_had_nothing_to_change_carries_the_line_on():
+    told = history(commits=BESIDE, audits=UNAPPROVED, checks=(*GOOD.checks, EMPTY))
+    assert not [one for one in check(told) if one.rule.startswith("4")]
 
 
 def test_a_change_that_goes_from_stack_to_stack_keeps_the_rules():
