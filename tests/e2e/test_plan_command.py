@@ -52,13 +52,13 @@ def test_a_comment_plans_what_is_not_planned_by_itself_and_with_options_and_all_
     assert "The merge does not deploy it." in text
     assert pull.layers()["app"] == app
     assert len(pull.comments()) == 1
-    assert pull.ended(head)["conclusion"] == "action_required"
+    eventually(lambda: pull.ended(head)["conclusion"] == "action_required", what="a check run that asks for all plans")
 
     maintainer.comment(roots.name, pull.number, "tidegate plan")
     eventually(lambda: pull.layers().get("app", app).id != app.id or None, what="another plan of app")
     pull.at_rest(head)
     assert pull.states() == {"app": LayerState.PLANNED, "db": LayerState.PLANNED}
-    assert pull.ended(head)["conclusion"] == "success"
+    eventually(lambda: pull.ended(head)["conclusion"] == "success", what="a check run of all plans")
 
 
 def test_a_merge_to_the_same_root_makes_the_plan_out_of_date_until_it_is_planned_again(roots):
@@ -66,4 +66,7 @@ def test_a_merge_to_the_same_root_makes_the_plan_out_of_date_until_it_is_planned
     pull.shown(head)
     moved = roots.push_files({"app/more.tf": 'output "more" {\n  value = 1\n}\n'}, "Move on")
     assert moved[:7] in comment_with(pull, "**Out of date:**")
-    assert pull.ended(head)["output"]["title"].endswith("; older than main")
+    eventually(
+        lambda: pull.ended(head)["output"]["title"].endswith("; older than main"),
+        what="a check run that says that its plans are older than main",
+    )
