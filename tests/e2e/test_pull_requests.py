@@ -36,7 +36,7 @@ def test_a_plan_that_fails_is_shown_and_fails_no_other(roots):
     record = pull.at_rest(head)
     assert pull.states() == {"app": LayerState.FAILED, "db": PLANNED}
     assert "Reference to undeclared resource" in pull.layers()["app"].last_lines
-    assert pull.ending(record) == "SUCCEEDED"
+    eventually(lambda: pull.ending(record) == "SUCCEEDED", what="the end of its execution")
 
 
 def test_a_newer_commit_stops_the_plans_of_the_older_one(roots, gate):
