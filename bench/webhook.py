@@ -143,7 +143,7 @@ def warm(environ: dict[str, str], body: bytes, rounds: int) -> Iterator[Line]:
     for name, kind in (("webhook_warm_cpu", "push"), ("webhook_warm_cpu_ignored", "pull_request")):
         events = [event(body, number, kind) for number in range(PER_ROUND)]
         with contextlib.redirect_stdout(io.StringIO()):
-            assert handler(events[0], None)["statusCode"] == 202  # noqa: PLR2004
+            assert handler(events[0], None)["statusCode"] == 202  # noqa: PLR2004  # Accepted.
             pairs = paired(
                 lambda events=events: cpu(lambda each: handler(each, None), events),  # type: ignore[misc]
                 lambda events=events: cpu(bare, events),  # type: ignore[misc]

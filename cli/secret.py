@@ -25,7 +25,7 @@ WEBHOOK = "tidegate/webhook-secret"
 APP = "tidegate/github-app"
 GITLAB = "tidegate/gitlab"
 #: The name that the design has for GitLab's token.
-GITLAB_TOKEN = "BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN"  # noqa: S105
+GITLAB_TOKEN = "BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN"  # noqa: S105  # A name, no value.
 
 _Name = Annotated[str, typer.Option("--name", help="The secret's name, if not the default one.")]
 

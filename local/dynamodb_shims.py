@@ -85,7 +85,7 @@ def _answers() -> None:
         self._serialize(encoded, content, shape.members[kind], kind)
         return encoded
 
-    BaseJSONSerializer._serialize_type_structure = structure  # noqa: SLF001
+    BaseJSONSerializer._serialize_type_structure = structure  # noqa: SLF001  # There is no other way in.
 
 
 def _values() -> None:

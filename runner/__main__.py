@@ -35,7 +35,7 @@ def main(environ: Mapping[str, str]) -> ExitCode:
     adopt_descendants()
     interruption = Interruption()
     # tempfile would do the same and cost 10 ms to import.
-    directory = Path(environ.get("TMPDIR") or "/tmp") / f"tidegate-{os.urandom(8).hex()}"  # noqa: S108
+    directory = Path(environ.get("TMPDIR") or "/tmp") / f"tidegate-{os.urandom(8).hex()}"  # noqa: S108  # With a name of its own.
     directory.mkdir(mode=0o700)
     with listening(interruption):
         try:

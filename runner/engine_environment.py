@@ -63,5 +63,5 @@ def engine_environment(environ: Mapping[str, str], home: Path, credentials: Cred
 
 
 def _temporary(environ: Mapping[str, str]) -> str:
-    directory = environ.get("TMPDIR") or "/tmp"  # noqa: S108
-    return directory if len(directory.encode()) <= _LONGEST_TEMPORARY else "/tmp"  # noqa: S108
+    directory = environ.get("TMPDIR") or "/tmp"  # noqa: S108  # Of the container alone.
+    return directory if len(directory.encode()) <= _LONGEST_TEMPORARY else "/tmp"  # noqa: S108  # Of the container alone.

@@ -45,7 +45,7 @@ def find_engine(
     program = (settings.engine_cache or directory / "engines") / f"{engine}-{version}" / str(engine)
     if not program.is_file():
         # zipfile, urllib and their like cost 50 ms to import, for nothing when the engine is there.
-        from runner.release import install_release  # noqa: PLC0415
+        from runner.release import install_release  # noqa: PLC0415  # As said above.
 
         try:
             install_release(engine, version, program, settings.mirror, settings.release_keys)

@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
             EngineName(engine), version, Path(target), os.environ.get("TIDEGATE_RELEASE_MIRROR") or None, keys
         )
     except RunnerFault as fault:
-        print(f"tidegate: {fault}", file=sys.stderr)  # noqa: T201
+        print(f"tidegate: {fault}", file=sys.stderr)  # noqa: T201  # The build's output.
         return 1
     return 0
 

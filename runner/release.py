@@ -169,7 +169,7 @@ def _download(url: str, target: Path, limit: int) -> str:
     digest = hashlib.sha256()
     size = 0
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response, target.open("wb") as file:  # noqa: S310
+        with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response, target.open("wb") as file:  # noqa: S310  # The scheme was checked.
             while block := response.read(_BLOCK):
                 size += len(block)
                 if size > limit:

@@ -33,7 +33,7 @@ class Git:
     def begin(self, commit: str, *options: str) -> None:
         """Make the directory a repository for commits of this one's kind. Raise RunnerFault."""
         self.directory.mkdir()
-        object_format = "sha1" if len(commit) == 40 else "sha256"  # noqa: PLR2004
+        object_format = "sha1" if len(commit) == 40 else "sha256"  # noqa: PLR2004  # Hexadecimal digits of SHA-1.
         self.do("init", "--quiet", "--template=", f"--object-format={object_format}", *options)
 
     def fetch(self, *commits: str, options: Sequence[str] = ("--depth=1",)) -> None:

@@ -45,7 +45,7 @@ def _post(world: World, by: str, path: str, body: Any) -> str:
     """Return the status and the code of the answer, whatever it is: trouble may strike the API, too."""
     headers = {"Authorization": f"Bearer {by}", "Content-Type": "application/json"}
     address = f"{world.cloud.info['api_url']}/api/{path}"
-    request = urllib.request.Request(address, json.dumps(body).encode(), headers, method="POST")  # noqa: S310
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers, method="POST")  # noqa: S310  # This machine's.
     try:
         with _OPENER.open(request, timeout=60) as answer:
             return str(answer.status)

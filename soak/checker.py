@@ -239,7 +239,7 @@ def audited_exactly_once(history: History) -> Iterator[Violation]:
         states = [audit.state for audit in audits]
         if states == ["FAILURE"] and audits[0].started is None:
             continue  # The topic may have taken that it was to begin, and did not answer: so it never began.
-        if states[0] != RUNNING or len(states) != 2 or states[1] not in ENDS:  # noqa: PLR2004
+        if states[0] != RUNNING or len(states) != 2 or states[1] not in ENDS:  # noqa: PLR2004  # begun and ended
             yield _story(history, rule, audits[0], f"the audit topic heard of its apply: {', '.join(states)}")
     yield from _contradictions(history, rule)
 

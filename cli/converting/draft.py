@@ -197,10 +197,10 @@ def _written(content: Mapping[str, Any]) -> str:
 class _Dumper(yaml.SafeDumper):
     """Writes no aliases: what is the same twice is written twice."""
 
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature.
         return True
 
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002  # PyYAML's signature.
         super().increase_indent(flow, indentless=False)
 
 

@@ -104,7 +104,7 @@ def _log(headers: Mapping[str, str], answer: Answer, started: float, **more: str
     """Write one line of JSON: neither payload nor secrets, and names from outside only escaped and cut."""
     _, kind, _ = _HEADERS[_forge()]
     line = {
-        "level": "ERROR" if answer.status >= 500 else "INFO",  # noqa: PLR2004
+        "level": "ERROR" if answer.status >= 500 else "INFO",  # noqa: PLR2004  # HTTP's own.
         "function": "webhook",
         "delivery": str(_number(headers))[:64],
         "event": str(headers.get(kind))[:40],

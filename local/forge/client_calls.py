@@ -89,7 +89,7 @@ class Caller:
                 raise ForgeAnswered(error.code, error.read().decode("utf-8", "replace")[:500]) from None
 
     def _request(self, method: str, path: str, headers: Mapping[str, str], body: Any) -> urllib.request.Request:
-        request = urllib.request.Request(f"{self.url}{path}", method=method, headers=dict(headers))  # noqa: S310
+        request = urllib.request.Request(f"{self.url}{path}", method=method, headers=dict(headers))  # noqa: S310  # This machine's.
         if isinstance(body, bytes):
             request.data = body
         elif body is not None:

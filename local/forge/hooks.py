@@ -211,7 +211,7 @@ def _exchange(delivery: Delivery, timeout: float) -> dict[str, Any]:
         connection.request("POST", path, delivery.payload.encode(), delivery.request_headers)
         answer = connection.getresponse()
         return {
-            "status": "OK" if answer.status < 300 else f"Invalid HTTP Response: {answer.status}",  # noqa: PLR2004
+            "status": "OK" if answer.status < 300 else f"Invalid HTTP Response: {answer.status}",  # noqa: PLR2004  # HTTP's own.
             "status_code": answer.status,
             "response_headers": dict(answer.getheaders()),
             "response": answer.read(_KEPT_OF_ANSWER).decode("utf-8", "replace"),

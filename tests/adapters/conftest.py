@@ -43,7 +43,7 @@ def github():
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = do_PATCH = _respond  # noqa: N815
+        do_GET = do_POST = do_PUT = do_PATCH = _respond
 
         def log_message(self, *arguments):
             pass

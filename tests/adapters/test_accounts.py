@@ -31,7 +31,7 @@ class Forge:
                 self.end_headers()
                 self.wfile.write(body)
 
-            do_POST = do_GET  # noqa: N815  # The base class's names.
+            do_POST = do_GET  # The base class's names.
 
             def log_message(self, *_):
                 pass

@@ -255,7 +255,7 @@ def forge(tmp_path):
         def do_GET(self):
             served.answer(self)
 
-        do_POST = do_GET  # noqa: N815
+        do_POST = do_GET
 
         def log_message(self, *_arguments):
             pass

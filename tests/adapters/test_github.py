@@ -189,7 +189,7 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("status", "body", "headers", "wait"), LIMITS)
-def test_what_passes_by_itself_says_how_long_to_wait(forge, github, status, body, headers, wait):  # noqa: PLR0917
+def test_what_passes_by_itself_says_how_long_to_wait(forge, github, status, body, headers, wait):
     github.on("GET", COMPARE, (status, body, headers))
     with pytest.raises(ForgeUnavailable) as refusal:
         compare(forge)

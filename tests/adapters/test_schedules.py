@@ -94,7 +94,7 @@ class Bus:
     def __init__(self, failed=0):
         self.failed, self.entries = failed, []
 
-    def put_events(self, Entries):  # noqa: N803  # boto3's word.
+    def put_events(self, Entries):  # boto3's word.
         self.entries += Entries
         return {"FailedEntryCount": self.failed, "Entries": [{"ErrorCode": "Full"}]}
 

@@ -140,7 +140,7 @@ def api() -> Iterator[Api]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_POST = do_GET  # noqa: N815  # The name that the server looks for.
+        do_POST = do_GET  # The name that the server looks for.
 
         def log_message(self, *_: object) -> None:
             pass

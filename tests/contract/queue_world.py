@@ -144,7 +144,7 @@ class World(Rules):
         unlocking = Unlocking("maintainer", self.clock.now())
         self.deliver(lambda: self.unlocker.unlock(self.queue, unlocking))
 
-    def answer(self, child: Child, approve: bool, by: str) -> None:  # noqa: FBT001
+    def answer(self, child: Child, approve: bool, by: str) -> None:
         """Somebody answers the review, if there is one."""
         at = self.clock.now()
         self.deliver(lambda: self.decider.decide(child.deployment, approve, by, at))

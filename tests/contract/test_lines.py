@@ -95,7 +95,7 @@ def test_what_a_batch_leaves_out_is_written_again_and_not_for_ever(client, table
         def __getattr__(self, name):
             return getattr(client, name)
 
-        def batch_write_item(self, RequestItems):  # noqa: N803
+        def batch_write_item(self, RequestItems):
             self.times -= 1
             return (
                 {"UnprocessedItems": RequestItems}

@@ -99,7 +99,7 @@ class FakeAws:
                 raise Refusal(500, "InternalServerError")
             return result
 
-    def _states_SendTaskSuccess(self, body: bytes) -> bytes:  # noqa: N802
+    def _states_SendTaskSuccess(self, body: bytes) -> bytes:
         fields = json.loads(body)
         self._check_token(fields["taskToken"])
         self.answers.append(("success", fields["taskToken"], json.loads(fields["output"])))
@@ -108,14 +108,14 @@ class FakeAws:
             self.record(job).update(token={"S": JOB_TOKEN}, clone_token={"S": clone_token})
         return b"{}"
 
-    def _states_SendTaskFailure(self, body: bytes) -> bytes:  # noqa: N802
+    def _states_SendTaskFailure(self, body: bytes) -> bytes:
         fields = json.loads(body)
         self._check_token(fields["taskToken"])
         assert len(fields["cause"]) <= 32_768
         self.answers.append(("failure", fields["taskToken"], {"error": fields["error"], **json.loads(fields["cause"])}))
         return b"{}"
 
-    def _states_SendTaskHeartbeat(self, body: bytes) -> bytes:  # noqa: N802
+    def _states_SendTaskHeartbeat(self, body: bytes) -> bytes:
         self._check_token(json.loads(body)["taskToken"])
         self.heartbeats += 1
         return b"{}"
@@ -124,17 +124,17 @@ class FakeAws:
         if token in self.gone or self.answer(token):
             raise Refusal(400, "TaskTimedOut")
 
-    def _dynamodb_GetItem(self, body: bytes) -> bytes:  # noqa: N802
+    def _dynamodb_GetItem(self, body: bytes) -> bytes:
         item = self.items.get(_key(json.loads(body)))
         return json.dumps({"Item": item} if item else {}).encode()
 
-    def _dynamodb_PutItem(self, body: bytes) -> bytes:  # noqa: N802
+    def _dynamodb_PutItem(self, body: bytes) -> bytes:
         item = json.loads(body)["Item"]
         assert len(body) < 400_000, "DynamoDB takes items of 400 KB"
         self.items[item["pk"]["S"], item["sk"]["S"]] = item
         return b"{}"
 
-    def _dynamodb_UpdateItem(self, body: bytes) -> bytes:  # noqa: N802
+    def _dynamodb_UpdateItem(self, body: bytes) -> bytes:
         fields = json.loads(body)
         item = self.items[_key(fields)]
         runner, token = (fields["ExpressionAttributeValues"][name] for name in (":runner", ":token"))
@@ -145,7 +145,7 @@ class FakeAws:
         item.pop("clone_token", None)
         return b"{}"
 
-    def _sts_AssumeRole(self, body: bytes) -> bytes:  # noqa: N802
+    def _sts_AssumeRole(self, body: bytes) -> bytes:
         self.assumed.append(body.decode())
         return (
             "<AssumeRoleResponse><AccessKeyId>ASIAENGINE</AccessKeyId>"

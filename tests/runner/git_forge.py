@@ -136,7 +136,7 @@ def running_forge(directory: Path) -> Iterator[Forge]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = answer  # noqa: N815
+        do_GET = do_POST = answer
 
         def log_message(self, *arguments: object) -> None:
             pass

@@ -60,7 +60,7 @@ def server(responder: Responder) -> Iterator[tuple[str, list[Received]]]:
             self.wfile.write(content)
 
         # http.server's names.
-        do_GET = do_POST = do_PUT = answer  # noqa: N815
+        do_GET = do_POST = do_PUT = answer
 
         def log_message(self, *arguments: object) -> None:
             pass
@@ -109,7 +109,7 @@ def client(url: str, attempts: int = 5, **environ: str) -> Aws:
         ("s3", "GET", "/bucket/key", {}, b""),
     ],
 )
-def test_signatures_are_those_of_botocore(  # noqa: PLR0917  # One parameter each.
+def test_signatures_are_those_of_botocore(  # One parameter each.
     service: str, method: str, path: str, headers: dict[str, str], body: bytes, token: str | None
 ) -> None:
     theirs = AWSRequest(method, f"https://host.example{path}", headers=headers, data=body)

@@ -64,7 +64,7 @@ HOSTILE = st.text(st.one_of(st.sampled_from("`\n~+-<>@|\x1b é漢😀"), st.char
     notice=HOSTILE,
     name=HOSTILE,
 )
-def test_whatever_is_printed_the_check_run_fits_and_stays_in_its_fences(  # noqa: PLR0917
+def test_whatever_is_printed_the_check_run_fits_and_stays_in_its_fences(
     state, plan, times, more, reason, last_lines, address, notice, name
 ):
     changes = PlannedChanges(destroy=60, replace=60, destroyed=(address,) * 50, replaced=(address * 20,) * 50)

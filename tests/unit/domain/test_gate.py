@@ -37,7 +37,7 @@ ENDED = {state for state in State if is_final(state)}
 RUNNING = set(State) - ENDED - {State.BLOCKED}
 
 
-def waiting(plan=True, **fields):  # noqa: FBT002
+def waiting(plan=True, **fields):
     """Return a deployment that waits, before its apply or before its plan."""
     gate = Gate("job-1" if plan else BEFORE_PLAN, NOW)
     deployment = any_deployment(

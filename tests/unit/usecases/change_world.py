@@ -136,7 +136,7 @@ class ChangeWorld(World):
         at = self.clock.now()
         self.deliver(lambda: self.decider.reject(deployment.id, "reviewer", at))
 
-    def answer(self, deployment: Deployment, approve: bool) -> None:  # noqa: FBT001
+    def answer(self, deployment: Deployment, approve: bool) -> None:
         at = self.clock.now()
         self.deliver(lambda: self.reviews.decide(deployment.id, approve, "reviewer", at))
 

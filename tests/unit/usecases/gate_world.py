@@ -98,7 +98,7 @@ class GateWorld(World):
             changed += self.opener.open(CHANGE)
         return changed
 
-    def waits(self, deployment: Deployment, token: str = "token") -> Deployment:  # noqa: S107
+    def waits(self, deployment: Deployment, token: str = "token") -> Deployment:
         """Let the machine wait at the gate that the deployment has come to."""
         self.workflows.waiting.add(token)
         plan = self.deployments.get(deployment.id).plan

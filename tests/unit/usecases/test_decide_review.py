@@ -29,7 +29,7 @@ class ReviewedWorld(World):
         self.workflows.waiting.add("token")
         return deployment
 
-    def decide(self, approve=True, by="reviewer", at=LATER, deployments=None):  # noqa: FBT002
+    def decide(self, approve=True, by="reviewer", at=LATER, deployments=None):
         stores = deployments or self.deployments
         finisher = Finisher(stores, self.jobs, self.audit)
         decider = ReviewDecider(stores, self.workflows, self.announcements, finisher, self.artifacts)

@@ -26,7 +26,7 @@ def receiver(queue):
     return WebhookReceiver(FakeSecrets(), MemoryDeliveries(), queue, MemoryClock(), dialect=GITLAB)
 
 
-def request(payload=None, *, event="Push Hook", token="current", uuid=UUID, body=None):  # noqa: S107
+def request(payload=None, *, event="Push Hook", token="current", uuid=UUID, body=None):
     content = json.dumps(push() if payload is None else payload).encode() if body is None else body
     return WebhookRequest(content, token, event, uuid)
 

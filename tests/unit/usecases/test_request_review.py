@@ -23,7 +23,7 @@ def planned():
     return any_deployment(state=State.PLANNING, plan=any_plan())
 
 
-def request(world, deployment, token="token-1", deployments=None):  # noqa: S107
+def request(world, deployment, token="token-1", deployments=None):
     world.workflows.waiting.add(token)
     requester = ReviewRequester(deployments or world.deployments, world.workflows, world.announcements, world.clock)
     requester.request(RequestReview(deployment=deployment.id, token=token))

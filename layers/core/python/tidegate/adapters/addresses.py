@@ -31,7 +31,7 @@ class GitLabAddresses:
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
 
-    def check_run_url(self, repository: str, check_run_id: int) -> str:  # noqa: ARG002
+    def check_run_url(self, repository: str, check_run_id: int) -> str:
         """Return where the project's statuses are listed, newest first: a single one has no page."""
         return f"{self._url}/{repository}/-/pipelines"
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004  # botocore's word.
 
 from tidegate.adapters.records import from_item, to_item
 from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound, OversizedRecord

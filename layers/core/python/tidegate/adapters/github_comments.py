@@ -50,7 +50,7 @@ class GitHubComments:
         self,
         installation: int,
         repository: str,
-        number: int,  # noqa: ARG002  # GitHub knows comments by their own numbers.
+        number: int,
         comment: int,
         text: str,
     ) -> None:
@@ -83,7 +83,7 @@ class GitHubComments:
         self,
         installation: int,
         repository: str,
-        number: int,  # noqa: ARG002
+        number: int,
         comment: int,
         reaction: str,
     ) -> None:

@@ -34,7 +34,7 @@ class GitLabForge(GitLabChecks, GitLabComments, GitLabCommits, GitLabPeople, Git
 class GitLabDeliveries:
     """The port ``ForgeDeliveries``: GitLab keeps the deliveries of each project apart, and they are not looked at."""
 
-    def failed(self, since: str) -> Sequence[FailedDelivery]:  # noqa: ARG002
+    def failed(self, since: str) -> Sequence[FailedDelivery]:
         """Return none: what was lost is found by where branches and merge requests are."""
         return ()
 

@@ -40,13 +40,13 @@ class GitLabChecks(GitLabAddresses):
 
     _access: GitLabAccess
 
-    def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:  # noqa: ARG002
+    def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
         """Show it, and return its id, or 0 where GitLab takes no status."""
         every = list(self._ours(repository, check_run.sha, name=check_run.name))
         made = self._show(repository, check_run, every)
         return _first_ids(every).get(check_run.external_id, made)
 
-    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:  # noqa: ARG002
+    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
         """Replace what is shown, unless a newer check run of the same name is."""
         every = list(self._ours(repository, check_run.sha, name=check_run.name))
         newest = _newest(every)
@@ -58,7 +58,7 @@ class GitLabChecks(GitLabAddresses):
         found = self.commit_check_runs(installation, repository, sha)
         return next((number for number, other in found.items() if other == external_id), None)
 
-    def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:  # noqa: ARG002
+    def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:
         return {number: external_id for external_id, number in _first_ids(self._ours(repository, sha)).items()}
 
     def _ours(self, repository: str, sha: str, **query: str) -> Iterator[Mapping[str, Any]]:

@@ -21,10 +21,10 @@ class GitLabComments:
 
     _access: GitLabAccess
 
-    def comment(self, installation: int, repository: str, number: int, text: str) -> int:  # noqa: ARG002
+    def comment(self, installation: int, repository: str, number: int, text: str) -> int:
         return int(self._access.call("POST", notes(repository, number), body={"body": harmless(text)})["id"])
 
-    def update_comment(self, installation: int, repository: str, number: int, comment: int, text: str) -> None:  # noqa: ARG002
+    def update_comment(self, installation: int, repository: str, number: int, comment: int, text: str) -> None:
         try:
             self._access.call("PUT", f"{notes(repository, number)}/{comment}", body={"body": harmless(text)})
         except ForgeRefused as error:
@@ -32,7 +32,7 @@ class GitLabComments:
                 raise
             raise NotFound("comment", str(comment)) from None
 
-    def our_comments(self, installation: int, repository: str, number: int, marker: str) -> Mapping[int, str]:  # noqa: ARG002
+    def our_comments(self, installation: int, repository: str, number: int, marker: str) -> Mapping[int, str]:
         ours = self._access.me.id
         every = self._access.pages(notes(repository, number), sort="asc", order_by="created_at")
         return {
@@ -41,7 +41,7 @@ class GitLabComments:
             if each["author"]["id"] == ours and each["body"].startswith(marker)
         }
 
-    def react(self, installation: int, repository: str, number: int, comment: int, reaction: str) -> None:  # noqa: ARG002
+    def react(self, installation: int, repository: str, number: int, comment: int, reaction: str) -> None:
         """Put an emoji on a note; one that is there already is left alone."""
         path = f"{notes(repository, number)}/{comment}/award_emoji"
         try:

@@ -25,7 +25,7 @@ class GitLabCommits:
 
     _access: GitLabAccess
 
-    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:  # noqa: ARG002
+    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
         old, new = self._resolved(repository, base), self._resolved(repository, head)
         if old is None or new is None:
             return Comparison.BASE_MISSING if old is None else Comparison.HEAD_MISSING
@@ -34,7 +34,7 @@ class GitLabCommits:
         common = self._merge_base(repository, old, new)
         return {old: Comparison.AHEAD, new: Comparison.BEHIND}.get(common or "", Comparison.DIVERGED)
 
-    def change(self, installation: int, repository: str, base: str, head: str) -> Change:  # noqa: ARG002
+    def change(self, installation: int, repository: str, base: str, head: str) -> Change:
         common = self._merge_base(repository, base, head)
         if common is None:
             raise NotFound("common commit of", f"{base} and {head}")
@@ -42,16 +42,16 @@ class GitLabCommits:
         found = self._access.call("GET", path, {"from": common, "to": head})
         return Change(commit_sha(common), self._authors(found["commits"]))
 
-    def branch_head(self, installation: int, repository: str, branch: str) -> str:  # noqa: ARG002
+    def branch_head(self, installation: int, repository: str, branch: str) -> str:
         found = self._access.find(f"{project(repository)}/repository/branches/{quote(branch, safe='')}")
         if found is None:
             raise NotFound("branch", branch)
         return commit_sha(found["commit"]["id"])
 
-    def default_branch(self, installation: int, repository: str) -> str:  # noqa: ARG002
+    def default_branch(self, installation: int, repository: str) -> str:
         return str(self._access.call("GET", project(repository))["default_branch"])
 
-    def clone_token(self, installation: int, repository: str) -> str:  # noqa: ARG002
+    def clone_token(self, installation: int, repository: str) -> str:
         return self._access.credentials().clone_token
 
     def _resolved(self, repository: str, commit: str) -> str | None:

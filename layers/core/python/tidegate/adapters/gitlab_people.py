@@ -22,12 +22,12 @@ class GitLabPeople:
 
     _access: GitLabAccess
 
-    def permission(self, installation: int, repository: str, user: str) -> Permission:  # noqa: ARG002
+    def permission(self, installation: int, repository: str, user: str) -> Permission:
         level = self._level(f"{project(repository)}/members/all", user)
         found = next((permission for least, permission in _LEVELS if level >= least), Permission.NONE)
         return found or self._of_everybody(repository)
 
-    def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:  # noqa: ARG002
+    def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
         """Tell whether somebody is a member of the group ``team`` in the group ``organization`` itself.
 
         Who is a member of a group above it only is a member of all groups there: that makes nobody one of a team.

@@ -31,7 +31,7 @@ class GitLabPulls:
 
     _access: GitLabAccess
 
-    def pull_request(self, installation: int, repository: str, number: int) -> PullRequest:  # noqa: ARG002
+    def pull_request(self, installation: int, repository: str, number: int) -> PullRequest:
         found = self._merge_request(repository, number)
         return PullRequest(
             number=found["iid"],
@@ -56,7 +56,7 @@ class GitLabPulls:
 
     def merge_pull_request(
         self,
-        installation: int,  # noqa: ARG002
+        installation: int,
         repository: str,
         number: int,
         sha: str,
@@ -66,13 +66,13 @@ class GitLabPulls:
         body = {"sha": sha, "squash": method == _SQUASH}
         self._access.call("PUT", f"{project(repository)}/merge_requests/{number}/merge", body=body)
 
-    def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:  # noqa: ARG002
+    def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
         found = self._access.find(f"{project(repository)}/repository/commits/{sha}/merge_requests")
         if found is None:
             raise NotFound("commit", sha)
         return [_author(each) for each in found]
 
-    def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:  # noqa: ARG002
+    def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
         """Return who approves it. GitLab does not tell of which commit: that is the head as it was at that time."""
         path = f"{project(repository)}/merge_requests/{number}"
         given = self._access.call("GET", f"{path}/approvals")["approved_by"]
@@ -84,7 +84,7 @@ class GitLabPulls:
         reviews = (_review(user["username"], at, heads) for user, at in found)
         return sorted(reviews, key=lambda review: review.at)
 
-    def dismiss_review(self, installation: int, repository: str, number: int, review: int, reason: str) -> None:  # noqa: ARG002
+    def dismiss_review(self, installation: int, repository: str, number: int, review: int, reason: str) -> None:
         raise ForgeRefused(405, "GitLab takes the approval of one person away for nobody but that person")
 
     def _told(self, repository: str, number: int) -> Mapping[int, str]:

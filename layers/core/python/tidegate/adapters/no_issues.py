@@ -16,7 +16,7 @@ class NoIssues:
     def open_issue(self, _installation: int, _repository: str, _title: str, _text: str) -> int:
         return _refuse()
 
-    def write_issue(self, _installation: int, _repository: str, _issue: int, _text: str, *, is_open: bool) -> None:  # noqa: ARG002  # The port's.
+    def write_issue(self, _installation: int, _repository: str, _issue: int, _text: str, *, is_open: bool) -> None:
         _refuse()
 
     def our_issues(self, _installation: int, _repository: str, _marker: str) -> Sequence[int]:

@@ -110,7 +110,7 @@ class PressVerdict:
     reason: str = ""
 
 
-def judge_press(deployment: Deployment, approve: bool, by: str, at: str) -> PressVerdict:  # noqa: FBT001
+def judge_press(deployment: Deployment, approve: bool, by: str, at: str) -> PressVerdict:  # noqa: FBT001  # One of two answers.
     """Decide about an answer by ``by``, received at ``at``.
 
     The same answer again (a message that is delivered twice) has no effect of its own, but settles the
@@ -129,7 +129,7 @@ def judge_press(deployment: Deployment, approve: bool, by: str, at: str) -> Pres
     return _judge_person(deployment, review, approve, by)
 
 
-def _judge_person(deployment: Deployment, review: Review, approve: bool, by: str) -> PressVerdict:  # noqa: FBT001
+def _judge_person(deployment: Deployment, review: Review, approve: bool, by: str) -> PressVerdict:  # noqa: FBT001  # One of two answers.
     """Decide whether it may be this person who answers. Rejecting is open to everybody who may decide at all."""
     if not approve:
         return PressVerdict(Followup.DECIDE)
@@ -141,7 +141,7 @@ def _judge_person(deployment: Deployment, review: Review, approve: bool, by: str
     return PressVerdict(Followup.DECIDE)
 
 
-def _was_recorded(review: Review, approve: bool, by: str, at: str) -> bool:  # noqa: FBT001
+def _was_recorded(review: Review, approve: bool, by: str, at: str) -> bool:  # noqa: FBT001  # One of two answers.
     if approve:
         return any((approval.by, approval.at) == (by, at) for approval in review.approvals)
     return (review.approved, review.by, review.at) == (False, by, at)
@@ -180,7 +180,7 @@ def _more(missing: int) -> str:
     return "1 more approval is needed" if missing == 1 else f"{missing} more approvals are needed"
 
 
-def decided(deployment: Deployment, approve: bool, by: str, at: str) -> Deployment:  # noqa: FBT001
+def decided(deployment: Deployment, approve: bool, by: str, at: str) -> Deployment:  # noqa: FBT001  # One of two answers.
     """Return the deployment after an answer: rejected for good, approved, or with one more approval.
 
     A rejection is an ``ending`` that the audit topic has yet to hear of. Raise ValueError when the deployment

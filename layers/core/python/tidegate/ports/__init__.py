@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    # ruff: noqa: F403
+    # ruff: noqa: F403 - each port is to be had from here
     from tidegate.ports.announcements import *
     from tidegate.ports.catalog import *
     from tidegate.ports.change_sets import *

@@ -11,7 +11,7 @@ from tidegate.usecases.repository_source import Granted, RepositorySource
 from tidegate.usecases.root_index import Deployable
 
 
-def chosen_roots(  # noqa: PLR0917
+def chosen_roots(  # noqa: PLR0917  # One value each.
     source: RepositorySource,
     where: tuple[int, str],
     pull_request: PullRequest,

@@ -30,7 +30,7 @@ class GateDecider:
     enqueue: Callable[[Deployment], object]
     may_apply: Callable[[Deployment, str], Decision]
 
-    def decide(self, deployment: str, retry: bool, by: str, at: str) -> Decision:  # noqa: FBT001
+    def decide(self, deployment: str, retry: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
         """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC): retry, or else reject.
 
         The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable,

@@ -30,7 +30,7 @@ class ReviewDecider:
     finisher: Finisher
     artifacts: Artifacts
 
-    def decide(self, deployment: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001
+    def decide(self, deployment: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
         """Record the answer that ``by`` gave at ``at`` (ISO 8601 in UTC), and go on with it once it decides.
 
         The same answer again is done again, and changes nothing. Raise NotFound; Conflict or CloudUnavailable:
@@ -38,7 +38,7 @@ class ReviewDecider:
         """
         return deciding_again(lambda: self._decide(deployment, approve, by, at))
 
-    def _decide(self, identifier: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001
+    def _decide(self, identifier: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
         deployment = self.deployments.get(identifier)
         verdict = judge_press(deployment, approve, by, at)
         if verdict.followup is Followup.REFUSE:

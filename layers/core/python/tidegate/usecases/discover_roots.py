@@ -121,7 +121,7 @@ def _loaded(blob: str | None, read: Mapping[str, bytes], repository: str, review
     return load_configuration(read[blob] if blob else None, repository, review)
 
 
-def _index(  # noqa: PLR0917
+def _index(  # noqa: PLR0917  # One value each.
     trees: PushedTrees,
     repository: str,
     review: Around,

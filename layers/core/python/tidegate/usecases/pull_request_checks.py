@@ -46,7 +46,7 @@ class ForgeChecks:
         done = record.discovered == record.spec.revision and all(each.is_done for each in layers)
         return self.judge.judge(record.spec, layers) if done else ()
 
-    def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:  # noqa: ARG002
+    def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:  # noqa: ARG002  # Others show reason and layers.
         """End what goes on. Those of layers are made once these have ended, so they never do."""
         if self.keeper.is_open(record.execution):
             self.keeper.show(*record.spec.where, render_stopped(record, reason, self.painter.page(record.spec)))

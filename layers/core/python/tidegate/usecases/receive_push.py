@@ -62,7 +62,7 @@ class Push:
     told: bool = True
 
 
-def _tell_nobody(_known: KnownRepository, _touched: Collection[str] | None, *, replans: bool) -> None:  # noqa: ARG001
+def _tell_nobody(_known: KnownRepository, _touched: Collection[str] | None, *, replans: bool) -> None:  # noqa: ARG001  # Its names are the caller's.
     return
 
 

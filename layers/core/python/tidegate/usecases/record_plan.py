@@ -43,7 +43,7 @@ class PlanRecorder:
         deployment: Deployment,
         message: RecordPlan,
         verdict: PlanVerdict,
-        is_gated: bool,  # noqa: FBT001
+        is_gated: bool,  # noqa: FBT001  # One of two answers.
     ) -> Deployment:
         at = self.clock.now()
         if is_gated or verdict.next is Need.REVIEW:

@@ -116,6 +116,6 @@ def _extended(pen: _Pen, code: int, codes: Iterator[int]) -> _Pen:
             next(codes, 0)
         return pen
     number = next(codes, -1)
-    name = "colour" if code == 38 else "ground"  # noqa: PLR2004
+    name = "colour" if code == 38 else "ground"  # noqa: PLR2004  # ECMA-48's number.
     chosen: dict[str, Any] = {name: number}
-    return replace(pen, **chosen) if 0 <= number < 16 else pen  # noqa: PLR2004
+    return replace(pen, **chosen) if 0 <= number < 16 else pen  # noqa: PLR2004  # ECMA-48's number.

@@ -34,7 +34,7 @@ from tidegate.web.session import Sessions
 class Decide(Protocol):
     """Answers a plan review."""
 
-    def __call__(self, deployment: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001
+    def __call__(self, deployment: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
         """Return what came of it."""
 
 
@@ -48,7 +48,7 @@ class Unlock(Protocol):
 class DecideGate(Protocol):
     """Answers for a deployment that waits at a gate."""
 
-    def __call__(self, deployment: str, retry: bool, by: str, at: str) -> Decision:  # noqa: FBT001
+    def __call__(self, deployment: str, retry: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
         """Run again what it waits for and failed, or reject it; return what came of it."""
 
 

@@ -25,7 +25,7 @@ class MemoryAccounts:
         self._fail()
         return self.tokens.get(token)
 
-    def exchange(self, code: str, redirect_uri: str) -> str | None:  # noqa: ARG002  # The port's.
+    def exchange(self, code: str, redirect_uri: str) -> str | None:
         self._fail()
         return self.codes.pop(code, None)
 

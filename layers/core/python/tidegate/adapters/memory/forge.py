@@ -158,7 +158,7 @@ class MemoryForge:
             if where == number and text.startswith(marker) and comment not in self.foreign | self.deleted
         }
 
-    def react(self, installation: int, repository: str, number: int, comment: int, reaction: str) -> None:  # noqa: ARG002
+    def react(self, installation: int, repository: str, number: int, comment: int, reaction: str) -> None:
         self._called(installation, repository)
         self._spoken()
         self.reactions.append((comment, reaction))

@@ -67,7 +67,7 @@ class MemoryWorkflows:
         self._refuse()
         self.planned.setdefault(execution, (pull_request, revision))
 
-    def stop_pull_request(self, execution: str, cause: str) -> None:  # noqa: ARG002  # The port's.
+    def stop_pull_request(self, execution: str, cause: str) -> None:
         self._refuse()
         if execution in self.planned:
             self.endings.setdefault(execution, "ABORTED")
