@@ -33,87 +33,72 @@ class OAuthClient:
     client_secret: str = field(repr=False)
 
 
-class GitHubAccounts:
-    """The port ``Accounts``. ``client`` is asked when somebody signs in."""
+class _Accounts:
+    """What forges have in common. ``client`` is asked when somebody signs in."""
+
+    #: The field of a person in which their login stands.
+    _login_field = "login"
+    _accepts = "application/json"
 
     def __init__(self, client: Callable[[], OAuthClient], *, url: str, api_url: str) -> None:
         self._client = client
         self._url, self._api_url = url.rstrip("/"), api_url.rstrip("/")
 
     def login_of(self, token: str) -> str | None:
-        """Return the login of a token's owner; None for a token that is not valid, or is not a person's."""
+        """Return the login of a token's owner; None for a token that is not valid, or does not tell of a person."""
         if not _TOKEN.fullmatch(token):
             return None
-        headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
+        headers = {"Authorization": f"Bearer {token}", "Accept": self._accepts}
         answer = _ask(urllib.request.Request(f"{self._api_url}/user", headers=headers))  # noqa: S310  # From the settings.
-        login = answer.get("login") if isinstance(answer, dict) else None
+        login = answer.get(self._login_field) if isinstance(answer, dict) else None
         return login if isinstance(login, str) and _LOGIN.fullmatch(login) else None
 
-    def exchange(self, code: str, redirect_uri: str) -> str | None:
-        """Return the token that an OAuth code stands for; None for a code that is not valid."""
+    def _exchanged(self, path: str, code: str, no: frozenset[int], **more: str) -> str | None:
+        """Return the token that a code stands for, None if the forge answers with one of the statuses in ``no``."""
         client = self._client()
-        form = {
-            "client_id": client.client_id,
-            "client_secret": client.client_secret,
-            "code": code,
-            "redirect_uri": redirect_uri,
-        }
+        form = {"client_id": client.client_id, "client_secret": client.client_secret, "code": code, **more}
         request = urllib.request.Request(  # noqa: S310  # From the settings.
-            f"{self._url}/login/oauth/access_token",
+            f"{self._url}{path}",
             data=urllib.parse.urlencode(form).encode(),
             headers={"Accept": "application/json"},
         )
-        answer = _ask(request)
+        answer = _ask(request, no)
         token = answer.get("access_token") if isinstance(answer, dict) else None
         return token if isinstance(token, str) else None
 
-    def authorize_url(self, state: str, redirect_uri: str) -> str:
+    def _sign_in(self, path: str, **query: str) -> str:
         """Return the address where a person signs in."""
-        query = {"client_id": self._client().client_id, "redirect_uri": redirect_uri, "state": state}
-        return f"{self._url}/login/oauth/authorize?{urllib.parse.urlencode(query)}"
+        return f"{self._url}{path}?{urllib.parse.urlencode({'client_id': self._client().client_id, **query})}"
 
 
-class GitLabAccounts:
-    """The port ``Accounts``. ``client`` is asked when somebody signs in."""
+class GitHubAccounts(_Accounts):
+    """The port ``Accounts``, for GitHub."""
 
-    def __init__(self, client: Callable[[], OAuthClient], *, url: str, api_url: str) -> None:
-        self._client = client
-        self._url, self._api_url = url.rstrip("/"), api_url.rstrip("/")
-
-    def login_of(self, token: str) -> str | None:
-        """Return the username of a token's owner; None for a token that is not valid, or may not tell."""
-        if not _TOKEN.fullmatch(token):
-            return None
-        headers = {"Authorization": f"Bearer {token}"}
-        answer = _ask(urllib.request.Request(f"{self._api_url}/user", headers=headers))  # noqa: S310  # From the settings.
-        login = answer.get("username") if isinstance(answer, dict) else None
-        return login if isinstance(login, str) and _LOGIN.fullmatch(login) else None
+    _accepts = "application/vnd.github+json"
 
     def exchange(self, code: str, redirect_uri: str) -> str | None:
         """Return the token that an OAuth code stands for; None for a code that is not valid."""
-        client = self._client()
-        form = {
-            "client_id": client.client_id,
-            "client_secret": client.client_secret,
-            "code": code,
-            "grant_type": "authorization_code",
-            "redirect_uri": redirect_uri,
-        }
-        data = urllib.parse.urlencode(form).encode()
-        answer = _ask(urllib.request.Request(f"{self._url}/oauth/token", data=data), _NOT_A_CODE)  # noqa: S310  # From the settings.
-        token = answer.get("access_token") if isinstance(answer, dict) else None
-        return token if isinstance(token, str) else None
+        return self._exchanged("/login/oauth/access_token", code, _NOT_A_PERSON, redirect_uri=redirect_uri)
+
+    def authorize_url(self, state: str, redirect_uri: str) -> str:
+        """Return the address where a person signs in."""
+        return self._sign_in("/login/oauth/authorize", redirect_uri=redirect_uri, state=state)
+
+
+class GitLabAccounts(_Accounts):
+    """The port ``Accounts``, for GitLab."""
+
+    _login_field = "username"
+
+    def exchange(self, code: str, redirect_uri: str) -> str | None:
+        """Return the token that an OAuth code stands for; None for a code that is not valid."""
+        more = {"grant_type": "authorization_code", "redirect_uri": redirect_uri}
+        return self._exchanged("/oauth/token", code, _NOT_A_CODE, **more)
 
     def authorize_url(self, state: str, redirect_uri: str) -> str:
         """Return the address where a person signs in, who lets Tidegate know who they are and nothing else."""
-        query = {
-            "client_id": self._client().client_id,
-            "redirect_uri": redirect_uri,
-            "response_type": "code",
-            "scope": "read_user",
-            "state": state,
-        }
-        return f"{self._url}/oauth/authorize?{urllib.parse.urlencode(query)}"
+        asked = {"redirect_uri": redirect_uri, "response_type": "code", "scope": "read_user", "state": state}
+        return self._sign_in("/oauth/authorize", **asked)
 
 
 def _ask(request: urllib.request.Request, no: frozenset[int] = _NOT_A_PERSON) -> Any:
