@@ -27,7 +27,8 @@ class FunctionSpec:
     capabilities: tuple[Capability, ...]
     timeout: int = 60
     memory: int = 512
-    image: bool = False
+    #: The folder of functions/ with the Dockerfile, for one that is an image.
+    image: str = ""
     third_party: bool = True
     invoked_by_events: bool = False
 
@@ -78,7 +79,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         ),
         timeout=300,
         memory=2048,
-        image=True,
+        image="discover_roots",
     ),
     FunctionSpec(
         "answer_button",
@@ -260,7 +261,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         ),
         timeout=300,
         memory=2048,
-        image=True,
+        image="discover_roots",
     ),
     FunctionSpec(
         "begin_speculation",
@@ -275,7 +276,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         # All sets of a plan one after the other; a large plan takes much memory and its time (docs/policies.md).
         timeout=300,
         memory=3008,
-        image=True,
+        image="check_policies",
     ),
     FunctionSpec(
         "publish_pull_request",
@@ -298,7 +299,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         ),
         timeout=300,
         memory=2048,
-        image=True,
+        image="discover_roots",
     ),
     FunctionSpec(
         "conclude_drift",
@@ -375,7 +376,8 @@ class Functions(Construct):
     ) -> lambda_.Function:
         code = lambda_.DockerImageCode.from_image_asset(
             str(ROOT),
-            file=f"functions/{spec.name}/Dockerfile",
+            file=f"functions/{spec.image}/Dockerfile",
+            build_args={"FUNCTION": spec.name},
             cmd=["handler.lambda_handler"],
             platform=ecr_assets.Platform.LINUX_ARM64,
             exclude=FUNCTION_CONTEXT.exclude,
