@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
-from soak.history import Act, Audit, Check, Gated, History, Push
+from soak.gate_rules import gates_hold, gates_say_what_they_wait_for
+from soak.history import Act, Audit, History
+from soak.violation import NOTHING_TO_DO, RUNNING, Violation, begun, changed_roots, has_ended, is_answered, story
 
-RUNNING = "RUNNING"
-#: How a check run is titled whose root was what the revision says before.
-_NOTHING_TO_DO = "Nothing to change"
 ENDS = frozenset({"SUCCESS", "FAILURE", "UNKNOWN"})
 #: Stored objects tell their time in whole seconds.
 _WHOLE_SECOND = 1.0
@@ -21,17 +19,6 @@ _SHOWN_AS = {
     "FAILURE": {"failure", "timed_out"},  # A runner that was silent before it took the apply is a time-out, too.
     "UNKNOWN": {"failure", "timed_out", "action_required"},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A broken rule: its name, where, and what was seen."""
-
-    rule: str
-    root: str
-    what: str
-    revision: str = ""
-    links: tuple[str, ...] = ()
 
 
 def check(history: History) -> list[Violation]:
@@ -48,7 +35,7 @@ def one_apply_in_flight(history: History) -> Iterator[Violation]:
             if audit.state == RUNNING:
                 if open_one is not None:
                     what = f"{audit.deployment} began to apply while {open_one.deployment} had not ended"
-                    yield _story(history, rule, audit, what)
+                    yield story(history, rule, audit, what)
                 open_one = audit
             elif open_one is not None and open_one.deployment == audit.deployment:
                 open_one = None
@@ -83,34 +70,17 @@ def nothing_is_lost(history: History) -> Iterator[Violation]:
             yield Violation(rule, run.root, what, run.sha, (run.url,))
 
 
-def changed_roots(history: History, push: Push) -> list[str]:
-    """Return the roots that a push changed."""
-    before = history.commits[push.before].marks if push.before else {}
-    return sorted(root for root, mark in history.commits[push.after].marks.items() if before.get(root) != mark)
-
-
-def is_answered(history: History, revision: str, root: str) -> bool:
-    """Tell whether a check run of the root ended on the revision, or on one that contains it."""
-    ended = {run.sha for run in history.checks if run.root == root and has_ended(run)}
-    return revision in ended or any(history.contains(sha, revision) for sha in ended)
-
-
-def has_ended(run: Check) -> bool:
-    """Tell whether nothing is awaited of a check run any more."""
-    return run.status == "completed" and run.conclusion != "action_required"
-
-
 def never_backwards(history: History) -> Iterator[Violation]:
     """Rule 4: no revision is applied after one that contains it; one that left the line is approved by somebody."""
     rule = "4 never backwards"
-    for audits in _by_root(_begun(history)).values():
+    for audits in _by_root(begun(history)).values():
         for last, audit in pairwise(audits):
             if last.revision == audit.revision or history.contains(audit.revision, last.revision):
                 continue
             if history.contains(last.revision, audit.revision):
-                yield _story(history, rule, audit, f"it is behind {last.revision[:7]}, which was applied before")
+                yield story(history, rule, audit, f"it is behind {last.revision[:7]}, which was applied before")
             elif not audit.approved_by and not _carried_on(history, last, audit):
-                yield _story(history, rule, audit, f"it has diverged from {last.revision[:7]}, and nobody approved it")
+                yield story(history, rule, audit, f"it has diverged from {last.revision[:7]}, and nobody approved it")
 
 
 def _carried_on(history: History, last: Audit, audit: Audit) -> bool:
@@ -118,7 +88,7 @@ def _carried_on(history: History, last: Audit, audit: Audit) -> bool:
     since, until = (last.started or 0.0) - _WHOLE_SECOND, audit.started or 0.0
     return any(
         run.root == audit.root
-        and run.title.startswith(_NOTHING_TO_DO)
+        and run.title.startswith(NOTHING_TO_DO)
         and since <= (run.begun or 0.0) <= until
         and history.mark(run.sha, run.root) == history.mark(last.revision, last.root)
         and history.contains(audit.revision, run.sha)
@@ -129,11 +99,11 @@ def _carried_on(history: History, last: Audit, audit: Audit) -> bool:
 def never_retried(history: History) -> Iterator[Violation]:
     """Rule 5: a deployment applies once at most, and the engine does no more than the audit topic heard of."""
     rule = "5 an apply is never retried"
-    begun = Counter(audit.deployment for audit in _begun(history))
-    for audit in {audit.deployment: audit for audit in _begun(history)}.values():
-        if begun[audit.deployment] > 1:
-            yield _story(history, rule, audit, f"its apply began {begun[audit.deployment]} times")
-    heard = Counter((audit.root, history.mark(audit.revision, audit.root)) for audit in _begun(history))
+    times = Counter(audit.deployment for audit in begun(history))
+    for audit in {audit.deployment: audit for audit in begun(history)}.values():
+        if times[audit.deployment] > 1:
+            yield story(history, rule, audit, f"its apply began {times[audit.deployment]} times")
+    heard = Counter((audit.root, history.mark(audit.revision, audit.root)) for audit in begun(history))
     done = Counter((effect.root, effect.mark) for effect in history.effects if effect.what == "begin")
     for (root, mark), count in done.items():
         if count > heard[root, mark] > 0:
@@ -144,9 +114,9 @@ def never_retried(history: History) -> Iterator[Violation]:
 def reviewed_is_applied(history: History) -> Iterator[Violation]:
     """Rule 6: somebody who may, confirmed this plan before it was applied, and the state is what the revision says."""
     rule = "6 the reviewed plan is applied"
-    for audit in _begun(history):
+    for audit in begun(history):
         for problem in _review_problems(history, audit):
-            yield _story(history, rule, audit, problem)
+            yield story(history, rule, audit, problem)
     for root, audits in _by_root(_applies(history)).items():
         yield from _wrong_states(history, rule, root, audits)
     yield from _changed_plans(history, rule)
@@ -201,17 +171,17 @@ def _first_missing(part: list[str], whole: list[str]) -> str | None:
 
 
 def _changed_plans(history: History, rule: str) -> Iterator[Violation]:
-    plans = {audit.deployment: audit.plan for audit in _begun(history)}
+    plans = {audit.deployment: audit.plan for audit in begun(history)}
     for audit in _applies(history):
         if audit.state in ENDS and plans.get(audit.deployment, audit.plan) != audit.plan:
-            yield _story(history, rule, audit, "it ended with another plan than it began with")
+            yield story(history, rule, audit, "it ended with another plan than it began with")
 
 
 def no_apply_without_audit(history: History) -> Iterator[Violation]:
     """Rule 7: whatever an engine did or stored, the audit topic had heard that it was to apply just that."""
     rule = "7 no apply without audit"
     heard = defaultdict(list)
-    for audit in _begun(history):
+    for audit in begun(history):
         heard[audit.root, history.mark(audit.revision, audit.root)].append(audit.started or 0.0)
     for effect in history.effects:
         if effect.what == "begin" and not any(at <= effect.at for at in heard[effect.root, effect.mark]):
@@ -231,7 +201,7 @@ def audited_exactly_once(history: History) -> Iterator[Violation]:
     for event, count in Counter(audit.event for audit in history.audits).items():
         if count > 1:
             audit = next(audit for audit in history.audits if audit.event == event)
-            yield _story(history, rule, audit, f"{event} was published {count} times")
+            yield story(history, rule, audit, f"{event} was published {count} times")
     by_deployment = defaultdict(list)
     for audit in _applies(history):
         by_deployment[audit.deployment].append(audit)
@@ -240,7 +210,7 @@ def audited_exactly_once(history: History) -> Iterator[Violation]:
         if states == ["FAILURE"] and audits[0].started is None:
             continue  # The topic may have taken that it was to begin, and did not answer: so it never began.
         if states[0] != RUNNING or len(states) != 2 or states[1] not in ENDS:  # noqa: PLR2004  # begun and ended
-            yield _story(history, rule, audits[0], f"the audit topic heard of its apply: {', '.join(states)}")
+            yield story(history, rule, audits[0], f"the audit topic heard of its apply: {', '.join(states)}")
     yield from _contradictions(history, rule)
 
 
@@ -251,9 +221,9 @@ def _contradictions(history: History, rule: str) -> Iterator[Violation]:
         if audit.state not in ENDS:
             continue
         if run is None:
-            yield _story(history, rule, audit, "it has no check run")
+            yield story(history, rule, audit, "it has no check run")
         elif run.conclusion not in _SHOWN_AS[audit.state]:
-            yield _story(history, rule, audit, f"audited as {audit.state}, but shown as {run.conclusion}: {run.title}")
+            yield story(history, rule, audit, f"audited as {audit.state}, but shown as {run.conclusion}: {run.title}")
 
 
 def lock_is_respected(history: History) -> Iterator[Violation]:
@@ -264,7 +234,7 @@ def lock_is_respected(history: History) -> Iterator[Violation]:
         for audit in audits:
             if audit.state == RUNNING and audit.trigger != "manual" and since is not None:
                 if not _unlocked(history, root, since, audit.started or 0):
-                    yield _story(history, rule, audit, "it was applied while the queue was locked")
+                    yield story(history, rule, audit, "it was applied while the queue was locked")
                 since = None
             if audit.state == "UNKNOWN":
                 since = audit.ended
@@ -298,79 +268,7 @@ def decisions_are_audited(history: History) -> Iterator[Violation]:
     for audit in history.audits:
         what = {"REJECTED": "Reject", "UNLOCKED": "Unlock"}.get(audit.state)
         if what and not any(act.what == what and act.root == audit.root and act.allowed for act in history.acts):
-            yield _story(history, rule, audit, f"it was audited as {audit.state}, and nobody who may did that")
-
-
-def gates_hold(history: History) -> Iterator[Violation]:
-    """Promotion: no apply begins before what goes first in the same change is applied or has nothing to change."""
-    rule = "8 no gated apply before its gate"
-    changes = _changes(history)
-    for audit in _begun(history):
-        if audit.trigger == "manual" or _may_be_by_hand(history, audit):
-            continue
-        commit = history.commits.get(audit.revision)
-        first = set(commit.before.get(audit.root, ())) if commit else set()
-        for root in sorted(first & changes.get(audit.revision, set())):
-            if not _is_done(history, audit.revision, root, audit.started or 0.0):
-                yield _story(history, rule, audit, f"it began before {root}, which goes first, was applied")
-
-
-def _changes(history: History) -> dict[str, set[str]]:
-    """Return the roots that are surely part of the change of each commit that was pushed to the default branch.
-
-    That are those whose mark was not on the default branch before, from whichever commit the change is counted, and
-    what depends on them.
-    """
-    seen: dict[str, set[str]] = defaultdict(set)
-    found: dict[str, set[str]] = {}
-    for push in history.pushes:
-        commit = history.commits[push.after]
-        new = {root for root in changed_roots(history, push) if commit.marks[root] not in seen[root]}
-        found.setdefault(push.after, new | {root for root in commit.depends if new & set(commit.depends[root])})
-        for root, mark in commit.marks.items():
-            seen[root].add(mark)
-    return found
-
-
-def _may_be_by_hand(history: History, audit: Audit) -> bool:
-    """Tell whether it may run something again that somebody deployed by hand, which is a change of its own."""
-    return audit.trigger == "rerun" and any(act.what == "Deploy" and act.root == audit.root for act in history.acts)
-
-
-def _is_done(history: History, revision: str, root: str, at: float) -> bool:
-    """Tell whether a root was applied by then, or a deployment of it had begun and found no changes.
-
-    That is at this revision, or at one that contains it: a correction brings what failed before.
-    """
-    applied = [
-        audit.revision
-        for audit in history.audits
-        if (audit.root, audit.state) == (root, "SUCCESS") and (audit.ended or at) <= at
-    ]
-    empty = [
-        run.sha
-        for run in history.checks
-        if run.root == root and run.title.startswith(_NOTHING_TO_DO) and (run.begun or 0.0) <= at
-    ]
-    return any(history.contains(newer, revision) for newer in (*applied, *empty))
-
-
-def gates_say_what_they_wait_for(history: History) -> Iterator[Violation]:
-    """Promotion: whoever waits names a root or a stack that goes first, by a file that counted at some time."""
-    rule = "8 a gate says what it waits for"
-    for gate in history.gates:
-        if not set(gate.named) & _goes_first(history, gate):
-            what = f"check run {gate.run} names nothing that goes first: {gate.title}"
-            yield Violation(rule, gate.root, what, gate.sha)
-
-
-def _goes_first(history: History, gate: Gated) -> set[str]:
-    """Return roots and stacks. By hand, it is the default branch's file that counts, not the commit's."""
-    found: set[str] = set()
-    for commit in history.commits.values():
-        before = commit.before.get(gate.root, ())
-        found |= {*before, *(commit.stacks[root] for root in before if root in commit.stacks)}
-    return found
+            yield story(history, rule, audit, f"it was audited as {audit.state}, and nobody who may did that")
 
 
 #: All rules, each a function of a history.
@@ -394,17 +292,8 @@ def _applies(history: History) -> list[Audit]:
     return [audit for audit in history.audits if audit.state == RUNNING or audit.state in ENDS]
 
 
-def _begun(history: History) -> list[Audit]:
-    return [audit for audit in history.audits if audit.state == RUNNING]
-
-
 def _by_root(audits: Iterable[Audit]) -> dict[str, list[Audit]]:
     found = defaultdict(list)
     for audit in audits:
         found[audit.root].append(audit)
     return found
-
-
-def _story(history: History, rule: str, audit: Audit, what: str) -> Violation:
-    links = tuple(run.url for run in history.checks if run.deployment == audit.deployment)
-    return Violation(rule, audit.root, f"{audit.deployment}: {what}", audit.revision, links)

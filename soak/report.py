@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
-from soak.checker import Violation
 from soak.history import History
+from soak.violation import Violation
 
 #: Stories that are told of each rule.
 _TOLD = 8

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 from botocore.exceptions import ClientError
 
-from soak.checker import changed_roots, is_answered
 from soak.history import History
 from soak.observe import checks_of, commits_of
+from soak.violation import changed_roots, is_answered
 from soak.work import UNLOCK, unlock_by_comment
 from soak.world import WRITERS, World, has_ended
 

@@ -1,0 +1,50 @@
+"""What the checker's rules share: a broken rule, and what a history says of pushes and applies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from soak.history import Audit, Check, History, Push
+
+RUNNING = "RUNNING"
+#: How a check run is titled whose root was what the revision says before.
+NOTHING_TO_DO = "Nothing to change"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A broken rule: its name, where, and what was seen."""
+
+    rule: str
+    root: str
+    what: str
+    revision: str = ""
+    links: tuple[str, ...] = ()
+
+
+def changed_roots(history: History, push: Push) -> list[str]:
+    """Return the roots that a push changed."""
+    before = history.commits[push.before].marks if push.before else {}
+    return sorted(root for root, mark in history.commits[push.after].marks.items() if before.get(root) != mark)
+
+
+def is_answered(history: History, revision: str, root: str) -> bool:
+    """Tell whether a check run of the root ended on the revision, or on one that contains it."""
+    ended = {run.sha for run in history.checks if run.root == root and has_ended(run)}
+    return revision in ended or any(history.contains(sha, revision) for sha in ended)
+
+
+def has_ended(run: Check) -> bool:
+    """Tell whether nothing is awaited of a check run any more."""
+    return run.status == "completed" and run.conclusion != "action_required"
+
+
+def begun(history: History) -> list[Audit]:
+    """Return the audit messages that an apply begins."""
+    return [audit for audit in history.audits if audit.state == RUNNING]
+
+
+def story(history: History, rule: str, audit: Audit, what: str) -> Violation:
+    """Return a broken rule of a deployment, with links to its check runs."""
+    links = tuple(run.url for run in history.checks if run.deployment == audit.deployment)
+    return Violation(rule, audit.root, f"{audit.deployment}: {what}", audit.revision, links)
