@@ -42,7 +42,7 @@ from tidegate.usecases.close_worker import WorkerCloser
 from tidegate.usecases.decide_review import ReviewDecider
 from tidegate.usecases.end_deployment import DeploymentEnder
 from tidegate.usecases.enqueue import Enqueuer
-from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.ensure_worker import Seen, WorkerEnsurer
 from tidegate.usecases.execution_closed import ClosedExecution, QueueReleaser
 from tidegate.usecases.find_former_root import FormerRoots
 from tidegate.usecases.find_undone import UndoneBefore
@@ -73,6 +73,8 @@ class World(Rules):
         self.closed: list[ClosedExecution] = []
         #: Whether something happened that only the reconciler repairs. Without it, no wake-up may be lost.
         self.needs_reconciling = False
+        #: The queue as it was when somebody looked.
+        self.seen: Seen | None = None
         self._tokens = 0
         self._requests = 0
         self._wire()
@@ -128,7 +130,12 @@ class World(Rules):
             number, id=identifier, trigger=trigger, requested_at=self.clock.now(), review_rule=rule
         )
         self.accepted.setdefault(deployment.id, number)
-        self.deliver(lambda: self.enqueuer.enqueue(deployment))
+        seen = self.seen if trigger is Trigger.MERGE else None
+        self.deliver(lambda: self.enqueuer.enqueue(deployment, seen))
+
+    def look(self) -> None:
+        """Whoever enqueues a merge next has looked at the queue now, whatever happens until then."""
+        self.seen = self.stores.queues.read(self.queue)
 
     @property
     def attempted(self) -> int | None:

@@ -66,6 +66,15 @@ class QueueMachine(RuleBasedStateMachine):
         self._fated(death)
         self.world.push(number, Trigger.MERGE)
 
+    @rule()
+    def look(self):
+        self.world.look()
+
+    @rule(number=NUMBERS, death=DEATHS)
+    def push_after_a_look(self, number, death):
+        self.world.look()
+        self.push(number, death)
+
     @rule(number=NUMBERS, death=DEATHS)
     def push_by_hand(self, number, death):
         self._fated(death)

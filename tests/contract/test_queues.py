@@ -10,7 +10,7 @@ import pytest
 from tests.builders import any_deployed, any_deployment, any_lock, any_queue, any_root
 from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.queue import QueueHead, Worker, waiting_for
+from tidegate.domain.queue import QueueHead, Worker, waiting_for, with_another
 
 
 def test_a_queue_that_was_never_written_is_empty(stores):
@@ -43,6 +43,35 @@ def test_the_same_deployment_is_enqueued_once_only(stores):
     assert not stores.queues.enqueue(replace(deployment, requested_at="2027-01-01T00:00:00.000000+00:00"))
     assert stores.queues.read(deployment.queue) == before
     assert len(stores.queues.waiting(deployment.queue)) == 1
+
+
+def test_what_is_enqueued_upon_the_queue_as_it_is_raises_the_version_by_one(stores):
+    for number in (1, 2):
+        head, first = stores.queues.read(any_queue())
+        deployment = any_deployment(number)
+        assert stores.queues.enqueue(deployment, head)
+        assert stores.queues.read(any_queue()) == with_another(head, first, deployment)
+    assert [each.deployment for each in stores.queues.waiting(any_queue())] == [any_deployment(1).id, deployment.id]
+
+
+def test_what_is_enqueued_upon_another_queue_is_a_conflict_and_changes_nothing(stores):
+    never_written = QueueHead(any_queue())
+    stores.queues.enqueue(any_deployment())
+    before = stores.queues.read(any_queue())
+    for seen in (never_written, replace(never_written, version=2)):
+        with pytest.raises(Conflict):
+            stores.queues.enqueue(any_deployment(2), seen)
+    assert stores.queues.read(any_queue()) == before
+    with pytest.raises(NotFound):
+        stores.deployments.get(any_deployment(2).id)
+
+
+def test_the_same_deployment_is_enqueued_once_only_whatever_was_seen(stores):
+    stores.queues.enqueue(any_deployment())
+    before = stores.queues.read(any_queue())
+    for seen in (before[0], QueueHead(any_queue())):
+        assert not stores.queues.enqueue(any_deployment(), seen)
+    assert stores.queues.read(any_queue()) == before
 
 
 def test_a_deployment_that_was_taken_is_not_enqueued_again(stores):

@@ -36,20 +36,90 @@ class Small:
     def __init__(self, queues):
         self._queues, self.read = queues, queues.read
 
-    def enqueue(self, deployment):
+    def enqueue(self, deployment, seen=None):
         if len(repr(deployment)) > 10_000:
             raise OversizedRecord(deployment.id)
-        return self._queues.enqueue(deployment)
+        return self._queues.enqueue(deployment, seen)
 
 
-def test_what_is_too_large_to_be_stored_is_refused_with_what_to_do(world):
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_what_is_too_large_to_be_stored_is_refused_with_what_to_do(world, is_seen):
     large = any_deployment(why="x" * 20_000, waits=Waits(roots=tuple(f"root-{number}" for number in range(2000))))
-    replace(world.enqueuer, queues=Small(world.queues)).enqueue(large)
+    seen = world.queues.read(QUEUE) if is_seen else None
+    replace(world.enqueuer, queues=Small(world.queues)).enqueue(large, seen)
     world.claim()
     assert not world.validate(large).allowed
     refused = world.deployments.get(large.id)
     assert refused.state is State.REFUSED
     assert refused.reason.startswith("What is to be stored of it is larger than 400 KB")
+
+
+class Reads:
+    """Queues that count how often they are read."""
+
+    def __init__(self, queues):
+        self._queues, self.count = queues, 0
+
+    def __getattr__(self, name):
+        self.count += name == "read"
+        return getattr(self._queues, name)
+
+
+def counting(world):
+    """Return the world's enqueuer, and the queues that count its reads."""
+    reads = Reads(world.queues)
+    return replace(world.enqueuer, queues=reads, workers=replace(world.workers, queues=reads)), reads
+
+
+def test_a_queue_that_was_seen_is_not_read_again_to_start_its_worker(world):
+    enqueuer, reads = counting(world)
+    assert enqueuer.enqueue(any_deployment(), world.queues.read(QUEUE))
+    assert world.workflows.starts == [(world.head.worker.execution, QUEUE)]
+    assert reads.count == 0
+
+
+def test_a_queue_that_was_seen_is_not_read_again_to_wake_its_worker(idle):
+    enqueuer, reads = counting(idle)
+    assert enqueuer.enqueue(any_deployment(2), idle.queues.read(QUEUE))
+    assert list(idle.workflows.settled) == ["token"]
+    assert reads.count == 0
+
+
+def test_a_worker_that_waits_since_its_queue_was_seen_is_woken(world):
+    seen = world.queues.read(QUEUE)
+    world.in_flight(any_deployment())
+    world.change(in_flight=None, token="token")
+    world.workflows.waiting.add("token")
+    assert world.enqueuer.enqueue(any_deployment(2), seen)
+    assert list(world.workflows.settled) == ["token"]
+
+
+def test_enqueued_twice_upon_what_was_seen_a_deployment_is_in_line_once_and_has_a_worker(world):
+    seen = world.queues.read(QUEUE)
+    world.queues.enqueue(any_deployment())
+    assert not world.enqueuer.enqueue(any_deployment(), seen)
+    assert world.line == [any_deployment().id]
+    assert len(world.workflows.starts) == 1
+
+
+def test_a_locked_queue_that_was_seen_does_not_wake_its_worker_for_a_merge_behind_others(idle):
+    idle.change(lock=any_lock())
+    idle.queues.enqueue(any_deployment(2, trigger=Trigger.MANUAL))
+    idle.enqueuer.enqueue(any_deployment(3), idle.queues.read(QUEUE))
+    assert list(idle.workflows.settled) == ["token"]
+
+
+def test_a_queue_that_changes_before_its_worker_is_written_is_read_again(world):
+    class Busy(Reads):
+        def commit(self, *arguments, **named):
+            if self.count == 0:
+                raise Conflict(QUEUE)
+            return self._queues.commit(*arguments, **named)
+
+    busy = Busy(world.queues)
+    enqueuer = replace(world.enqueuer, workers=replace(world.workers, queues=busy))
+    assert enqueuer.enqueue(any_deployment(), world.queues.read(QUEUE))
+    assert len(world.workflows.starts) == 1
 
 
 def test_a_throttled_start_is_made_up_for_when_the_message_comes_again(world):

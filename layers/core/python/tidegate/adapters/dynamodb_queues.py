@@ -45,12 +45,12 @@ class DynamoDeployQueues:
         self._client = client
         self._table = Table(client, table)
 
-    def enqueue(self, deployment: Deployment) -> bool:
+    def enqueue(self, deployment: Deployment, seen: QueueHead | None = None) -> bool:
         queue = deployment.queue
         actions = [
             {"Put": put_new(deployment)},
             {"Put": _put_in_line(queue, waiting_for(deployment))},
-            {"Update": _lengthen(queue, deployment.requested_at)},
+            {"Update": _lengthen(queue, deployment.requested_at, seen)},
         ]
         with refusals_of(f"The queue {queue}"):
             try:
@@ -146,9 +146,10 @@ def _take_from_line(queue: str, waiting: Waiting) -> dict[str, Any]:
     return {"Key": _key(queue, _line_key(waiting)), "ConditionExpression": "attribute_exists(pk)"}
 
 
-def _lengthen(queue: str, since: str) -> dict[str, Any]:
+def _lengthen(queue: str, since: str, seen: QueueHead | None) -> dict[str, Any]:
     """Return the update of a head for one more in line. It also gets its place in the index of roots."""
     head = QueueHead(queue)
+    condition, of_seen = _unchanged(seen) if seen else (None, {})
     return {
         "Key": _key(queue, HEAD),
         "UpdateExpression": "SET #open = :open, open_since = if_not_exists(open_since, :since), "
@@ -156,8 +157,15 @@ def _lengthen(queue: str, since: str) -> dict[str, Any]:
         "ExpressionAttributeNames": {"#open": "open", "#version": "version", "#length": "length"},
         "ExpressionAttributeValues": to_item(
             {":open": OPEN_QUEUES, ":since": since, ":one": 1, ":home": head.home, ":root_name": head.root_name}
+            | of_seen
         ),
+        **({"ConditionExpression": condition} if condition else {}),
     }
+
+
+def _unchanged(before: QueueHead) -> tuple[str, dict[str, Any]]:
+    """Return the condition that a head still has this version, and the values that it names."""
+    return ("#version = :before", {":before": before.version}) if before.version else ("attribute_not_exists(pk)", {})
 
 
 def _replace_head(before: QueueHead, after: QueueHead, put_back: Waiting | None) -> dict[str, Any]:
@@ -177,13 +185,11 @@ def _replace_head(before: QueueHead, after: QueueHead, put_back: Waiting | None)
     expression = "SET " + ", ".join(f"#{name} = :{name}" for name in packed)
     if absent:
         expression += " REMOVE " + ", ".join(f"#{name}" for name in absent)
-    unchanged = "#version = :before" if before.version else "attribute_not_exists(pk)"
-    if before.version:
-        values[":before"] = before.version
+    unchanged, of_before = _unchanged(before)
     return {
         "Key": _key(before.queue, HEAD),
         "UpdateExpression": expression,
         "ConditionExpression": unchanged,
         "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": to_item(values),
+        "ExpressionAttributeValues": to_item({**values, **of_before}),
     }

@@ -200,6 +200,13 @@ def waiting_for(deployment: Deployment) -> Waiting:
     return Waiting(deployment.id, deployment.trigger, deployment.revision.sha, deployment.requested_at)
 
 
+def with_another(head: QueueHead, first: Waiting | None, deployment: Deployment) -> tuple[QueueHead, Waiting]:
+    """Return a queue's head and the first in line, given both, once ``deployment`` is in line as well."""
+    waiting = waiting_for(deployment)
+    after = replace(head, version=head.version + 1, length=head.length + 1)
+    return after, waiting if first is None else min(first, waiting, key=order)
+
+
 def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
     """Return what later revisions are compared with once ``deployment`` has ended."""
     return _as_deployed(deployment) if moves_baseline(deployment.state) else before

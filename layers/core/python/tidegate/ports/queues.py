@@ -13,10 +13,11 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 class DeployQueues(Protocol):
     """The deploy queues. A head that was never written reads as version 0."""
 
-    def enqueue(self, deployment: Deployment) -> bool:
-        """Store the deployment, put it in line and raise the head's version, all or nothing.
+    def enqueue(self, deployment: Deployment, seen: QueueHead | None = None) -> bool:
+        """Store the deployment, put it in line and raise the head's version by one, all or nothing.
 
-        Return False, and change nothing, when a deployment with this id was stored before.
+        Return False, and change nothing, when a deployment with this id was stored before. With ``seen``, raise
+        Conflict if the head has another version: otherwise whoever asks knows the queue without reading it again.
         """
 
     def read(self, queue: str) -> tuple[QueueHead, Waiting | None]:

@@ -12,11 +12,11 @@ from tidegate.domain.change_set import Key
 from tidegate.domain.deployment import Deployment, State, Trigger
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound
 from tidegate.domain.gate import DONE
-from tidegate.domain.queue import Lock, head_after, standing_of, waiting_for
+from tidegate.domain.queue import Lock, QueueHead, head_after, standing_of, waiting_for
 from tidegate.ports import Announcements, Clock, Deployments, DeployQueues, Forge, SourceHistory
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.discover_roots import discover_roots
-from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.ensure_worker import Seen, WorkerEnsurer
 
 #: Comparisons that are remembered: roots of one push mostly ask for the same one.
 _REMEMBERED = 20
@@ -26,7 +26,8 @@ _REMEMBERED = 20
 class AppliedBefore:
     """Compares what was applied with what a merge made of it, root by root.
 
-    ``otherwise`` enqueues what is to be deployed; ``around`` tells what holds around a repository's file.
+    ``otherwise`` enqueues what is to be deployed, given how its queue was seen, if it was; ``around`` tells what holds
+    around a repository's file.
     """
 
     queues: DeployQueues
@@ -37,7 +38,7 @@ class AppliedBefore:
     workers: WorkerEnsurer
     clock: Clock
     around: Callable[[], Around]
-    otherwise: Callable[[Deployment], object]
+    otherwise: Callable[[Deployment, Seen | None], object]
     _differing: dict[tuple[str, ...], frozenset[Key] | None] = field(default_factory=dict)
 
     def enqueue(self, deployment: Deployment) -> None:
@@ -47,11 +48,12 @@ class AppliedBefore:
         been deployed there since. Then it ends as having nothing to change, and the queue goes on from its revision,
         unlocked. Once more is harmless. Raise as for enqueuing, ForgeUnavailable and ForgeRefused.
         """
-        applied = self._standing(deployment) if deployment.trigger is Trigger.MERGE else None
+        seen = self.queues.read(deployment.queue) if deployment.trigger is Trigger.MERGE else None
+        applied = self._standing(deployment, seen[0]) if seen else None
         if applied is not None and self._is_same(deployment, applied):
             self._settle(deployment, applied)
         else:
-            self.otherwise(deployment)
+            self.otherwise(deployment, seen)
 
     def _settle(self, deployment: Deployment, applied: Deployment) -> None:
         """Store it and end it. Where its root was deployed otherwise meanwhile, it waits in line as any other."""
@@ -64,9 +66,8 @@ class AppliedBefore:
             self.announcements.change_moved(deployment.change_set)
         self.workers.ensure(deployment.queue)
 
-    def _standing(self, deployment: Deployment) -> Deployment | None:
+    def _standing(self, deployment: Deployment, head: QueueHead) -> Deployment | None:
         """Return the deployment that a pull request applied to the same root, if nothing came after it."""
-        head, _ = self.queues.read(deployment.queue)
         deployed = standing_of(head, deployment).deployed
         if deployed is None or deployed.trigger is not Trigger.MANUAL or deployed.state not in DONE:
             return None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tidegate.domain.audit import forced_message, with_audited
 from tidegate.domain.deployment import Deployment
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, OversizedRecord
+from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, Conflict, OversizedRecord
 from tidegate.domain.oversized import reduced
+from tidegate.domain.queue import with_another
 from tidegate.ports import Announcements, AuditLog, Deployments, DeployQueues
 from tidegate.usecases.decide_again import deciding_again
-from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.ensure_worker import Seen, WorkerEnsurer
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +25,30 @@ class Enqueuer:
     announcements: Announcements
     workers: WorkerEnsurer
 
-    def enqueue(self, deployment: Deployment) -> bool:
+    def enqueue(self, deployment: Deployment, seen: Seen | None = None) -> bool:
         """Enqueue ``deployment``; return False when one with its id was enqueued before.
 
         Then it is announced and a worker is made sure of all the same: whoever enqueued it may have died
         before doing so. One that is too large to be stored is stored reduced, and refused when it is its turn.
-        Raise CloudUnavailable when the audit topic does not take a forced one, or the worker could not be
+        ``seen`` is its queue as it was a moment ago: if it still is, it need not be read for the worker's sake. Raise
+        CloudUnavailable when the audit topic does not take a forced one, or the worker could not be
         started: do it all again.
         """
         begun = self._audited(deployment.begun())
-        is_new = self._stored(begun)
+        after = self._stored_upon(begun, seen) if seen else None
+        is_new = after is not None or self._stored(begun)
         self.announcements.changed(begun if is_new else self.deployments.get(begun.id))
         self.announcements.line_changed(begun.queue)
-        self.workers.ensure(begun.queue)
+        self.workers.ensure(begun.queue, after)
         return is_new
+
+    def _stored_upon(self, deployment: Deployment, seen: Seen) -> Seen | None:
+        """Store it if its queue is as it was seen, and return how that is now. Otherwise return None."""
+        head, first = seen
+        with suppress(Conflict, OversizedRecord):
+            if self.queues.enqueue(deployment, head):
+                return with_another(head, first, deployment)
+        return None
 
     def _stored(self, deployment: Deployment) -> bool:
         try:

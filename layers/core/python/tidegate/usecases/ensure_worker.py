@@ -5,10 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tidegate.domain.errors import TooLate
-from tidegate.domain.queue import has_work, next_worker
+from tidegate.domain.errors import Conflict, TooLate
+from tidegate.domain.queue import QueueHead, Waiting, has_work, next_worker
 from tidegate.ports import DeployQueues, Workflows
 from tidegate.usecases.decide_again import deciding_again
+
+#: A queue's head and the first in line, at one moment.
+Seen = tuple[QueueHead, Waiting | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +21,19 @@ class WorkerEnsurer:
     queues: DeployQueues
     workflows: Workflows
 
-    def ensure(self, queue: str) -> None:
+    def ensure(self, queue: str, seen: Seen | None = None) -> None:
         """Start a worker if there is none, start it again if it has not begun, wake it if it waits.
 
-        Raise CloudUnavailable when Step Functions refuses for now: then call this again.
+        ``seen`` is the queue as whoever asks has just left it, which saves a read. Raise CloudUnavailable when Step
+        Functions refuses for now: then call this again.
         """
-        deciding_again(lambda: self._ensure(queue))
+        if seen is not None:
+            with suppress(Conflict):
+                self._ensure(*seen)
+                return
+        deciding_again(lambda: self._ensure(*self.queues.read(queue)))
 
-    def _ensure(self, queue: str) -> None:
-        head, first = self.queues.read(queue)
+    def _ensure(self, head: QueueHead, first: Waiting | None) -> None:
         if not has_work(head, first):
             return
         if head.worker is None:
@@ -34,7 +41,7 @@ class WorkerEnsurer:
             after = replace(head, worker=worker, generation=worker.generation, token=None)
             head = self.queues.commit(head, after)
         if head.worker is not None and not head.worker.started:
-            self.workflows.start_deploy(head.worker.execution, queue)
+            self.workflows.start_deploy(head.worker.execution, head.queue)
         elif head.token is not None:
             self._wake(head.token)
 

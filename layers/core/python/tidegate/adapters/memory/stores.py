@@ -104,13 +104,16 @@ class MemoryDeployQueues:
         self._heads: dict[str, QueueHead] = {}
         self._lines: dict[str, list[Waiting]] = {}
 
-    def enqueue(self, deployment: Deployment) -> bool:
+    def enqueue(self, deployment: Deployment, seen: QueueHead | None = None) -> bool:
         with self._deployments.lock:
-            if not self._deployments.add(deployment):
+            head = self._head(deployment.queue)
+            if deployment.id in self._deployments.many([deployment.id]):
                 return False
+            if seen is not None and seen.version != head.version:
+                raise Conflict(f"The queue {deployment.queue}")
+            self._deployments.add(deployment)
             line = self._lines.setdefault(deployment.queue, [])
             line.append(waiting_for(deployment))
-            head = self._head(deployment.queue)
             self._heads[deployment.queue] = replace(head, version=head.version + 1, length=len(line))
             return True
 
