@@ -9,11 +9,23 @@ from tidegate.domain.markdown import fenced, plain, size
 _CHANGE = re.compile(r"^([ \t]*)(-/\+|\+/-|<=|[+\-~])(?=[ \t])", re.MULTILINE)
 #: How a diff is coloured: ``+`` green, ``-`` red, ``!`` orange. A replacement destroys, so it is red.
 _COLOURS = {"+": "+", "-": "-", "~": "!", "-/+": "-/+", "+/-": "-/+", "<=": " <="}
+#: What the engine says of its own signs before the first change, in each plan again.
+_LEGEND = re.compile(
+    r"^\w+\s+used\s+the\s+selected\s+providers\s+to\s+generate\s+the\s+following\s+execution\s+plan\.\s+"
+    r"Resource\s+actions\s+are\s+indicated\s+with\s+the\s+following\s+symbols:\n"
+    r"(?:[ \t]*(?:-/\+|\+/-|<=|[+\-~.])[ \t]+(?:create|update in-place|destroy|read \(data resources\)|forget"
+    r"|destroy and then create replacement|create replacement and then destroy)[ \t]*\n)*\n*",
+    re.MULTILINE,
+)
 
 
 def as_diff(plan: str) -> str:
-    """Return a plan as the engine prints it, with its markers where a diff has them: first in the line."""
-    return _CHANGE.sub(lambda match: _COLOURS[match.group(2)] + match.group(1), plain(plan))
+    """Return a plan as the engine prints it, with its markers where a diff has them: first in the line.
+
+    What the engine says of its signs is left out: a diff's colours say it.
+    """
+    text = _LEGEND.sub("", plain(plan), count=1)
+    return _CHANGE.sub(lambda match: _COLOURS[match.group(2)] + match.group(1), text)
 
 
 def cut_middle(text: str, room: int, whole: int | None = None) -> str:
