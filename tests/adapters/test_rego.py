@@ -195,6 +195,75 @@ def test_two_files_of_data_must_not_contradict_each_other(engine):
     assert "differ in a.b" in verdict.error
 
 
+HIDING = {
+    "a rule": "main: {deny: []}",
+    "a rule, with nothing": "main: {deny: null}",
+    "no rule, but exceptions": "main: {exception: [['']]}",
+    "a helper": "helpers: {open: false}",
+    "what asks for the results": "tidegate_asking: {r0: [[set, [], []]]}",
+}
+
+
+@pytest.mark.parametrize("name", HIDING)
+def test_data_must_not_hide_rules(engine, name):
+    helper = "package helpers\nimport rego.v1\nopen := true\n"
+    source = NEW + 'deny contains "x" if data.helpers.open\n'
+    verdict = check(engine, source, **{"helpers.rego": helper, "a.yaml": HIDING[name]})
+    assert verdict.failed
+    assert "has the name of a rule" in verdict.error
+
+
+def test_data_may_stand_beside_rules(engine):
+    source = NEW + "deny contains data.main.word\n"
+    assert [each.message for each in check(engine, source, **{"a.yaml": "main: {word: x}"}).findings] == ["x"]
+
+
+#: What would end the text that a result was read from, and put another result in its place.
+ENDING = '"]]]], "expressions":[[["set",[],[]]]],"a":[[["x",["'
+HOSTILE = [
+    ENDING,
+    'aws_s3_bucket.x["a"]',
+    "a\\",
+    '\\"',
+    '"',
+    '"x"',
+    "\n\x1b\0\x85\u2028",
+    "é😀",
+    "\\u0022",
+    "%s ${a} `",
+]
+SAYING = {
+    "a message": "deny contains msg if { some each in input.resource_changes; msg := each.name }",
+    "an object": 'deny contains {"msg": each.name, "details": each} if { some each in input.resource_changes }',
+    "a message in old syntax": "deny[msg] { msg := input.resource_changes[_].name }",
+    "an object in old syntax": 'deny[{"msg": msg, "of": each}] { each := input.resource_changes[_]; msg := each.name }',
+    "data": "deny contains each.name if { some each in input.resource_changes; each.name == data.name }",
+    "a document in a text": (
+        "deny contains found.name if { some each in input.resource_changes; found := json.unmarshal(each.document) }"
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", SAYING)
+@pytest.mark.parametrize("text", HOSTILE)
+def test_texts_of_a_plan_stay_what_they_are(engine, rule, text):
+    document = json.dumps({"name": text}, ensure_ascii=False)
+    plan = json.dumps({"resource_changes": [{"address": "a.b", "name": text, "document": document}]}).encode()
+    head = "package main\n" if "old" in rule else NEW
+    verdict = check(engine, head + SAYING[rule] + "\n", plan=plan, **{"a.json": json.dumps({"name": text})})
+    assert verdict.failed
+    if rule != "a document in a text" or "\\u" not in json.dumps(text, ensure_ascii=False):
+        assert [each.message for each in verdict.findings] == [text]
+
+
+@pytest.mark.parametrize("function", ["upper", "strings.reverse"])
+@pytest.mark.parametrize("text", HOSTILE)
+def test_texts_that_functions_change_never_pass_for_another_result(engine, function, text):
+    plan = json.dumps({"resource_changes": [{"address": "a.b", "name": text}]}).encode()
+    source = f"deny contains {function}(each.name) if {{ some each in input.resource_changes }}\n"
+    assert check(engine, NEW + source, plan=plan).failed
+
+
 def test_files_that_are_not_utf8_and_sets_without_policies_fail(engine):
     assert engine.check("ours", {"a.rego": b"\xff"}, ("main",), PLAN, 60).error
     assert "no file ends in .rego" in engine.check("ours", {"a.txt": b""}, ("main",), PLAN, 60).error

@@ -25,6 +25,7 @@ import regopy
 import yaml
 
 from tidegate.adapters.rego_source import rewritten
+from tidegate.adapters.rego_values import Failed, answer, held
 
 #: Conftest's rules, and those of tests.
 _RULES = re.compile(r"(?:deny|violation|warn)(?:_[A-Za-z0-9_]+)?")
@@ -192,6 +193,7 @@ def _checked(policies: Policies, namespaces: Sequence[str], plan: bytes) -> dict
             "Write one, or name its package in 'namespaces'"
         )
     exceptions = [Rule(tuple(each.split(".")), "exception") for each in namespaces]
+    _refuse_hidden(policies, exceptions)
     results = dict(zip([*rules, *exceptions], _results(policies, [*rules, *exceptions], _input(plan)), strict=True))
     return {
         "rules": [_told_rule(policies, rule, results[rule]) for rule in rules],
@@ -212,7 +214,7 @@ def _tested(policies: Policies) -> dict[str, Any]:
 
 def _input(plan: bytes) -> Any:
     try:
-        return json.loads(plan)
+        return held(json.loads(plan))
     except (ValueError, RecursionError):
         raise Unusable("The plan is not JSON that can be read") from None
 
@@ -226,7 +228,7 @@ def _engine(policies: Policies) -> regopy.Interpreter:
         except regopy.RegoError as error:
             raise policies.unusable(str(error)) from None
     if policies.data:
-        engine.add_data_json(json.dumps(policies.data, default=str))
+        engine.add_data_json(json.dumps(policies.data, default=str, ensure_ascii=False))
     return engine
 
 
@@ -248,7 +250,19 @@ def _rules(policies: Policies) -> list[Rule]:
             raise Unusable(f"The function {name} is not available to policies here", file, line)
     packages = sorted({_package(source) for source in policies.modules.values()}, key=len, reverse=True)
     found = (_rule(function["name"], packages) for function in plan["funcs"]["funcs"])
-    return list(dict.fromkeys(rule for rule in found if rule is not None))
+    rules = list(dict.fromkeys(rule for rule in found if rule is not None))
+    _refuse_hidden(policies, rules)
+    return rules
+
+
+def _refuse_hidden(policies: Policies, rules: Iterable[Rule]) -> None:
+    """Refuse data of the name of a rule: to the engine it is there in place of the rule."""
+    for path in [(_ASKING,), *((*rule.package, rule.name) for rule in rules)]:
+        above: Any = policies.data
+        for part in path[:-1]:
+            above = above.get(part) if isinstance(above, dict) else None
+        if isinstance(above, dict) and path[-1] in above:
+            raise Unusable(f"Data has the name of a rule, {'.'.join(path)}, and would hide it. Give it another one")
 
 
 def _rule(function: str, packages: Iterable[tuple[str, ...]]) -> Rule | None:
@@ -303,14 +317,9 @@ def _result(
     policies: Policies, rule: Rule, engine: regopy.Interpreter, bundle: regopy.Bundle, entrypoint: str
 ) -> list[Any] | Unusable | None:
     try:
-        output = engine.query_bundle_entrypoint(bundle, entrypoint)
-    except json.JSONDecodeError as error:  # Some failures are answered as if they were a result.
-        return policies.unusable(error.doc, rule.name)
-    except regopy.RegoError as error:
+        found: list[list[Any]] = answer(engine, bundle, entrypoint) or []
+    except (regopy.RegoError, Failed) as error:
         return policies.unusable(str(error), rule.name)
-    if not output.ok():
-        return policies.unusable(_text_of(output.node()), rule.name)
-    found: list[list[Any]] = output[0].expressions[0] if output[0].expressions else []
     return found[0] if found else None
 
 
