@@ -7,7 +7,7 @@ from dataclasses import replace
 from local.forge.git import NO_COMMIT, Commit, GitRefused
 from local.gitlab import clock, following, hook_shapes, webhooks
 from local.gitlab.hosting import Hosting
-from local.gitlab.records import Project, User
+from local.gitlab.records import Project, PushEvent, User
 from local.gitlab.refusals import forbidden, message
 from local.gitlab.shapes import Json
 
@@ -26,6 +26,7 @@ def changed(hosting: Hosting, project: Project, before: dict[str, str], after: d
     project = _settle_default_branch(hosting, project, before, after)
     for start in (_HEADS, _TAGS):
         refs = [ref for ref in moved if ref.startswith(start)]
+        _remember(hosting, project, {ref: (before.get(ref), after.get(ref)) for ref in refs}, who, time)
         for ref in refs:
             ends = before.get(ref, NO_COMMIT), after.get(ref, NO_COMMIT)
             if len(refs) <= MAXIMUM_REFS:
@@ -33,6 +34,23 @@ def changed(hosting: Hosting, project: Project, before: dict[str, str], after: d
                 webhooks.tell(hosting, project, name, payload(hosting, project, ref, ends, who))
             if start == _HEADS:
                 following.branch_moved(hosting, project, ref.removeprefix(_HEADS), ends, who)
+
+
+def _remember(
+    hosting: Hosting, project: Project, refs: dict[str, tuple[str | None, str | None]], who: User, time: str
+) -> None:
+    """Add a push to the project's list of what happened, before webhooks tell of it."""
+
+    def keep(ref: str | None, before: str | None, after: str | None, commits: int, many: int | None) -> None:
+        event = project.repository, who.username, ref, before, after, commits, time, many
+        hosting.store.add(lambda fresh: PushEvent(fresh, *event))
+
+    if len(refs) > MAXIMUM_REFS:
+        keep(None, None, None, 0, len(refs))
+        return
+    for ref, (before, after) in refs.items():
+        _, count = _new_commits(hosting, project, ref, (before or NO_COMMIT, after or NO_COMMIT))
+        keep(ref, before, after, count, None)
 
 
 def _settle_default_branch(

@@ -155,6 +155,21 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class PushEvent:
+    """A push in a project's list of what happened; of one that moved many refs GitLab keeps only how many."""
+
+    id: int
+    repository: str
+    user: str
+    ref: str | None
+    before: str | None
+    after: str | None
+    commits: int
+    created_at: str
+    refs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Award:
     id: int
     repository: str

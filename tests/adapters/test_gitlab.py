@@ -8,8 +8,9 @@ from tests.adapters.github_stub import NOW
 from tidegate.adapters.accounts import GitLabAccounts, OAuthClient
 from tidegate.adapters.gitlab import GitLabCredentials, GitLabDeliveries, GitLabForge
 from tidegate.domain.authors import UNKNOWN, Authors
-from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
+from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.permission import Permission
+from tidegate.ports import Pushed
 
 WHERE, HEAD, OLDER = (7, "acme/platform/infra"), "c" * 40, "b" * 40
 PROJECT = "/projects/acme%2Fplatform%2Finfra"
@@ -184,6 +185,7 @@ def test_checks_of_others_hold_up_unless_they_may_fail(gitlab, forge):
         "source_project_id": 7,
         "target_project_id": 7,
         "merge_status": "checking",
+        "references": {"full": "acme/platform/infra!5"},
     }
     ours, others = {"id": 1}, {"id": 2}
     statuses = [
@@ -200,6 +202,34 @@ def test_checks_of_others_hold_up_unless_they_may_fail(gitlab, forge):
     read = forge.pull_request(*WHERE, 5)
     assert read.failing_checks == ("test", "tidegate/forged")
     assert (read.mergeable, read.author) == (None, "ghost")
+
+
+@pytest.mark.parametrize(
+    ("pushes", "by"),
+    [
+        ([("branch", "main", HEAD)], "user-0"),
+        ([("branch", "main", OLDER), ("branch", "main", HEAD), ("branch", "main", HEAD)], "user-1"),
+        ([("tag", "main", HEAD), ("branch", "feature", HEAD), ("branch", None, None)], None),
+        ([], None),
+    ],
+)
+def test_who_pushed_is_told_by_the_newest_push_of_the_commit_to_the_branch(gitlab, forge, pushes, by):
+    gitlab.on(
+        "GET", PROJECT, (200, {"id": WHERE[0], "path_with_namespace": "acme/platform/infra", "default_branch": "main"})
+    )
+    gitlab.on("GET", f"{PROJECT}/repository/merge_base", (200, {"id": HEAD}))
+    events = [
+        {"author_username": f"user-{number}", "push_data": {"ref_type": kind, "ref": ref, "commit_to": commit}}
+        for number, (kind, ref, commit) in enumerate(pushes)
+    ]
+    gitlab.on("GET", f"{PROJECT}/events", (200, [*events, {"author_username": "another", "push_data": None}]))
+    assert forge.pushed(*WHERE, "main", HEAD) == Pushed(by)
+
+
+def test_a_project_under_another_name_has_no_such_merge_request(gitlab, forge):
+    gitlab.on("GET", REQUEST, (200, {"iid": 5, "references": {"full": "Acme/platform/infra!5"}}))
+    with pytest.raises(NotFound):
+        forge.seen_pull_request(*WHERE, 5)
 
 
 def test_no_delivery_is_asked_for_again():

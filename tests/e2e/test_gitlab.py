@@ -13,6 +13,7 @@ import pytest
 
 from local.client import LocalCloud
 from local.gitlab.client import GitLabClient
+from tests import gitlab_events as events
 from tests.e2e import modules
 from tests.e2e.patience import eventually
 
@@ -91,6 +92,26 @@ class Project:
         with _OPENER.open(request, timeout=60) as answer:
             return json.loads(answer.read())
 
+    def tell(self, event: str, payload: dict[str, Any]) -> int:
+        """Post a webhook with the installation's secret, as whoever knows it could; return the answer's status."""
+        headers = {
+            "Content-Type": "application/json",
+            "X-Gitlab-Token": self.cloud.info["webhook_secret"],
+            "X-Gitlab-Event": event,
+            "X-Gitlab-Event-UUID": str(uuid.uuid4()),
+        }
+        body = json.dumps(payload).encode()
+        request = urllib.request.Request(self.cloud.info["webhook_url"], data=body, headers=headers)
+        with _OPENER.open(request, timeout=60) as answer:
+            return int(answer.status)
+
+    def outcomes(self) -> list[str]:
+        """Return what became of what was told of this project."""
+        items = self.cloud.client("dynamodb").get_paginator("scan").paginate(TableName=self.cloud.info["table"])
+        every = (item for page in items for item in page["Items"] if item["pk"]["S"].startswith("delivery#"))
+        ours = (item for item in every if json.loads(item["fields"]["S"]).get("repository") == self.name)
+        return [item["outcome"]["S"] for item in ours if "outcome" in item]
+
 
 @pytest.fixture
 def project(cloud):
@@ -168,3 +189,47 @@ def test_a_fork_is_answered_and_nothing_of_it_runs(project):
     assert "fork" in told
     pull = project.api("GET", f"/api/pulls/{project.name}/{iid}")
     assert (pull["from_fork"], pull["layers"]) == (True, [])
+
+
+class TestWhoeverKnowsTheWebhooksSecret:
+    """They tell of what nobody did, in the maintainer's name."""
+
+    @pytest.fixture
+    def change(self, project):
+        project.push({"app": "one"})
+        head = project.push({"app": "two"}, branch="feature", base="main")
+        return head, project.person("developer").open_merge_request(project.name, "feature", title="Two")
+
+    def note(self, project, iid, number, text="tidegate deploy -p app --force"):
+        told = events.note(text, id=number)
+        told["merge_request"]["iid"] = iid
+        return self.of(project, told)
+
+    def of(self, project, payload):
+        known = project.person("maintainer").project(project.name)
+        where = {"id": known["id"], "path_with_namespace": project.name, "default_branch": "main"}
+        who = {**events.USER, "username": "maintainer"}
+        return {**payload, "project": {**events.PROJECT, **where}, "user": who, "user_username": "maintainer"}
+
+    def refused(self, project, words):
+        return eventually(lambda: [one for one in project.outcomes() if words in one], what=f"a refusal: {words}")
+
+    def test_a_note_that_nobody_wrote_does_nothing(self, project, change):
+        head, iid = change
+        assert project.tell("Note Hook", self.note(project, iid, 10**9)) == 202
+        self.refused(project, "The forge has no such comment.")
+        assert "tidegate/deploy: app" not in project.statuses(head)
+
+    def test_a_note_of_somebody_else_that_says_something_else_is_refused_below_it(self, project, change):
+        head, iid = change
+        real = project.person("developer").note(project.name, iid, "Looks good to me.")
+        assert project.tell("Note Hook", self.note(project, iid, real)) == 202
+        (reply,) = eventually(lambda: project.notes(iid, "**Nothing was done**"), what="the refusal")
+        assert "somebody who did not write it" in reply
+        assert "tidegate/deploy: app" not in project.statuses(head)
+
+    def test_a_push_of_what_is_not_on_the_default_branch_deploys_nothing(self, project, change):
+        head, _ = change
+        assert project.tell("Push Hook", self.of(project, events.push(after=head))) == 202
+        self.refused(project, f"The forge does not have {head} on main")
+        assert "tidegate/deploy: app" not in project.statuses(head)

@@ -32,6 +32,7 @@ PUBLISHED: dict[str, str | None] = {
     "POST /projects/:id/fork": "ProjectSchema",
     "GET /projects/:id/approvals": "ProjectLevelMergeRequestApprovalSchema",
     "POST /projects/:id/approvals": "ProjectLevelMergeRequestApprovalSchema",
+    "GET /projects/:id/events": "EventSchema[]",
     "GET /groups": "GroupSchema[]",
     "GET /groups/:group": "GroupSchema",
     "POST /groups": "GroupSchema",

@@ -46,6 +46,8 @@ NULLABLE = {
     "NewDeployTokenSchema": {"expires_at"},
     "ExpandedCommitSchema": {"last_pipeline", "status"},
     "ExpandedPipelineSchema": {"committed_at", "duration", "finished_at", "started_at"},
+    # Nothing is the target of a push.
+    "EventSchema": {"target_id", "target_title", "target_type"},
     "GroupSchema": {"parent_id"},
     "CondensedNamespaceSchema": {"parent_id"},
     "MemberSchema": {"expires_at"},

@@ -9,6 +9,7 @@ import pytest
 
 from local.gitlab.rest.api import ROUTES
 from tests.gitlab.conftest import IN, PROJECT, PUBLISHED
+from tests.gitlab.test_git import address, clones, git
 
 
 def test_every_route_says_what_its_answer_is_published_as():
@@ -145,6 +146,28 @@ class TestPages:
         for size, shown in ((None, "20"), (100, "100"), (500, "100")):
             query = f"?per_page={size}" if size else ""
             assert api.ask("GET", f"{IN}/repository/commits{query}", token="maintainer")[1]["X-Per-Page"] == shown
+
+
+class TestEvents:
+    def test_pushes_are_listed_newest_first_with_who_made_them(self, api, sha, head):
+        branch, main = api.call("GET", f"{IN}/events?action=pushed")
+        assert (branch["author_username"], branch["action_name"]) == ("developer", "pushed new")
+        assert (branch["push_data"]["ref"], branch["push_data"]["commit_to"]) == ("feature/b", head)
+        assert (main["push_data"]["ref"], main["push_data"]["commit_title"]) == ("main", "Add the network")
+        assert api.call("GET", f"{IN}/events?action=merged") == []
+        assert api.ask("GET", f"{IN}/events?action=danced", token="maintainer")[0] == 400
+
+    def test_a_merge_is_a_push_by_who_merged(self, api, maintainer, iid):
+        merged = maintainer.merge(PROJECT, iid)
+        newest = api.call("GET", f"{IN}/events?action=pushed&sort=desc")[0]
+        assert (newest["author_username"], newest["push_data"]["commit_to"]) == ("maintainer", merged)
+
+    def test_a_push_of_many_branches_names_none(self, api, gitlab, tmp_path, sha):
+        assert clones(gitlab, "maintainer", tmp_path)
+        wanted = [f"{sha}:refs/heads/branch-{number}" for number in range(4)]
+        assert git("push", address(gitlab, "maintainer"), *wanted, cwd=tmp_path / "clone")[0]
+        (many,) = [one for one in api.call("GET", f"{IN}/events") if one["push_data"]["ref_count"]]
+        assert (many["push_data"]["ref_count"], many["push_data"]["commit_to"]) == (4, None)
 
 
 class TestRepository:

@@ -17,6 +17,7 @@ from local.gitlab.refusals import Refusal, forbidden, insufficient_scope, not_fo
 from local.gitlab.rest import (
     approvals,
     commits,
+    events,
     groups,
     hooks,
     members,
@@ -36,6 +37,7 @@ LIMIT = 2000
 _MODULES = (
     approvals,
     commits,
+    events,
     groups,
     hooks,
     members,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.gitlab_events import EVERY, merge_request, push
+from tests.gitlab_events import EVERY, merge_request, note, push
 from tests.unit.usecases.test_receive_webhook import FakeSecrets
 from tidegate.adapters.memory.stores import MemoryDeliveries
 from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
@@ -46,6 +46,24 @@ def test_two_events_of_one_number_are_two(receiver, queue):
     receiver.receive(request())
     assert receiver.receive(request(merge_request("merge"), event="Merge Request Hook")).result == "stored"
     assert [each.event for each in queue.sent] == ["push", "pull_request"]
+
+
+def test_the_same_command_under_another_number_is_the_same(receiver, queue):
+    told = [receiver.receive(request(note(), event="Note Hook", uuid=f"{UUID[:-1]}{digit}")) for digit in range(3)]
+    assert [answer.result for answer in told] == ["stored", "duplicate", "duplicate"]
+    reordered = dict(reversed(note().items()))
+    assert receiver.receive(request(reordered, event="Note Hook")).result == "duplicate"
+    assert len(queue.sent) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [note("tidegate unlock"), note(id=4322), {**note(), "user": {"username": "owner"}}],
+)
+def test_another_command_is_not_kept_from_acting_by_one_before_it(receiver, queue, other):
+    receiver.receive(request(note(), event="Note Hook"))
+    assert receiver.receive(request(other, event="Note Hook")).result == "stored"
+    assert len({each.id for each in queue.sent}) == 2
 
 
 @pytest.mark.parametrize("token", [None, "", "other", "sha256=current"])

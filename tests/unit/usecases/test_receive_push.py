@@ -434,6 +434,50 @@ class FailingChecks(MemoryForge):
         raise self.failure
 
 
+class TestWhatTheForgeConfirms:
+    """Pushes of forges whose webhooks are not signed."""
+
+    GUARDED = "plan_review: never\naccess_control: {policies: [{tag_query: '', apply: ['user:owner']}]}\n"
+
+    def pushed(self, world, confirmed, event="push"):
+        told = {"repository": "acme/infra", "before": sha(1), "after": AFTER, "branch": "main", "installation": 42}
+        fields = told | ({"sender": "owner", "forced": False} if event == "push" else {})
+        world.new = {**CHANGED, "tidegate.yaml": self.GUARDED}
+        world.forge.changes[sha(1), AFTER] = Change(sha(1), Authors(("author",)))
+        world.forge.readers = {"owner", "developer"}
+        delivery = Delivery("delivery-1", event, fields, "2026-03-02T08:00:00.000000+00:00")
+        world.deliveries.store(delivery)
+        return replace(world.receiver(PlanReview.NEVER), confirm=confirmed).receive(delivery)
+
+    def rules(self, world):
+        return {each.review_rule.when for each in world.enqueued}
+
+    def test_who_pushed_is_whom_the_forge_names(self, world):
+        self.pushed(world, lambda push: push.by("owner"))
+        assert self.rules(world) == {PlanReview.NEVER}
+        assert {each.requested_by for each in world.enqueued} == {"owner"}
+
+    def test_a_name_that_only_the_webhook_tells_grants_nothing(self, world):
+        self.pushed(world, lambda push: push.by("developer"))
+        assert self.rules(world) == {PlanReview.ALWAYS}
+        assert {each.requested_by for each in world.enqueued} == {"developer"}
+
+    def test_what_nobody_knows_who_pushed_waits_for_people(self, world):
+        self.pushed(world, lambda push: push.by(None))
+        assert self.rules(world) == {PlanReview.ALWAYS}
+        assert {each.requested_by for each in world.enqueued} == {"tidegate"}
+
+    def test_a_push_that_the_forge_does_not_know_deploys_nothing(self, world):
+        assert "does not have" in self.pushed(world, lambda _: None)
+        assert (world.enqueued, world.fetched) == ([], [])
+        with pytest.raises(NotFound):
+            world.catalog.repository("acme/infra")
+
+    def test_heads_that_tidegate_found_itself_are_not_asked_for(self, world):
+        self.pushed(world, lambda _: None, event="head")
+        assert world.names
+
+
 def test_pull_requests_are_told_what_changed_in_their_base_branch(world):
     world.receive()
     assert world.moved == [(AFTER, {"live/app", "live/db"}, False)]

@@ -8,16 +8,19 @@ from collections.abc import Callable, Sequence
 from tidegate.adapters.gitlab_access import GitLabAccess, GitLabCredentials
 from tidegate.adapters.gitlab_checks import GitLabChecks
 from tidegate.adapters.gitlab_comments import GitLabComments
-from tidegate.adapters.gitlab_commits import GitLabCommits
 from tidegate.adapters.gitlab_people import GitLabPeople
 from tidegate.adapters.gitlab_pulls import GitLabPulls
+from tidegate.adapters.gitlab_witness import GitLabWitness
 from tidegate.ports import FailedDelivery
 
 __all__ = ["GitLabCredentials", "GitLabDeliveries", "GitLabForge"]
 
 
-class GitLabForge(GitLabChecks, GitLabComments, GitLabCommits, GitLabPeople, GitLabPulls):
-    """The port ``Forge``. ``credentials`` is asked when a token is needed; what names an installation is not used."""
+class GitLabForge(GitLabChecks, GitLabComments, GitLabPeople, GitLabPulls, GitLabWitness):
+    """The ports ``Forge`` and ``ForgeWitness``.
+
+    ``credentials`` is asked when a token is needed. What names an installation is used by the latter only.
+    """
 
     def __init__(
         self,

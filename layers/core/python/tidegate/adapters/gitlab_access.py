@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -124,6 +125,11 @@ class GitLabAccess:
 def project(repository: str) -> str:
     """Return the path of a project in the API."""
     return f"/projects/{quote(repository, safe='')}"
+
+
+def moment(text: str) -> str:
+    """Return one of GitLab's times as ISO 8601 in UTC with microseconds."""
+    return datetime.fromisoformat(text).astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _read(answer: urllib3.BaseHTTPResponse) -> Any:

@@ -31,11 +31,11 @@ class GitLabCommits:
             return Comparison.BASE_MISSING if old is None else Comparison.HEAD_MISSING
         if old == new:
             return Comparison.IDENTICAL
-        common = self._merge_base(repository, old, new)
+        common = self.merge_base(repository, old, new)
         return {old: Comparison.AHEAD, new: Comparison.BEHIND}.get(common or "", Comparison.DIVERGED)
 
     def change(self, installation: int, repository: str, base: str, head: str) -> Change:
-        common = self._merge_base(repository, base, head)
+        common = self.merge_base(repository, base, head)
         if common is None:
             raise NotFound("common commit of", f"{base} and {head}")
         path = f"{project(repository)}/repository/compare"
@@ -59,7 +59,7 @@ class GitLabCommits:
         found = self._access.find(f"{project(repository)}/repository/commits/{quote(commit, safe='')}")
         return None if found is None else commit_sha(found["id"])
 
-    def _merge_base(self, repository: str, base: str, head: str) -> str | None:
+    def merge_base(self, repository: str, base: str, head: str) -> str | None:
         """Return the newest commit that both have in common. GitLab answers 400 for a commit that it does not have."""
         try:
             path = f"{project(repository)}/repository/merge_base"

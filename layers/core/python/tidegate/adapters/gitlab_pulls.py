@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
-from tidegate.adapters.gitlab_access import GitLabAccess, project
+from tidegate.adapters.gitlab_access import GitLabAccess, moment, project
 from tidegate.adapters.gitlab_comments import notes
 from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
@@ -94,9 +93,10 @@ class GitLabPulls:
         return {each["author"]["id"]: each["created_at"] for each in said}
 
     def _merge_request(self, repository: str, number: int) -> Any:
+        """Return its JSON. GitLab takes a project's path in any case of letters: it is one repository, by its own."""
         found = self._access.find(f"{project(repository)}/merge_requests/{number}")
-        if found is None:
-            raise NotFound("merge request", str(number))
+        if found is None or found["references"]["full"] != f"{repository}!{number}":
+            raise NotFound("merge request", f"{repository}!{number}")
         return found
 
     def _failing(self, repository: str, sha: str) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _seen(installation: int, repository: str, request: _Json) -> SeenPullRequest
         _is_from_fork(request),
     )
     merged = request["state"] == "merged"
-    return SeenPullRequest(spec, request["state"] == "opened", merged, _moment(request["created_at"]))
+    return SeenPullRequest(spec, request["state"] == "opened", merged, moment(request["created_at"]))
 
 
 def _author(request: _Json) -> str:
@@ -139,11 +139,7 @@ def _review(by: str, at: str | None, heads: Iterable[_Json]) -> PullRequestRevie
     """Return an approval. One of which nobody knows when it was given is of no commit, and so does not count."""
     if at is None:
         return PullRequestReview(by, ReviewVerdict.APPROVED, "", "")
-    moment = _moment(at)
-    before = [head for head in heads if _moment(head["created_at"]) <= moment]
-    newest = max(before, key=lambda head: (_moment(head["created_at"]), head["id"]), default=None)
-    return PullRequestReview(by, ReviewVerdict.APPROVED, newest["head_commit_sha"] if newest else "", moment)
-
-
-def _moment(text: str) -> str:
-    return datetime.fromisoformat(text).astimezone(UTC).isoformat(timespec="microseconds")
+    given = moment(at)
+    before = [head for head in heads if moment(head["created_at"]) <= given]
+    newest = max(before, key=lambda head: (moment(head["created_at"]), head["id"]), default=None)
+    return PullRequestReview(by, ReviewVerdict.APPROVED, newest["head_commit_sha"] if newest else "", given)

@@ -25,7 +25,7 @@ from tidegate.settings import (
 if TYPE_CHECKING:
     from tidegate.adapters.app_secret import StoredAppSecret
     from tidegate.adapters.github import AppCredentials
-    from tidegate.adapters.gitlab import GitLabCredentials
+    from tidegate.adapters.gitlab import GitLabCredentials, GitLabForge
     from tidegate.adapters.patience import QueuePatience
     from tidegate.ports import (
         Announcements,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         EventQueue,
         Forge,
         ForgeAddresses,
+        ForgeWitness,
         Jobs,
         LineBoards,
         OrganizationFile,
@@ -223,12 +224,25 @@ class Adapters:
         return GitLabAddresses(settings.url) if settings.is_gitlab else GitHubAddresses(settings.url)
 
     @cached_property
-    def forge(self) -> Forge:
+    def gitlab(self) -> GitLabForge | None:
+        """GitLab's API, None where GitHub is served."""
         settings = ForgeSettings.from_env(self.environ)
-        if settings.is_gitlab:
-            from tidegate.adapters.gitlab import GitLabForge
+        if not settings.is_gitlab:
+            return None
+        from tidegate.adapters.gitlab import GitLabForge
 
-            return GitLabForge(self._gitlab_credentials, url=settings.url, api_url=settings.api_url)
+        return GitLabForge(self._gitlab_credentials, url=settings.url, api_url=settings.api_url)
+
+    @property
+    def witness(self) -> ForgeWitness | None:
+        """Who confirms what webhooks told; None where these are signed."""
+        return self.gitlab
+
+    @cached_property
+    def forge(self) -> Forge:
+        if self.gitlab is not None:
+            return self.gitlab
+        settings = ForgeSettings.from_env(self.environ)
         from tidegate.adapters.github import GitHubForge
 
         given = settings.github_token

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
     from tidegate.config.declarations import Drift
     from tidegate.domain.comment import Verb
-    from tidegate.ports import Delivery, KnownRepository
+    from tidegate.ports import Delivery, DeliveryOutcome, KnownRepository
     from tidegate.usecases.answer_button import ButtonAnswerer
-    from tidegate.usecases.answer_comment import CommentWork
+    from tidegate.usecases.answer_comment import Comment, CommentWork
     from tidegate.usecases.check_run_view import CheckRunPainter
     from tidegate.usecases.new_deployments import ChangeEnqueuer
     from tidegate.usecases.publish_check_run import CheckRunPublisher
     from tidegate.usecases.read_organization import OrganizationReader
     from tidegate.usecases.receive_comment import CommentReceiver
-    from tidegate.usecases.receive_push import PushReceiver
+    from tidegate.usecases.receive_push import Push, PushReceiver
     from tidegate.usecases.receive_request import RequestReceiver
     from tidegate.usecases.refresh_line import LineRefresher
     from tidegate.usecases.repository_source import RepositorySource
@@ -83,7 +83,24 @@ class Events(Deploys):
             self._organization,
             schedule_drift=self._schedule_drift,
             tell_base_moved=self._tell_base_moved,
+            confirm=self._confirmed,
         )
+
+    def _confirmed(self, push: Push) -> Push | None:
+        """Ask for a push once more, where webhooks are not signed."""
+        if self.witness is None:
+            return push
+        from tidegate.usecases.confirm_webhook import PushConfirmer
+
+        return PushConfirmer(self.witness, self.audit).confirm(push)
+
+    def _doubts(self, comment: Comment) -> DeliveryOutcome | None:
+        """Ask for a comment once more, where webhooks are not signed."""
+        if self.witness is None:
+            return None
+        from tidegate.usecases.confirm_webhook import CommentConfirmer
+
+        return CommentConfirmer(self.forge, self.witness, self.audit).doubts(comment)
 
     def _tell_base_moved(self, known: KnownRepository, touched: Collection[str] | None, *, replans: bool) -> None:
         """Tell pull requests that their base branch moved on."""
@@ -103,6 +120,7 @@ class Events(Deploys):
             self.authorizer,
             self.queue_unlocker.unlock,
             self.comment_works,
+            doubts=self._doubts,
         )
 
     @property

@@ -1,4 +1,7 @@
-"""What the audit topic hears: who approved, rejected, forced or unlocked what, where, and how an apply ended."""
+"""What the audit topic hears: who approved, rejected, forced or unlocked what, where, how an apply ended.
+
+And what a webhook told in somebody's name without the forge confirming it.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ RUNNING = "RUNNING"
 REJECTED = "REJECTED"
 FORCED = "FORCED"
 UNLOCKED = "UNLOCKED"
+UNCONFIRMED = "UNCONFIRMED"
 
 #: How the end of a deployment whose apply had begun is called.
 _ENDS = {
@@ -120,6 +124,24 @@ def unlock_message(head: QueueHead, lock: Lock, unlocking: Unlocking) -> AuditMe
         "reason": lock.reason,
     }
     return AuditMessage(event, f"queue-{group}", body)
+
+
+def unconfirmed_message(delivery: str, repository: str, by: str, reason: str, at: str) -> AuditMessage:
+    """Return the message that a webhook told of something in somebody's name that the forge does not confirm."""
+    event = f"{delivery}:{UNCONFIRMED}"
+    body = {
+        "version": AUDIT_VERSION,
+        "event_id": event,
+        "id": delivery,
+        "state": UNCONFIRMED,
+        "at": at,
+        "deployment": None,
+        "repository": repository,
+        "root": None,
+        "initiating_user": by,
+        "reason": reason,
+    }
+    return AuditMessage(event, delivery, body)
 
 
 def with_audited(deployment: Deployment, message: AuditMessage) -> Deployment:

@@ -23,6 +23,11 @@ def not_here(verb: str, prefix: str) -> str:
     )
 
 
+def not_confirmed(doubt: str) -> str:
+    """Return why a comment is not carried out of which the forge has not what was told. ``doubt`` is a sentence."""
+    return f"**Nothing was done**: this comment is not what Tidegate was told of. {doubt} Write a new one."
+
+
 def not_planned(problems: Iterable[str]) -> str:
     """Return why nothing is planned again; ``problems`` are sentences in Markdown."""
     return f"**Nothing is planned again:**\n\n{_list(problems)}"

@@ -72,6 +72,12 @@ def event_delivery_id(text: str | None, event: str, body: bytes) -> str:
     return f"{number[:40]}-{digest[:16]}"
 
 
+def content_delivery_id(fields: Mapping[str, Any]) -> str:
+    """Return the id of a delivery of these fields, whatever the forge calls it."""
+    content = json.dumps(fields, sort_keys=True).encode()
+    return f"content-{hashlib.sha256(content).hexdigest()[:40]}"
+
+
 def parse_payload(body: bytes) -> Mapping[str, Any]:
     """Return the JSON object in ``body``. Raise InvalidWebhook.
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tidegate.ports.pull_requests import *
     from tidegate.ports.queues import *
     from tidegate.ports.source import *
+    from tidegate.ports.witness import *
 
 _ROOMS = {
     "announcements": "Announcements AuditLog",
@@ -44,6 +45,7 @@ _ROOMS = {
     "pull_requests": "PullRequestChecks PullRequests TemporaryLayers",
     "queues": "DeployQueues Deployments",
     "source": "FileChange OrganizationFile PushedTrees SourceHistory",
+    "witness": "ForgeWitness Pushed WrittenComment",
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.domain.webhook import check_token, event_delivery_id
+from tidegate.domain.webhook import check_token, content_delivery_id, event_delivery_id
+from tidegate.domain.webhook_decision import Accepted
 from tidegate.domain.webhook_gitlab import read_event
 from tidegate.usecases.receive_webhook import Dialect, WebhookRequest
 
@@ -17,4 +18,9 @@ def _delivery(request: WebhookRequest) -> str:
     return event_delivery_id(request.delivery, request.event or "", request.body)
 
 
-GITLAB = Dialect(_check, _delivery, read_event)
+def _identify(delivery: str, accepted: Accepted) -> str:
+    """Return a command's id: the same note once more, under whichever number, is the same command."""
+    return content_delivery_id(accepted.fields) if accepted.event == "issue_comment" else delivery
+
+
+GITLAB = Dialect(_check, _delivery, read_event, _identify)

@@ -29,11 +29,16 @@ from tidegate.usecases.repository_source import Granted, RepositorySource
 from tidegate.usecases.root_index import Deployable
 
 
+def _no_doubts(_comment: Comment) -> DeliveryOutcome | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class CommentReceiver:
     """Receives comments; receiving one again is harmless.
 
     ``unlock`` unlocks a queue and says what came of it. ``others`` carry out verbs besides those of this class.
+    ``doubts`` refuses a comment that the forge itself does not confirm.
     """
 
     deliveries: Deliveries
@@ -43,6 +48,7 @@ class CommentReceiver:
     authorizer: Authorizer
     unlock: Callable[[str, Unlocking], Decision]
     others: Mapping[Verb, CommentWork] = field(default_factory=dict)
+    doubts: Callable[[Comment], DeliveryOutcome | None] = _no_doubts
 
     @property
     def forge(self) -> Forge:
@@ -53,7 +59,7 @@ class CommentReceiver:
         if is_concluded(self.deliveries, delivery.id):
             return "The comment was answered before."
         comment = Comment(delivery=delivery.id, received_at=delivery.received_at, **delivery.fields)
-        return conclude(self.deliveries, delivery.id, lambda: self._outcome(comment))
+        return conclude(self.deliveries, delivery.id, lambda: self.doubts(comment) or self._outcome(comment))
 
     def _outcome(self, comment: Comment) -> DeliveryOutcome:
         command = read_comment(comment.text, comment.prefix)

@@ -46,7 +46,7 @@ class Push:
     """A push to the default branch, as the delivery tells it.
 
     ``authors`` are the logins of those who made the commits, ``forced`` whether it was forced; None when that is not
-    known yet. ``told`` is whether a webhook told of it.
+    known yet. ``told`` is whether a webhook told of it, ``sender_known`` whether ``sender`` is who made it.
     """
 
     delivery: str
@@ -60,6 +60,11 @@ class Push:
     forced: bool | None = False
     authors: tuple[str, ...] | None = None
     told: bool = True
+    sender_known: bool = True
+
+    def by(self, sender: str | None) -> Push:
+        """Return the push as made by somebody, None for nobody knows whom."""
+        return replace(self, sender=sender or _RECONCILER, sender_known=sender is not None)
 
 
 def _tell_nobody(_known: KnownRepository, _touched: Collection[str] | None, *, replans: bool) -> None:  # noqa: ARG001  # Its names are the caller's.
@@ -70,6 +75,10 @@ class TellBaseMoved(Protocol):
     """Tells pull requests that their base branch moved on, and which roots that changed (None: any may be)."""
 
     def __call__(self, known: KnownRepository, touched: Collection[str] | None, /, *, replans: bool) -> None: ...
+
+
+def _confirmed(push: Push) -> Push:
+    return push
 
 
 def _no_schedules(_known: KnownRepository, _drift: Drift) -> Sequence[str]:
@@ -83,6 +92,7 @@ class PushReceiver:
     ``reviewed_unless_granted`` returns a deployment whose plan waits for people unless somebody may deploy it.
     ``around`` tells what holds around a repository's file. ``schedule_drift`` lets the cloud's schedules be those of
     the file, and returns a sentence for each that is refused. ``tell_base_moved`` is told what the push changed.
+    ``confirm`` returns what a webhook told as the forge itself knows it, None if the forge knows of no such push.
     """
 
     deliveries: Deliveries
@@ -95,6 +105,7 @@ class PushReceiver:
     indexes: RootIndexes = field(default_factory=RootIndexes)
     schedule_drift: Callable[[KnownRepository, Drift], Sequence[str]] = _no_schedules
     tell_base_moved: TellBaseMoved = _tell_nobody
+    confirm: Callable[[Push], Push | None] = _confirmed
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the push.
@@ -103,7 +114,13 @@ class PushReceiver:
         ExceptionGroup when roots could not be enqueued; all others then are.
         """
         push = _push(delivery)
-        return conclude(self.deliveries, delivery.id, lambda: self._outcome(self._judged_forced(push)))
+        return conclude(self.deliveries, delivery.id, lambda: self._received(push))
+
+    def _received(self, push: Push) -> DeliveryOutcome:
+        confirmed = self.confirm(push) if push.told else push
+        if confirmed is None:
+            return DeliveryOutcome(f"The forge does not have {push.after} on {push.branch}: nothing is deployed.")
+        return self._outcome(self._judged_forced(confirmed))
 
     def _judged_forced(self, push: Push) -> Push:
         """Return the push with whether it was forced, where its webhook does not tell: who adds commits forces none."""
@@ -205,8 +222,8 @@ class PushReceiver:
         return [replace(each, review_rule=rule) for each, rule in zip(deployments, rules, strict=True)]
 
     def _judged(self, push: Push, each: Deployment) -> Deployment:
-        """Judge one. Who made a push that nobody told of is not known: only what everybody may deploy is theirs."""
-        if push.told:
+        """Judge one. If nobody knows who made the push, only what everybody may deploy is theirs."""
+        if push.told and push.sender_known:
             return self.reviewed_unless_granted(each, push.sender)
         if each.access is None or EVERYBODY in each.access.apply:
             return each

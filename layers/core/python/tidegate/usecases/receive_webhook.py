@@ -32,12 +32,14 @@ class Dialect:
     """How a forge sends webhooks.
 
     ``check`` raises UnverifiedWebhook for a body and a signature that no secret stands for; ``delivery`` returns a
-    request's id, and ``read`` decides about an event of a kind: both raise InvalidWebhook.
+    request's id, and ``read`` decides about an event of a kind: both raise InvalidWebhook. ``identify`` returns the
+    id that what is accepted is stored under.
     """
 
     check: Callable[[bytes, str | None, Sequence[str]], None]
     delivery: Callable[[WebhookRequest], str]
     read: Callable[[str, Mapping[str, Any], Sequence[str]], Decision]
+    identify: Callable[[str, Accepted], str] = lambda delivery, _: delivery
 
 
 #: GitHub signs bodies and numbers deliveries.
@@ -99,7 +101,8 @@ class WebhookReceiver:
         decision = self.dialect.read(request.event or "", parse_payload(request.body), self.prefixes)
         if not isinstance(decision, Accepted):
             return Answer(202, "refused" if isinstance(decision, Refused) else "ignored", decision.reason)
-        return self._store(Delivery(identifier, decision.event, decision.fields, self.clock.now()))
+        stored = self.dialect.identify(identifier, decision)
+        return self._store(Delivery(stored, decision.event, decision.fields, self.clock.now()))
 
     def _store(self, delivery: Delivery) -> Answer:
         """Store, queue, mark as queued. Whoever finds it stored and not marked goes on from there."""

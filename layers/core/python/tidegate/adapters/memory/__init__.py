@@ -19,6 +19,7 @@ from tidegate.adapters.memory.stores import (
     MemoryJobLogs,
     MemoryJobs,
 )
+from tidegate.adapters.memory.witness import MemoryWitness
 from tidegate.adapters.memory.world import (
     MemoryAnnouncements,
     MemoryArtifacts,
@@ -53,5 +54,6 @@ __all__ = [
     "MemoryPullRequests",
     "MemorySchedules",
     "MemoryTemporaryLayers",
+    "MemoryWitness",
     "MemoryWorkflows",
 ]

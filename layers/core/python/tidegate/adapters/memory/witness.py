@@ -1,0 +1,42 @@
+"""What a forge says of what webhooks told, in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidegate.domain.errors import TidegateError
+from tidegate.ports.witness import Pushed, WrittenComment
+
+
+@dataclass(slots=True)
+class MemoryWitness:
+    """The port ``ForgeWitness`` for one repository.
+
+    ``comments`` are keyed by pull request and comment, ``pushes`` (who made them, None if nobody knows) by branch and
+    commit; ``asked`` counts calls, ``failure`` is raised by all.
+    """
+
+    comments: dict[tuple[int, int], WrittenComment] = field(default_factory=dict)
+    pushes: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    asked: int = 0
+    failure: TidegateError | None = None
+
+    def written_comment(
+        self,
+        installation: int,
+        repository: str,
+        pull_request: int,
+        comment: int,
+    ) -> WrittenComment | None:
+        self._called()
+        return self.comments.get((pull_request, comment))
+
+    def pushed(self, installation: int, repository: str, branch: str, commit: str) -> Pushed | None:
+        self._called()
+        known = (branch, commit) in self.pushes
+        return Pushed(self.pushes[branch, commit]) if known else None
+
+    def _called(self) -> None:
+        self.asked += 1
+        if self.failure is not None:
+            raise self.failure

@@ -1,0 +1,38 @@
+"""What the forge itself says of what a webhook told, where nothing in the webhook shows that the forge sent it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenComment:
+    """A comment as the forge has it; times are ISO 8601 in UTC."""
+
+    author: str
+    text: str
+    written_at: str
+    edited_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """A commit that is on a branch, and who pushed it there; None when the forge does not tell."""
+
+    by: str | None
+
+
+class ForgeWitness(Protocol):
+    """Raises ForgeUnavailable and ForgeRefused."""
+
+    def written_comment(
+        self, installation: int, repository: str, pull_request: int, comment: int
+    ) -> WrittenComment | None:
+        """Return what a person wrote under a pull request, in one call; None when there is no such comment there."""
+
+    def pushed(self, installation: int, repository: str, branch: str, commit: str) -> Pushed | None:
+        """Return who pushed a commit to the default branch.
+
+        None when the repository is not called so, the branch is not its default branch, or does not have the commit.
+        """

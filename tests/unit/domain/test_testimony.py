@@ -1,0 +1,53 @@
+"""When a comment that a webhook told of is what the forge has."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.domain.testimony import age_doubt, comment_doubt
+
+WRITTEN = datetime(2026, 3, 2, 8, tzinfo=UTC)
+
+
+def at(**later):
+    return (WRITTEN + timedelta(**later)).isoformat(timespec="microseconds")
+
+
+@pytest.mark.parametrize("written", ["tidegate apply -p app", "  tidegate\xa0apply -p\tapp \n"])
+def test_what_the_forge_has_word_for_word_is_not_doubted(written):
+    assert comment_doubt("owner", "tidegate apply -p app", "owner", written, ["tidegate"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("author", "written", "doubt"),
+    [
+        ("developer", "tidegate apply", "somebody who did not write it"),
+        ("Owner", "tidegate apply", "somebody who did not write it"),
+        ("owner", "tidegate apply -p app", "says something else"),
+        ("owner", "Looks good", "says something else"),
+        ("owner", "tidegate apply\nlater", "says something else"),
+        ("owner", "", "says something else"),
+    ],
+)
+def test_another_author_or_other_words_are_doubted(author, written, doubt):
+    assert doubt in comment_doubt("owner", "tidegate apply", author, written, ["tidegate"])
+
+
+def test_what_was_just_written_counts():
+    assert age_doubt(at(), at(), at(seconds=3)) == ""
+    assert age_doubt(at(), at(seconds=5), at(days=1)) == ""
+
+
+def test_what_was_edited_or_is_old_does_not():
+    assert "edited" in age_doubt(at(), at(seconds=6), at(seconds=7))
+    assert "more than a day" in age_doubt(at(), at(), at(days=1, seconds=1))
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_a_text_that_is_no_command_confirms_none(told, written):
+    doubt = comment_doubt("owner", f"tidegate {told}".strip(), "owner", written, ["tidegate"])
+    assert doubt or written.split()[0].lower() == "tidegate"

@@ -1,0 +1,109 @@
+"""What webhooks tell that anybody could have sent: only what the forge itself has acts, and the rest is audited."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.usecases.events_world import AT, INSTALLATION, NUMBER, REPOSITORY, EventsWorld
+from tidegate.adapters.memory import MemoryAuditLog, MemoryWitness
+from tidegate.domain.errors import ForgeUnavailable
+from tidegate.ports import WrittenComment
+from tidegate.usecases.confirm_webhook import CommentConfirmer, PushConfirmer
+from tidegate.usecases.receive_comment import CommentReceiver
+from tidegate.usecases.receive_push import Push
+
+COMMENT, TEXT = 70, "tidegate deploy --force"
+WRITTEN = WrittenComment("maintainer", TEXT, AT, AT)
+BEFORE, AFTER = "b" * 40, "c" * 40
+
+
+class TestComments:
+    @pytest.fixture
+    def world(self):
+        return EventsWorld()
+
+    @pytest.fixture
+    def witness(self):
+        return MemoryWitness({(NUMBER, COMMENT): WRITTEN})
+
+    @pytest.fixture
+    def told(self, world, witness):
+        """Return what tells of the comment by a webhook, as often as one likes."""
+
+        def tell(sender="maintainer", text=TEXT, delivery=None):
+            doubts = CommentConfirmer(world.forge, witness, world.audit).doubts
+            work = world.source, world.catalog, world.changes, world.authorizer, world.unlocker.unlock
+            receiver = CommentReceiver(world.deliveries, *work, doubts=doubts)
+            where = {"repository": REPOSITORY, "installation": INSTALLATION, "pull_request": NUMBER}
+            fields = {**where, "comment": COMMENT, "sender": sender, "text": text}
+            return receiver.receive(world.stored("issue_comment", fields, delivery))
+
+        return tell
+
+    def test_one_that_the_forge_has_acts_after_one_call(self, world, witness, told):
+        assert told().startswith("Enqueued: live/app")
+        assert (world.names, witness.asked) == (["live/app"], 1)
+        assert not [each for each in world.audit.published if each.state == "UNCONFIRMED"]
+
+    def test_one_that_was_answered_is_not_asked_for_again(self, world, witness, told):
+        told(delivery="one")
+        told(delivery="one")
+        assert witness.asked == 1
+
+    @pytest.mark.parametrize("text", [TEXT, "tidegate help", "tidegate unlock", "tidegate nonsense"])
+    def test_one_that_nobody_wrote_does_nothing_and_is_audited(self, world, witness, told, text):
+        witness.comments.clear()
+        assert told(text=text) == "Refused: The forge has no such comment."
+        assert (world.names, world.forge.comments, world.forge.reactions) == ([], [], [])
+        (heard,) = world.audit.published
+        body = heard.body
+        assert (body["state"], body["repository"], body["root"]) == ("UNCONFIRMED", REPOSITORY, None)
+        assert (body["initiating_user"], body["reason"]) == ("maintainer", "The forge has no such comment.")
+
+    @pytest.mark.parametrize(
+        ("written", "doubt"),
+        [
+            (replace(WRITTEN, author="developer"), "somebody who did not write it"),
+            (replace(WRITTEN, text="Looks good to me."), "something else"),
+            (replace(WRITTEN, edited_at=AT.replace("T08:00", "T08:01")), "edited"),
+            (replace(WRITTEN, written_at="2026-02-01T08:00:00+00:00", edited_at="2026-02-01T08:00:00+00:00"), "a day"),
+        ],
+    )
+    def test_one_that_is_not_what_was_told_is_refused_where_it_stands(self, world, witness, told, written, doubt):
+        witness.comments[NUMBER, COMMENT] = written
+        assert told().startswith("Refused: **Nothing was done**")
+        assert world.names == []
+        assert doubt in world.reply
+        assert world.forge.reactions == [(COMMENT, "confused")]
+        assert [each.state for each in world.audit.published] == ["UNCONFIRMED"]
+
+    def test_a_forge_that_does_not_answer_is_asked_again(self, world, witness, told):
+        witness.failure = ForgeUnavailable("no answer")
+        with pytest.raises(ForgeUnavailable):
+            told(delivery="one")
+        witness.failure = None
+        assert told(delivery="one").startswith("Enqueued")
+
+
+class TestPushes:
+    PUSH = Push("delivery-1", REPOSITORY, BEFORE, AFTER, "main", 7, AT, "owner", forced=None)
+
+    def test_one_that_the_branch_has_is_by_whom_the_forge_names(self):
+        audit = MemoryAuditLog()
+        confirmer = PushConfirmer(MemoryWitness(pushes={("main", AFTER): "developer"}), audit)
+        confirmed = confirmer.confirm(self.PUSH)
+        assert (confirmed.sender, confirmed.sender_known, confirmed.after) == ("developer", True, AFTER)
+        assert audit.published == []
+
+    def test_one_of_nobody_knows_whom_is_by_nobody(self):
+        confirmed = PushConfirmer(MemoryWitness(pushes={("main", AFTER): None}), MemoryAuditLog()).confirm(self.PUSH)
+        assert (confirmed.sender, confirmed.sender_known) == ("tidegate", False)
+
+    def test_one_that_the_branch_does_not_have_is_none_and_audited(self):
+        audit = MemoryAuditLog()
+        assert PushConfirmer(MemoryWitness(), audit).confirm(self.PUSH) is None
+        (heard,) = audit.published
+        assert (heard.state, heard.body["initiating_user"], heard.group) == ("UNCONFIRMED", "owner", "delivery-1")
+        assert AFTER in heard.body["reason"]
