@@ -79,7 +79,11 @@ def test_without_roots_it_is_green():
 
 @pytest.mark.parametrize(
     ("fields", "conclusion"),
-    [({"skipped": True}, Conclusion.NEUTRAL), ({}, Conclusion.FAILURE)],
+    [
+        ({"skipped": True}, Conclusion.NEUTRAL),
+        ({"skipped": True, "guarded": True}, Conclusion.ACTION_REQUIRED),
+        ({}, Conclusion.FAILURE),
+    ],
 )
 def test_what_is_not_planned_says_why(fields, conclusion):
     found = whole(notice="It is <b>.", **fields)
@@ -87,9 +91,10 @@ def test_what_is_not_planned_says_why(fields, conclusion):
     assert "&lt;b&gt;" in found.summary
 
 
-def test_a_fork_is_neutral():
+def test_a_fork_is_neutral_unless_policy_sets_would_judge_it():
     spec = replace(any_pull_request_record().spec, from_fork=True)
     assert whole(notice="It comes from a fork.", spec=spec).conclusion is Conclusion.NEUTRAL
+    assert whole(notice="It comes from a fork.", spec=spec, guarded=True).conclusion is Conclusion.ACTION_REQUIRED
 
 
 @pytest.mark.parametrize("views", [(), (planned(),)])

@@ -144,6 +144,9 @@ class TestWhatIsAffected:
         assert "`tidegate plan` plans also what is not planned by itself" in world.record.notes
 
 
+SETS = "policy_sets: {security: {paths: [policies]}}\n"
+
+
 class TestWhatIsOnlyTold:
     def told(self, world):
         what, ids = opened(world)
@@ -157,6 +160,22 @@ class TestWhatIsOnlyTold:
         assert what == "comment"
         assert "comes from a fork" in notice
         assert world.record.state is PullRequestState.COMMENT_NEEDED
+
+    def test_a_fork_is_held_up_where_policy_sets_would_judge_it(self, world):
+        world.pull(from_fork=True)
+        self.told(world)
+        assert not world.record.guarded
+        world.file(MAIN, SETS)
+        world.follower.follow(42, "acme/infra", NUMBER, again=True)
+        world.discover()
+        assert world.record.guarded
+        assert "holds up the merge" in world.record.notice
+
+    def test_a_fork_is_held_up_while_nobody_knows_whether_policy_sets_would_judge_it(self, world):
+        world.file(MAIN, "version: 1\nroot: []\n")
+        world.pull(from_fork=True)
+        self.told(world)
+        assert world.record.guarded
 
     @pytest.mark.parametrize("place", [MAIN, HEAD])
     def test_a_file_that_cannot_be_used_is_told_with_its_line(self, world, place):
@@ -230,6 +249,16 @@ class TestDraftsAndBranches:
         world.receive(action="ready_for_review")
         assert world.discover()[0] == "plan"
         assert (world.record.skipped, world.record.notice) == (False, "")
+
+    def test_a_draft_that_is_not_planned_is_held_up_where_policy_sets_would_judge_it(self, world):
+        world.file(MAIN, "pull_requests: {drafts: false}\n" + SETS)
+        world.pull(is_draft=True)
+        opened(world)
+        assert (world.record.skipped, world.record.guarded) == (True, True)
+        world.pull(is_draft=False)
+        world.receive(action="ready_for_review")
+        world.discover()
+        assert (world.record.skipped, world.record.guarded) == (False, False)
 
     def test_pull_requests_to_other_branches_are_not_planned_unless_the_file_names_them(self, world):
         world.forge.branches["release"] = MAIN

@@ -115,13 +115,22 @@ def _whole(
 def _unplanned(record: PullRequestRecord) -> tuple[str, str, Conclusion]:
     """Return what is said of a pull request without layers."""
     if record.notice:
-        harmless = record.spec.from_fork or record.skipped
-        conclusion = Conclusion.NEUTRAL if harmless else Conclusion.FAILURE
-        return "Not planned", escaped(record.notice, 2000), conclusion
+        return "Not planned", escaped(record.notice, 2000), _of_unplanned(record)
     summary = "Merging this changes no root: there is nothing to plan."
     if not record.notes:
         return "No root would change", summary, Conclusion.SUCCESS
     return "Nothing is planned by itself", not_planned("", record.notes, _REMARKS), Conclusion.SUCCESS
+
+
+def _of_unplanned(record: PullRequestRecord) -> Conclusion:
+    """Return the verdict on what is not planned on purpose, or cannot be.
+
+    Checks are of commits. A neutral one counts as passed, also for another pull request of the same commit: where
+    policy sets judge, nobody gets one for what they refused.
+    """
+    if not (record.spec.from_fork or record.skipped):
+        return Conclusion.FAILURE
+    return Conclusion.ACTION_REQUIRED if record.guarded else Conclusion.NEUTRAL
 
 
 def _counted(

@@ -121,12 +121,13 @@ class PullRequestRecord:
     the comments show; ``layers`` the ids of the temporary layers of ``discovered``; ``attempt`` counts its executions,
     the last of which works on it, ``restarted`` tells that this took the place of one that ended without a result;
     ``comments`` are pairs of a stack and the forge's id of its comment; ``notice`` says in sentences, a line each, what
-    is not planned for a reason that holds up the merge, ``notes`` what else is not; ``skipped`` tells that nothing is
-    planned as long as it is a draft. ``request`` is what somebody asked this attempt for. ``overtaken`` are the roots
-    of its layers that the base branch changed since it was planned, the last time by its commit ``base_now``.
-    ``queued`` is the newest commit that a merge queue made of it. ``closed_at`` is when it was closed or merged.
-    ``rules`` say where it is applied, ``applies`` what was asked to be applied before the merge, ``merge_refused`` what
-    was applied (``applied_digest``) when the forge last refused to merge it.
+    is not planned for a reason that holds up the merge, ``notes`` what else is not; ``skipped`` tells that nothing
+    is planned as long as it is a draft, ``guarded`` that policy sets would judge what is not planned. ``request``
+    is what somebody asked this attempt for. ``overtaken`` are the roots of its layers that the base branch changed
+    since it was planned, the last time by its commit ``base_now``. ``queued`` is the newest commit that a merge
+    queue made of it. ``closed_at`` is when it was closed or merged. ``rules`` say where it is applied, ``applies``
+    what was asked to be applied before the merge, ``merge_refused`` what was applied (``applied_digest``) when the
+    forge last refused to merge it.
     """
 
     spec: PullRequestSpec
@@ -140,6 +141,7 @@ class PullRequestRecord:
     notice: str = ""
     notes: str = ""
     skipped: bool = False
+    guarded: bool = False
     request: PlanRequest | None = None
     overtaken: tuple[str, ...] = ()
     base_now: str = ""

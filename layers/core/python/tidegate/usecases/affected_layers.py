@@ -26,6 +26,7 @@ _FORK = (
     "Push its branch to this repository, and open a pull request from there."
 )
 _DRAFT = "The pull request is a draft: it is planned once it is ready for review, or when `tidegate plan` asks for it."
+_GUARDED = "As the default branch has policy sets, the check holds up the merge until its plans were held against them."
 _UNRELATED = "The pull request's branch and the base branch have no commit in common. Rebase the branch."
 _BY_HAND = "A comment `tidegate plan` plans also what is not planned by itself."
 
@@ -38,7 +39,8 @@ class Affected:
     """What a pull request affects. ``notice`` says in sentences, a line each, what cannot be planned, and why.
 
     ``notes`` say so of what is left out on purpose, ``skipped`` tells that it is not planned as long as it is a draft,
-    ``pressing`` that the notice is to be commented also if there are no layers. ``rules`` say where it is applied.
+    ``pressing`` that the notice is to be commented also if there are no layers. ``guarded`` tells that policy sets
+    would judge what is not planned. ``rules`` say where it is applied.
     """
 
     layers: tuple[TemporaryLayer, ...] = ()
@@ -46,6 +48,7 @@ class Affected:
     notes: str = ""
     skipped: bool = False
     pressing: bool = False
+    guarded: bool = False
     rules: ApplyRules = field(default_factory=ApplyRules)
 
 
@@ -62,18 +65,25 @@ class LayerFinder:
         Of these, what somebody did not ask for stays if it is of the same commits and has ended. Raise NotFound when
         the forge does not have its head any more, ForgeUnavailable and ForgeRefused.
         """
-        if record.spec.from_fork:
-            return Affected(notice=_FORK, pressing=True)
         try:
+            if record.spec.from_fork:
+                return self._of_fork(record.spec)
             return self._granted(record, at, layers)
         except (InvalidConfiguration, CyclicChange) as error:
-            return Affected(notice=str(error), pressing=True)
+            return Affected(notice=str(error), pressing=True, guarded=True)
+
+    def _of_fork(self, spec: PullRequestSpec) -> Affected:
+        """Return that nothing of a fork is run. Only the default branch is read."""
+        granted = self.source.granted(*spec.where, spec.branch, spec.base)
+        guarded = bool(granted.configuration.policy_sets)
+        return Affected(notice=_unplanned(_FORK, guarded=guarded), pressing=True, guarded=guarded)
 
     def _granted(self, record: PullRequestRecord, at: str, layers: Sequence[TemporaryLayer]) -> Affected:
         spec = record.spec
         granted = self.source.granted(*spec.where, spec.branch, spec.base)
         if spec.is_draft and record.request is None and not granted.configuration.pull_requests.drafts:
-            return Affected(notice=_DRAFT, skipped=True)
+            guarded = bool(granted.configuration.policy_sets)
+            return Affected(notice=_unplanned(_DRAFT, guarded=guarded), skipped=True, guarded=guarded)
         if not granted.is_destination:
             return Affected(notice=elsewhere(spec.branch, spec.base))
         plannable = self._plannable(record, granted)
@@ -100,6 +110,10 @@ class LayerFinder:
         except NotFound:
             return None
         return PlannableFinder(self.source, granted).find(spec, change.after, record.request)
+
+
+def _unplanned(why: str, *, guarded: bool) -> str:
+    return f"{why} {_GUARDED}" if guarded else why
 
 
 def elsewhere(branch: str, base: str) -> str:

@@ -87,6 +87,7 @@ class PullRequestDiscoverer:
             notice=affected.notice,
             notes=affected.notes,
             skipped=affected.skipped,
+            guarded=affected.guarded,
             rules=affected.rules,
             commented="" if ids or affected.pressing or record.comments else revision,
         )
