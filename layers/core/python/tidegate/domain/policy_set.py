@@ -11,6 +11,7 @@ from tidegate.domain.tag_terms import Tagged
 
 #: Where conftest looks for rules when nothing else is said.
 NAMESPACE = "main"
+_BRANCH = "branch:"
 
 
 class PolicySource(StrEnum):
@@ -39,5 +40,10 @@ class PolicySet:
 
 
 def sets_for(sets: Iterable[PolicySet], tagged: Tagged) -> tuple[str, ...]:
-    """Return the names of the sets that hold for a root with these tags, in the order of the file."""
-    return tuple(each.name for each in sets if each.query.matches(tagged))
+    """Return the names of the sets that hold for a root with these tags, in the order of the file.
+
+    A set holds by the tag of the branch that a change comes from *and* without: who pushes chooses the branch's name,
+    and could leave sets behind by it.
+    """
+    others = Tagged(tagged.directory, frozenset(tag for tag in tagged.tags if not tag.startswith(_BRANCH)))
+    return tuple(each.name for each in sets if each.query.matches(tagged) or each.query.matches(others))
