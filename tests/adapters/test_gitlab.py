@@ -226,6 +226,28 @@ def test_who_pushed_is_told_by_the_newest_push_of_the_commit_to_the_branch(gitla
     assert forge.pushed(*WHERE, "main", HEAD) == Pushed(by)
 
 
+@pytest.mark.parametrize(
+    ("status", "detailed", "words"),
+    [
+        (405, "not_approved", "approvals are missing"),
+        (405, "security_policy_violations", "security policy violations"),
+        (405, None, "405 Method Not Allowed"),
+        (422, "conflict", "in conflict"),
+        (401, "mergeable", "may not merge into this branch"),
+        (409, "mergeable", "SHA does not match"),
+    ],
+)
+def test_a_merge_that_is_refused_says_what_is_in_the_way(gitlab, forge, status, detailed, words):
+    said = {401: "401 Unauthorized", 405: "405 Method Not Allowed", 409: "SHA does not match HEAD of source branch"}
+    gitlab.on("PUT", f"{REQUEST}/merge", (status, {"message": said.get(status, "Branch cannot be merged")}))
+    gitlab.on(
+        "GET", REQUEST, (200, {"references": {"full": "acme/platform/infra!5"}, "detailed_merge_status": detailed})
+    )
+    with pytest.raises(ForgeRefused, match=words) as refused:
+        forge.merge_pull_request(*WHERE, 5, HEAD, "merge")
+    assert refused.value.status == status
+
+
 def test_a_project_under_another_name_has_no_such_merge_request(gitlab, forge):
     gitlab.on("GET", REQUEST, (200, {"iid": 5, "references": {"full": "Acme/platform/infra!5"}}))
     with pytest.raises(NotFound):

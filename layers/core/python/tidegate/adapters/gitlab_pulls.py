@@ -21,6 +21,24 @@ _APPROVED = "approved this merge request"
 #: The method that makes one commit of all.
 _SQUASH = "squash"
 _MERGEABLE = {"can_be_merged": True, "cannot_be_merged": False}
+#: Refusals of a merge whose words do not say why, with what is known of all of that kind.
+_UNTOLD = {
+    401: "Tidegate's user may not merge into this branch: let it, in the project's protected branches",
+    405: "",
+    422: "",
+}
+#: What is in the way of a merge, by GitLab's words for it (``detailed_merge_status``).
+_IN_THE_WAY = {
+    "approvals_syncing": "approvals are being counted again",
+    "ci_must_pass": "the pipeline must succeed first",
+    "ci_still_running": "the pipeline still runs, and must succeed first",
+    "conflict": "the branches are in conflict",
+    "discussions_not_resolved": "all threads must be resolved first",
+    "draft_status": "it is a draft",
+    "need_rebase": "its branch must be rebased first",
+    "not_approved": "approvals are missing that the project requires",
+    "not_open": "it is not open any more",
+}
 
 _Json = Mapping[str, Any]
 
@@ -61,9 +79,19 @@ class GitLabPulls:
         sha: str,
         method: str,
     ) -> None:
-        """Merge it as the project merges; ``method`` decides only whether its commits become one."""
+        """Merge it as the project merges; ``method`` decides only whether its commits become one.
+
+        GitLab's refusal says nothing of what is in the way: the merge request does.
+        """
         body = {"sha": sha, "squash": method == _SQUASH}
-        self._access.call("PUT", f"{project(repository)}/merge_requests/{number}/merge", body=body)
+        try:
+            self._access.call("PUT", f"{project(repository)}/merge_requests/{number}/merge", body=body)
+        except ForgeRefused as error:
+            if error.status not in _UNTOLD:
+                raise
+            status = str(self._merge_request(repository, number).get("detailed_merge_status") or error.problem)
+            problem = _UNTOLD[error.status] or _IN_THE_WAY.get(status) or status.replace("_", " ")
+            raise ForgeRefused(error.status, problem) from None
 
     def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
         found = self._access.find(f"{project(repository)}/repository/commits/{sha}/merge_requests")

@@ -114,6 +114,8 @@ class MemoryForge:
         self._called(installation, repository)
         if self.unmergeable is not None:
             raise self.unmergeable
+        if not self.seen[number].is_open or self.seen[number].spec.head_sha != sha:
+            raise ForgeRefused(409, "Head branch was modified. Review and try the merge again.")
         self.merges.append((number, sha, method))
         self.seen[number] = replace(self.seen[number], is_open=False, merged=True)
 

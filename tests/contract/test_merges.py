@@ -1,0 +1,167 @@
+"""What merging a pull request does on every forge, and in the fake that stands in for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from local.forge.settings import app_key
+from tests.builders import any_pull_request
+from tests.contract.forges import KINDS, Tried, tried
+from tidegate.adapters.memory import MemoryForge
+from tidegate.domain.apply_rules import MergeMethod
+from tidegate.domain.errors import ForgeRefused
+from tidegate.domain.pull_request_record import SeenPullRequest
+
+AT = "2026-03-02T08:00:00.000000+00:00"
+
+
+@dataclass
+class OnForge:
+    """A pull request of a branch that changes ``network`` in a commit more than one."""
+
+    tried: Tried
+
+    def __post_init__(self):
+        self.tried.push({"network/main.tf": "# one\n"})
+        self.tried.push({"network/main.tf": "# two\n"}, "feature", by="developer")
+        self.head = self.tried.push({"network/more.tf": "# two\n"}, "feature", by="developer")
+        self.number = self.tried.open("feature")
+        if not self.tried.is_gitlab:
+            self.tried.installation = self.tried.server.installation("acme")
+
+    @property
+    def forge(self) -> Any:
+        return self.tried.forge
+
+    @property
+    def where(self) -> tuple[int, str]:
+        return self.tried.where
+
+    def move_head(self) -> None:
+        self.tried.person("developer").push(self.where[1], {"x.tf": "# x\n"}, "More", branch="feature")
+
+    def conflict(self) -> None:
+        self.tried.push({"network/main.tf": "# three\n"})
+
+    def protect(self) -> None:
+        if self.tried.is_gitlab:
+            self.tried.person().require_approvals(self.where[1], 1)
+        else:
+            self.tried.person().protect(self.where[1], approvals=1)
+
+    def draft(self) -> None:
+        self.tried.draft(self.number, is_draft=True)
+
+
+@dataclass
+class InMemory:
+    """The same in a fake: what stands in the way is what a test says."""
+
+    def __post_init__(self):
+        spec = any_pull_request()
+        self.forge, self.where, self.number, self.head = MemoryForge(), spec.where, spec.number, spec.head_sha
+        self.forge.seen[self.number] = SeenPullRequest(spec, True, False, AT)
+
+    def move_head(self) -> None:
+        seen = self.forge.seen[self.number]
+        self.forge.seen[self.number] = replace(seen, spec=replace(seen.spec, head_sha="e" * 40))
+
+    def conflict(self) -> None:
+        self.forge.unmergeable = ForgeRefused(405, "Pull Request is not mergeable")
+
+    protect = draft = conflict
+
+
+@pytest.fixture(scope="session")
+def key(tmp_path_factory):
+    return app_key(tmp_path_factory.mktemp("app"))
+
+
+@pytest.fixture(params=[*KINDS, "memory"])
+def pull(request, tmp_path, key):
+    if request.param == "memory":
+        yield InMemory()
+        return
+    with tried(request.param, tmp_path, key) as world:
+        yield OnForge(world)
+
+
+@pytest.fixture(params=KINDS)
+def real(request, tmp_path, key):
+    with tried(request.param, tmp_path, key) as world:
+        yield OnForge(world)
+
+
+def merge(pull, sha=None, method=MergeMethod.MERGE):
+    pull.forge.merge_pull_request(*pull.where, pull.number, sha or pull.head, method)
+
+
+def state(pull):
+    seen = pull.forge.seen_pull_request(*pull.where, pull.number)
+    return "merged" if seen.merged else "open" if seen.is_open else "closed"
+
+
+def refused(pull, **arguments):
+    with pytest.raises(ForgeRefused) as refusal:
+        merge(pull, **arguments)
+    return refusal.value
+
+
+@pytest.mark.parametrize("method", MergeMethod)
+def test_a_pull_request_is_merged_at_the_head_that_is_named(pull, method):
+    merge(pull, method=method)
+    assert state(pull) == "merged"
+
+
+def test_a_head_that_moved_on_is_not_merged(pull):
+    pull.move_head()
+    refused(pull)
+    assert state(pull) == "open"
+
+
+def test_what_is_in_conflict_is_not_merged(pull):
+    pull.conflict()
+    assert refused(pull).problem
+    assert state(pull) == "open"
+
+
+def test_what_is_merged_already_is_refused_and_stays_merged(pull):
+    merge(pull)
+    refused(pull)
+    assert state(pull) == "merged"
+
+
+def test_a_branch_that_needs_approvals_is_not_merged_into_without_them(pull):
+    pull.protect()
+    assert refused(pull).problem
+    assert state(pull) == "open"
+
+
+def test_a_draft_is_not_merged(pull):
+    pull.draft()
+    refused(pull)
+    assert state(pull) == "open"
+
+
+def test_a_refusal_says_what_is_in_the_way(real):
+    real.protect()
+    assert "approv" in refused(real).problem.lower()
+
+
+def test_what_was_in_the_way_may_be_done_and_then_it_is_merged(real):
+    real.protect()
+    refused(real)
+    real.tried.approve(real.number)
+    merge(real)
+    assert state(real) == "merged"
+
+
+@pytest.mark.parametrize(("method", "squashed"), [(MergeMethod.MERGE, False), (MergeMethod.SQUASH, True)])
+def test_a_squash_makes_one_commit_of_all(real, method, squashed):
+    merge(real, method=method)
+    new = real.forge.change(*real.where, real.head, "main")
+    is_contained = new.after == real.head
+    assert is_contained is not squashed
