@@ -264,6 +264,16 @@ def test_texts_that_functions_change_never_pass_for_another_result(engine, funct
     assert check(engine, NEW + source, plan=plan).failed
 
 
+def test_policies_tell_nothing_that_the_plan_marks_sensitive(engine):
+    change = {"after": {"name": "hunter2!"}, "after_sensitive": {"name": True}}
+    plan = json.dumps({"resource_changes": [{"address": "a.b", "change": change}]}).encode()
+    said = '{"msg": sprintf("%v", [each]), "address": each.change.after.name}'
+    rule = f"deny contains {said} if {{ some each in input.resource_changes }}\n"
+    (finding,) = check(engine, NEW + rule, plan=plan).findings
+    assert "(masked)" in finding.message
+    assert "hunter2!" not in f"{finding}"
+
+
 def test_files_that_are_not_utf8_and_sets_without_policies_fail(engine):
     assert engine.check("ours", {"a.rego": b"\xff"}, ("main",), PLAN, 60).error
     assert "no file ends in .rego" in engine.check("ours", {"a.txt": b""}, ("main",), PLAN, 60).error

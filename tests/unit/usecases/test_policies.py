@@ -104,9 +104,8 @@ def test_a_root_that_the_default_branch_does_not_have_is_held_against_every_set(
 
 @pytest.mark.parametrize("query", ["not branch:hotfix", "prod and not branch:hotfix", "branch:hotfix"])
 def test_a_branch_leaves_no_set_behind_by_its_name(query):
-    world = Holding(
-        f"tags: {{branch: {{hotfix: '^hotfix'}}}}\npolicy_sets: {{net: {{paths: [policies/net], tag_query: '{query}'}}}}"
-    )
+    sets = f"policy_sets: {{net: {{paths: [policies/net], tag_query: '{query}'}}}}"
+    world = Holding(f"tags: {{branch: {{hotfix: '^hotfix'}}}}\n{sets}")
     held = world.hold((any_root(), "default", ("prod", "branch:hotfix")))
     assert [each.name for each in held["network", "default"]] == ["net"]
 

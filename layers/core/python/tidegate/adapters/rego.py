@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from tidegate.domain.plan_secrets import masking
 from tidegate.domain.policy import PolicyVerdict
 from tidegate.domain.policy_results import RuleResult, findings, plan_addresses
 from tidegate.domain.tested_policies import TestedPolicies, TestedRule
@@ -39,8 +41,10 @@ class RegoEngine:
         if "error" in answer:
             return PolicyVerdict(policy_set, (), answer["error"], answer.get("file", ""), answer.get("line", 0))
         results = [RuleResult(each["package"], each["name"], tuple(each["values"])) for each in answer["rules"]]
-        found = findings(results, answer["exceptions"], plan_addresses(json.loads(plan)))
-        return PolicyVerdict(policy_set, found, omitted=sum(each["more"] for each in answer["rules"]))
+        document = json.loads(plan)
+        found, mask = findings(results, answer["exceptions"], plan_addresses(document)), masking(document)
+        shown = tuple(replace(each, message=mask(each.message), address=mask(each.address)) for each in found)
+        return PolicyVerdict(policy_set, shown, omitted=sum(each["more"] for each in answer["rules"]))
 
     def test(self, files: Mapping[str, bytes], seconds: int) -> TestedPolicies:
         answer = self._answer({"mode": "test", "seconds": seconds}, files, b"")
