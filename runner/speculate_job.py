@@ -6,6 +6,7 @@ run or fetch is looked at before the engine sees them (docs/security.md).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,10 @@ from tidegate.domain.workflow_rules import plan_problem
 
 #: What a step's command may name without running it.
 _DATA = (".hcl", ".json", ".md", ".tf", ".tfvars", ".tofu", ".txt", ".yaml", ".yml")
+
+#: Where Python looks for what a program imports, and what it takes; the options that keep it from its own directory.
+_PYTHON, _IMPORTED = ".py", (".py", ".pyc", ".so")
+_ISOLATED = re.compile(r"-[A-Za-z]*[IP][A-Za-z]*")
 
 
 def run_speculation(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
@@ -98,15 +103,33 @@ class _Guard:
         self._top, self._root, self._changed = top.resolve(), root, changed
 
     def check(self, argv: Sequence[str]) -> None:
-        """Raise CodeRefused when a command names such a file."""
+        """Raise CodeRefused when a command names such a file, or Python would import one."""
         for word in argv:
             place = self._root / word
             if "\0" in word or place.suffix in _DATA:
                 continue
             file = place_in(self._top, place)
             if file is not None and file.relative_to(self._top).as_posix() in self._changed:
-                raise CodeRefused(
-                    f"The step would run {word!a}, which is not as the base branch has it: a pull request's "
-                    "programs run after the merge only. Nothing was planned. Change them in a pull request of their "
-                    "own, and merge the base branch into this one afterwards."
-                )
+                raise CodeRefused(_not_as_before(f"would run {word!a}"))
+            if file is not None and file.suffix == _PYTHON:
+                self._check_imports(argv, file.parent)
+        if "-m" in argv:
+            self._check_imports(argv, self._root)
+
+    def _check_imports(self, argv: Sequence[str], directory: Path) -> None:
+        """Raise CodeRefused when Python may find what the pull request changes, as it looks into this directory."""
+        if any(_ISOLATED.fullmatch(word) for word in argv[1:2]):
+            return
+        for name in sorted(self._changed):
+            file = self._top / name
+            if file.is_relative_to(directory.resolve()) and (file.suffix in _IMPORTED or file.is_symlink()):
+                why = _not_as_before(f"may import {name!a}")
+                raise CodeRefused(f"{why} With the option -I, Python imports nothing from there.")
+
+
+def _not_as_before(what: str) -> str:
+    return (
+        f"The step {what}, which is not as the base branch has it: a pull request's programs run after the merge only. "
+        "Nothing was planned. Change them in a pull request of their own, and merge the base branch into this one "
+        "afterwards."
+    )

@@ -368,6 +368,48 @@ def test_a_program_that_the_pull_request_changes_does_not_run(bench: Bench, *, m
     assert not (bench.directory / "ran").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "added"),
+    [
+        (("python3", "../tools/judge.py"), "tools/json.py"),
+        (("python3", "../tools/judge.py"), "tools/json/__init__.py"),
+        (("python3", "../tools/judge.py"), "tools/__pycache__/json.cpython-311.pyc"),
+        (("python3", "-m", "judging"), "network/json.py"),
+    ],
+)
+def test_a_program_does_not_import_what_the_pull_request_adds(
+    bench: Bench, command: tuple[str, ...], added: str
+) -> None:
+    judge = "import json\nprint('judged')\n"
+    head, base = bench.forge.pull_request(
+        common={
+            "network/main.tf": bench.backend() + resource("network"),
+            "tools/judge.py": judge,
+            "network/judging.py": judge,
+        },
+        head={added: f"open({str(bench.directory / 'ran')!r}, 'w')\n"},
+        base={},
+    )
+    step = WorkflowStep(StepKind.RUN, command=command)
+    message = refused(bench, head, base_sha=base, run=RunSettings(plan=(step, *DEFAULT_PLAN)))
+    assert f"may import '{added}', which is not as the base branch has it" in message
+    assert not (bench.directory / "ran").exists()
+
+
+def test_an_isolated_program_runs_beside_what_the_pull_request_adds(bench: Bench) -> None:
+    head, base = bench.forge.pull_request(
+        common={
+            "network/main.tf": bench.backend() + resource("network"),
+            "tools/judge.py": "import json\nprint(json.dumps('judged'))\n",
+        },
+        head={"tools/json.py": f"open({str(bench.directory / 'ran')!r}, 'w')\n"},
+        base={},
+    )
+    step = WorkflowStep(StepKind.RUN, command=("python3", "-I", "../tools/judge.py"))
+    planned(bench, head, base_sha=base, run=RunSettings(plan=(step, *DEFAULT_PLAN)))
+    assert not (bench.directory / "ran").exists()
+
+
 # The state and the workspace
 
 
