@@ -84,3 +84,8 @@ def test_the_description_is_public_and_names_each_answer():
             for status, response in operation["responses"].items():
                 schema = response["content"]["application/json"]["schema"]
                 assert int(status) < 300 or schema == {"$ref": "#/components/schemas/Refused"}
+
+
+@pytest.mark.parametrize("owner", [".", "..", "group:..", "a" * 101, ":".join(["a" * 90] * 2)])
+def test_what_is_no_owner_is_refused_as_described(owner):
+    assert Client(WIRES, "token-of-reviewer").get(f"/api/repositories/{owner}/name/roots").status == 422

@@ -19,7 +19,7 @@ from tidegate.usecases.search_deployments import SEARCHED
 from tidegate.web import models
 from tidegate.web.answer_size import fitting
 from tidegate.web.authorization import Access, Authorization
-from tidegate.web.models import OWNER, REPOSITORY, RootName
+from tidegate.web.models import LAST_PART, MAXIMUM_OWNER, OWNER, REPOSITORY, RootName
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden, NotPossible
@@ -39,8 +39,10 @@ _Repository = Annotated[
     str, Query(pattern=REPOSITORY, max_length=MAXIMUM_REPOSITORY, description="owner/name, or group/subgroup/name")
 ]
 _Root = Annotated[str, Query(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$", max_length=100)]
-_Owner = Annotated[str, Path(pattern=OWNER, description="The owner; groups in groups with colons between")]
-_Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,100}$")]
+OwnerInPath = Annotated[
+    str, Path(pattern=OWNER, max_length=MAXIMUM_OWNER, description="The owner; groups in groups with colons between")
+]
+NameInPath = Annotated[str, Path(pattern=LAST_PART)]
 
 
 def _refusals(*statuses: int) -> dict[int, Any]:
@@ -106,7 +108,7 @@ class Api:
             tags=["repositories"],
             responses=described(200, "The roots", models.Roots, 404),
         )
-        def roots(owner: _Owner, name: _Name) -> models.Roots:
+        def roots(owner: OwnerInPath, name: NameInPath) -> models.Roots:
             repository = _access(app).repository
             views = parts.queue_looker.roots(repository)
             return models.Roots(repository=repository, roots=[shapes.root(repository, view) for view in views])

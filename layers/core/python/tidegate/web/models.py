@@ -13,9 +13,14 @@ from tidegate.domain.review_rule import PlanReview
 from tidegate.domain.root import MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
 from tidegate.usecases.read_log import LogState
 
-#: A repository's name, and what stands before its last part in a path, with colons between.
-REPOSITORY = r"^[A-Za-z0-9_.-]{1,100}(/[A-Za-z0-9_.-]{1,100}){1,20}$"
-OWNER = r"^[A-Za-z0-9_.-]{1,100}(:[A-Za-z0-9_.-]{1,100}){0,19}$"
+#: A part of a repository's name: neither ``.`` nor ``..``, which are directories.
+_PART = r"\.{0,2}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,97}"
+#: A repository's name; what stands before its last part, in a path with colons between; and the last part.
+REPOSITORY = rf"^{_PART}(/{_PART}){{1,20}}$"
+OWNER = rf"^{_PART}(:{_PART}){{0,19}}$"
+LAST_PART = rf"^{_PART}$"
+#: It leaves room for a slash and the longest last part.
+MAXIMUM_OWNER = MAXIMUM_REPOSITORY - 101
 RepositoryName = Annotated[
     str,
     Field(pattern=REPOSITORY, max_length=MAXIMUM_REPOSITORY, description="owner/name, or group/subgroup/name"),

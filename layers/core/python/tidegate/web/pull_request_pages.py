@@ -15,9 +15,9 @@ from tidegate.domain.pull_request_record import PullRequestRecord
 from tidegate.domain.pull_request_tally import tally
 from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 from tidegate.usecases.look_at_pull_request import PullRequestView
-from tidegate.web.api import described
+from tidegate.web.api import NameInPath, OwnerInPath, described
 from tidegate.web.authorization import Authorization
-from tidegate.web.models import OWNER, RepositoryName
+from tidegate.web.models import RepositoryName
 from tidegate.web.parts import Parts
 from tidegate.web.pull_request_models import PullRequestDetails, PullRequestsList, brief, details
 from tidegate.web.readable import readable
@@ -25,8 +25,6 @@ from tidegate.web.refusals import Hidden
 from tidegate.web.rendering import Rendering
 from tidegate.web.shapes import Shapes
 
-_Owner = Annotated[str, Path(pattern=OWNER, description="The owner; groups in groups with colons between")]
-_Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,100}$")]
 _Number = Annotated[int, Path(ge=1, le=10**15)]
 _LONGEST_NUMBER = 15
 _WITHOUT_PLAN = (LayerState.FAILED, LayerState.REFUSED)
@@ -66,7 +64,7 @@ class PullRequestPages:
             tags=["pull requests"],
             responses=described(200, "The pull request", PullRequestDetails, 404),
         )
-        def pull(owner: _Owner, name: _Name, number: _Number) -> PullRequestDetails:
+        def pull(owner: OwnerInPath, name: NameInPath, number: _Number) -> PullRequestDetails:
             return details(self._shapes, self._look(app, number))
 
     def _opened(self, app: APIGatewayHttpResolver) -> tuple[Sequence[PullRequestRecord], int]:
