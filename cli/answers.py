@@ -329,6 +329,23 @@ class Condition(_Answer):
     lastTransitionTime: str = ""  # noqa: N815  # Kubernetes' word.
 
 
+class PullVerdict(_Answer):
+    """What the check run of the whole says of a pull request."""
+
+    conclusion: str
+    title: str = ""
+    blocking: list[str] = []
+
+
+class PullPolicySet(_Answer):
+    """A policy set that refuses plans of a pull request."""
+
+    name: str
+    owners: list[str] = []
+    approvals: int = 1
+    blocking: bool = True
+
+
 class PullBrief(_Answer):
     """A pull request as lists show it."""
 
@@ -340,6 +357,8 @@ class PullBrief(_Answer):
     base: str = ""
     revision: str = ""
     state: str
+    verdict: PullVerdict | None = None
+    outdated: bool = False
     draft: bool = False
     from_fork: bool = False
     opened_at: str = ""
@@ -363,6 +382,7 @@ class Pull(PullBrief):
     base_revision: str = ""
     conditions: list[Condition] = []
     layers: list[Layer] = []
+    policy_sets: list[PullPolicySet] = []
 
 
 class DriftFinding(_Answer):

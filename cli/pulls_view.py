@@ -19,6 +19,13 @@ _WORDS = {
     "Planning": "planning",
     "CommentNeeded": "writing the comment",
 }
+#: How the verdict reads, and its colour.
+_VERDICTS = {
+    "success": ("✔ passed", "green"),
+    "failure": ("✘ failed", "red"),
+    "action_required": ("◆ no verdict", "yellow"),
+    "neutral": ("↷ not planned", "dim"),
+}
 
 
 def pulls(listed: Pulls, *, with_repository: bool) -> RenderableType:
@@ -41,7 +48,7 @@ def pull(one: Pull) -> RenderableType:
         screen.text(f"{one.repository}#{one.number}  {one.title}", "bold"),
         screen.facts(
             [
-                ("State", _state(one)),
+                ("State", Text.assemble(_state(one), screen.text(f": {one.verdict.title}" if one.verdict else ""))),
                 ("Head", f"{one.revision[:7]} of {one.branch}, by {one.author}"),
                 ("Base", f"{one.base_revision[:7]} of {one.base}"),
                 ("Page", views.unfolded(one.url)),
@@ -50,12 +57,15 @@ def pull(one: Pull) -> RenderableType:
         ),
         *_notice(one),
         *(part for layer in one.layers for part in _layer(layer)),
+        *_sets(one),
     )
 
 
 def _state(one: PullBrief) -> Text:
     if one.closed_at:
         return screen.text("merged" if one.merged else "closed")
+    if one.verdict and one.verdict.conclusion in _VERDICTS:
+        return screen.text(*_VERDICTS[one.verdict.conclusion])
     return screen.text(_WORDS.get(one.state, one.state))
 
 
@@ -79,6 +89,17 @@ def _layer(layer: Layer) -> Iterator[RenderableType]:
         yield from _verdict(verdict)
     if layer.job:
         yield views.unfolded(f"  {layer.job.url}", "dim")
+
+
+def _sets(one: Pull) -> Iterator[RenderableType]:
+    """Yield what lets the policy sets pass that hold up the merge."""
+    for each in one.policy_sets:
+        if each.blocking:
+            yield Text()
+            owners = f"get {each.approvals} of its owners to approve: {', '.join(each.owners)}"
+            yield from views.indented(
+                f"Policy set {each.name} holds up the merge. Change the plan{f', or {owners}' if each.owners else ''}."
+            )
 
 
 def _verdict(verdict: Verdict) -> Iterator[RenderableType]:

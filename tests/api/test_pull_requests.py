@@ -16,9 +16,10 @@ from tests.builders import (
     any_pull_request_record,
     sha,
 )
+from tidegate.domain.check_run import Conclusion
 from tidegate.domain.job import JobKind
-from tidegate.domain.policy import PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_request_record import judged
+from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_request_record import PullRequestVerdict, judged
 from tidegate.domain.temporary_layer import LayerState
 from tidegate.ports import KnownRepository, LogChunk
 
@@ -175,3 +176,78 @@ def test_a_log_that_is_still_written_is_followed(wires, job, reader):
 def test_the_log_of_a_plan_of_a_repository_that_one_may_not_read_is_hidden(wires, job, reader):
     wires.forge.readers.clear()
     assert reader.get(f"/api/jobs/{job.id}/log").status == 404
+
+
+def test_the_verdict_stands_in_lists_and_on_the_page(wires, pull, browser, reader):
+    record, *_ = pull
+    listed = reader.get("/api/pulls").json["pull_requests"][0]
+    assert (listed["verdict"], listed["outdated"]) == (None, False)
+    verdict = PullRequestVerdict("1 failed; held up by 1 policy set", Conclusion.FAILURE, ("security",))
+    wires.pull_requests.save(replace(record, verdict=verdict))
+    shown = {"conclusion": "failure", "title": verdict.title, "blocking": ["security"]}
+    assert reader.get("/api/pulls").json["pull_requests"][0]["verdict"] == shown
+    for path in ("/pulls", f"/pulls/{REPOSITORY}/5"):
+        assert " Failed " in browser.get(path).text
+        assert verdict.title in browser.get(path).text
+        assert "Up to date" not in browser.get(path).text
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "word"),
+    [
+        (Conclusion.SUCCESS, "Passed"),
+        (Conclusion.ACTION_REQUIRED, "No verdict"),
+        (Conclusion.NEUTRAL, "Not planned"),
+    ],
+)
+def test_each_verdict_has_a_word(wires, pull, browser, conclusion, word):
+    wires.pull_requests.save(replace(pull[0], verdict=PullRequestVerdict("All of it", conclusion)))
+    assert word in browser.get("/pulls").text
+    assert "All of it" in browser.get("/pulls").text
+
+
+def test_a_verdict_on_older_commits_is_not_shown(wires, pull, browser, reader):
+    record, *_ = pull
+    verdict = PullRequestVerdict("All of it", Conclusion.SUCCESS)
+    pushed = replace(record, verdict=verdict, discovered="", commented="")
+    wires.pull_requests.save(judged(pushed, (), NOW))
+    assert reader.get("/api/pulls").json["pull_requests"][0]["verdict"] is None
+    assert "All of it" not in browser.get("/pulls").text
+
+
+def test_a_pull_request_whose_base_moved_on_says_so(wires, pull, browser, reader):
+    wires.pull_requests.save(replace(pull[0], overtaken=("network",), base_now=sha(9)))
+    assert reader.get(f"/api/pulls/{REPOSITORY}/5").json["outdated"]
+    assert f"Out of date: main has moved on to {sha(9)[:7]}" in browser.get(f"/pulls/{REPOSITORY}/5").text
+
+
+def test_the_page_says_who_lets_a_policy_set_pass(wires, pull, browser, reader):
+    record, planned, _ = pull
+    owned = HeldPolicySet("security", owners=("team:sre", "user:ann"), approvals=2)
+    wires.temporary_layers.save(replace(wires.temporary_layers.get(planned.id), policy_sets=(owned,)))
+    path = f"/pulls/{REPOSITORY}/5"
+    assert "let 2 of its owners approve this head: team:sre, user:ann." in browser.get(path).text
+    assert reader.get(f"/api{path}").json["policy_sets"] == [
+        {"name": "security", "owners": ["team:sre", "user:ann"], "approvals": 2, "blocking": True}
+    ]
+    wires.pull_requests.save(replace(record, verdict=PullRequestVerdict("Fine", Conclusion.SUCCESS)))
+    assert "Policy set security refuses plans, and its owners let them pass." in browser.get(path).text
+    assert not reader.get(f"/api{path}").json["policy_sets"][0]["blocking"]
+
+
+def test_a_policy_set_without_owners_says_that_nobody_lets_it_pass(pull, browser):
+    assert "it has no owners who could approve" in browser.get(f"/pulls/{REPOSITORY}/5").text
+
+
+def test_a_plan_with_options_has_no_verdict(wires, pull, browser):
+    _, planned, _ = pull
+    looked = replace(wires.temporary_layers.get(planned.id), options=("-target=a.b",))
+    wires.temporary_layers.save(replace(looked, verdicts=(PolicyVerdict("security", ()),)))
+    text = browser.get(f"/pulls/{REPOSITORY}/5").text
+    assert "Planned with -target=a.b : no verdict" in text
+    assert "security: no verdict" in text
+
+
+def test_what_is_not_planned_is_told_on_the_page(wires, pull, browser):
+    wires.pull_requests.save(replace(pull[0], notes="The root app is not planned by itself."))
+    assert "The root app is not planned by itself." in browser.get(f"/pulls/{REPOSITORY}/5").text

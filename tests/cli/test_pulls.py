@@ -140,3 +140,23 @@ def test_a_pull_request_that_is_none_is_told_so(api, tidegate):
     api.answers["GET /api/repositories"] = {"repositories": [{"name": "acme/live"}]}
     result = tidegate("pulls", "acme/live", "9")
     assert result.exit_code != 0
+
+
+def test_the_verdict_stands_in_the_list_and_above_the_plans(api, tidegate):
+    failed = {**BRIEF, "verdict": {"conclusion": "failure", "title": "1 failed [red]", "blocking": ["costs"]}}
+    newer = {**BRIEF, "number": 6, "verdict": {"conclusion": "dreamed", "title": "?", "blocking": []}}
+    api.answers["GET /api/pulls"] = {"pull_requests": [failed, newer]}
+    lines = tidegate("pulls", "acme/live").stdout.splitlines()
+    assert lines[1].split()[:3] == ["#5", "✘", "failed"]
+    assert lines[2].split()[:4] == ["#6", "up", "to", "date"]
+    sets = [
+        {"name": "costs", "owners": ["team:finance"], "approvals": 2, "blocking": True},
+        {"name": "names", "owners": [], "approvals": 1, "blocking": True},
+        {"name": "old", "owners": [], "approvals": 1, "blocking": False},
+    ]
+    api.answers["GET /api/pulls/acme/live/5"] = {**PULL, **failed, "policy_sets": sets}
+    shown = " ".join(tidegate("pulls", "acme/live", "5").stdout.split())
+    assert "State ✘ failed: 1 failed [red]" in shown
+    assert "Policy set costs holds up the merge. Change the plan, or get 2 of its owners to approve: team:f" in shown
+    assert shown.endswith("Policy set names holds up the merge. Change the plan.")
+    assert "Policy set old" not in shown

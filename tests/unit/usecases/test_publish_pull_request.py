@@ -25,7 +25,7 @@ from tidegate.domain.check_run import Conclusion
 from tidegate.domain.deployment import Artifact, State
 from tidegate.domain.errors import ForgeUnavailable, NotYet
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_request_record import Applying, PullRequestState, judged
+from tidegate.domain.pull_request_record import Applying, PullRequestState, anew, judged
 from tidegate.domain.temporary_layer import LayerState
 from tidegate.usecases.judge_policies import PolicyJudge
 from tidegate.usecases.keep_check_run import CheckRunKeeper
@@ -507,3 +507,21 @@ def test_only_what_shows_its_newest_revision_is_shown_again():
     world.records.save(replace(world.record, closed_at=NOW))
     world.publisher.show_again(PULL)
     assert world.forge.edits == []
+
+
+def test_the_record_keeps_the_verdict_that_was_shown():
+    held = HeldPolicySet("security", owners=("user:ann",))
+    world = World(planned("a", verdicts=(REFUSING,), policy_sets=(held,)), in_state("b", LayerState.FAILED))
+    world.publish()
+    verdict = world.record.verdict
+    assert (verdict.title, verdict.conclusion) == (world.check("tidegate/plan").title, Conclusion.FAILURE)
+    assert verdict.blocking == ("security",)
+    world.publish(error="States.Timeout")
+    assert world.record.verdict.title == "Tidegate failed"
+
+
+def test_a_newer_attempt_has_no_verdict_yet():
+    world = World(planned("a"))
+    world.publish()
+    assert world.record.verdict.conclusion is Conclusion.SUCCESS
+    assert anew(world.record).verdict is None

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tidegate.domain.apply_rules import ApplyRules
 from tidegate.domain.change_set import Key
+from tidegate.domain.check_run import Conclusion
 from tidegate.domain.plan_request import PlanRequest
 from tidegate.domain.root import pull_request_execution
 from tidegate.domain.temporary_layer import TemporaryLayer
@@ -114,6 +115,18 @@ class Applying:
 
 
 @dataclass(frozen=True, slots=True)
+class PullRequestVerdict:
+    """What the check run of the whole says of a pull request: its title, and how it ended.
+
+    ``blocking`` are the policy sets that hold up the merge.
+    """
+
+    title: str
+    conclusion: Conclusion
+    blocking: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PullRequestRecord:
     """A pull request and what became of it. ``version`` counts writes.
 
@@ -127,7 +140,7 @@ class PullRequestRecord:
     since it was planned, the last time by its commit ``base_now``. ``queued`` is the newest commit that a merge
     queue made of it. ``closed_at`` is when it was closed or merged. ``rules`` say where it is applied, ``applies``
     what was asked to be applied before the merge, ``merge_refused`` what was applied (``applied_digest``) when the
-    forge last refused to merge it.
+    forge last refused to merge it. ``verdict`` is what was shown last.
     """
 
     spec: PullRequestSpec
@@ -152,6 +165,7 @@ class PullRequestRecord:
     rules: ApplyRules = field(default_factory=ApplyRules)
     applies: tuple[Applying, ...] = ()
     merge_refused: str = ""
+    verdict: PullRequestVerdict | None = None
     version: int = 0
 
     @property
@@ -241,6 +255,7 @@ def _next_attempt(record: PullRequestRecord) -> PullRequestRecord:
         request=None,
         overtaken=(),
         base_now="",
+        verdict=None,
     )
 
 

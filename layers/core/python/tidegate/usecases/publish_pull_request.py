@@ -23,7 +23,7 @@ from tidegate.domain.pull_request_comment import (
     render_notice,
     stack_of,
 )
-from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec, judged
+from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec, PullRequestVerdict, judged
 from tidegate.domain.pull_request_tally import stacks_of
 from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Announcements, Clock, Deployments, Forge, PullRequests, TemporaryLayers
@@ -113,7 +113,8 @@ class PullRequestPublisher:
         self.checks.show(record, layers, fault, standings)
         if record.queued:
             self.checks.repeat(record, layers, record.queued, fault)
-        saved = deciding_again(partial(self._commented, pull_request, revision, layers))
+        verdict = self.checks.verdict(record, layers, fault, standings)
+        saved = deciding_again(partial(self._commented, pull_request, revision, layers, verdict))
         return "shown" if saved is not None else "overtaken"
 
     def _ask_for(self, layers: Sequence[TemporaryLayer]) -> None:
@@ -212,12 +213,16 @@ class PullRequestPublisher:
         self._save(replace(record, comments=tuple(sorted({**others, stack: comment}.items()))))
 
     def _commented(
-        self, pull_request: str, revision: str, layers: Sequence[TemporaryLayer]
+        self,
+        pull_request: str,
+        revision: str,
+        layers: Sequence[TemporaryLayer],
+        verdict: PullRequestVerdict | None,
     ) -> PullRequestRecord | None:
         record = newest(self.records, pull_request, revision)
         if record is None or record.discovered != revision:
             return record
-        return self._save(replace(record, commented=revision), layers)
+        return self._save(replace(record, commented=revision, verdict=verdict), layers)
 
     def _save(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer] | None = None) -> PullRequestRecord:
         of = self.layers.many(record.layers) if layers is None else layers

@@ -11,7 +11,7 @@ from tidegate.domain.errors import NotFound, NotYet
 from tidegate.domain.policy_approval import Standing
 from tidegate.domain.policy_text import render_policy
 from tidegate.domain.pull_request_checks import render_layer, render_stopped, render_whole
-from tidegate.domain.pull_request_record import PullRequestRecord
+from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestVerdict
 from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Clock, PullRequests, TemporaryLayers
 from tidegate.usecases.judge_policies import PolicyJudge
@@ -40,6 +40,14 @@ class ForgeChecks:
         """
         for check_run in self._all(record, layers, fault, standings):
             self.keeper.show(*record.spec.where, check_run)
+
+    def verdict(
+        self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], fault: str, standings: Sequence[Standing]
+    ) -> PullRequestVerdict | None:
+        """Return what they say of the whole, None while it goes on."""
+        whole = next(iter(self._all(record, layers, fault, standings)))
+        blocking = tuple(each.policy_set.name for each in standings if each.blocks)
+        return PullRequestVerdict(whole.title, whole.conclusion, blocking) if whole.conclusion else None
 
     def standings(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Sequence[Standing]:
         """Return where the policy sets stand, once all layers have ended."""

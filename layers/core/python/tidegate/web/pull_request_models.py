@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from tidegate.domain.check_run import Conclusion
 from tidegate.domain.policy import PolicyFinding, Severity
 from tidegate.domain.pull_request_record import ConditionType, PullRequestRecord, PullRequestState, Status
+from tidegate.domain.pull_request_tally import tally
 from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 from tidegate.usecases.look_at_pull_request import PullRequestView
 from tidegate.web.models import Changes, JobLink, Moment, Shown
@@ -58,6 +60,14 @@ class LayerModel(Shown):
     job: JobLink | None
 
 
+class PullRequestVerdictModel(Shown):
+    """What the check run of the whole says."""
+
+    conclusion: Conclusion
+    title: str = Field(description="The counts, and what holds up the merge")
+    blocking: list[str] = Field(description="The policy sets that hold up the merge")
+
+
 class PullRequestBrief(Shown):
     """A pull request as lists show it."""
 
@@ -69,6 +79,8 @@ class PullRequestBrief(Shown):
     base: str
     revision: str = Field(description="Its head")
     state: PullRequestState = Field(description="What is to be done next")
+    verdict: PullRequestVerdictModel | None = Field(description="Null while it is not known, or no root is affected")
+    outdated: bool = Field(description="Whether the base branch has changed roots of it since it was planned")
     draft: bool
     from_fork: bool
     opened_at: Moment
@@ -79,12 +91,22 @@ class PullRequestBrief(Shown):
     forge_url: str | None = Field(description="Its page on the forge")
 
 
+class PolicySetModel(Shown):
+    """A policy set that refuses plans of a pull request."""
+
+    name: str
+    owners: list[str] = Field(description="Who may let it pass, as access_control names people; nobody if empty")
+    approvals: int = Field(description="How many of them must approve")
+    blocking: bool = Field(description="Whether it holds up the merge; if not, its owners let it pass")
+
+
 class PullRequestDetails(PullRequestBrief):
     """Everything about a pull request."""
 
     base_revision: str = Field(description="The commit of the base branch that it is planned on")
     conditions: list[ConditionModel]
     layers: list[LayerModel] = Field(description="In the order in which a merge deploys them")
+    policy_sets: list[PolicySetModel] = Field(description="Those that refuse plans of it")
 
 
 class PullRequestsList(Shown):
@@ -118,8 +140,24 @@ def details(shapes: Shapes, view: PullRequestView) -> PullRequestDetails:
             "base_revision": record.spec.base_sha,
             "conditions": conditions,
             "layers": [_layer(shapes, each) for each in view.layers],
+            "policy_sets": refusing_sets(view),
         }
     )
+
+
+def refusing_sets(view: PullRequestView) -> list[PolicySetModel]:
+    """Return the policy sets that refuse plans. Until it is known what their owners say, each holds up the merge."""
+    held = {each.name: each for layer in view.layers for each in layer.policy_sets}
+    verdict = view.record.verdict
+    return [
+        PolicySetModel(
+            name=name,
+            owners=list(held[name].owners) if name in held else [],
+            approvals=held[name].approvals if name in held else 1,
+            blocking=verdict is None or name in verdict.blocking,
+        )
+        for name in tally(view.layers).failing
+    ]
 
 
 def _brief(shapes: Shapes, record: PullRequestRecord) -> dict[str, object]:
@@ -133,6 +171,8 @@ def _brief(shapes: Shapes, record: PullRequestRecord) -> dict[str, object]:
         "base": spec.base,
         "revision": spec.head_sha,
         "state": record.state,
+        "verdict": _verdict(record),
+        "outdated": bool(record.overtaken),
         "draft": spec.is_draft,
         "from_fork": spec.from_fork,
         "opened_at": record.opened_at,
@@ -142,6 +182,13 @@ def _brief(shapes: Shapes, record: PullRequestRecord) -> dict[str, object]:
         "url": shapes.pull_url(spec.repository, spec.number),
         "forge_url": shapes.pull_request_url(spec.repository, spec.number),
     }
+
+
+def _verdict(record: PullRequestRecord) -> PullRequestVerdictModel | None:
+    found = record.verdict
+    if found is None or record.state is not PullRequestState.IDLE:
+        return None
+    return PullRequestVerdictModel(conclusion=found.conclusion, title=found.title, blocking=list(found.blocking))
 
 
 def _layer(shapes: Shapes, layer: TemporaryLayer) -> LayerModel:

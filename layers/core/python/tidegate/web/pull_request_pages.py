@@ -19,7 +19,7 @@ from tidegate.web.api import NameInPath, OwnerInPath, described
 from tidegate.web.authorization import Authorization
 from tidegate.web.models import RepositoryName
 from tidegate.web.parts import Parts
-from tidegate.web.pull_request_models import PullRequestDetails, PullRequestsList, brief, details
+from tidegate.web.pull_request_models import PullRequestDetails, PullRequestsList, brief, details, refusing_sets
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden
 from tidegate.web.rendering import Rendering
@@ -98,6 +98,7 @@ class PullRequestPages:
             tally=tally(view.layers),
             failures=[each for each in view.layers if each.state in _WITHOUT_PLAN][:_FAILURES],
             findings=list(_findings(view.layers)),
+            sets=refusing_sets(view),
             forge_url=self._shapes.pull_request_url(spec.repository, spec.number),
             commit_url=self._shapes.commit_url(spec.repository, spec.head_sha),
         )

@@ -14,10 +14,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from markupsafe import Markup
 
 from tidegate.domain.change_overview import by_stack
+from tidegate.domain.check_run import Conclusion
 from tidegate.domain.deployment import State, is_final
 from tidegate.domain.drift import DriftState
 from tidegate.domain.markdown import plain
-from tidegate.domain.pull_request_record import PullRequestState
+from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestState
 from tidegate.domain.review import moment
 from tidegate.domain.temporary_layer import LayerState
 from tidegate.web.grouping import grouped
@@ -73,6 +74,13 @@ PULL_REQUEST_STATES: dict[PullRequestState, tuple[str, str]] = {
     PullRequestState.PLANNING: ("Planning", "busy"),
     PullRequestState.COMMENT_NEEDED: ("Writing the comment", "busy"),
 }
+#: How the verdict on a pull request reads, by that of its check run.
+VERDICTS: dict[Conclusion, tuple[str, str]] = {
+    Conclusion.SUCCESS: ("Passed", "good"),
+    Conclusion.FAILURE: ("Failed", "bad"),
+    Conclusion.ACTION_REQUIRED: ("No verdict", "attention"),
+    Conclusion.NEUTRAL: ("Not planned", "quiet"),
+}
 
 
 class Rendering:
@@ -93,8 +101,8 @@ class Rendering:
             layer_tone=lambda state: LAYER_STATES[state][1],
             drift_state=lambda state: DRIFT_STATES[state][0],
             drift_tone=lambda state: DRIFT_STATES[state][1],
-            pull_state=lambda state: PULL_REQUEST_STATES[state][0],
-            pull_tone=lambda state: PULL_REQUEST_STATES[state][1],
+            pull_state=lambda record: _pull_look(record)[0],
+            pull_tone=lambda record: _pull_look(record)[1],
             moment=_moment,
             instant=_instant,
             state=_state,
@@ -128,6 +136,15 @@ def static_address(file: str) -> str:
 def is_over(state: State) -> bool:
     """Tell whether a deployment has ended: its page needs no reload then."""
     return is_final(state)
+
+
+def _pull_look(record: PullRequestRecord) -> tuple[str, str]:
+    """Return how an open pull request reads and its colour: the verdict, once that is known."""
+    if record.state is not PullRequestState.IDLE:
+        return PULL_REQUEST_STATES[record.state]
+    if record.verdict is not None:
+        return VERDICTS.get(record.verdict.conclusion, PULL_REQUEST_STATES[record.state])
+    return PULL_REQUEST_STATES[record.state] if record.layers or record.notice else ("No root changes", "quiet")
 
 
 def _harmless(value: Any) -> Any:
