@@ -176,6 +176,16 @@ class GitLabClient(Pusher):
         found = self.everything(f"{self._one(project, iid)}/notes?sort=asc")
         return [one for one in found if not one["system"]]
 
+    def issue(self, project: str, iid: int) -> dict[str, Any]:
+        """Return an issue as the API answers it."""
+        found: dict[str, Any] = self.call("GET", f"/projects/{encoded(project)}/issues/{iid}")
+        return found
+
+    def open_issue(self, project: str, title: str, text: str) -> int:
+        """Open an issue and return its number."""
+        wanted = {"title": title, "description": text}
+        return int(self.call("POST", f"/projects/{encoded(project)}/issues", wanted)["iid"])
+
     def award_emoji(self, project: str, iid: int, note: int) -> list[str]:
         """Return the emoji that were awarded to a note."""
         return [one["name"] for one in self.everything(f"{self._one(project, iid)}/notes/{note}/award_emoji?")]

@@ -170,6 +170,23 @@ class PushEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class Issue:
+    """An issue; its number ``iid`` has nothing to do with those of merge requests."""
+
+    id: int
+    repository: str
+    iid: int
+    author: str
+    title: str
+    description: str
+    created_at: str
+    updated_at: str
+    state: str = "opened"
+    closed_by: str | None = None
+    closed_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Award:
     id: int
     repository: str

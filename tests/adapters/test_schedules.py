@@ -12,7 +12,6 @@ from tests.adapters.test_aws import Refuses
 from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, sha
 from tidegate.adapters.boto import client
 from tidegate.adapters.drift_events import AwsDriftEvents
-from tidegate.adapters.no_issues import NoIssues
 from tidegate.adapters.scheduler import SchedulerSchedules
 from tidegate.domain.drift import DriftState
 from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ScheduleRefused
@@ -125,14 +124,3 @@ def test_an_event_of_very_many_roots_fits_on_the_bus():
 @pytest.mark.parametrize("bus", [Bus(failed=1), Refuses("ThrottlingException"), Refuses("no connection")])
 def test_a_bus_that_takes_nothing_holds_nothing_up(bus, caplog):
     AwsDriftEvents(bus, "tidegate").looked_for(any_drift())
-
-
-def test_a_forge_without_issues_says_what_to_do():
-    issues = NoIssues()
-    for ask in (
-        lambda: issues.open_issue(1, "a/b", "t", "t"),
-        lambda: issues.write_issue(1, "a/b", 1, "t", is_open=True),
-    ):
-        with pytest.raises(ForgeRefused, match="report: check"):
-            ask()
-    assert issues.our_issues(1, "a/b", "m") == ()

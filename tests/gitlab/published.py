@@ -49,6 +49,15 @@ NULLABLE = {
     # Nothing is the target of a push.
     "EventSchema": {"target_id", "target_title", "target_type"},
     "GroupSchema": {"parent_id"},
+    "IssueSchemaWithBasicLabels": {
+        "closed_at",
+        "closed_by",
+        "discussion_locked",
+        "due_date",
+        "milestone",
+        "moved_to_id",
+        "service_desk_reply_to",
+    },
     "CondensedNamespaceSchema": {"parent_id"},
     "MemberSchema": {"expires_at"},
     "MergeRequestLevelMergeRequestApprovalSchema": {"description"},
@@ -103,6 +112,9 @@ def _corrected() -> dict[str, Any]:
     # In a note's webhook the note belongs to a number, and all notes have a discussion.
     note = schemas["WebhookMergeRequestNoteEventSchema"]["properties"]["object_attributes"]["properties"]
     note["noteable_id"] = {"type": "integer"}
+    # Who closed an issue is a user, not a name.
+    issue = schemas["IssueSchemaWithBasicLabels"]["properties"]
+    issue["closed_by"] = issue["author"]
     # Only pushes name a repository's addresses for git.
     event = schemas["WebhookMergeRequestEventSchema"]["properties"]
     event["repository"] = {**schemas["WebhookRepositorySchema"], "required": ["description", "homepage", "name", "url"]}

@@ -18,6 +18,9 @@ class GitHubAddresses:
     def pull_request_url(self, repository: str, number: int) -> str:
         return f"{self._url}/{repository}/pull/{number}"
 
+    def issue_url(self, repository: str, number: int) -> str:
+        return f"{self._url}/{repository}/issues/{number}"
+
     def commit_url(self, repository: str, sha: str) -> str:
         return f"{self._url}/{repository}/commit/{sha}"
 
@@ -40,6 +43,9 @@ class GitLabAddresses:
 
     def pull_request_url(self, repository: str, number: int) -> str:
         return f"{self._url}/{repository}/-/merge_requests/{number}"
+
+    def issue_url(self, repository: str, number: int) -> str:
+        return f"{self._url}/{repository}/-/issues/{number}"
 
     def commit_url(self, repository: str, sha: str) -> str:
         return f"{self._url}/{repository}/-/commit/{sha}"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from tidegate.adapters.gitlab_access import GitLabAccess, GitLabCredentials
 from tidegate.adapters.gitlab_checks import GitLabChecks
 from tidegate.adapters.gitlab_comments import GitLabComments
+from tidegate.adapters.gitlab_issues import GitLabIssues
 from tidegate.adapters.gitlab_people import GitLabPeople
 from tidegate.adapters.gitlab_pulls import GitLabPulls
 from tidegate.adapters.gitlab_witness import GitLabWitness
@@ -16,10 +17,10 @@ from tidegate.ports import FailedDelivery
 __all__ = ["GitLabCredentials", "GitLabDeliveries", "GitLabForge"]
 
 
-class GitLabForge(GitLabChecks, GitLabComments, GitLabPeople, GitLabPulls, GitLabWitness):
-    """The ports ``Forge`` and ``ForgeWitness``.
+class GitLabForge(GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitLabPulls, GitLabWitness):
+    """The ports ``Forge``, ``ForgeIssues`` and ``ForgeWitness``.
 
-    ``credentials`` is asked when a token is needed. What names an installation is used by the latter only.
+    ``credentials`` is asked when a token is needed. What names an installation is used by the last only.
     """
 
     def __init__(

@@ -55,11 +55,9 @@ class DriftWork(PullRequestWork):
 
     @cached_property
     def issues(self) -> ForgeIssues:
+        if self.gitlab is not None:
+            return self.gitlab
         settings = ForgeSettings.from_env(self.environ)
-        if settings.is_gitlab:
-            from tidegate.adapters.no_issues import NoIssues
-
-            return NoIssues()
         from tidegate.adapters.github import GitHubForge
 
         return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url)

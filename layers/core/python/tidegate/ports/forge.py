@@ -47,6 +47,9 @@ class ForgeAddresses(Protocol):
     def pull_request_url(self, repository: str, number: int) -> str:
         """Return the address of a pull request's page."""
 
+    def issue_url(self, repository: str, number: int) -> str:
+        """Return the address of an issue's page."""
+
     def commit_url(self, repository: str, sha: str) -> str:
         """Return the address of a commit's page."""
 

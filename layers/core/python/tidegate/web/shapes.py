@@ -61,7 +61,7 @@ class Shapes:
         return self._links.forge.pull_request_url(repository, number) if number else None
 
     def issue_url(self, repository: str, number: int) -> str:
-        return f"{self._links.forge.clone_url(repository).removesuffix('.git')}/issues/{number}"
+        return self._links.forge.issue_url(repository, number)
 
     def pull_url(self, repository: str, number: int) -> str:
         return f"{self._url}/pulls/{repository}/{number}"

@@ -201,6 +201,9 @@ class MemoryForge:
     def pull_request_url(self, repository: str, number: int) -> str:
         return f"https://github.com/{repository}/pull/{number}"
 
+    def issue_url(self, repository: str, number: int) -> str:
+        return f"https://github.com/{repository}/issues/{number}"
+
     def commit_url(self, repository: str, sha: str) -> str:
         return f"https://github.com/{repository}/commit/{sha}"
 

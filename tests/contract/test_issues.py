@@ -1,0 +1,135 @@
+"""What every adapter of the port ``ForgeIssues`` does, and the fake that stands in for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from local.forge.settings import app_key
+from tests.contract.forges import KINDS, tried
+from tidegate.adapters.memory import MemoryIssues
+from tidegate.domain.errors import NotFound
+
+MARKER = "<!-- ours -->"
+
+
+@dataclass
+class InMemory:
+    forge: Any
+    where = 1, "acme/infra"
+
+    def state(self, issue):
+        return self.forge.texts[issue], issue in self.forge.opened
+
+
+@dataclass
+class OnForge:
+    tried: Any
+
+    @property
+    def forge(self):
+        return self.tried.forge
+
+    @property
+    def where(self):
+        return self.tried.where
+
+    def read(self, issue):
+        person, name = self.tried.person(), self.tried.repository
+        return (
+            person.issue(name, issue) if self.tried.is_gitlab else person.call("GET", f"/repos/{name}/issues/{issue}")
+        )
+
+    def state(self, issue):
+        read = self.read(issue)
+        return read["description" if self.tried.is_gitlab else "body"], read["state"] in {"open", "opened"}
+
+    def forge_one(self, text):
+        """Let somebody else open an issue that says the same."""
+        person, name = self.tried.person("developer"), self.tried.repository
+        if self.tried.is_gitlab:
+            return person.open_issue(name, "Drift", text)
+        return person.call("POST", f"/repos/{name}/issues", {"title": "Drift", "body": text})["number"]
+
+
+@pytest.fixture(scope="session")
+def key(tmp_path_factory):
+    return app_key(tmp_path_factory.mktemp("app"))
+
+
+def on_forge(kind, directory, key):
+    with tried(kind, directory, key) as world:
+        world.push({"network/main.tf": "# one\n"})
+        world.installation = 1 if world.is_gitlab else world.server.installation("acme")
+        yield OnForge(world)
+
+
+@pytest.fixture(params=[*KINDS, "memory"])
+def world(request, tmp_path, key):
+    if request.param == "memory":
+        yield InMemory(MemoryIssues())
+    else:
+        yield from on_forge(request.param, tmp_path, key)
+
+
+@pytest.fixture(params=KINDS)
+def real(request, tmp_path, key):
+    yield from on_forge(request.param, tmp_path, key)
+
+
+def opened(world, text=f"{MARKER}\nfirst"):
+    return world.forge.open_issue(*world.where, "Drift: nightly", text)
+
+
+def test_an_issue_is_written_in_place_closed_and_opened_again(world):
+    issue = opened(world)
+    assert world.state(issue) == (f"{MARKER}\nfirst", True)
+    world.forge.write_issue(*world.where, issue, f"{MARKER}\nsecond", is_open=True)
+    assert world.state(issue) == (f"{MARKER}\nsecond", True)
+    world.forge.write_issue(*world.where, issue, f"{MARKER}\ngone", is_open=False)
+    world.forge.write_issue(*world.where, issue, f"{MARKER}\ngone", is_open=False)
+    assert world.state(issue) == (f"{MARKER}\ngone", False)
+    world.forge.write_issue(*world.where, issue, f"{MARKER}\nback", is_open=True)
+    assert world.state(issue) == (f"{MARKER}\nback", True)
+
+
+def test_open_issues_with_the_marker_are_found_oldest_first(world):
+    first, other, second = opened(world), opened(world, "<!-- other -->\nx"), opened(world)
+    assert list(world.forge.our_issues(*world.where, MARKER)) == [first, second]
+    world.forge.write_issue(*world.where, first, f"{MARKER}\nfirst", is_open=False)
+    assert list(world.forge.our_issues(*world.where, MARKER)) == [second]
+    assert list(world.forge.our_issues(*world.where, "<!-- other -->")) == [other]
+
+
+def test_an_issue_that_is_not_there_is_not_found(world):
+    with pytest.raises(NotFound, match="1000000"):
+        world.forge.write_issue(*world.where, 10**6, MARKER, is_open=True)
+
+
+def test_an_issue_of_somebody_else_is_none_of_ours_whatever_it_says(real):
+    real.forge_one(f"{MARKER}\nforged")
+    assert list(real.forge.our_issues(*real.where, MARKER)) == []
+    ours = opened(real)
+    assert list(real.forge.our_issues(*real.where, MARKER)) == [ours]
+
+
+def test_more_issues_than_a_page_holds_are_all_found(real):
+    made = [opened(real, f"{MARKER}\n{number}") for number in range(102)]
+    assert list(real.forge.our_issues(*real.where, MARKER)) == made
+
+
+def test_no_line_of_an_issue_is_a_command_to_the_forge(real):
+    issue = opened(real, f"{MARKER}\n/close\n")
+    assert real.state(issue)[1]
+    assert "/close" in real.state(issue)[0]
+    real.forge.write_issue(*real.where, issue, f"{MARKER}\n  /close\n", is_open=True)
+    assert real.state(issue)[1]
+    assert real.read(issue)["title"] == "Drift: nightly"
+
+
+def test_the_address_of_an_issue_is_the_forges_own(real):
+    issue = opened(real)
+    own = real.read(issue)["web_url" if real.tried.is_gitlab else "html_url"]
+    assert real.forge.issue_url(real.where[1], issue) == own
