@@ -130,11 +130,22 @@ def test_a_far_place_waits_half_a_minute_for_each_place_before_it():
 def test_a_far_place_that_has_halved_is_shown_at_once():
     line = Line(16)
     line.look()
-    line.wait(FAR_WINDOW)
+    line.wait(2 * FAR_WINDOW)
     line.names = line.names[8:]
     line.now += SECOND
     line.look()
     assert line.calls("d15")[-1] == line.now
+
+
+def test_a_far_place_is_shown_once_in_a_window_however_often_the_queue_is_locked_and_unlocked():
+    line = Line(9)
+    for second in range(10):
+        line.lock = None if second % 2 else any_lock(deployment="by-hand")
+        line.look()
+        line.now += SECOND
+    assert len(line.calls("d8")) == 1
+    line.settle()
+    assert line.shown["d8"].standing.lock == line.lock
 
 
 def test_what_was_stored_and_not_asked_for_is_due_again():

@@ -23,7 +23,7 @@ from tidegate.domain.queue import Lock, QueueHead, Waiting
 
 #: Places that show every change.
 NEAR = 3
-#: How often one check run is updated at most.
+#: How often one check run is updated at most, if it is near; others are once in ``FAR_WINDOW``.
 PAUSE = timedelta(seconds=1)
 #: How long what a far place shows may be old, for each place before it, while the line moves.
 PATIENCE_PER_PLACE = timedelta(seconds=30)
@@ -134,7 +134,8 @@ def _earliest(standing: Standing, before: Shown | None, now: datetime) -> dateti
     if before is None or not before.asked:
         return now
     at, place = datetime.fromisoformat(before.at), before.standing.place
-    soon = at + PAUSE
+    # A far place is shown once in a window at most: so those that were shown in it are as many as the calls.
+    soon = at + (PAUSE if standing.near else FAR_WINDOW)
     if standing.near or standing.lock != before.standing.lock or standing.place * 2 <= place:
         return soon
     return max(soon, at + PATIENCE_PER_PLACE * place)
