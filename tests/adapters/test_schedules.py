@@ -14,7 +14,7 @@ from tidegate.adapters.boto import client
 from tidegate.adapters.drift_events import AwsDriftEvents
 from tidegate.adapters.scheduler import SchedulerSchedules
 from tidegate.domain.drift import DriftState
-from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ScheduleRefused
+from tidegate.domain.errors import CloudUnavailable, ScheduleRefused
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.root import schedule_name
 from tidegate.domain.timetable import Interval, timetable
