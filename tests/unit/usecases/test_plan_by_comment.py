@@ -203,6 +203,7 @@ class TestSomeRoots:
         (layer,) = [layer for layer in world.found if layer.root.name == "live/net"]
         assert world.waiting == ["live/net"]
         assert layer.is_extra
+        assert layer.why == "Somebody asked for its plan. The merge does not deploy it."
         assert world.names == ["live/app", "live/db", "live/net"]
         world.planned()
         world.comment("tidegate plan -p live/app")

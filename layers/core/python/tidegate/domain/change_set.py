@@ -21,6 +21,9 @@ from tidegate.domain.waits import Waits
 #: A root in a stack: the root's name and the stack's.
 Key = tuple[str, str]
 
+#: Why a root that a commit changes itself is a member.
+CHANGED = "This commit changes it."
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -89,7 +92,7 @@ class Candidates:
         """Return what runs when ``changed`` changed, as the function of this name does."""
         pulled = _PullIn(self._pools, self._stacks, self._modifies)
         for key in sorted(set(changed)):
-            pulled.add(key, "This commit changes it.")
+            pulled.add(key, CHANGED)
         return ChangeSet(_in_order(self._pools, self._stacks, pulled.pull()))
 
     def stuck(self) -> Mapping[Key, tuple[str, ...]]:

@@ -30,6 +30,8 @@ _GUARDED = "As the default branch has policy sets, the check holds up the merge 
 _UNRELATED = "The pull request's branch and the base branch have no commit in common. Rebase the branch."
 _BY_HAND = "A comment `tidegate plan` plans also what is not planned by itself."
 
+_ASKED_FOR = "Somebody asked for its plan. The merge does not deploy it."
+
 #: Stores the policy sets that hold for members of a change, as the default branch has them; returns them by member.
 HoldPolicies = Callable[[PullRequestSpec, Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
 
@@ -187,7 +189,7 @@ def _layer(
         rules.checkout,
         rules.allowed_providers,
         rules.allowed_modules,
-        member.why,
+        _ASKED_FOR if is_extra else member.why,
         tier=1 if is_extra else member.layer,
         tiers=1 if is_extra else max(other.member.layer for other in plannable.found.members),
         waits=Waits() if is_extra else member.waits,

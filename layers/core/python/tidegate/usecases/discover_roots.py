@@ -12,7 +12,8 @@ from tidegate.config.loaded import LoadedConfiguration, without_file
 from tidegate.config.loader import Around, load_configuration
 from tidegate.config.model import FILE
 from tidegate.config.resolution import configure
-from tidegate.domain.change_set import Candidate, Key
+from tidegate.config.uncollected import uncollected
+from tidegate.domain.change_set import CHANGED, Candidate, Key
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.review_rule import PlanReview
 from tidegate.domain.root import Root
@@ -20,6 +21,8 @@ from tidegate.ports import FileChange, PushedTrees
 from tidegate.usecases.find_roots import CommitModules
 from tidegate.usecases.root_index import Configure, Deployable, RootIndex, Selection
 from tidegate.usecases.touched_roots import TouchedRoots
+
+_BY_CONFIGURATION = "This commit changes what tidegate.yaml says of it, or it counts as new by that."
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,15 @@ class _Search:
         self.skipped += map(_kept, kept)
         self.kept += sorted({each.root.name for each in kept})
         looked_at = selection.after(members, [each.candidate for each in kept])
-        return tuple(_waiting(each, refused, looked_at) for each in members)
+        return tuple(self._explained(_waiting(each, refused, looked_at)) for each in members)
+
+    def _explained(self, each: Deployable) -> Deployable:
+        """Return a member with what reached it, if no file of its own did."""
+        member = each.member
+        if member.why != CHANGED:
+            return each
+        why = self._touched.why(member.root) if member.root.name in self._touched.names else _BY_CONFIGURATION
+        return replace(each, member=replace(member, why=why)) if why else each
 
     def _refused_anew(self) -> list[Candidate]:
         """Return the roots that the commit changes, or refuses by its file, where they would be without a mistake."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from pathspec import PathSpec
@@ -13,6 +14,11 @@ from tidegate.domain.root_discovery import directory_of, is_module_file, owner_o
 from tidegate.ports import PushedTrees
 from tidegate.usecases.find_roots import is_discovered
 from tidegate.usecases.root_index import RootIndex
+
+#: Changed files outside of a root's directory that are looked at, to say by which of them it is reached.
+_LOOKED_AT = 10
+#: Characters of a path that a sentence shows.
+_SHOWN = 120
 
 
 class TouchedRoots:
@@ -53,6 +59,32 @@ class TouchedRoots:
     def places(self) -> set[str]:
         """The directories of modules that changed files belong to, and of all that use these."""
         return users_of(self._modules, self._index.modules.modules) if self._modules else set()
+
+    def why(self, root: Root) -> str:
+        """Return by what a root is reached whose own files the commit leaves alone, or nothing: it changes these."""
+        if root.dir in {"", "."} or any(path.startswith(f"{root.dir}/") for path in self._paths):
+            return ""
+        path = self._reached.get(root.name)
+        if path is None:
+            return "This commit changes files outside of its directory that it uses."
+        return f"This commit changes {path if len(path) <= _SHOWN else path[:_SHOWN] + '…'}, which it uses."
+
+    @cached_property
+    def _reached(self) -> dict[str, str]:
+        """The first files that reach roots, by the roots' names."""
+        found: dict[str, str] = {}
+        for path in self._paths[:_LOOKED_AT]:
+            for name in self._reached_by(path):
+                found.setdefault(name, path)
+        return found
+
+    def _reached_by(self, path: str) -> Iterator[str]:
+        yield from self._index.declared_patterns.concerned([path])
+        if self._index.looks_around:
+            yield from self._index.outward_patterns.concerned([path])
+        owner = owner_of(path, self._index.modules.places, self.former) if self._index.discovers else None
+        for place in users_of({owner}, self._index.modules.modules) if owner is not None else ():
+            yield from self._index.discovered_in.get(place, ())
 
     @cached_property
     def _declared(self) -> set[str]:
