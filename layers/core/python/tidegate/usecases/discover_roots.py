@@ -12,7 +12,6 @@ from tidegate.config.loaded import LoadedConfiguration, without_file
 from tidegate.config.loader import Around, load_configuration
 from tidegate.config.model import FILE
 from tidegate.config.resolution import configure
-from tidegate.config.uncollected import uncollected
 from tidegate.domain.change_set import CHANGED, Candidate, Key
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.review_rule import PlanReview
