@@ -102,7 +102,7 @@ def test_enqueued_twice_upon_what_was_seen_a_deployment_is_in_line_once_and_has_
     assert len(world.workflows.starts) == 1
 
 
-def test_a_locked_queue_that_was_seen_does_not_wake_its_worker_for_a_merge_behind_others(idle):
+def test_a_worker_is_woken_for_who_was_seen_in_line_before_a_merge_that_a_lock_holds_back(idle):
     idle.change(lock=any_lock())
     idle.queues.enqueue(any_deployment(2, trigger=Trigger.MANUAL))
     idle.enqueuer.enqueue(any_deployment(3), idle.queues.read(QUEUE))

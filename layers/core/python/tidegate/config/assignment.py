@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from tidegate.config.declarations import DeclaredGlob, DeclaredStack, RootDeclaration
 from tidegate.config.loaded import LoadedConfiguration
@@ -26,15 +25,18 @@ class Declarations:
     def __init__(self, loaded: LoadedConfiguration) -> None:
         self._loaded = loaded
         self._globs = sorted(loaded.globs, key=lambda each: -len(each.pattern))
-        self._of_directory = cache(self._fitting)
+        self._of_directory: dict[tuple[str, str], RootDeclaration | None] = {}
 
     def of(self, root: Root) -> RootDeclaration:
         """Return what the file says of a root, or else what holds for all of which it says nothing."""
-        own = self._loaded.declarations.get(root.name)
-        return own or self._of_directory(root.dir, root.workspace) or self._loaded.defaults
+        return self._loaded.declarations.get(root.name) or self._fitting(root) or self._loaded.defaults
 
-    def _fitting(self, directory: str, workspace: str) -> RootDeclaration | None:
-        return next((each.declaration for each in self._globs if _concerns(each, directory, workspace)), None)
+    def _fitting(self, root: Root) -> RootDeclaration | None:
+        place = root.dir, root.workspace
+        if place not in self._of_directory:
+            fitting = (each.declaration for each in self._globs if _concerns(each, *place))
+            self._of_directory[place] = next(fitting, None)
+        return self._of_directory[place]
 
 
 def _concerns(glob: DeclaredGlob, directory: str, workspace: str) -> bool:

@@ -27,6 +27,7 @@ from tidegate.config.stack_sections import (
     declared_workflows,
     engine_text,
 )
+from tidegate.config.uncollected import uncollected
 from tidegate.domain.apply_rules import ApplyRules
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.policy_set import PolicySet
@@ -70,6 +71,7 @@ def load_configuration(
     raise first
 
 
+@uncollected()
 def examine_configuration(
     raw: bytes | None, repository: str, around: Around = PlanReview.ALWAYS, file: str = FILE
 ) -> LoadedConfiguration | list[InvalidConfiguration]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from pathspec import PathSpec
 from pathspec.pattern import Pattern
@@ -41,9 +42,17 @@ def leads_out(pattern: str) -> bool:
 
 def literal_directory(directory: str, pattern: str) -> str:
     """Return the longest directory, from the top, that all files lie below which a pattern means; ``.`` is the top."""
+    if not leads_out(pattern) and "\n" not in directory:  # As nearly all do: what is below is the same for each root.
+        return "/".join(part for part in (directory.removeprefix("."), _literal(pattern)) if part) or "."
     _, parts, rest = _parts(directory, pattern)
-    literal = itertools.takewhile(lambda part: not _SPECIAL.search(part), rest.split("/")[:-1])
-    return "/".join(part for part in (*parts, *literal) if part) or "."
+    return "/".join(part for part in (*parts, _literal(rest)) if part) or "."
+
+
+@lru_cache(1000)
+def _literal(pattern: str) -> str:
+    """Return the directories that a pattern inside some directory begins with, as far as they are plain names."""
+    parts = itertools.takewhile(lambda part: not _SPECIAL.search(part), _parts(".", pattern)[2].split("/")[:-1])
+    return "/".join(part for part in parts if part)
 
 
 def _from_top(directory: str, pattern: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cache, partial
+from functools import partial
 
 from pydantic_core import PydanticCustomError
 
@@ -54,12 +54,23 @@ class Settings:
         }
         nests = {each.definition.name: each.definition.nests for each in loaded.stacks}
         self._nests = nests_of({DEFAULT_STACK: (), **nests})
-        self.engine = cache(self._engine)
-        self._run_once = cache(self._run_or_problem)
+        # Caches of functools would hold this object, and the whole file with it, until the garbage collector comes.
+        self._engines: dict[tuple[EngineText | None, str, int | None], tuple[Engine, int]] = {}
+        self._runs: dict[tuple[str, int | None], tuple[RunSettings, dict[str, int]] | Unusable] = {}
+
+    def engine(self, own: EngineText | None, stack: str, workflow: int | None) -> tuple[Engine, int]:
+        """Return the engine of roots with one of their own in a stack, and the line that says it. Raise Unusable."""
+        asked = own, stack, workflow
+        if asked not in self._engines:
+            self._engines[asked] = self._engine(*asked)
+        return self._engines[asked]
 
     def run(self, stack: str, workflow: int | None) -> tuple[RunSettings, dict[str, int]]:
         """Return how roots of a stack run with a workflow, and the lines that say so. Raise Unusable."""
-        found = self._run_once(stack, workflow)
+        asked = stack, workflow
+        if asked not in self._runs:
+            self._runs[asked] = self._run_or_problem(*asked)
+        found = self._runs[asked]
         if isinstance(found, Unusable):
             raise found.with_traceback(None)
         return found

@@ -12,6 +12,7 @@ from tidegate.config.loaded import LoadedConfiguration, without_file
 from tidegate.config.loader import Around, load_configuration
 from tidegate.config.model import FILE
 from tidegate.config.resolution import configure
+from tidegate.config.uncollected import uncollected
 from tidegate.domain.change_set import CHANGED, Candidate, Key
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.review_rule import PlanReview
@@ -68,6 +69,7 @@ class AllRoots:
         return Selection(self.configured, chosen).deployables([each.key for each in chosen])
 
 
+@uncollected()
 def discover_roots(
     trees: PushedTrees,
     repository: str,
@@ -110,6 +112,7 @@ def read_configuration(trees: PushedTrees, repository: str, review: Around = Pla
     return _loaded(blob, trees.read({blob} if blob else ()), repository, review)
 
 
+@uncollected()
 def all_roots(
     trees: PushedTrees, repository: str, review: Around = PlanReview.ALWAYS, configuring: Configure = configure
 ) -> AllRoots:

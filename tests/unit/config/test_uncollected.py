@@ -1,0 +1,62 @@
+"""Files of many directories are read without the garbage collector, and leave it nothing to do."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from tests.builders import any_root
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.loader import load_configuration
+from tidegate.config.resolution import configure
+from tidegate.config.uncollected import uncollected
+
+
+@pytest.fixture(autouse=True)
+def enabled():
+    gc.enable()
+    yield
+    gc.enable()
+
+
+def test_cycles_are_not_looked_for_meanwhile_and_are_afterwards():
+    with uncollected():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_they_are_looked_for_after_a_failure():
+    with pytest.raises(KeyError), uncollected():
+        raise KeyError
+    assert gc.isenabled()
+
+
+def test_work_inside_such_work_does_not_end_it():
+    with uncollected():
+        with uncollected():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_whoever_collects_nothing_is_left_so():
+    gc.disable()
+    with uncollected():
+        pass
+    assert not gc.isenabled()
+
+
+def test_what_a_file_says_is_gone_as_soon_as_nobody_needs_it():
+    def alive():
+        gc.collect()
+        return sum(isinstance(each, LoadedConfiguration) for each in gc.get_objects())
+
+    before = alive()
+    text = b"dirs: {'live/**': {tags: [a]}}\nstacks: {names: {a: {tag_query: a, variables: {b: c}}}}\n"
+    configuration = load_configuration(text, "acme/infra")
+    configured = configure(configuration, [any_root(dir="live/a")])
+    assert ([each.stack for each in configured.roots], alive()) == (["a"], before + 1)
+    gc.disable()
+    del configuration, configured
+    assert sum(isinstance(each, LoadedConfiguration) for each in gc.get_objects()) == before
