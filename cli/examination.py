@@ -34,6 +34,11 @@ NEEDED_PERMISSIONS = {
 }
 #: Only an installation with an operators' team asks who is in a team.
 OPERATORS_PERMISSIONS = {"members": "read"}
+#: What only some repositories' files ask for, and what does not work without it.
+OPTIONAL_PERMISSIONS = {
+    "issues": ("write", "issues that show drift (drift.schedules, unless `report: check`)"),
+    "contents": ("write", "merging what is applied (merge_after_apply)"),
+}
 NEEDED_EVENTS = frozenset(
     {"push", "check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "merge_group"}
 )
@@ -249,6 +254,7 @@ class Doctor:
             yield Finding("GitHub App", "fail", f"{app.name} lacks {', '.join(missing)}.", do)
         else:
             yield Finding("GitHub App", "ok", f"{app.name} has its permissions and events.")
+        yield from _optional(app)
 
     def _quota(self, check: str, service: str, needed: int) -> Finding:
         try:
@@ -282,11 +288,25 @@ def _sign_in(content: Mapping[str, Any], command: str = "app") -> Finding:
 
 
 def _missing(app: App, needed: Mapping[str, str]) -> list[str]:
-    rank = {"": 0, "read": 1, "write": 2, "admin": 3}
-    permissions = [
-        f"{name}: {level}" for name, level in needed.items() if rank.get(app.permissions.get(name, ""), 0) < rank[level]
-    ]
+    permissions = [f"{name}: {level}" for name, level in needed.items() if not _grants(app, name, level)]
     return permissions + [f"the event {event}" for event in sorted(NEEDED_EVENTS - app.events)]
+
+
+def _grants(app: App, name: str, level: str) -> bool:
+    rank = {"": 0, "read": 1, "write": 2, "admin": 3}
+    return rank.get(app.permissions.get(name, ""), 0) >= rank[level]
+
+
+def _optional(app: App) -> Iterator[Finding]:
+    """Look for permissions that repositories may do without."""
+    missing = [
+        f"{name}: {level}, for {what}"
+        for name, (level, what) in OPTIONAL_PERMISSIONS.items()
+        if not _grants(app, name, level)
+    ]
+    if missing:
+        do = "If a repository is to use it, add it in the App's settings, and accept the change where it is installed."
+        yield Finding("GitHub App, if wanted", "warn", f"{app.name} lacks {'; '.join(missing)}.", do)
 
 
 def _is_rsa_key(pem: str) -> bool:

@@ -151,6 +151,18 @@ def test_members_need_be_readable_only_where_there_is_an_operators_team(complete
     assert "members: read" in finding.found
 
 
+def test_what_only_some_repositories_ask_for_is_a_warning(complete: None, path: str):
+    found = _examine(path)
+    assert found["GitHub App"].verdict == "ok"
+    assert found["GitHub App, if wanted"].verdict == "warn"
+    for words in ("issues: write, for issues that show drift", "contents: write, for merging what is applied"):
+        assert words in found["GitHub App, if wanted"].found
+    some = App("Tidegate", {**NEEDED_PERMISSIONS, "contents": "write"}, COMPLETE.events)
+    assert "contents" not in _examine(path, some)["GitHub App, if wanted"].found
+    every = App("Tidegate", {**some.permissions, "issues": "write"}, COMPLETE.events)
+    assert "GitHub App, if wanted" not in _examine(path, every)
+
+
 def test_an_app_that_nobody_can_sign_in_with_is_a_warning(complete: None, path: str):
     assert _examine(path)["signing in"].verdict == "warn"
 
