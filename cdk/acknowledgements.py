@@ -9,7 +9,7 @@ from aws_cdk import Acknowledgment, Validations
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
-from cdk.capabilities import SPECULATIONS
+from cdk.capabilities import PLANS, SPECULATIONS
 from cdk.functions import SPECS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _LOG_DELIVERY = "Log deliveries of vended logs and X-Ray's actions know no resou
 _REGISTRY = "ecr:GetAuthorizationToken knows no resource."
 _SPECULATIVE = (*(f"plans/{jobs}/*" for jobs in SPECULATIONS), *(f"logs/{jobs}.txt" for jobs in SPECULATIONS))
 #: The files of policies, and the plans that they are held against.
-_POLICIES = ("policies/*", "configuration/policies/*", *(f"plans/{jobs}/plan.json" for jobs in SPECULATIONS))
+_POLICIES = ("policies/*", "configuration/policies/*", *(f"plans/{jobs}/plan.json" for jobs in (*PLANS, *SPECULATIONS)))
 _ONE_PREFIX = "One prefix of one bucket; the part after it is a job's id."
 
 

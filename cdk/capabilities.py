@@ -24,6 +24,8 @@ _WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem")
 
 #: The ids of jobs of speculative plans, in ARNs: no other job's id ends so.
 SPECULATIONS = ("*-speculate-?", "*-speculate-??")
+#: Those of deployments' plans.
+PLANS = ("*-plan-?", "*-plan-??")
 
 
 class Capability(Enum):
@@ -69,7 +71,7 @@ class Capability(Enum):
     READ_ARTIFACTS = "read plans and logs"
     READ_ORGANIZATION = "read the organization-wide configuration file"
     STORE_POLICIES = "store policies, and read those of the organization"
-    CHECK_POLICIES = "read stored policies and speculative plans"
+    CHECK_POLICIES = "read stored policies, and plans in the form of JSON"
     PLAN_REVIEW = "know which plans wait for people where no configuration says so"
     COMMENT_PREFIXES = "know the words that comments begin with"
     ROUNDS = "know how long a deploy execution works"
@@ -332,7 +334,10 @@ def _store_policies(around: Surroundings) -> Grant:
 def _check_policies(around: Surroundings) -> Grant:
     bucket = around.storage.bucket
     statements = (
-        *(allow("s3:GetObject", on=bucket.arn_for_objects(f"plans/{jobs}/plan.json")) for jobs in SPECULATIONS),
+        *(
+            allow("s3:GetObject", on=bucket.arn_for_objects(f"plans/{jobs}/plan.json"))
+            for jobs in (*PLANS, *SPECULATIONS)
+        ),
         allow("s3:GetObject", on=bucket.arn_for_objects("policies/*")),
         tell_missing(bucket.bucket_arn, "plans/*", "policies/*"),
     )

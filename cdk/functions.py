@@ -224,6 +224,11 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec("hand_over_job", "Leaves a job's tokens to its runner", (_C.READ_DEPLOYMENTS, _C.JOBS, _C.FORGE)),
     FunctionSpec("record_plan", "Stores a plan and decides what it needs", (_C.DEPLOYMENTS, _C.ANNOUNCE)),
     FunctionSpec(
+        "judge_plan",
+        "Decides what a plan needs that was held against policies",
+        (_C.DEPLOYMENTS, _C.READ_PULL_REQUESTS, _C.ANNOUNCE, _C.FORGE),
+    ),
+    FunctionSpec(
         "wait_at_gate",
         "Lets a deployment wait for others of its change",
         (_C.DEPLOYMENTS, _C.MANY_DEPLOYMENTS, _C.READ_CHANGE_SETS, _C.ANNOUNCE, _C.ASK_GATES, _C.ANSWER_JOBS),
@@ -271,8 +276,8 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec("record_speculation", "Records what a speculative plan came to", (_C.LAYERS, _C.CHECK_RUN_QUEUE)),
     FunctionSpec(
         "check_policies",
-        "Holds a speculative plan against the policies",
-        (_C.LAYERS, _C.CHECK_POLICIES, _C.CHECK_RUN_QUEUE),
+        "Holds a plan against the policies",
+        (_C.LAYERS, _C.DEPLOYMENTS, _C.CHECK_POLICIES, _C.CHECK_RUN_QUEUE),
         # All sets of a plan one after the other; a large plan takes much memory and its time (docs/policies.md).
         timeout=300,
         memory=3008,

@@ -31,7 +31,16 @@ _DEPLOY_TASKS = (
     "close_worker",
     "hand_over_worker",
 )
-_TERRAFORM_TASKS = ("begin_job", "hand_over_job", "record_plan", "wait_at_gate", "request_review", "record_result")
+_TERRAFORM_TASKS = (
+    "begin_job",
+    "hand_over_job",
+    "record_plan",
+    "check_policies",
+    "judge_plan",
+    "wait_at_gate",
+    "request_review",
+    "record_result",
+)
 _PULL_REQUEST_TASKS = (
     "discover_pull_request",
     "begin_speculation",

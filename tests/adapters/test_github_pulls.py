@@ -234,6 +234,14 @@ def test_what_a_branch_changes_comes_after_what_it_has_in_common_and_has_authors
         forge.change(*WHERE, "main", HEAD)
 
 
+def test_who_committed_a_change_is_told_but_not_that_github_itself_did(forge, github):
+    committers = [{"login": "b"}, None, {"login": "web-flow"}]
+    commits = [{"sha": HEAD, "author": {"login": "a"}, "committer": each} for each in committers]
+    answer = {"merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 3}
+    github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer))
+    assert forge.change(*WHERE, "main", HEAD) == Change(BASE, Authors(("a",)), Authors(("b",)))
+
+
 def test_authors_are_those_of_all_pages_of_a_change(forge, github):
     compare = repo(f"compare/main...{HEAD}")
     pages = [{"author": {"login": "a"}}] * 100, [{"author": {"login": "b"}}] * 50

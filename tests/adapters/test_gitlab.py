@@ -148,6 +148,16 @@ def test_authors_are_known_as_far_as_gitlab_tells(gitlab, forge, addresses, foun
     assert forge.change(*WHERE, "main", HEAD).authors == authors
 
 
+def test_who_committed_is_known_as_far_as_gitlab_tells_and_others_are_nobody(gitlab, forge):
+    gitlab.on("GET", f"{PROJECT}/repository/merge_base", (200, {"id": OLDER}))
+    private = "9-developer@users.noreply.gitlab.example"
+    commits = [{"author_email": private, "committer_email": each} for each in (private, "else@example.com")]
+    gitlab.on("GET", f"{PROJECT}/repository/compare", (200, {"commits": commits}))
+    gitlab.on("GET", "/users", (200, []))
+    assert forge.change(*WHERE, "main", HEAD).committers == Authors(("developer",))
+    assert len(gitlab.asked("GET", "/users")) == 1
+
+
 @pytest.mark.parametrize(
     ("member", "permission"),
     [

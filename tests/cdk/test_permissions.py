@@ -77,6 +77,7 @@ def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Perm
         r"<StorageArtifacts>/(plans|logs|errored)/\*",
         r"<StorageArtifacts>/(configuration/)?policies/\*",
         r"<StorageArtifacts>/(plans|logs)/\*-speculate-(\?){1,2}(/\*|/plan\.json|\.txt)",
+        r"<StorageArtifacts>/plans/\*-plan-(\?){1,2}/plan\.json",
         r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform|pull-request|drift):\*",
         r"arn:aws:scheduler:REGION:ACCOUNT:schedule/tidegate-drift/\*",
         r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply|speculate):\*",
@@ -215,7 +216,7 @@ def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
 def test_only_what_speaks_with_the_forge_knows_the_apps_key(allowed: list[Permission]):
     knowing = {permission.role for permission in allowed if any("github-app" in on for on in permission.resources)}
     names = {"DiscoverRoots", "AnswerButton", "PublishCheckRun", "ValidateRevision", "HandOverJob", "Reconcile", "Api"}
-    names |= {"DiscoverPullRequest", "DiscoverDrift", "ConcludeDrift"}
+    names |= {"DiscoverPullRequest", "DiscoverDrift", "ConcludeDrift", "JudgePlan"}
     assert knowing == {f"Functions{name}FunctionRole" for name in names}
 
 

@@ -74,6 +74,17 @@ def test_a_branch_with_a_slash_is_a_branch(world, base):
     assert world.forge.change(*world.where, "main", "people/dev#1-me").after == base
 
 
+def test_a_change_tells_who_made_and_who_committed_its_commits(world, base, head):
+    world.push({"network/main.tf": "# three\n"}, "feature", by="reviewer")
+    change = world.forge.change(*world.where, "main", "feature")
+    # GitLab tells who somebody is by addresses that people publish, or by those that it gives out itself.
+    known = set() if world.is_gitlab else {"developer", "reviewer"}
+    assert set(change.authors.logins) == set(change.committers.logins) == known
+    assert change.committers.known
+    assert change.authors.known is not world.is_gitlab
+    assert set(world.forge.change(*world.where, "main", head).committers.logins) == known - {"reviewer"}
+
+
 def test_a_change_begins_where_the_branches_part(world, base, head):
     newer = world.push({"db/main.tf": "# three\n"})
     assert newer != base

@@ -37,6 +37,7 @@ DEPLOYED = (BEGAN, *RAN, *RESTED)
 _PLANNING = ("Begin the plan", "Start a runner for the plan", "Plan")
 _AGAIN = ("May the plan be tried again?", "Wait before planning again")
 _JUDGED = ("Record the plan", "What does the plan need?")
+_HELD = ("Hold the plan against the policies", "Judge the plan by its policies", "What does the plan need?")
 _BEGUN = ("Begin the deployment", "Does the plan wait for others?")
 _BEFORE_PLAN = ("Wait for what this depends on",)
 _BEFORE_APPLY = ("Wait for the stacks before this one",)
@@ -120,6 +121,8 @@ class Case:
     locked: bool = False
     #: What of its change the deployment waits for: that is enrolled there, and never comes.
     waits: Waits | None = None
+    #: What a policy in Rego says of the plan, which holds for it, if any does.
+    policy: str = ""
 
 
 def _all_at_once(*many: Faults) -> Faults:
@@ -272,6 +275,38 @@ CASES = [
             ),
             _starts({"error": "ThrottlingException", "status": 400}, 1),
         ),
+    ),
+    Case(
+        "plan-only-adds-policies-pass",
+        (*PLANNED, *_HELD, *_APPLYING, *APPLIED[-2:]),
+        State.APPLIED,
+        "success",
+        _SUCCESS,
+        policy="input.never",
+    ),
+    Case(
+        "policies-refuse",
+        (*PLANNED, *_HELD, "Policies refuse the plan", "Record that the plan failed", "Plan failed"),
+        State.PLAN_FAILED,
+        "failure",
+        faults=stumbles("check-policies", "judge-plan"),
+        policy="true",
+    ),
+    Case(
+        "holding-is-refused",
+        (*PLANNED, _HELD[0], *FAULTED),
+        State.ENGINE_FAULT,
+        "failure",
+        faults=refuses("check-policies", "{id}"),
+        policy="true",
+    ),
+    Case(
+        "judging-is-refused",
+        (*PLANNED, *_HELD[:2], *FAULTED),
+        State.ENGINE_FAULT,
+        "failure",
+        faults=refuses("judge-plan", "{id}"),
+        policy="true",
     ),
     Case("start-is-refused", (), State.ENGINE_FAULT, "failure", faults=_starts(FOR_GOOD, None), deploy=_NEVER_RAN),
     Case(

@@ -108,8 +108,8 @@ def _plan(tools: Tools, _: object, taken: TakenJob) -> dict[str, Any]:
     changes = next((change for word, change in _CHANGES.items() if word in name), PlannedChanges(add=1, destroy=1))
 
     def store(file: str) -> Artifact:
-        key = f"{plan_prefix(taken.job.id)}/{file}"
-        return Artifact(key, tools.aws.put_object(tools.settings.bucket, key, file.encode()))
+        key, content = f"{plan_prefix(taken.job.id)}/{file}", b"{}" if file.endswith(".json") else file.encode()
+        return Artifact(key, tools.aws.put_object(tools.settings.bucket, key, content))
 
     files = {
         field: store(file) for field, file in {"file": "plan.tfplan", "json": "plan.json", "text": "plan.txt"}.items()

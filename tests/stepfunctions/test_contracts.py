@@ -24,6 +24,7 @@ CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
     "BeginJobFunction": (messages.BeginJob, messages.JobBegun),
     "HandOverJobFunction": (messages.HandOverJob, None),
     "RecordPlanFunction": (messages.RecordPlan, messages.PlanRecorded),
+    "JudgePlanFunction": (messages.JudgePlan, messages.PlanRecorded),
     "WaitAtGateFunction": (messages.WaitAtGate, messages.GateDecided),
     "RequestReviewFunction": (messages.RequestReview, messages.ReviewDecided),
     "RecordResultFunction": (messages.RecordResult, messages.ResultRecorded),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, TypeVar
 
 from local.client import LocalCloud
@@ -15,6 +17,9 @@ from tests.stepfunctions.histories import History, read_history
 from tidegate.bootstrap import Bootstrap
 from tidegate.domain.check_run_text import check_run_name
 from tidegate.domain.deployment import Deployment, State, Trigger, is_final
+from tidegate.domain.policy import HeldPolicySet
+from tidegate.domain.policy_files import packed
+from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec
 from tidegate.domain.queue import QueueHead
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Revision, Root, deployment_id, queue_id
@@ -154,6 +159,20 @@ class RootInWorld:
         deployment = replace(wanted, change_set=change, stack=stack, shared=shared, waits=waits)
         self.world.enroll(change, stack, self.name, deployment.id)
         return deployment
+
+    def held(self, policy: str) -> dict[str, Any]:
+        """Return what a deployment of a pull request has besides that is held against a policy of nobody."""
+        key, content = packed({"main.rego": f'package main\n\ndeny contains "no" if {policy}\n'.encode()})
+        self.world.cloud.client("s3").put_object(Bucket=self.world.cloud.artifact_bucket, Key=key, Body=content)
+        number = zlib.crc32(self.name.encode())
+        of = self.commits
+        spec = PullRequestSpec(
+            of.repository, number, of.installation, "feature", "main", of.first, of.first, "maintainer"
+        )
+        at = self.world.tidegate.clock.now()
+        self.world.tidegate.pull_requests.save(PullRequestRecord(spec, opened_at=at, closed_at=at))
+        policy_set = HeldPolicySet("words", key, sha256(content).hexdigest())
+        return {"pull_request": number, "policy_sets": (policy_set,)}
 
     def enqueue(self, *deployments: Deployment) -> None:
         for deployment in deployments:

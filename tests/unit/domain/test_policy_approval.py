@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_plan, sha
 from tidegate.domain.access import Person
+from tidegate.domain.approvals import Approvals, Disregarded, ToApprove, approvals
 from tidegate.domain.permission import Permission
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.policy_approval import Approvals, Disregarded, SetState, approvals, refused, standings
+from tidegate.domain.policy_approval import SetState, refused, standings
 from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.temporary_layer import LayerState
 
@@ -36,7 +37,7 @@ def layer(*findings, held=SRE, root="network", **fields):
 
 
 def standing(*layers, reviews=(), people=PEOPLE):
-    (found,) = standings(layers, HEAD, approvals(reviews, HEAD, AUTHOR), people)
+    (found,) = standings(layers, HEAD, approvals(reviews, ToApprove(HEAD, AUTHOR)), people)
     return found
 
 
@@ -74,10 +75,10 @@ def test_approvals_that_do_not_count_are_named_with_their_reasons():
 def test_the_latest_verdict_of_a_person_counts_and_a_comment_is_none():
     approved, comment = review("ann"), review("Ann", ReviewVerdict.COMMENTED)
     asked = review("ANN", ReviewVerdict.CHANGES_REQUESTED)
-    assert approvals([approved, comment], HEAD, AUTHOR).of_head == ("ann",)
-    assert approvals([approved, asked], HEAD, AUTHOR) == Approvals()
-    assert approvals([asked, approved], HEAD, AUTHOR).of_head == ("ann",)
-    assert approvals([approved, review("ann", ReviewVerdict.DISMISSED)], HEAD, AUTHOR) == Approvals()
+    assert approvals([approved, comment], ToApprove(HEAD, AUTHOR)).of_head == ("ann",)
+    assert approvals([approved, asked], ToApprove(HEAD, AUTHOR)) == Approvals()
+    assert approvals([asked, approved], ToApprove(HEAD, AUTHOR)).of_head == ("ann",)
+    assert approvals([approved, review("ann", ReviewVerdict.DISMISSED)], ToApprove(HEAD, AUTHOR)) == Approvals()
 
 
 def test_as_many_different_owners_are_needed_as_the_set_asks_for():
@@ -127,7 +128,7 @@ def test_sets_stand_side_by_side_by_their_names():
         policy_sets=(SRE, other),
         verdicts=(PolicyVerdict("network", (DENIED,)), PolicyVerdict("costs", (DENIED,))),
     )
-    found = standings([both], HEAD, approvals([review("eve")], HEAD, AUTHOR), PEOPLE)
+    found = standings([both], HEAD, approvals([review("eve")], ToApprove(HEAD, AUTHOR)), PEOPLE)
     assert [(each.policy_set.name, each.state) for each in found] == [
         ("costs", SetState.APPROVED),
         ("network", SetState.FAILED),

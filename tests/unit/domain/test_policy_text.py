@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_plan, sha
+from tidegate.domain.approvals import Disregarded
 from tidegate.domain.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, MOST_ANNOTATIONS, Conclusion, Level
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.policy_approval import Disregarded, SetState, Standing
+from tidegate.domain.policy_approval import SetState, Standing
 from tidegate.domain.policy_text import render_policy, verdict_lines
 
 HEAD = sha(3)

@@ -150,7 +150,19 @@ def test_an_execution_that_ended_without_a_result_gives_way_to_another_once():
     assert (again.restarted, again.state) == (True, PullRequestState.DISCOVERY_NEEDED)
     assert again.execution != record.execution
     newer = replace(any_pull_request(), head_sha=sha(9))
-    assert not followed(again, seen(newer), newer.base_sha).restarted
+    assert not followed(again, seen(newer), newer.base_sha, LATER).restarted
+
+
+def test_it_is_known_since_when_a_pull_request_goes_to_another_base_branch():
+    record = any_pull_request_record()
+    same = followed(record, seen(replace(record.spec, head_sha=sha(9))), record.spec.base_sha, NOW)
+    assert same.spec.base_since == ""
+    moved = followed(same, seen(replace(record.spec, base="release")), record.spec.base_sha, NOW)
+    assert (moved.spec.base, moved.spec.base_since) == ("release", NOW)
+    later = followed(moved, seen(replace(record.spec, base="release", head_sha=sha(9))), sha(8), LATER)
+    assert later.spec.base_since == NOW
+    back = followed(later, seen(record.spec), sha(8), LATER)
+    assert back.spec.base_since == LATER
 
 
 def test_a_record_is_open_until_it_is_closed():

@@ -228,6 +228,27 @@ def test_policy_sets_hold_up_what_they_refuse_and_what_they_cannot_judge(world, 
         assert words in world.reply
 
 
+def test_what_is_applied_is_planned_anew_and_that_plan_is_held_against_the_same_sets(world):
+    world.comment("tidegate apply")
+    assert world.enqueued[0].policy_sets == ()
+    world.say(POLICIES)
+    passed = {"verdicts": (PolicyVerdict("words"),), "plan": any_plan()}
+    world.planned("live/app", policy_sets=(WORDS,), **passed)
+    world.planned("live/db", policy_sets=(), **passed)
+    world.comment("tidegate apply -p live/app -p live/db")
+    held = {each.root.name: each.policy_sets for each in world.enqueued[1:]}
+    assert held == {"live/app": (WORDS,), "live/db": ()}
+
+
+def test_what_policies_said_for_another_base_branch_does_not_count(world):
+    world.say(POLICIES)
+    world.planned("live/app", policy_sets=(WORDS,), verdicts=(PolicyVerdict("words"),), plan=any_plan())
+    world.records.save(replace(world.record, spec=replace(world.record.spec, base="release")))
+    world.comment("tidegate apply")
+    assert "is not known yet" in world.reply
+    assert world.names == []
+
+
 def test_an_owner_lets_a_refused_plan_pass_and_a_set_without_owners_names_who_may_change_it(world):
     world.say(POLICIES)
     world.forge.readers.add("reviewer")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, NUMBER, PULL, REPOSITORY
-from tidegate.adapters.memory import MemoryForge
+from tests.builders import any_pull_request
+from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, NUMBER, PULL, REPOSITORY
+from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
+from tidegate.domain.authors import Authors
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_request_record import PullRequestRecord
 from tidegate.domain.requirements import Requirements
 from tidegate.domain.revision import Comparison
+from tidegate.ports import Change
 from tidegate.usecases.check_requirements import RequirementsChecker
 
 WHERE = INSTALLATION, REPOSITORY
@@ -18,7 +22,8 @@ ROLES = {"writer": Permission.WRITE, "reader": Permission.READ, "admin": Permiss
 
 @pytest.fixture
 def forge():
-    return MemoryForge(roles=ROLES, teams={"acme/sre": {"reader", "writer", "stranger"}, "acme/dba": {"writer"}})
+    teams = {"acme/sre": {"reader", "writer", "stranger"}, "acme/dba": {"writer"}}
+    return MemoryForge(roles=ROLES, teams=teams, changes={(PULL.base_branch, HEAD): Change(BASE, Authors(("author",)))})
 
 
 def approve(forge, *logins, verdict=ReviewVerdict.APPROVED):
@@ -85,3 +90,46 @@ def test_the_head_is_compared_with_its_base_branch_only_where_that_is_required(f
     assert (RequirementsChecker(forge).for_all(WHERE, PULL, Requirements(undiverged=True)) == ()) is is_current
     assert (missing(forge, Requirements(undiverged=True)) == ()) is is_current
     assert forge.compared == [("1" * 40, HEAD)] * 2
+
+
+@pytest.mark.parametrize("change", [Change(BASE, Authors(("Writer",))), Change(BASE, Authors(), Authors(("writer",)))])
+def test_who_made_or_committed_a_commit_of_it_does_not_approve_it(forge, change):
+    approve(forge, "writer")
+    forge.changes[PULL.base_branch, HEAD] = change
+    (told,) = missing(forge, Requirements(approvals=1))
+    assert "made a commit of it" in told
+    approve(forge, "admin")
+    assert missing(forge, Requirements(approvals=1)) == ()
+
+
+@pytest.mark.parametrize("change", [None, Change(BASE, Authors(), Authors(known=False))])
+def test_one_more_must_approve_where_it_is_not_known_who_made_all_commits(forge, change):
+    forge.changes = {(PULL.base_branch, HEAD): change} if change else {}
+    approve(forge, "writer")
+    (told,) = missing(forge, Requirements(approvals=1))
+    assert "2 approvals by different people" not in told
+    assert "2 approvals of the current head" in told
+    assert "not known who made all of its commits" in told
+    approve(forge, "admin")
+    assert missing(forge, Requirements(approvals=1)) == ()
+    assert missing(forge, Requirements(all_of=("user:writer",))) == ()
+
+
+@pytest.mark.parametrize(
+    ("base", "since", "counts"),
+    [
+        (PULL.base_branch, "", True),
+        (PULL.base_branch, AT, True),
+        (PULL.base_branch, "2100-01-01T00:00:00.000000+00:00", False),
+        ("release", "", False),
+    ],
+)
+def test_an_approval_is_of_the_base_branch_that_the_pull_request_went_to_then(forge, base, since, counts):
+    spec = any_pull_request(repository=REPOSITORY, number=NUMBER, base=base, base_since=since)
+    records = MemoryPullRequests()
+    records.save(PullRequestRecord(spec))
+    approve(forge, "writer")
+    required = {("net", "prod"): (Requirements(approvals=1),)}
+    told = RequirementsChecker(forge, records).by_root(WHERE, PULL, required)
+    assert (not told) is counts
+    assert RequirementsChecker(forge, MemoryPullRequests()).by_root(WHERE, PULL, required) == ()

@@ -15,11 +15,13 @@ from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryClock,
+    MemoryDeployments,
     MemoryForge,
     MemoryTemporaryLayers,
 )
 from tidegate.adapters.memory.policies import MemoryOrganizationPolicies, MemoryPolicyEngine
 from tidegate.config.configured import ConfiguredRoot
+from tidegate.domain.authors import Authors
 from tidegate.domain.change_set import Member
 from tidegate.domain.errors import AppLacksPermission, ForgeRefused
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
@@ -29,6 +31,7 @@ from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.tag_terms import tagged
 from tidegate.domain.temporary_layer import LayerState
 from tidegate.messages import CheckPolicies
+from tidegate.ports import Change
 from tidegate.usecases.check_policies import PolicyChecker
 from tidegate.usecases.hold_policies import PolicyHolder
 from tidegate.usecases.judge_policies import PolicyJudge
@@ -158,7 +161,10 @@ class Checking:
     def __init__(self):
         self.artifacts, self.layers, self.engine = MemoryArtifacts(), MemoryTemporaryLayers(), MemoryPolicyEngine()
         self.announcements = MemoryAnnouncements()
-        self.checker = PolicyChecker(self.layers, self.artifacts, self.engine, self.announcements, MemoryClock())
+        self.deployments = MemoryDeployments()
+        self.checker = PolicyChecker(
+            self.layers, self.deployments, self.artifacts, self.engine, self.announcements, MemoryClock()
+        )
         plan_json = b'{"resource_changes": []}'
         self.artifacts.put("plans/x/plan.json", plan_json)
         plan = any_plan(json=any_artifact(key="plans/x/plan.json", sha256=sha256(plan_json).hexdigest()))
@@ -275,6 +281,7 @@ def reviewed(*logins):
     reviews = [PullRequestReview(login, ReviewVerdict.APPROVED, sha(3), "2026-03-02") for login in logins]
     forge = MemoryForge(readers={"ann", "bob"}, teams={"acme/sre": {"ann", "stranger"}})
     forge.reviewed[5] = reviews
+    forge.changes[RECORD.spec.base_sha, RECORD.spec.head_sha] = Change(sha(1), Authors(("writer",)))
     return forge
 
 
@@ -286,6 +293,23 @@ def state(forge, *layers):
 def test_an_owner_who_approves_the_head_lets_the_set_pass():
     assert state(reviewed("ann"), layer_with(DENIED)) is SetState.APPROVED
     assert state(reviewed("bob"), layer_with(DENIED)) is SetState.FAILED
+
+
+def test_an_owner_who_made_a_commit_of_it_lets_nothing_pass():
+    forge = reviewed("ann")
+    forge.changes.clear()
+    assert state(forge, layer_with(DENIED)) is SetState.FAILED
+    forge.changes[RECORD.spec.base_sha, RECORD.spec.head_sha] = Change(sha(1), Authors(), Authors(("Ann",)))
+    (found,) = PolicyJudge(forge).judge(RECORD.spec, [layer_with(DENIED)])
+    assert found.state is SetState.FAILED
+    assert [each.reason for each in found.disregarded] == ["made a commit of the pull request"]
+
+
+def test_who_made_the_commits_is_asked_for_only_where_somebody_else_approves():
+    forge = reviewed(RECORD.spec.author)
+    forge.changes.clear()
+    (found,) = PolicyJudge(forge).judge(RECORD.spec, [layer_with(DENIED)])
+    assert found.besides == 0
 
 
 def test_who_cannot_read_the_repository_is_no_owner_and_is_not_looked_for_in_teams():

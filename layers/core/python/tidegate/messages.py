@@ -158,10 +158,16 @@ class RecordPlan(Message):
 
 
 class PlanRecorded(Message):
-    """What the plan needs next."""
+    """What the plan needs next. ``policies``: to be held against policies; ``refused``: they do not let it pass."""
 
-    next: Literal["nothing", "gate", "review", "apply"]
+    next: Literal["nothing", "policies", "refused", "gate", "review", "apply"]
     reason: str
+
+
+class JudgePlan(Message):
+    """Asks what the plan of a deployment needs, once it was held against policies."""
+
+    deployment: str
 
 
 class Waiting(Message):
@@ -274,9 +280,16 @@ class SpeculationRecorded(Message):
 
 
 class CheckPolicies(Message):
-    """Asks to hold the plan of a temporary layer against the policies."""
+    """Asks to hold the plan of a temporary layer, or else of a deployment, against the policies."""
 
-    layer: str
+    layer: str | None = None
+    deployment: str | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if (self.layer is None) is (self.deployment is None):
+            raise ValueError("give either a layer or a deployment")
+        return self
 
 
 class PoliciesChecked(Message):

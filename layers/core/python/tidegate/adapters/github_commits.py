@@ -21,6 +21,9 @@ CLONE_MARGIN = 1800
 #: Commits of a change whose authors are looked up: so many pages of as many as GitHub gives at once.
 _COMMITS_PER_PAGE, _PAGES = 100, 10
 
+#: Who commits what people edit and merge on GitHub's pages.
+_ITSELF = "web-flow"
+
 _Json = Mapping[str, Any]
 
 
@@ -48,7 +51,8 @@ class GitHubCommits:
                 if error.status != NOT_FOUND:
                     raise
                 raise NotFound("common commit of", f"{base} and {head}") from None
-            return Change(commit_sha(first["merge_base_commit"]["sha"]), _authors(commits, first["total_commits"]))
+            authors, committers = (_people(role, commits, first["total_commits"]) for role in ("author", "committer"))
+            return Change(commit_sha(first["merge_base_commit"]["sha"]), authors, committers)
 
         return self._access.call(installation, repository, READ_CONTENTS, call)
 
@@ -86,10 +90,10 @@ def _compared(repo: Repository, base: str, head: str) -> tuple[_Json, Sequence[_
     return first, commits
 
 
-def _authors(commits: Sequence[_Json], total: int) -> Authors:
-    """Return who made the commits, as far as GitHub knows whose their addresses are."""
-    logins = tuple(commit["author"]["login"] for commit in commits if commit.get("author"))
-    return Authors(known=len(commits) >= total).and_also(Authors(logins))
+def _people(role: str, commits: Sequence[_Json], total: int) -> Authors:
+    """Return who made or committed the commits, as far as GitHub knows whose their addresses are."""
+    logins = (commit[role]["login"] for commit in commits if commit.get(role))
+    return Authors(known=len(commits) >= total).and_also(Authors(tuple(each for each in logins if each != _ITSELF)))
 
 
 def _has_commit(repo: Repository, sha: str) -> bool:

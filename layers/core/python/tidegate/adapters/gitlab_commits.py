@@ -40,7 +40,7 @@ class GitLabCommits:
             raise NotFound("common commit of", f"{base} and {head}")
         path = f"{project(repository)}/repository/compare"
         found = self._access.call("GET", path, {"from": common, "to": head})
-        return Change(commit_sha(common), self._authors(found["commits"]))
+        return Change(commit_sha(common), *self._people(found["commits"]))
 
     def branch_head(self, installation: int, repository: str, branch: str) -> str:
         found = self._access.find(f"{project(repository)}/repository/branches/{quote(branch, safe='')}")
@@ -69,12 +69,14 @@ class GitLabCommits:
                 return None
             raise
 
-    def _authors(self, commits: list[Any]) -> Authors:
-        """Return who made the commits, as far as GitLab tells whose their addresses are."""
-        addresses = {str(commit["author_email"]).lower() for commit in commits}
-        if len(commits) >= MAXIMUM_COMMITS or len(addresses) > MAXIMUM_ADDRESSES:
-            return UNKNOWN
-        return _together(self._author(address) for address in sorted(addresses))
+    def _people(self, commits: list[Any]) -> tuple[Authors, Authors]:
+        """Return who made and who committed the commits, as far as GitLab tells whose their addresses are."""
+        authors, committers = (_addresses(role, commits) for role in ("author", "committer"))
+        if len(commits) >= MAXIMUM_COMMITS or len(authors | committers) > MAXIMUM_ADDRESSES:
+            return UNKNOWN, UNKNOWN
+        known = {address: self._author(address) for address in sorted(authors | committers)}
+        made, committed = (_together(known[each] for each in sorted(which)) for which in (authors, committers))
+        return made, Authors(committed.logins)
 
     def _author(self, address: str) -> Authors:
         private = _PRIVATE.fullmatch(address)
@@ -82,6 +84,10 @@ class GitLabCommits:
             return Authors((private[1],))
         found = self._access.call("GET", "/users", {"search": address})
         return Authors((found[0]["username"],)) if len(found) == 1 else UNKNOWN
+
+
+def _addresses(role: str, commits: Iterable[Any]) -> set[str]:
+    return {str(commit[f"{role}_email"]).lower() for commit in commits if commit.get(f"{role}_email")}
 
 
 def _together(every: Iterable[Authors]) -> Authors:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
     from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
     from tidegate.usecases.hold_policies import PolicyHolder
+    from tidegate.usecases.judge_held_plan import HeldPlanJudge
     from tidegate.usecases.judge_policies import PolicyJudge
     from tidegate.usecases.keep_check_run import CheckRunKeeper
     from tidegate.usecases.merge_applied import AppliedMerger
@@ -247,10 +248,23 @@ class PullRequestWork(Events):
     def policy_checker(self) -> PolicyChecker:
         from tidegate.usecases.check_policies import PolicyChecker
 
-        return PolicyChecker(self.temporary_layers, self.artifacts, self.policy_engine, self.announcements, self.clock)
+        return PolicyChecker(
+            self.temporary_layers,
+            self.deployments,
+            self.artifacts,
+            self.policy_engine,
+            self.announcements,
+            self.clock,
+        )
 
     @cached_property
     def policy_judge(self) -> PolicyJudge:
         from tidegate.usecases.judge_policies import PolicyJudge
 
         return PolicyJudge(self.forge)
+
+    @cached_property
+    def held_plan_judge(self) -> HeldPlanJudge:
+        from tidegate.usecases.judge_held_plan import HeldPlanJudge
+
+        return HeldPlanJudge(self.deployments, self.pull_requests, self.policy_judge, self.plan_recorder)

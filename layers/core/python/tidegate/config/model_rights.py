@@ -14,9 +14,10 @@ from tidegate.domain.requirements import Requirements
 
 
 class ApprovedSection(Section):
-    """Who must have approved a pull request before it is deployed by hand. Its author does not count.
+    """Who must have approved a pull request before it is deployed by hand.
 
-    People are named as in `access_control`. Whoever is named twice counts once.
+    Who opened it, or made or committed a commit of it, does not count. People are named as in `access_control`.
+    Whoever is named twice counts once.
     """
 
     enabled: Annotated[Flag, Field(description="Whether it is required.")] = True

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from tidegate.domain.check_run import Conclusion
-from tidegate.domain.check_run_face import Face, View, approval, counts_of, place, what_was_not
+from tidegate.domain.check_run import MAXIMUM_TITLE, Conclusion
+from tidegate.domain.check_run_face import Face, View, approval, counts_of, people, place, what_was_not
 from tidegate.domain.deployment import Deployment
-from tidegate.domain.markdown import code, escaped
+from tidegate.domain.held_plan import POLICIES_REFUSED
+from tidegate.domain.markdown import bounded, code, escaped, one_line
+from tidegate.domain.policy_text import verdict_lines
 from tidegate.domain.review import REVIEW_DAYS, moment
 
 _NEXT = "The next revision of this root is planned as usual."
 _AGAIN = "Run this check again, or merge the next revision of this root: it deploys these changes as well."
+#: Bytes of what policies say of a plan.
+_SHOWN = 10_000
 #: What ended an operation that nobody answered for, by the name of the error: its title and its sentence.
 _LATE = {
     "States.Timeout": ("timed out", "It took longer than it may."),
@@ -42,7 +46,9 @@ def no_changes(deployment: Deployment, _: View) -> Face:
 
 
 def plan_failed(deployment: Deployment, _: View) -> Face:
-    """Return how a failed plan looks."""
+    """Return how a failed plan looks, or one that policies do not let pass."""
+    if deployment.error == POLICIES_REFUSED:
+        return _held_up(deployment)
     how, why = _LATE.get(deployment.error, ("failed", ""))
     return Face(
         f"The plan {how}",
@@ -51,6 +57,26 @@ def plan_failed(deployment: Deployment, _: View) -> Face:
             f"{_below(deployment)}Correct the configuration and merge that: {_NEXT[0].lower()}{_NEXT[1:]}",
         ),
         conclusion=Conclusion.TIMED_OUT if why else Conclusion.FAILURE,
+    )
+
+
+def _held_up(deployment: Deployment) -> Face:
+    failed = {each.policy_set: each for each in deployment.verdicts if each.failed}
+    owners = dict.fromkeys(each for held in deployment.policy_sets if held.name in failed for each in held.owners)
+    instead = (
+        f"or ask its owners, {people(tuple(owners))}, to approve {code(deployment.revision.short)} by a review"
+        if owners
+        else "or the policy on the default branch: it has no owners who could let it pass"
+    )
+    return Face(
+        one_line(f"Policies refuse the plan: {', '.join(failed)}", MAXIMUM_TITLE),
+        (
+            f"**Policies refuse the plan, and nothing was applied.** {escaped(deployment.reason)}",
+            "This plan was made for the apply. It may differ from the one that the pull request shows.",
+            bounded(verdict_lines(failed.values()), _SHOWN, "- {} more.".format),
+            f"Change the code and push, {instead}. Then comment `tidegate apply` again.",
+        ),
+        conclusion=Conclusion.FAILURE,
     )
 
 

@@ -27,6 +27,7 @@ from enum import StrEnum
 
 from tidegate.domain.access import Access
 from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.policy import HeldPolicySet, PolicyVerdict
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.root import Revision, Root, queue_id
 from tidegate.domain.stack import DEFAULT_STACK
@@ -264,6 +265,8 @@ class Deployment:
     ``contains`` is the one before it in its queue that came to a bad end and that its revision contains; ``look_twice``
     tells that it does not wait itself for all that such a one waited for. ``contained_by`` is a deployment of the same
     root and stack, applied (or with nothing to change) at ``contained_at``, whose revision contains this one's.
+    ``policy_sets`` are those that its plan is held against before anybody reviews or applies it, ``verdicts`` what they
+    say of ``plan``.
     ``first_requested_at`` is when the first of those was asked for that this one runs again, if any;
     ``touched_at`` is when a deployment that this one runs again last may have changed infrastructure.
     """
@@ -313,6 +316,8 @@ class Deployment:
     contained_at: str = ""
     first_requested_at: str = ""
     touched_at: str = ""
+    policy_sets: tuple[HeldPolicySet, ...] = ()
+    verdicts: tuple[PolicyVerdict, ...] = ()
     superseded_by: str | None = None
     error: str = ""
     ending: Ending | None = None

@@ -12,6 +12,8 @@ from enum import StrEnum
 #: Findings that are kept of all sets of one plan, and letters of each of their texts: they are part of a record.
 KEPT_FINDINGS = 200
 KEPT_LETTERS = 600
+#: Findings that are kept of a deployment's plan: its record holds more besides, and is read more often.
+KEPT_OF_DEPLOYMENT = 50
 #: What every set may keep, however many sets there are.
 _LEAST = 5
 
@@ -89,12 +91,12 @@ class HeldPolicySet:
     problem: str = ""
 
 
-def kept(verdicts: Sequence[PolicyVerdict]) -> tuple[PolicyVerdict, ...]:
-    """Return verdicts that fit into a record: of each the findings that weigh most, with texts cut.
+def kept(verdicts: Sequence[PolicyVerdict], findings: int = KEPT_FINDINGS) -> tuple[PolicyVerdict, ...]:
+    """Return verdicts that fit into a record: about so many findings, those that weigh most, with texts cut.
 
     A set that fails still does.
     """
-    most = max(_LEAST, KEPT_FINDINGS // max(1, len(verdicts)))
+    most = max(_LEAST, findings // max(1, len(verdicts)))
     return tuple(_kept(each, most) for each in verdicts)
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegate.domain.access import Person, matches
+from tidegate.domain.approvals import Approvals, Disregarded
 from tidegate.domain.policy import HeldPolicySet, PolicyVerdict
-from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 
 
@@ -27,18 +27,11 @@ class SetState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Disregarded:
-    """An approval that does not count, with the reason in words that follow the name."""
-
-    by: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Standing:
     """Where one set stands at a head. ``judged`` are the layers with a verdict of it, ``missing`` those without.
 
-    ``approved_by`` are the owners who approve the head, each once.
+    ``approved_by`` are the owners who approve the head, each once; so many as ``needed`` let pass what it refuses,
+    ``besides`` of these more than the set asks for.
     """
 
     policy_set: HeldPolicySet
@@ -48,38 +41,17 @@ class Standing:
     missing: tuple[TemporaryLayer, ...] = ()
     approved_by: tuple[str, ...] = ()
     disregarded: tuple[Disregarded, ...] = ()
+    besides: int = 0
+
+    @property
+    def needed(self) -> int:
+        """How many owners must approve the head to let pass what the set refuses."""
+        return self.policy_set.approvals + self.besides
 
     @property
     def blocks(self) -> bool:
         """Whether the pull request is not to be merged as it is."""
         return self.state not in {SetState.PASSED, SetState.WARNED, SetState.APPROVED}
-
-
-@dataclass(frozen=True, slots=True)
-class Approvals:
-    """The approvals of a head: whose count, and whose do not."""
-
-    of_head: tuple[str, ...] = ()
-    disregarded: tuple[Disregarded, ...] = ()
-
-
-def approvals(reviews: Sequence[PullRequestReview], head: str, author: str) -> Approvals:
-    """Return who approves the head by their latest verdict. ``reviews`` are the oldest first.
-
-    A mere comment leaves an earlier verdict as it is. The author's own approval, and those of other commits, do not
-    count.
-    """
-    reasons = [(review, _reason(review, head, author)) for review in _approving(reviews)]
-    return Approvals(
-        tuple(review.by for review, reason in reasons if not reason),
-        tuple(Disregarded(review.by, reason) for review, reason in reasons if reason),
-    )
-
-
-def outdated(reviews: Sequence[PullRequestReview], head: str, author: str) -> tuple[PullRequestReview, ...]:
-    """Return the approvals of other commits than the head that are their authors' latest verdicts."""
-    approving = _approving(reviews)
-    return tuple(each for each in approving if each.sha != head and each.by.casefold() != author.casefold())
 
 
 def refused(layers: Iterable[TemporaryLayer]) -> tuple[HeldPolicySet, ...]:
@@ -104,22 +76,6 @@ def standings(
     return tuple(_standing(sets[name], layers, head, given, people) for name in sorted(sets))
 
 
-def _approving(reviews: Sequence[PullRequestReview]) -> list[PullRequestReview]:
-    latest: dict[str, PullRequestReview] = {}
-    for review in reviews:
-        if review.verdict is not ReviewVerdict.COMMENTED:
-            latest[review.by.casefold()] = review
-    return [review for review in latest.values() if review.verdict is ReviewVerdict.APPROVED]
-
-
-def _reason(review: PullRequestReview, head: str, author: str) -> str:
-    if review.by.casefold() == author.casefold():
-        return "is the author of the pull request"
-    if review.sha != head:
-        return f"approved {review.sha[:7]}, which is not the head any more"
-    return ""
-
-
 def _standing(
     held: HeldPolicySet,
     layers: Sequence[TemporaryLayer],
@@ -137,8 +93,10 @@ def _standing(
                 missing.append(layer)
     owners = tuple(login for login in given.of_head if _is_owner(held, people.get(login)))
     others = tuple(Disregarded(login, "is not among its owners") for login in given.of_head if login not in owners)
-    state = _state(held, [verdict for _, verdict in judged], missing, len(owners))
-    return Standing(held, state, head, tuple(judged), tuple(missing), owners, (*given.disregarded, *others))
+    lacks = len(owners) < held.approvals + given.besides
+    state = _state([verdict for _, verdict in judged], missing, lacks_approval=lacks)
+    disregarded = (*given.disregarded, *others)
+    return Standing(held, state, head, tuple(judged), tuple(missing), owners, disregarded, given.besides)
 
 
 def _is_awaited(layer: TemporaryLayer) -> bool:
@@ -150,11 +108,9 @@ def _is_owner(held: HeldPolicySet, person: Person | None) -> bool:
     return person is not None and any(matches(each, person) for each in held.owners)
 
 
-def _state(
-    held: HeldPolicySet, verdicts: Sequence[PolicyVerdict], missing: Sequence[TemporaryLayer], approved: int
-) -> SetState:
+def _state(verdicts: Sequence[PolicyVerdict], missing: Sequence[TemporaryLayer], *, lacks_approval: bool) -> SetState:
     fails = any(verdict.failed for verdict in verdicts)
-    if fails and approved < held.approvals:
+    if fails and lacks_approval:
         return SetState.FAILED
     if any(_is_awaited(layer) for layer in missing):
         return SetState.WAITING

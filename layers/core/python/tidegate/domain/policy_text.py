@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tidegate.domain.access import spelled
+from tidegate.domain.approvals import MORE_AS_UNKNOWN, ToApprove
 from tidegate.domain.check_run import (
     MAXIMUM_TEXT,
     MAXIMUM_TITLE,
@@ -18,7 +19,7 @@ from tidegate.domain.check_run import (
     Level,
 )
 from tidegate.domain.markdown import code, escaped, one_line, plain, size
-from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.policy_approval import SetState, Standing
 from tidegate.domain.stack import DEFAULT_STACK
 from tidegate.domain.temporary_layer import TemporaryLayer
@@ -58,13 +59,16 @@ def render_policy(standing: Standing, external_id: str, details_url: str | None 
     )
 
 
-def dismissal(approved: str, head: str, policy_sets: Sequence[str]) -> str:
-    """Return why an approval is dismissed, as plain words: it is of an earlier commit than the sets ask for."""
+def dismissal(approved: str, wanted: ToApprove, policy_sets: Sequence[str]) -> str:
+    """Return why the approval of a commit is dismissed, as plain words: it is of an earlier one, or of another base."""
     names = ", ".join(plain(each) for each in policy_sets[:_NAMED])
-    return (
-        f"This approved {approved[:7]}, and the head is {head[:7]} now. Policy {names} of Tidegate refuses its plan: "
-        "look at that, and approve again."
+    head = wanted.head[:7]
+    why = (
+        f"This approved {approved[:7]}, and the head is {head} now."
+        if approved != wanted.head
+        else f"This approved {head} before the pull request was pointed at {plain(wanted.base)}."
     )
+    return f"{why} Policy {names} of Tidegate refuses its plan: look at that, and approve again."
 
 
 def standing_lines(standings: Iterable[Standing]) -> tuple[str, ...]:
@@ -85,7 +89,7 @@ def _approved_lines(standing: Standing) -> Iterator[str]:
     if standing.state not in {SetState.FAILED, SetState.APPROVED} or not standing.policy_set.owners:
         return
     by = _some([code(each) for each in standing.approved_by])
-    name, needed = code(standing.policy_set.name), standing.policy_set.approvals
+    name, needed = code(standing.policy_set.name), standing.needed
     if standing.state is SetState.APPROVED:
         yield f"* Policy set {name} holds nothing up: approved by {by}."
         return
@@ -108,7 +112,7 @@ def _title(standing: Standing) -> str:
             return f"Approved by {', '.join(standing.approved_by)}"
         case SetState.UNKNOWN:
             return f"{_count(len(standing.missing), 'root')} could not be held against it"
-    lacking = held.approvals - len(standing.approved_by)
+    lacking = standing.needed - len(standing.approved_by)
     needed = f": {_count(lacking, 'approval')} needed" if held.owners else ""
     return f"Refuses {_count(len(failing), 'plan')}{needed}"
 
@@ -143,15 +147,20 @@ def _approving(standing: Standing) -> str:
     if not held.owners:
         return "It has no owners, so nobody can let it pass: change the code, or the policy on the default branch."
     return (
-        f"Change the code so that the plan passes, or ask for a review: {_count(held.approvals, 'approval')} of the "
-        f"current head {code(standing.head[:7])} by {_owners(held)} {'is' if held.approvals == 1 else 'are'} needed."
-        f"{by} The author's own approval and those of earlier commits do not count."
+        f"Change the code so that the plan passes, or ask for a review: {_count(standing.needed, 'approval')} of the "
+        f"current head {code(standing.head[:7])} by {_owners(standing)} {'is' if standing.needed == 1 else 'are'} "
+        f"needed.{_why_more(standing)}{by} Approvals by who opened the pull request or made a commit of it, and those "
+        "of earlier commits or of another base branch, do not count."
     )
 
 
-def _owners(held: HeldPolicySet) -> str:
-    names = [code(each) if spelled(each) == each else spelled(each) for each in held.owners]
-    among = "" if held.approvals == 1 else "different people among "
+def _why_more(standing: Standing) -> str:
+    return f" {MORE_AS_UNKNOWN}" if standing.besides else ""
+
+
+def _owners(standing: Standing) -> str:
+    names = [code(each) if spelled(each) == each else spelled(each) for each in standing.policy_set.owners]
+    among = "" if standing.needed == 1 else "different people among "
     return among + _some(names, " or ")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from tidegate.domain.authors import Authors
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,8 +14,9 @@ class PullRequest:
 
     ``from_fork`` tells that its head is in another repository. ``mergeable`` is None while the forge does
     not know. ``failing_checks`` are the names of checks and statuses on its head that failed or still run,
-    Tidegate's own left out. ``lacks`` is the base branch's newest commit if the head does not contain it, where
-    somebody looked.
+    Tidegate's own left out. ``lacks`` is the base branch's newest commit if the head does not contain it, ``made_by``
+    who made its commits, and ``base_since`` when it was pointed at its base branch, if it went to another one before:
+    where somebody looked.
     """
 
     number: int
@@ -26,6 +29,8 @@ class PullRequest:
     mergeable: bool | None = None
     failing_checks: tuple[str, ...] = ()
     lacks: str = ""
+    made_by: Authors = field(default_factory=Authors)
+    base_since: str = ""
 
 
 class ReviewVerdict(StrEnum):

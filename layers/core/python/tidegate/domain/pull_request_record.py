@@ -58,7 +58,10 @@ class PullRequestState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PullRequestSpec:
-    """What a pull request asks for. ``head_sha`` and ``base_sha`` are the newest commits known of both branches."""
+    """What a pull request asks for. ``head_sha`` and ``base_sha`` are the newest commits known of both branches.
+
+    ``base_since`` is when it was seen first to go to another ``base`` than before, empty if it never was.
+    """
 
     repository: str
     number: int
@@ -71,6 +74,7 @@ class PullRequestSpec:
     title: str = ""
     is_draft: bool = False
     from_fork: bool = False
+    base_since: str = ""
 
     @property
     def id(self) -> str:
@@ -212,12 +216,13 @@ def first_record(seen: SeenPullRequest, base_sha: str) -> PullRequestRecord:
     return PullRequestRecord(replace(seen.spec, base_sha=base_sha), opened_at=seen.opened_at)
 
 
-def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str) -> PullRequestRecord:
-    """Return the record of a pull request that is open, as it is seen now.
+def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str, at: str) -> PullRequestRecord:
+    """Return the record of a pull request that is open, as it is seen ``at`` (ISO 8601 in UTC).
 
     Another revision is worked on by another execution, and so is one that was closed, or a draft that was not planned.
     """
-    spec = replace(seen.spec, base_sha=base_sha)
+    since = record.spec.base_since if seen.spec.base == record.spec.base else at
+    spec = replace(seen.spec, base_sha=base_sha, base_since=since)
     ready = record.skipped and not spec.is_draft
     if record.is_open and spec.revision == record.spec.revision and not ready:
         return replace(record, spec=spec)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from tidegate.domain.access import EVERYBODY, Person, matches, spelled
+from tidegate.domain.approvals import MORE_AS_UNKNOWN, ToApprove, approvals
 from tidegate.domain.change_set import Key
 from tidegate.domain.markdown import code
-from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_request import PullRequest, PullRequestReview
 from tidegate.domain.stack import DEFAULT_STACK
 
 #: Failing checks, and people, that a reply names; who wants to know all of them looks at the pull request.
@@ -100,22 +101,10 @@ def missing_by_root(pull_request: PullRequest, approving: Sequence[Person], requ
 
 
 def approvers(pull_request: PullRequest, reviews: Sequence[PullRequestReview]) -> list[str]:
-    """Return who approves the pull request's head: by each person's latest verdict, the author left out.
-
-    ``reviews`` are the oldest first.
-    """
-    latest: dict[str, PullRequestReview] = {}
-    for review in reviews:
-        # A mere comment leaves an earlier verdict as it is, as it does on the forge.
-        if review.verdict is not ReviewVerdict.COMMENTED:
-            latest[review.by.casefold()] = review
-    return [
-        review.by
-        for review in latest.values()
-        if review.verdict is ReviewVerdict.APPROVED
-        and review.sha == pull_request.head_sha
-        and review.by.casefold() != pull_request.author.casefold()
-    ]
+    """Return who approves the pull request's head, as policy sets count it. ``reviews`` are the oldest first."""
+    its = pull_request
+    wanted = ToApprove(its.head_sha, its.author, its.base_branch, its.base_since, its.made_by)
+    return list(approvals(reviews, wanted).of_head)
 
 
 def _lacking(pull_request: PullRequest, approving: Sequence[Person], required: Iterable[Requirements]) -> Iterable[str]:
@@ -134,16 +123,17 @@ def _unapproved(pull_request: PullRequest, approving: Sequence[Person], wanted: 
     """Yield which approvals are missing. A person counts once, however many of the grantees stand for them."""
     meant = wanted.any_of or (EVERYBODY,)
     given = [person for person in approving if any(matches(each, person) for each in meant)]
-    if len(given) < wanted.approvals:
-        yield _too_few(pull_request, wanted, [person.login for person in given])
+    besides = 0 if pull_request.made_by.known or not wanted.approvals else 1
+    if len(given) < wanted.approvals + besides:
+        yield _too_few(pull_request, wanted, besides, [person.login for person in given])
     unmet = [each for each in wanted.all_of if not any(matches(each, person) for person in approving)]
     if unmet:
         head = code(pull_request.head_sha[:7])
         yield f"An approval of the current head {head} by {_people(unmet, 'and by')} is required, and there is none."
 
 
-def _too_few(pull_request: PullRequest, wanted: Requirements, given: Sequence[str]) -> str:
-    asked = wanted.approvals
+def _too_few(pull_request: PullRequest, wanted: Requirements, besides: int, given: Sequence[str]) -> str:
+    asked, why = wanted.approvals + besides, f" {MORE_AS_UNKNOWN}" if besides else ""
     different = "different people" if asked > 1 else "one"
     by = f" by {different} among {_people(wanted.any_of, 'or')}" if wanted.any_of else ""
     named = f" (by {', '.join(code(login) for login in given[:_NAMED])})" if given else ""
@@ -151,8 +141,8 @@ def _too_few(pull_request: PullRequest, wanted: Requirements, given: Sequence[st
     return (
         f"{asked} approval{'s' if asked > 1 else ''}{by} of the current head {code(pull_request.head_sha[:7])} "
         f"{'are' if asked > 1 else 'is'} required, and there {'is' if len(given) == 1 else 'are'} "
-        f"{len(given) or 'none'}{named}. Ask for a review by {whom}. "
-        "The author's own and those of earlier commits do not count."
+        f"{len(given) or 'none'}{named}.{why} Ask for a review by {whom}. Those by who opened the pull request or made "
+        "a commit of it, and those of earlier commits or of another base branch, do not count."
     )
 
 

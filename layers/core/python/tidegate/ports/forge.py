@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from tidegate.domain.authors import Authors
@@ -19,10 +19,15 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Commits of a branch: the commit that they come after, and who made them."""
+    """Commits of a branch: the commit that they come after, who made them, and who committed what others made.
+
+    ``committers`` are known once all commits were looked at: whom the forge does not know is nobody there, and so is
+    the forge itself, which commits what people edit on its pages.
+    """
 
     after: str
     authors: Authors
+    committers: Authors = field(default_factory=Authors)
 
 
 @dataclass(frozen=True, slots=True)

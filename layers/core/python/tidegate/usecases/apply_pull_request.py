@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,10 +10,12 @@ from tidegate.domain import apply_replies, comment_replies
 from tidegate.domain.access import Action
 from tidegate.domain.apply_rules import ApplyRules
 from tidegate.domain.authors import Authors
+from tidegate.domain.change_set import Key
 from tidegate.domain.comment import Command
 from tidegate.domain.deployment import Deployment, Trigger
 from tidegate.domain.markdown import escaped
 from tidegate.domain.permission import Permission
+from tidegate.domain.policy import HeldPolicySet
 from tidegate.domain.pull_request import PullRequest
 from tidegate.domain.pull_request_record import Applying, PullRequestRecord
 from tidegate.domain.queue import apply_refusal
@@ -29,6 +31,9 @@ from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.judge_policies import PolicyJudge
 from tidegate.usecases.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
 from tidegate.usecases.repository_source import Granted, RepositorySource
+
+#: Policy sets by root and stack.
+_Held = Mapping[Key, tuple[HeldPolicySet, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +95,17 @@ class PullRequestApplier:
 
     def _applied(self, asked: _Asked, deployments: Sequence[Deployment]) -> DeliveryOutcome:
         """Enqueue the deployments unless something is missing. The record knows of them before anybody works."""
+        held, by_policies = self._policies(asked, deployments)
         missing = [
             *self._people(asked, deployments),
             *self._required(asked, deployments),
             *self._locks(asked, deployments),
-            *self._policies(asked, deployments),
+            *by_policies,
         ]
         if missing:
             return self._refuse(asked, missing)
+        # What is applied is planned anew, perhaps with another result: that plan is held against the same sets.
+        deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
         self._remember(asked, deployments)
         self.changes.enqueue_all(deployments)
         names = list(dict.fromkeys(each.root.name for each in deployments))
@@ -127,7 +135,7 @@ class PullRequestApplier:
         return apply_replies.apply_missing(asked.pull_request, missing, asked.comment.prefix) if missing else ""
 
     def _required(self, asked: _Asked, deployments: Sequence[Deployment]) -> Sequence[str]:
-        checker, configuration = RequirementsChecker(self.forge), asked.granted.configuration
+        checker, configuration = RequirementsChecker(self.forge, self.records), asked.granted.configuration
         if configuration.checks is None:
             return checker.for_all(asked.where, asked.pull_request, configuration.requirements)
         keys = [(each.root.name, each.stack) for each in deployments]
@@ -141,13 +149,15 @@ class PullRequestApplier:
             if refusal:
                 yield escaped(refusal)
 
-    def _policies(self, asked: _Asked, deployments: Sequence[Deployment]) -> Sequence[str]:
-        """Return what policies lack, by the plans that the pull request shows."""
+    def _policies(self, asked: _Asked, deployments: Sequence[Deployment]) -> tuple[_Held, Sequence[str]]:
+        """Return which sets hold for each root in its stack, and what these lack by the plans that are shown."""
         if not asked.granted.configuration.policy_sets:
-            return ()
+            return {}, ()
         record = self._record(asked)
-        if record.discovered != record.spec.revision or record.spec.head_sha != asked.pull_request.head_sha:
-            return [apply_replies.not_planned_yet(asked.pull_request)]
+        spec, pull_request = record.spec, asked.pull_request
+        now = pull_request.head_sha, pull_request.base_branch
+        if record.discovered != spec.revision or (spec.head_sha, spec.base) != now:
+            return {}, [apply_replies.not_planned_yet(pull_request)]
         # A plan with options, such as for one resource, may leave out what a policy refuses; a stopped one is none.
         layers = self.layers.many(record.layers)
         whole = [each for each in layers if not each.options and each.state is not LayerState.CANCELLED]
@@ -156,7 +166,8 @@ class PullRequestApplier:
         unknown = dict.fromkeys(root for root, stack in keys if (root, stack) not in planned)
         judged = [layer for key, layer in planned.items() if key in keys]
         missing = [apply_replies.without_plan(root, asked.comment.prefix) for root in unknown]
-        return [*missing, *self._held_up(record, judged)]
+        held = {key: layer.policy_sets for key, layer in planned.items() if key in keys}
+        return held, [*missing, *self._held_up(record, judged)]
 
     def _held_up(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Iterator[str]:
         standings = self.policies.judge(record.spec, layers)

@@ -52,7 +52,9 @@ class JobBeginner:
         elif deployment.state is State.QUEUED or _goes_on(deployment, AfterGate.PLAN, AfterGate.PLAN_AGAIN):
             # What was planned before the gate is not what will be applied.
             why = deployment.reason if _goes_on(deployment, AfterGate.PLAN_AGAIN) else reason
-            planning = replace(deployment.moved(State.PLANNING, at, why), gate=None, plan=None, review=None)
+            planning = replace(
+                deployment.moved(State.PLANNING, at, why), gate=None, plan=None, review=None, verdicts=()
+            )
         else:
             raise WrongState(deployment.id, deployment.state, "a plan")
         self.jobs.create(job)

@@ -1,19 +1,18 @@
-"""Hold the plan of a temporary layer against its policy sets."""
+"""Hold the plan of a temporary layer, or of a deployment, against its policy sets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
 from tidegate.domain.deployment import Plan
 from tidegate.domain.errors import NotFound
-from tidegate.domain.policy import HeldPolicySet, PolicyVerdict, kept
+from tidegate.domain.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyVerdict, kept
 from tidegate.domain.policy_files import unpacked
-from tidegate.domain.temporary_layer import TemporaryLayer
 from tidegate.messages import CheckPolicies, PoliciesChecked
-from tidegate.ports import Announcements, Artifacts, Clock, PolicyEngine, TemporaryLayers
+from tidegate.ports import Announcements, Artifacts, Clock, Deployments, PolicyEngine, TemporaryLayers
 from tidegate.usecases.decide_again import deciding_again
 
 #: Seconds that all sets of a plan have together, and the most of one: the function has 300.
@@ -26,33 +25,46 @@ class PolicyChecker:
     """Evaluates policies. Once more is harmless: the same plan and policies come to the same."""
 
     layers: TemporaryLayers
+    deployments: Deployments
     artifacts: Artifacts
     engine: PolicyEngine
     announcements: Announcements
     clock: Clock
 
     def check(self, message: CheckPolicies) -> PoliciesChecked:
-        """Store what the sets say of a layer's plan; return the names of those that it does not pass.
+        """Store what the sets say of a plan; return the names of those that it does not pass.
 
-        What cannot be evaluated fails its set. A layer that is gone, or has another plan by now, stays as it is.
+        What cannot be evaluated fails its set. A layer that is gone, or what has another plan by now, stays as it is.
         """
-        try:
-            layer = self.layers.get(message.layer)
-        except NotFound:
-            return PoliciesChecked(failed=())
-        if layer.plan is None or not layer.policy_sets:
-            return PoliciesChecked(failed=())
-        verdicts = self._verdicts(layer, layer.plan)
-        deciding_again(partial(self._save, message.layer, layer.plan, verdicts))
+        verdicts = self._of_layer(message.layer) if message.layer else self._of_deployment(message.deployment or "")
         return PoliciesChecked(failed=tuple(each.policy_set for each in verdicts if each.failed))
 
-    def _verdicts(self, layer: TemporaryLayer, plan: Plan) -> tuple[PolicyVerdict, ...]:
+    def _of_layer(self, identifier: str) -> Sequence[PolicyVerdict]:
+        try:
+            layer = self.layers.get(identifier)
+        except NotFound:
+            return ()
+        if layer.plan is None or not layer.policy_sets:
+            return ()
+        verdicts = kept(self._verdicts(layer.policy_sets, layer.plan))
+        deciding_again(partial(self._save, identifier, layer.plan, verdicts))
+        return verdicts
+
+    def _of_deployment(self, identifier: str) -> Sequence[PolicyVerdict]:
+        deployment = self.deployments.get(identifier)
+        if deployment.plan is None or not deployment.policy_sets:
+            return ()
+        verdicts = kept(self._verdicts(deployment.policy_sets, deployment.plan), KEPT_OF_DEPLOYMENT)
+        deciding_again(partial(self._save_deployment, identifier, deployment.plan, verdicts))
+        return verdicts
+
+    def _verdicts(self, sets: Sequence[HeldPolicySet], plan: Plan) -> Sequence[PolicyVerdict]:
         content = self._read(plan.json.key, plan.json.sha256)
         if content is None:
             error = f"The plan {_CHANGED.format('plan was made')}"
-            return tuple(PolicyVerdict(held.name, error=error) for held in layer.policy_sets)
-        seconds = min(_LONGEST, _TOGETHER // len(layer.policy_sets))
-        return kept([self._verdict(held, content, seconds) for held in layer.policy_sets])
+            return [PolicyVerdict(held.name, error=error) for held in sets]
+        seconds = min(_LONGEST, _TOGETHER // len(sets))
+        return [self._verdict(held, content, seconds) for held in sets]
 
     def _verdict(self, held: HeldPolicySet, plan: bytes, seconds: int) -> PolicyVerdict:
         if held.problem:
@@ -84,3 +96,8 @@ class PolicyChecker:
         if layer.verdicts != verdicts:
             layer = self.layers.save(replace(layer, verdicts=verdicts, changed_at=self.clock.now()))
         self.announcements.layer_changed(layer)
+
+    def _save_deployment(self, identifier: str, plan: Plan, verdicts: tuple[PolicyVerdict, ...]) -> None:
+        deployment = self.deployments.get(identifier)
+        if deployment.plan == plan and deployment.verdicts != verdicts:
+            self.deployments.save(replace(deployment, verdicts=verdicts))

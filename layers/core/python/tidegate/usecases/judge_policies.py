@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.domain.access import Person, matches, teams_among
+from tidegate.domain.approvals import Approvals, ToApprove, approvals, outdated
 from tidegate.domain.check_run import CheckRun
 from tidegate.domain.errors import AppLacksPermission, ForgeRefused
 from tidegate.domain.permission import Permission
 from tidegate.domain.policy import HeldPolicySet
-from tidegate.domain.policy_approval import Approvals, SetState, Standing, approvals, outdated, refused, standings
+from tidegate.domain.policy_approval import SetState, Standing, refused, standings
 from tidegate.domain.policy_text import dismissal, render_policy
 from tidegate.domain.pull_request import PullRequestReview
 from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec
 from tidegate.domain.temporary_layer import TemporaryLayer
 from tidegate.ports import Forge
+from tidegate.usecases.find_makers import makers
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +32,29 @@ class PolicyJudge:
         sets = refused(layers)
         if not any(held.owners for held in sets):
             return standings(layers, spec.head_sha, Approvals(), {})
-        reviews = self.forge.reviews(*spec.where, spec.number)
-        given = approvals(reviews, spec.head_sha, spec.author)
+        given = self._given(spec)
         people = {login: self._person(spec.where, login, sets) for login in given.of_head}
         return standings(layers, spec.head_sha, given, people)
 
-    def dismiss_outdated(self, spec: PullRequestSpec, standings: Sequence[Standing]) -> None:
-        """Dismiss approvals of earlier commits by owners of a set that still waits for one. Raise ForgeUnavailable.
+    def _given(self, spec: PullRequestSpec) -> Approvals:
+        """Return who approves; who made the commits is asked for only where somebody does who did not open it."""
+        reviews, wanted = self.forge.reviews(*spec.where, spec.number), _to_approve(spec)
+        given = approvals(reviews, wanted)
+        if not given.of_head:
+            return given
+        made_by = makers(self.forge, spec.where, spec.base_sha, spec.head_sha)
+        return approvals(reviews, replace(wanted, made_by=made_by))
 
-        Where the forge refuses, they stay: they are named as what does not count.
+    def dismiss_outdated(self, spec: PullRequestSpec, standings: Sequence[Standing]) -> None:
+        """Dismiss approvals by owners of a set that waits for one, if they are of earlier commits or of another base.
+
+        Where the forge refuses, they stay: they are named as what does not count. Raise ForgeUnavailable.
         """
         sets = [each.policy_set for each in standings if each.state is SetState.FAILED and each.policy_set.owners]
         if not sets:
             return
         reviews = self.forge.reviews(*spec.where, spec.number)
-        for review in outdated(reviews, spec.head_sha, spec.author):
+        for review in outdated(reviews, _to_approve(spec)):
             person = self._person(spec.where, review.by, sets) if review.id else None
             names = [held.name for held in sets if person and any(matches(owner, person) for owner in held.owners)]
             if names:
@@ -52,7 +62,9 @@ class PolicyJudge:
 
     def _dismiss(self, spec: PullRequestSpec, review: PullRequestReview, names: Sequence[str]) -> None:
         with suppress(ForgeRefused):
-            self.forge.dismiss_review(*spec.where, spec.number, review.id, dismissal(review.sha, spec.head_sha, names))
+            self.forge.dismiss_review(
+                *spec.where, spec.number, review.id, dismissal(review.sha, _to_approve(spec), names)
+            )
 
     def check_runs(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Iterator[CheckRun]:
         """Yield the check run of each set as it stands now. Raise ForgeUnavailable and ForgeRefused."""
@@ -73,3 +85,7 @@ class PolicyJudge:
             return self.forge.is_team_member(where[0], where[1].partition("/")[0], team, login)
         except AppLacksPermission:
             return False
+
+
+def _to_approve(spec: PullRequestSpec) -> ToApprove:
+    return ToApprove(spec.head_sha, spec.author, spec.base, spec.base_since)

@@ -143,7 +143,8 @@ class PullRequestFollower:
             return replace(first_record(seen, self._base(seen)), request=wish.request)
         wish = wish.of(record)
         stays = record.is_open and stands_where(record, seen) and not wish.moves(record)
-        found = followed(record, seen, record.spec.base_sha if stays else self._base(seen))
+        base = record.spec.base_sha if stays else self._base(seen)
+        found = followed(record, seen, base, self.clock.now())
         if wish.request is not None:
             return asked(found, record, wish.request)
         return anew(found) if wish.again and found.attempt == record.attempt else found

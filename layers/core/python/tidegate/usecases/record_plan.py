@@ -1,10 +1,10 @@
-"""Record a plan, and decide what it needs: nothing, to wait for other stacks, a review, or the apply."""
+"""Record a plan, and decide what it needs: nothing, policies, to wait for other stacks, a review, or the apply."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.deployment import Deployment, Plan, State
 from tidegate.domain.errors import WrongState
 from tidegate.domain.review import Need, PlanVerdict, judge_plan
 from tidegate.messages import PlanRecorded, RecordPlan
@@ -12,6 +12,8 @@ from tidegate.ports import Announcements, Clock, Deployments
 
 #: The Terraform machine's word for a plan that waits for other stacks before anything else. An empty one need not.
 GATE = "gate"
+#: Its word for a plan that policy sets hold for. They have nothing to say of an empty one.
+POLICIES = "policies"
 _STATES = {Need.NOTHING: State.NO_CHANGES, Need.APPLY: State.APPROVED}
 
 
@@ -26,11 +28,22 @@ class PlanRecorder:
     def record(self, message: RecordPlan) -> PlanRecorded:
         """Store the plan and the decision. Raise WrongState when the deployment is not being planned."""
         deployment = self.deployments.get(message.deployment)
-        verdict = judge_plan(deployment, message.plan)
+        if not deployment.policy_sets or not message.plan.changes.any:
+            return self.decide(deployment, message.plan)
+        if deployment.state is State.PLANNING:
+            planned = replace(deployment, plan=message.plan, verdicts=(), changed_at=self.clock.now())
+            self.deployments.save(planned)
+        elif deployment.plan != message.plan:
+            raise WrongState(deployment.id, deployment.state, "recording a plan")
+        return PlanRecorded(next=POLICIES, reason="It is held against policies.")
+
+    def decide(self, deployment: Deployment, plan: Plan) -> PlanRecorded:
+        """Store and return what the deployment's plan needs, whatever policies say. Raise as ``record``."""
+        verdict = judge_plan(deployment, plan)
         is_gated = bool(deployment.waits.apply_after) and verdict.next is not Need.NOTHING
         if deployment.state is State.PLANNING:
-            deployment = self.deployments.save(self._planned(deployment, message, verdict, is_gated))
-        elif deployment.plan != message.plan:
+            deployment = self.deployments.save(self._planned(deployment, plan, verdict, is_gated))
+        elif deployment.plan != plan:
             raise WrongState(deployment.id, deployment.state, "recording a plan")
         if is_gated:  # The wait at the gate, which follows at once, is shown by itself; so is the request for review.
             return PlanRecorded(next=GATE, reason="Other stacks are applied first.")
@@ -41,11 +54,11 @@ class PlanRecorder:
     def _planned(
         self,
         deployment: Deployment,
-        message: RecordPlan,
+        plan: Plan,
         verdict: PlanVerdict,
         is_gated: bool,  # noqa: FBT001  # One of two answers.
     ) -> Deployment:
         at = self.clock.now()
         if is_gated or verdict.next is Need.REVIEW:
-            return replace(deployment, plan=message.plan, changed_at=at)
-        return replace(deployment.moved(_STATES[verdict.next], at, verdict.reason), plan=message.plan)
+            return replace(deployment, plan=plan, changed_at=at)
+        return replace(deployment.moved(_STATES[verdict.next], at, verdict.reason), plan=plan)

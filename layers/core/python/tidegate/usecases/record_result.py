@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from tidegate.domain.deployment import Deployment, Ending, State, ends_without_result, is_final
+from tidegate.domain.held_plan import POLICIES_REFUSED
 from tidegate.domain.review import missing_approvals
 from tidegate.messages import RecordResult, ResultRecorded
 from tidegate.ports import Announcements, Clock, Deployments, Jobs
@@ -19,6 +20,7 @@ _WITHOUT_RESULT = frozenset({State.ENGINE_FAULT, State.OUTCOME_UNKNOWN})
 #: What people read for the errors that they may meet; every other shows its name.
 _WORDS = {
     "TerraformClientError": "",
+    POLICIES_REFUSED: "",
     "States.HeartbeatTimeout": "The runner sent no sign of life for a minute. ",
     "States.Timeout": "The time limit was over. ",
     "RunnerStopped": "The runner stopped: ",

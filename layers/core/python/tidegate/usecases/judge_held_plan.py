@@ -1,0 +1,49 @@
+"""Judge the plan of a deployment that was held against policy sets: may it be reviewed and applied?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.errors import WrongState
+from tidegate.domain.held_plan import as_layer, refusal
+from tidegate.domain.policy_approval import Standing
+from tidegate.messages import JudgePlan, PlanRecorded
+from tidegate.ports import Deployments, PullRequests
+from tidegate.usecases.judge_policies import PolicyJudge
+from tidegate.usecases.record_plan import PlanRecorder
+
+#: The Terraform machine's word for a plan that policies do not let pass.
+REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPlanJudge:
+    """Judges plans by the policy sets that hold for them, as pull requests are. Once more answers the same."""
+
+    deployments: Deployments
+    records: PullRequests
+    policies: PolicyJudge
+    recorder: PlanRecorder
+
+    def judge(self, message: JudgePlan) -> PlanRecorded:
+        """Return, and store, what the plan needs; or that it is refused, and why.
+
+        A set that refuses the plan lets it pass once enough of its owners approve the commit that is applied. Raise
+        WrongState where there is no plan, ForgeUnavailable and ForgeRefused.
+        """
+        deployment = self.deployments.get(message.deployment)
+        if deployment.plan is None:
+            raise WrongState(deployment.id, deployment.state, "judging a plan")
+        if deployment.state is State.PLANNING:  # Else it was let pass before, and this call comes again.
+            blocking = [each for each in self._standings(deployment) if each.blocks]
+            if blocking:
+                return PlanRecorded(next=REFUSED, reason=refusal(blocking))
+        return self.recorder.decide(deployment, deployment.plan)
+
+    def _standings(self, deployment: Deployment) -> Sequence[Standing]:
+        """Return where the sets stand: the pull request may have another head by now, and be of another base branch."""
+        record = self.records.get(deployment.repository, deployment.pull_request or 0)
+        spec = replace(record.spec, head_sha=deployment.revision.sha, base_sha=deployment.base_sha)
+        return self.policies.judge(spec, [as_layer(deployment)])

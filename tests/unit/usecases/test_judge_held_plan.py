@@ -1,0 +1,235 @@
+"""The plan that is applied in a pull request is held against the policy sets of the plan that it shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from tests.builders import any_artifact, any_plan, any_pull_request_record, deployment_in, sha
+from tests.unit.usecases.terraform_world import World
+from tidegate.adapters.memory import MemoryPullRequests, MemoryTemporaryLayers
+from tidegate.adapters.memory.policies import MemoryPolicyEngine
+from tidegate.domain.authors import Authors
+from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.errors import NotFound, WrongState
+from tidegate.domain.held_plan import POLICIES_REFUSED
+from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policy_files import packed
+from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.waits import Waits
+from tidegate.messages import CheckPolicies, JudgePlan, RecordPlan, RecordResult
+from tidegate.ports import Change
+from tidegate.usecases.check_policies import PolicyChecker
+from tidegate.usecases.finish import Finisher
+from tidegate.usecases.judge_held_plan import HeldPlanJudge
+from tidegate.usecases.judge_policies import PolicyJudge
+from tidegate.usecases.record_plan import PlanRecorder
+from tidegate.usecases.record_result import ResultRecorder
+
+DENIED = PolicyFinding(Severity.DENY, "main.deny", "It is public.", "aws_s3_bucket.all")
+PLAN_JSON = b'{"resource_changes": []}'
+RECORD = any_pull_request_record()
+
+
+class Applying(World):
+    """A deployment of a pull request that is being planned, for which a policy set of ``ann`` holds."""
+
+    def __init__(self):
+        super().__init__()
+        self.records, self.engine = MemoryPullRequests(), MemoryPolicyEngine()
+        self.records.save(RECORD)
+        self.forge.readers.add("ann")
+        self.artifacts.put("plans/x/plan.json", PLAN_JSON)
+        stored = any_artifact(key="plans/x/plan.json", sha256=sha256(PLAN_JSON).hexdigest())
+        self.plan = any_plan(json=stored, changes=PlannedChanges(add=1))
+        self.checker = PolicyChecker(
+            MemoryTemporaryLayers(), self.deployments, self.artifacts, self.engine, self.announcements, self.clock
+        )
+        self.recorder = PlanRecorder(self.deployments, self.announcements, self.clock)
+        self.judge = HeldPlanJudge(self.deployments, self.records, PolicyJudge(self.forge), self.recorder)
+        key, content = packed({"main.rego": b"package main"})
+        self.artifacts.put(key, content)
+        self.held = HeldPolicySet("words", key, sha256(content).hexdigest(), owners=("user:ann",))
+        self.place()
+
+    def place(self, state=State.PLANNING, **fields):
+        of_pull = {"repository": RECORD.spec.repository, "pull_request": RECORD.spec.number, "base_sha": sha(2)}
+        own = {"trigger": Trigger.MANUAL, "policy_sets": (self.held,), **of_pull, **fields}
+        self.deployments = self.deployments.__class__()
+        self.id = self.put(deployment_in(state, **own)).id
+        for each in ("checker", "recorder", "judge"):
+            setattr(self, each, replace(getattr(self, each), deployments=self.deployments))
+        self.judge = replace(self.judge, recorder=self.recorder)
+
+    @property
+    def deployment(self):
+        return self.deployments.get(self.id)
+
+    def planned(self, plan=None):
+        return self.recorder.record(RecordPlan(deployment=self.id, plan=plan or self.plan))
+
+    def checked(self):
+        return self.checker.check(CheckPolicies(deployment=self.id)).failed
+
+    def judged(self):
+        return self.judge.judge(JudgePlan(deployment=self.id))
+
+    def goes_through(self, *findings):
+        """Let the plan be made, held against the set and judged; return what it needs."""
+        self.engine.verdicts["words"] = PolicyVerdict("words", findings)
+        assert self.planned().next == "policies"
+        self.checked()
+        return self.judged()
+
+    def approve(self, by="ann", commit=None, at="2026-03-02T08:00:00Z"):
+        commit = commit or self.deployment.revision.sha
+        given = PullRequestReview(by, ReviewVerdict.APPROVED, commit, at)
+        self.forge.reviewed.setdefault(RECORD.spec.number, []).append(given)
+        self.forge.changes[sha(2), commit] = Change(sha(2), Authors(("writer",)))
+
+
+@pytest.fixture
+def world():
+    return Applying()
+
+
+def test_a_plan_that_policy_sets_let_pass_goes_on_as_any_other(world):
+    assert world.goes_through().next == "review"
+    assert world.deployment.verdicts == (PolicyVerdict("words"),)
+    world.place(review_rule=ReviewRule(PlanReview.NEVER))
+    assert world.goes_through().next == "apply"
+    assert world.deployment.state is State.APPROVED
+    world.place(waits=Waits(apply_after=("dev",)))
+    assert world.goes_through().next == "gate"
+
+
+def test_a_plan_that_a_set_refuses_is_not_reviewed_and_it_is_said_by_which_rule(world):
+    judged = world.goes_through(DENIED)
+    assert judged.next == "refused"
+    assert judged.reason == (
+        "Policy set words refuses this plan by main.deny (aws_s3_bucket.all), and has 0 of 1 approvals by its owners."
+    )
+    assert (world.deployment.state, world.deployment.plan) == (State.PLANNING, world.plan)
+
+
+def test_an_owner_who_approved_the_commit_that_is_applied_lets_it_pass_also_after_a_push(world):
+    world.approve()
+    world.records.save(replace(world.records.get("acme/infra", 5), spec=replace(RECORD.spec, head_sha=sha(9))))
+    assert world.goes_through(DENIED).next == "review"
+
+
+def test_an_approval_of_another_commit_or_base_branch_or_by_the_author_lets_nothing_pass(world):
+    world.approve(commit=sha(9))
+    world.approve(by=RECORD.spec.author)
+    assert world.goes_through(DENIED).next == "refused"
+    world.approve()
+    since = replace(RECORD.spec, base="release", base_since="2026-03-02T09:00:00.000000+00:00")
+    world.records.save(replace(world.records.get("acme/infra", 5), spec=since))
+    assert world.judged().next == "refused"
+
+
+def test_a_set_without_owners_or_that_cannot_be_evaluated_refuses_in_its_own_words(world):
+    world.place(policy_sets=(replace(world.held, owners=()), HeldPolicySet("broken", problem="It has no files.")))
+    judged = world.goes_through(DENIED)
+    assert "Policy set broken refuses this plan: It has no files, and has no owners." in judged.reason
+    assert "by main.deny (aws_s3_bucket.all), and has no owners." in judged.reason
+
+
+def test_a_rule_without_a_resource_and_more_sets_than_a_sentence_names_are_told(world):
+    sets = tuple(HeldPolicySet(f"set{number}", problem="No files.") for number in range(4))
+    world.place(policy_sets=(*sets, world.held))
+    judged = world.goes_through(replace(DENIED, address=""))
+    assert judged.reason.endswith("2 more refuse it as well.")
+    world.place()
+    assert "by main.deny, and" in world.goes_through(replace(DENIED, address="")).reason
+
+
+def test_a_plan_that_was_not_held_against_its_sets_does_not_pass(world):
+    assert world.planned().next == "policies"
+    assert world.judged() == type(world.judged())(next="refused", reason="Policy set words has not judged this plan.")
+
+
+def test_recording_checking_and_judging_once_more_answers_the_same(world):
+    assert world.goes_through().next == "review"
+    version = world.deployment.version
+    assert world.checked() == ()
+    assert world.deployment.version == version
+    assert world.judged().next == "review"
+    world.place(review_rule=ReviewRule(PlanReview.NEVER))
+    assert world.goes_through().next == "apply"
+    world.engine.verdicts["words"] = PolicyVerdict("words", (DENIED,))
+    assert world.planned().next == "policies"
+    assert world.judged().next == "apply"
+
+
+def test_another_plan_has_no_verdict_until_it_is_held_against_the_sets(world):
+    world.goes_through()
+    assert world.planned(replace(world.plan, job="another")).next == "policies"
+    assert world.deployment.verdicts == ()
+    world.place(state=State.APPROVED, plan=world.plan)
+    with pytest.raises(WrongState):
+        world.planned(replace(world.plan, job="another"))
+
+
+def test_verdicts_of_a_plan_that_gave_way_to_another_meanwhile_are_not_kept(world):
+    def planned_anew(name, *_):
+        world.deployments.save(replace(world.deployment, plan=replace(world.plan, job="another")))
+        return PolicyVerdict(name)
+
+    world.planned()
+    world.checker = replace(world.checker, engine=type("Engine", (), {"check": staticmethod(planned_anew)})())
+    world.checked()
+    assert world.deployment.verdicts == ()
+
+
+def test_an_empty_plan_is_held_against_nothing(world):
+    assert world.planned(replace(world.plan, changes=PlannedChanges())).next == "nothing"
+    assert world.deployment.state is State.NO_CHANGES
+
+
+def test_a_deployment_without_plan_or_sets_has_nothing_to_check_or_judge(world):
+    assert world.checked() == ()
+    with pytest.raises(WrongState):
+        world.judged()
+    world.place(policy_sets=())
+    assert world.planned().next == "review"
+    assert world.checked() == ()
+    with pytest.raises(NotFound):
+        world.checker.check(CheckPolicies(deployment="unknown"))
+
+
+def test_of_many_findings_so_many_are_kept_as_a_record_has_room_for(world):
+    world.goes_through(*[replace(DENIED, message=f"{number}") for number in range(80)])
+    (verdict,) = world.deployment.verdicts
+    assert (len(verdict.findings), verdict.omitted) == (KEPT_OF_DEPLOYMENT, 80 - KEPT_OF_DEPLOYMENT)
+
+
+def test_the_check_run_of_a_refused_plan_says_which_rule_who_may_approve_and_what_to_do(world):
+    judged = world.goes_through(DENIED)
+    finisher = Finisher(world.deployments, world.jobs, world.audit)
+    recorder = ResultRecorder(world.deployments, world.jobs, finisher, world.announcements, world.clock)
+    cause = judged.reason
+    recorder.record(RecordResult(deployment=world.id, state="plan_failed", error=POLICIES_REFUSED, cause=cause))
+    assert (world.deployment.state, world.deployment.reason) == (State.PLAN_FAILED, judged.reason)
+    shown = world.painter().paint(world.deployment)
+    assert (shown.title, shown.conclusion) == ("Policies refuse the plan: words", "failure")
+    for words in (
+        "Policy set words refuses this plan by main",
+        "- **Denied** (`words`) `aws_s3_bucket.all`: It is public\\. (`main.deny`)",
+        f"ask its owners, `user:ann`, to approve `{world.deployment.revision.short}` by a review",
+        "`tidegate apply` again",
+    ):
+        assert words in shown.summary
+    assert world.audit.published == []
+    ownerless = replace(world.deployment, policy_sets=(replace(world.held, owners=()),))
+    assert "no owners who could let it pass" in world.painter().paint(ownerless).summary
+
+
+@pytest.mark.parametrize("fields", [{}, {"layer": "a", "deployment": "b"}])
+def test_policies_are_checked_of_a_layer_or_of_a_deployment(fields):
+    with pytest.raises(ValueError, match="either a layer or a deployment"):
+        CheckPolicies(**fields)
