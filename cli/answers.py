@@ -395,6 +395,7 @@ class DriftFinding(_Answer):
     drifted_since: str | None = None
     changes: Changes | None = None
     deployment: str | None = None
+    undoing: str | None = None
     job: JobLink | None = None
 
 

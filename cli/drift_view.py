@@ -47,12 +47,14 @@ def _last(one: DriftSchedule) -> str:
 
 def _root(root: DriftFinding) -> Iterator[RenderableType]:
     name = root.root if root.stack == "default" else f"{root.root} ({root.stack})"
-    words, style = _STATES.get(root.state, (root.state, ""))
+    words, style = ("undone", "green") if root.undoing == "undone" else _STATES.get(root.state, (root.state, ""))
     since = f", since {screen.ago(root.drifted_since)}" if root.drifted_since else ""
     yield Text.assemble("  ", screen.text(name), "  ", screen.text(f"{words}{since}", style))
     if root.changes and root.drifted_since:
         yield Text.assemble("    ", views.changes(root.changes))
     yield from views.indented(root.reason)
+    if root.undoing == "absent":
+        yield from views.indented("A deployment was asked for, and is not in line: not yet, or it was refused.")
     if root.deployment:
         yield views.command(f"tidegate status {root.deployment}")
     if root.job and root.state != "none":

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, any_job, any_layer, sha
+from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, any_job, any_layer, deployment_in, sha
+from tidegate.domain.deployment import State
 from tidegate.domain.drift import DriftState
 from tidegate.domain.job import JobKind
 from tidegate.domain.plan import PlannedChanges
@@ -29,7 +30,25 @@ def drifted(wires):
         issue=7,
         is_reported=True,
     )
+    wires.deployments.add(deployment_in(State.QUEUED, id="network-2"))
     return wires.drifts.save(record)
+
+
+def test_drift_that_its_deployment_undid_says_so(wires, drifted, browser, reader):
+    done = wires.deployments.get("network-2")
+    wires.deployments.save(replace(done, state=State.APPLIED))
+    assert "Undone by its deployment, after the last look" in browser.get("/drift").text
+    assert reader.get("/api/drift").json["schedules"][0]["roots"][1]["undoing"] == "undone"
+
+
+def test_a_deployment_that_is_not_there_is_told_and_not_linked(wires, drifted, browser, reader):
+    finding = any_drift_finding(deployment="network-3")
+    wires.drifts.save(replace(drifted, findings=(finding,)))
+    page = browser.get("/drift")
+    assert "/deployments/network-3" not in page.body
+    assert "is not in line: not yet, or it was refused" in page.text
+    found = reader.get("/api/drift").json["schedules"][0]["roots"][0]
+    assert (found["deployment"], found["undoing"]) == (None, "absent")
 
 
 def test_the_api_tells_what_was_found(drifted, reader):

@@ -76,3 +76,12 @@ def test_programs_get_all_of_it(api, tidegate):
 def test_a_repository_that_one_may_not_read_is_not_found(api, tidegate):
     result = tidegate("drift", "acme/none")
     assert result.exit_code == 3
+
+
+def test_what_became_of_a_deployment_that_undoes_drift_is_told(api, tidegate):
+    undone = {**DRIFTED, "undoing": "undone"}
+    absent = {**DRIFTED, "root": "db", "deployment": None, "undoing": "absent"}
+    api.answers["GET /api/drift"] = {"schedules": [{**SCHEDULE, "roots": [undone, absent]}]}
+    shown = tidegate("drift").stdout
+    assert "network (prod)  undone" in shown
+    assert "is not in line: not yet, or it was refused." in shown

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import REPOSITORY, any_deployment
+from tests.builders import REPOSITORY, any_deployment, any_drift_finding, deployment_in
 from tests.unit.usecases.drift_world import CHANGED, HEAD, NIGHTLY, DriftWorld
-from tidegate.adapters.memory import MemoryAnnouncements, MemoryJobs
+from tidegate.adapters.memory import MemoryAnnouncements, MemoryDeployments, MemoryJobs
+from tidegate.domain.deployment import State
 from tidegate.domain.drift import DriftState
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound, WrongState
 from tidegate.domain.root import Root
@@ -16,7 +17,7 @@ from tidegate.domain.temporary_layer import Checkout, LayerState
 from tidegate.messages import BeginSpeculation, RecordSpeculation
 from tidegate.usecases import discover_drift
 from tidegate.usecases.begin_speculation import SpeculationBeginner
-from tidegate.usecases.look_at_drift import DriftLooker
+from tidegate.usecases.look_at_drift import DriftLooker, Undoing
 from tidegate.usecases.record_speculation import SpeculationRecorder
 
 
@@ -155,6 +156,25 @@ def test_schedules_are_looked_at_by_repository_those_that_need_people_first(worl
         replace(world.record(), entry=replace(world.record().entry, name="a"), findings=(), version=0)
     )
     other = world.drifts.save(replace(quiet, repository="acme/other", version=0))
-    looker = DriftLooker(world.drifts)
-    assert list(looker.look({REPOSITORY, "acme/other"})) == [world.record(), quiet, other]
-    assert list(looker.look({"acme/other"})) == [other]
+    looker = DriftLooker(world.drifts, MemoryDeployments())
+    assert [each.record for each in looker.look({REPOSITORY, "acme/other"})] == [world.record(), quiet, other]
+    assert [each.record for each in looker.look({"acme/other"})] == [other]
+
+
+def test_what_became_of_deployments_that_undo_drift_is_told(world):
+    deployments = MemoryDeployments()
+    done, waiting = deployment_in(State.APPLIED), deployment_in(State.QUEUED, 2)
+    for each in (done, waiting):
+        deployments.add(each)
+    findings = [any_drift_finding(name, deployment=name) for name in (done.id, waiting.id, "gone", "")]
+    world.drifts.save(replace(world.record(), findings=tuple(findings)))
+    (view,) = DriftLooker(world.drifts, deployments).look({REPOSITORY})
+    assert [view.undoing(each) for each in findings] == [Undoing.UNDONE, Undoing.ASKED, Undoing.ABSENT, None]
+
+
+def test_of_very_many_deployments_not_all_are_read(world):
+    findings = [any_drift_finding(f"r{number}", deployment=f"d{number}") for number in range(101)]
+    world.drifts.save(replace(world.record(), findings=tuple(findings)))
+    (view,) = DriftLooker(world.drifts, MemoryDeployments()).look({REPOSITORY})
+    assert view.undoing(findings[0]) is Undoing.ABSENT
+    assert view.undoing(findings[100]) is Undoing.ASKED

@@ -120,7 +120,7 @@ class DriftWork(PullRequestWork):
     def drift_looker(self) -> DriftLooker:
         from tidegate.usecases.look_at_drift import DriftLooker
 
-        return DriftLooker(self.drifts)
+        return DriftLooker(self.drifts, self.deployments)
 
     def receive(self, delivery: Delivery) -> str:
         if delivery.event == "drift":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import urlencode
 
 from tidegate.domain.check_run import MAXIMUM_TITLE, CheckRun, Conclusion
 from tidegate.domain.check_run_face import counts
@@ -69,7 +70,8 @@ def _parts(record: DriftRecord, page: str) -> Iterator[str]:
         yield escaped(record.notice, _NOTICE)
     if record.drifted:
         yield _next(record)
-    yield f"Looked for {escaped(record.entry.timetable.words)}, by the schedule {code(record.entry.name)}."
+    where = f" [All schedules]({page}/drift?{urlencode({'repository': record.repository})})" if page else ""
+    yield f"Looked for {escaped(record.entry.timetable.words)}, by the schedule {code(record.entry.name)}.{where}"
 
 
 def _row(finding: DriftFinding, page: str) -> str:

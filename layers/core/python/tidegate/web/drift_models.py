@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tidegate.domain.drift import DriftFinding, DriftRecord, DriftReport, DriftState
+from tidegate.domain.drift import DriftFinding, DriftReport, DriftState
+from tidegate.usecases.look_at_drift import DriftView, Undoing
 from tidegate.web.models import Changes, JobLink, Shown
 from tidegate.web.shapes import Shapes, changes_of
 
@@ -18,7 +19,10 @@ class DriftFindingModel(Shown):
     reason: str = Field(description="Why its plan failed, or why it was not looked at")
     drifted_since: str | None = Field(description="When drift was seen first that is not known to be gone, ISO 8601")
     changes: Changes | None = Field(description="What would undo the drift")
-    deployment: str | None = Field(description="The id of the deployment that was asked for to undo it")
+    deployment: str | None = Field(description="The id of the deployment that is to undo it, if there is one")
+    undoing: Undoing | None = Field(
+        description="What became of it: asked for; absent, which is not in line yet, or was refused; or undone"
+    )
     job: JobLink | None
 
 
@@ -47,9 +51,9 @@ class DriftList(Shown):
     unchecked: int = Field(description="Repositories of which it is not known yet whether you may read them")
 
 
-def drift_schedule(shapes: Shapes, record: DriftRecord) -> DriftScheduleModel:
+def drift_schedule(shapes: Shapes, view: DriftView) -> DriftScheduleModel:
     """Return a schedule with what it found."""
-    entry = record.entry
+    record, entry = view.record, view.record.entry
     return DriftScheduleModel(
         repository=record.repository,
         schedule=entry.name,
@@ -62,12 +66,13 @@ def drift_schedule(shapes: Shapes, record: DriftRecord) -> DriftScheduleModel:
         looked_at=record.ended_at or None,
         revision=record.sha or None,
         notice=record.notice,
-        roots=[_finding(shapes, each) for each in record.findings],
+        roots=[_finding(shapes, view, each) for each in record.findings],
         issue_url=shapes.issue_url(record.repository, record.issue) if record.is_reported else None,
     )
 
 
-def _finding(shapes: Shapes, finding: DriftFinding) -> DriftFindingModel:
+def _finding(shapes: Shapes, view: DriftView, finding: DriftFinding) -> DriftFindingModel:
+    undoing = view.undoing(finding)
     return DriftFindingModel(
         root=finding.root,
         stack=finding.stack,
@@ -75,6 +80,7 @@ def _finding(shapes: Shapes, finding: DriftFinding) -> DriftFindingModel:
         reason=finding.reason,
         drifted_since=finding.drifted_since or None,
         changes=changes_of(finding.changes) if finding.changes else None,
-        deployment=finding.deployment or None,
+        deployment=finding.deployment if undoing not in {None, Undoing.ABSENT} else None,
+        undoing=undoing,
         job=shapes.job_link(finding.job) if finding.job else None,
     )

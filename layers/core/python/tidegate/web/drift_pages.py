@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
-from tidegate.domain.drift import DriftRecord
+from tidegate.usecases.look_at_drift import DriftView
 from tidegate.web.api import described
 from tidegate.web.authorization import Authorization
 from tidegate.web.drift_models import DriftList, drift_schedule
@@ -42,7 +42,7 @@ class DriftPages:
             found, unchecked = self._found(app)
             return DriftList(schedules=[drift_schedule(self._shapes, each) for each in found], unchecked=unchecked)
 
-    def _found(self, app: APIGatewayHttpResolver) -> tuple[Sequence[DriftRecord], int]:
+    def _found(self, app: APIGatewayHttpResolver) -> tuple[Sequence[DriftView], int]:
         """Return the schedules that are asked for, and how many repositories are not checked yet."""
         access = app.context["access"]
         if access.repository:
