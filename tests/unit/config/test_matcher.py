@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pathspec import PathSpec
 
 from tidegate.config.matcher import PatternIndex
 from tidegate.config.model import WHEN_MODIFIED
-from tidegate.config.patterns import matches, root_patterns
+from tidegate.config.patterns import root_patterns
 
 
 def concerns(path: str, *patterns: str, directory: str = "live/app") -> bool:
@@ -90,6 +93,45 @@ def test_a_pattern_that_names_nothing_in_the_repository_is_refused(pattern):
         root_patterns("live/app", [pattern])
 
 
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("**/a/" * 30 + "b", "a/" * 1000 + "c"),
+        ("*a" * 100 + "b", "a" * 200),
+        ("**/" * 200 + "b", "a/" * 1000 + "c"),
+        ("?*" * 100 + "b", "a" * 255),
+    ],
+)
+def test_no_pattern_takes_long(pattern, path):
+    began = time.process_time()
+    assert not root_patterns(".", [pattern]).match(path)
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("pattern", ["[z-a]", "[[:nothing:]]"])
+def test_what_is_no_pattern_is_refused(pattern):
+    with pytest.raises(ValueError, match="is not a pattern of files"):
+        root_patterns(".", [pattern])
+
+
+def test_names_that_are_not_utf8_are_matched_as_others_are():
+    assert concerns("live/app/\udcff.tf", "*.tf")
+    assert concerns("live/\udcff/main.tf", "*.tf", directory="live/\udcff")
+
+
+@given(st.lists(st.sampled_from(["a", "b", ".tf", "*", "**", "?", "/", "[ab]", " ", "-", "é"]), min_size=1), st.data())
+def test_patterns_mean_what_git_takes_them_for(parts, data):
+    pattern = "".join(parts)
+    path = "/".join(data.draw(st.lists(st.sampled_from(["a", "b", "a.tf", " ", "-é"]), min_size=1, max_size=4)))
+    try:
+        found = root_patterns(".", [pattern]).match(path)
+    except ValueError:
+        return
+    assert found is PathSpec.from_lines("gitignore", [f"/{pattern.removeprefix('./').removeprefix('/')}"]).match_file(
+        path
+    )
+
+
 DIRECTORIES = ["live/app", "live/app/db", "live", "a*b", "."]
 PATTERNS = [
     "**/*.tf",
@@ -123,5 +165,5 @@ def test_of_many_roots_those_are_found_that_one_pattern_after_the_other_would_fi
     for number, (place, patterns) in enumerate(roots):
         index.add(str(number), place, patterns)
     asked = [root_patterns(place, patterns) for place, patterns in roots]
-    expected = {str(number) for number, each in enumerate(asked) if any(matches(each, path) for path in paths)}
+    expected = {str(number) for number, each in enumerate(asked) if any(each.match(path) for path in paths)}
     assert index.concerned(paths) == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tidegate.config.patterns import literal_directory, matches, root_patterns
+from tidegate.config.patterns import literal_directory, root_patterns
 from tidegate.domain.root_discovery import directories_above
 
 
@@ -32,4 +32,4 @@ class PatternIndex:
 
     def _concerns(self, name: str, paths: Iterable[str]) -> bool:
         patterns = root_patterns(*self._patterns[name])
-        return any(matches(patterns, path) for path in paths)
+        return any(patterns.match(path) for path in paths)

@@ -5,34 +5,77 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
-from pathspec import PathSpec
-from pathspec.pattern import Pattern
+from pathspec.patterns.gitignore.basic import GitIgnoreBasicPattern
+from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 _SPECIAL = re.compile(r"([\\*?\[\]!#])")
 _ABOVE = "../"
+#: For patterns that pathspec takes for comments and the like: no text has something after its end.
+_NOTHING = r"\z."
 
 
-def root_patterns(directory: str, patterns: Sequence[str]) -> PathSpec[Pattern]:
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """A pattern for files below a directory, by their paths from there. ``above`` ends in a slash, or is empty."""
+
+    above: str
+    expression: SchemaValidator
+    includes: bool
+
+    def matches(self, path: str) -> bool:
+        return path.startswith(self.above) and bool(self.expression.isinstance_python(path[len(self.above) :]))
+
+
+@dataclass(frozen=True, slots=True)
+class FilePatterns:
+    """Patterns of which the last that matches a file decides. That takes time that grows with the file's path only."""
+
+    last_first: tuple[_Pattern, ...]
+
+    def match(self, path: str) -> bool:
+        """Tell whether a file is meant."""
+        # A newline counts as a space, as wildcards stop at newlines; halves of characters are in no pattern.
+        path = path.replace("\n", " ").encode(errors="replace").decode()
+        return next((each.includes for each in self.last_first if each.matches(path)), False)
+
+
+def root_patterns(directory: str, patterns: Sequence[str]) -> FilePatterns:
     """Return what matches the files that ``patterns`` mean for the root in ``directory``.
 
     A pattern is relative to the directory, ``../`` leads out of it, and a leading ``/`` means the
     repository's top. ``!`` excludes; the last pattern that matches a file decides. Raise ValueError
     for a pattern that has no meaning.
     """
-    return PathSpec.from_lines("gitignore", [_from_top(directory, pattern) for pattern in patterns])
+    return FilePatterns(tuple(_pattern(directory, each) for each in reversed(patterns)))
+
+
+def _pattern(directory: str, pattern: str) -> _Pattern:
+    negation, parts, rest = _parts(directory, pattern)
+    above = "".join(f"{part}/" for part in parts).encode(errors="replace").decode()
+    return _Pattern(above, _expression(rest), not negation)
+
+
+@lru_cache(maxsize=1024)
+def _expression(pattern: str) -> SchemaValidator:
+    """Return what matches paths, for a pattern that begins where they begin. Raise ValueError if it has no meaning.
+
+    Whoever may push writes patterns and names files, and Python's expressions may take for ever on some
+    (docs/decisions/0081).
+    """
+    text = GitIgnoreBasicPattern.pattern_to_regex(f"/{pattern}")[0] or _NOTHING
+    try:
+        return SchemaValidator(core_schema.str_schema(pattern=text, regex_engine="rust-regex"))
+    except SchemaError:
+        raise ValueError(f"{pattern!r} is not a pattern of files") from None
 
 
 def check_patterns(directory: str, patterns: Sequence[str]) -> None:
     """Raise ValueError for a pattern that leads out of the repository from here, or names no file."""
     for pattern in patterns:
-        _from_top(directory, pattern)
-
-
-def matches(patterns: PathSpec[Pattern], path: str) -> bool:
-    """Tell whether a file matches. A newline counts as a space: pathspec's wildcards stop at newlines."""
-    return patterns.match_file(path.replace("\n", " "))
+        _parts(directory, pattern)
 
 
 def leads_out(pattern: str) -> bool:
@@ -53,12 +96,6 @@ def _literal(pattern: str) -> str:
     """Return the directories that a pattern inside some directory begins with, as far as they are plain names."""
     parts = itertools.takewhile(lambda part: not _SPECIAL.search(part), _parts(".", pattern)[2].split("/")[:-1])
     return "/".join(part for part in parts if part)
-
-
-def _from_top(directory: str, pattern: str) -> str:
-    """Return the pattern relative to the repository's top, and anchored there."""
-    negation, parts, rest = _parts(directory, pattern)
-    return negation + "/" + "".join(_SPECIAL.sub(r"\\\1", part) + "/" for part in parts) + rest
 
 
 def _parts(directory: str, pattern: str) -> tuple[str, list[str], str]:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from pathspec import PathSpec
-from pathspec.pattern import Pattern
-
-from tidegate.config.patterns import matches, root_patterns
+from tidegate.config.patterns import FilePatterns, root_patterns
 from tidegate.domain.root import Root
 from tidegate.domain.root_discovery import directory_of, is_module_file, owner_of, users_of
 from tidegate.ports import PushedTrees
@@ -96,7 +93,7 @@ class TouchedRoots:
         if not self._index.discovers:
             return set()
         owners = (self._index.modules.places, self.former)
-        patterns: dict[str, PathSpec[Pattern]] = {}
+        patterns: dict[str, FilePatterns] = {}
         changed: set[str] = set()
         for path in self._paths:
             place = owner_of(path, *owners)
@@ -104,7 +101,7 @@ class TouchedRoots:
                 continue
             if place not in patterns:
                 patterns[place] = root_patterns(place, self._patterns(place))
-            if matches(patterns[place], path):
+            if patterns[place].match(path):
                 changed.add(place)
         return changed
 
