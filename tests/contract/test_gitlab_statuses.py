@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.contract.forges import tried
@@ -39,3 +41,41 @@ def test_an_older_check_run_of_the_same_name_does_not_hide_the_newer_one(world):
     world.forge.update_check_run(*world.where, newer, shown(head, "Newer, again"))
     words = [each["description"] for each in world.person().statuses(world.repository, head)]
     assert words == ["Newer, again"]
+
+
+def links(world, head):
+    return [each["target_url"] for each in world.person().statuses(world.repository, head)]
+
+
+def test_a_status_leads_to_the_page_of_what_it_shows_or_else_to_one_of_tidegates_pages(world):
+    head = world.push({"network/main.tf": "# one\n"})
+    world.forge.web = "https://tidegate.example"
+    page = "https://tidegate.example/deployments/network-1"
+    world.forge.create_check_run(*world.where, replace(shown(head), details_url=f"{page}#plan"))
+    assert links(world, head) == [f"{page}#network-1"]
+    world.forge.create_check_run(*world.where, shown(head, external_id="db-1", name="db"))
+    assert "https://tidegate.example/repositories/acme/infra#db-1" in links(world, head)
+
+
+def test_without_pages_a_status_leads_to_its_commit(world):
+    head = world.push({"network/main.tf": "# one\n"})
+    world.forge.create_check_run(*world.where, shown(head))
+    assert links(world, head) == [f"{world.forge.commit_url(world.repository, head)}#network-1"]
+
+
+@pytest.mark.parametrize("external_id", ["x" * 300, "group/" * 40 + "infra#nightly@0123456789ab", "ü" * 60])
+@pytest.mark.parametrize("page", [None, "https://tidegate.example/pulls/" + "group/" * 40 + "infra/7"])
+def test_a_check_run_whose_link_would_be_too_long_is_found_again_all_the_same(world, external_id, page):
+    head = world.push({"network/main.tf": "# one\n"})
+    world.forge.web = "https://tidegate.example"
+    begun = replace(shown(head, external_id=external_id), details_url=page)
+    made = world.forge.create_check_run(*world.where, begun)
+    (link,) = links(world, head)
+    assert len(link) <= 255
+    assert link.startswith("https://tidegate.example/repositories/acme/infra#")
+    assert world.forge.find_check_run(*world.where, head, external_id) == made
+    done = replace(begun, status="completed", title="Applied", conclusion=Conclusion.SUCCESS)
+    world.forge.update_check_run(*world.where, made, done)
+    assert world.forge.create_check_run(*world.where, done) == made
+    (ended,) = world.person().statuses(world.repository, head)
+    assert (ended["status"], ended["description"]) == ("success", "Applied")

@@ -55,6 +55,10 @@ class Project:
         found = self.person("maintainer").statuses(self.name, sha)
         return {each["name"]: (each["status"], each["description"]) for each in found}
 
+    def links(self, sha: str) -> dict[str, str]:
+        """Return where the statuses on a commit lead to, by their names."""
+        return {each["name"]: each["target_url"] for each in self.person("maintainer").statuses(self.name, sha)}
+
     def status(self, sha: str, name: str, until: Callable[[str, str], bool]) -> tuple[str, str]:
         """Return state and words of a status once they are so."""
 

@@ -49,8 +49,10 @@ def test_a_merge_request_is_planned_shown_moved_merged_and_deployed(project):
         assert project.value(root) == "three"
     (told,) = project.notes(iid, "Deployments of")
     assert told.count("✅") == 2
-    pull = project.api("GET", f"/api/pulls/{project.name}/{iid}")
-    assert pull["merged"] is True
+    eventually(lambda: project.api("GET", f"/api/pulls/{project.name}/{iid}")["merged"], what="the end of the record")
+    web = project.cloud.info["api_url"]
+    for sha in (first, head, newer, merged):
+        assert {name: link for name, link in project.links(sha).items() if not link.startswith(f"{web}/")} == {}
 
 
 def test_commands_in_notes_are_answered_and_what_closes_leaves_nothing(project):

@@ -94,7 +94,7 @@ def test_a_head_that_moved_on_after_its_approval_is_not_applied(project):
 
 @pytest.mark.parametrize("resets", [False, True])
 def test_a_refused_plan_blocks_until_an_owner_approves_the_head_and_again_after_each_push(project, resets):
-    begun(project, SETS, "app", **{"policies/main.rego": POLICY})
+    first = begun(project, SETS, "app", **{"policies/main.rego": POLICY})
     person, reviewer = project.person("maintainer"), project.person("reviewer")
     person.set_reset_approvals(project.name, on=resets)
     head = project.push({"app": "forbidden"}, branch="feature", base="main")
@@ -122,6 +122,10 @@ def test_a_refused_plan_blocks_until_an_owner_approves_the_head_and_again_after_
     assert project.status(again, policy, succeeded)[1] == "Approved by reviewer"
     corrected = project.push({"app": "allowed"}, branch="feature")
     assert project.status(corrected, policy, succeeded)[1] == "Passed"
+    web = project.cloud.info["api_url"]
+    assert project.links(corrected)[policy].startswith(f"{web}/pulls/{project.name}/{iid}#")
+    project.status(first, "tidegate/config", succeeded)
+    assert project.links(first)["tidegate/config"].startswith(f"{web}/repositories/{project.name}#")
 
 
 class Schedule:

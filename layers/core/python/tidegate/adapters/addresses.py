@@ -34,6 +34,10 @@ class GitLabAddresses:
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
 
+    @property
+    def forge_url(self) -> str:
+        return self._url
+
     def check_run_url(self, repository: str, check_run_id: int) -> str:
         """Return where the project's statuses are listed, newest first: a single one has no page."""
         return f"{self._url}/{repository}/-/pipelines"

@@ -20,7 +20,8 @@ __all__ = ["GitLabCredentials", "GitLabDeliveries", "GitLabForge"]
 class GitLabForge(GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitLabPulls, GitLabWitness):
     """The ports ``Forge``, ``ForgeIssues`` and ``ForgeWitness``.
 
-    ``credentials`` is asked when a token is needed. What names an installation is used by the last only.
+    ``web`` is the address of Tidegate's pages. ``credentials`` is asked when a token is needed. What names an
+    installation is used by the last port only.
     """
 
     def __init__(
@@ -29,9 +30,11 @@ class GitLabForge(GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitL
         *,
         url: str,
         api_url: str,
+        web: str = "",
         now: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(url)
+        self.web = web.rstrip("/")
         self._access = GitLabAccess(credentials, api_url=api_url, now=now)
 
 

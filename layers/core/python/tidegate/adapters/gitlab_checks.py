@@ -6,6 +6,7 @@ stands for the check run that was created last. The check run that a status show
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote, urldefrag
@@ -18,6 +19,8 @@ from tidegate.domain.errors import ForgeRefused
 
 #: Characters of a status' words and link.
 MAXIMUM_DESCRIPTION = MAXIMUM_LINK = 255
+#: Characters at the end of a link that an external id may take.
+MAXIMUM_MARK = 120
 
 _PENDING, _RUNNING, _SUCCESS, _FAILED, _CANCELED = "pending", "running", "success", "failed", "canceled"
 _BY_STATUS = {"queued": _PENDING, "in_progress": _RUNNING}
@@ -36,27 +39,32 @@ _NO_TRANSITION = "Cannot transition status"
 
 
 class GitLabChecks(GitLabAddresses):
-    """The part of the port ``Forge`` that is about check runs. A check run's id is that of its first status."""
+    """The part of the port ``Forge`` that is about check runs. A check run's id is that of its first status.
+
+    ``web`` is the address of Tidegate's pages, or empty.
+    """
 
     _access: GitLabAccess
+    web = ""
 
     def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
         """Show it, and return its id, or 0 where GitLab takes no status."""
         every = list(self._ours(repository, check_run.sha, name=check_run.name))
         made = self._show(repository, check_run, every)
-        return _first_ids(every).get(check_run.external_id, made)
+        return _first_ids(every).get(_named(check_run.external_id), made)
 
     def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
         """Replace what is shown, unless a newer check run of the same name is."""
         every = list(self._ours(repository, check_run.sha, name=check_run.name))
         newest = _newest(every)
-        shown = check_run.external_id if newest is None else _external_id(newest)
-        if shown == check_run.external_id or _first_ids(every)[shown] < check_run_id:
+        named = _named(check_run.external_id)
+        shown = named if newest is None else _external_id(newest)
+        if shown == named or _first_ids(every)[shown] < check_run_id:
             self._show(repository, check_run, every)
 
     def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
         found = self.commit_check_runs(installation, repository, sha)
-        return next((number for number, other in found.items() if other == external_id), None)
+        return next((number for number, other in found.items() if other == _named(external_id)), None)
 
     def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:
         return {number: external_id for external_id, number in _first_ids(self._ours(repository, sha)).items()}
@@ -122,10 +130,15 @@ class GitLabChecks(GitLabAddresses):
         return int(self._access.call("POST", path, body=body)["id"])
 
     def _link(self, repository: str, check_run: CheckRun) -> str:
-        """Return where more is to be seen, with the check run's own id at the end, by which it is found again."""
-        page, _ = urldefrag(check_run.details_url or self.commit_url(repository, check_run.sha))
-        whole = f"{page}#{quote(check_run.external_id, safe='')}"
-        return whole if len(whole) <= MAXIMUM_LINK else page[:MAXIMUM_LINK]
+        """Return where more is to be seen, with the check run's own id at the end, by which it is found again.
+
+        GitLab leads to a pipeline where there is no link. It takes none that is too long: then a page above is named.
+        """
+        home = f"{self.web}/repositories/{quote(repository)}" if self.web else ""
+        pages = (check_run.details_url, home, self.commit_url(repository, check_run.sha), self.web or self.forge_url)
+        mark = quote(_named(check_run.external_id), safe="")
+        links = [f"{urldefrag(page).url}#{mark}" for page in pages if page]
+        return next((link for link in links if len(link) <= MAXIMUM_LINK), links[-1])
 
 
 def _newest(statuses: Iterable[_Json]) -> _Json | None:
@@ -151,6 +164,13 @@ def _first_ids(statuses: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 def _external_id(status: Mapping[str, Any]) -> str:
     return unquote(urldefrag(status.get("target_url") or "").fragment)
+
+
+def _named(external_id: str) -> str:
+    """Return what an external id is called in a link: itself, or a digest of one that is too long for that."""
+    if len(quote(external_id, safe="")) <= MAXIMUM_MARK:
+        return external_id
+    return f"sha256-{hashlib.sha256(external_id.encode()).hexdigest()[:40]}"
 
 
 def _state(check_run: CheckRun) -> str:

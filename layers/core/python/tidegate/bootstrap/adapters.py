@@ -16,6 +16,7 @@ from tidegate.settings import (
     AuditSettings,
     EventQueueSettings,
     ForgeSettings,
+    LinkSettings,
     TableSettings,
     WorkflowSettings,
     app_secret_fields,
@@ -231,7 +232,8 @@ class Adapters:
             return None
         from tidegate.adapters.gitlab import GitLabForge
 
-        return GitLabForge(self._gitlab_credentials, url=settings.url, api_url=settings.api_url)
+        web = LinkSettings.from_env(self.environ).web
+        return GitLabForge(self._gitlab_credentials, url=settings.url, api_url=settings.api_url, web=web)
 
     @property
     def witness(self) -> ForgeWitness | None:

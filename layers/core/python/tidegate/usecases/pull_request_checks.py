@@ -75,9 +75,10 @@ class ForgeChecks:
         standings = self.standings(record, layers) if known is None else known
         blocking = [each.policy_set.name for each in standings if each.blocks]
         views = [self.painter.row(each) for each in layers]
-        yield render_whole(record, views, self.painter.page(record.spec), blocking, fault)
+        page = self.painter.page(record.spec)
+        yield render_whole(record, views, page, blocking, fault)
         for each in standings:
-            yield render_policy(each, f"{record.execution}/policy/{each.policy_set.name}")
+            yield render_policy(each, f"{record.execution}/policy/{each.policy_set.name}", page)
 
 
 @dataclass(frozen=True, slots=True)
