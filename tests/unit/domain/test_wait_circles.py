@@ -80,6 +80,33 @@ def test_of_a_long_circle_not_all_is_told():
     assert "waits for others, and so on; that one waits for r6 (dev), which stands in line behind this one." in why
 
 
+def one_of_many(each, number):
+    """The same in changes and queues of their own."""
+    waits = replace(each.waits, roots=tuple(f"{root}{number}" for root in each.waits.roots))
+    own = {"id": f"{each.id} {number}", "change_set": f"{each.change_set} {number}", "waits": waits}
+    return replace(each, root=any_root(name=f"{each.root.name}{number}"), **own)
+
+
+def test_of_many_circles_each_has_one_that_is_told():
+    known = [one_of_many(each, number) for number in range(1000) for each in over_two_queues()]
+    assert sorted(circles(known)) == sorted(f"app-hand {number}" for number in range(1000))
+
+
+def test_who_is_in_two_circles_is_told_once_if_both_end_with_it():
+    """The middle waits for two others, each of which waits for the middle's queue."""
+    known = [
+        member("middle", "m", "prod", change="middle", requested_at=LATE),
+        member("a of middle", "a", "dev", State.QUEUED, "middle"),
+        member("b of middle", "b", "dev", State.QUEUED, "middle"),
+        member("a", "a", "prod", change="a"),
+        member("m of a", "m", "dev", State.QUEUED, "a"),
+        member("b", "b", "prod", change="b"),
+        member("m of b", "m", "dev", State.QUEUED, "b"),
+    ]
+    assert list(circles(known)) == ["middle"]
+    assert sorted(circles([replace(known[0], requested_at="2025"), *known[1:]])) == ["a", "b"]
+
+
 members = st.lists(
     st.builds(
         member,

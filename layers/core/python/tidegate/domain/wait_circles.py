@@ -7,9 +7,8 @@ different orders.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 
 from tidegate.domain.deployment import Deployment, State, Trigger
 from tidegate.domain.gate import Point, is_behind, point_of, waits_for
@@ -30,6 +29,8 @@ class _Same:
     own: str
 
 
+#: One that waits, by its id, or what it has in common with others.
+_Node = str | _Same
 #: What those that wait for the same wait for, by the ids of those behind which it stands.
 _Links = Mapping[_Same, Mapping[str, Deployment]]
 
@@ -44,33 +45,40 @@ def circles(deployments: Iterable[Deployment]) -> dict[str, str]:
     at_gates = {each.queue: each for each in known if _waits(each)}
     waiting = {each.id: each for each in at_gates.values()}
     links = _links(known, at_gates)
-    ahead: dict[str | _Same, set[str | _Same]] = {identifier: {_same(each)} for identifier, each in waiting.items()}
-    ahead |= {same: set(found) for same, found in links.items()}
-    told: dict[str, str] = {}
-    while (circle := _circle(ahead)) is not None:
+    ahead: dict[_Node, Iterable[_Node]] = {identifier: [_same(each)] for identifier, each in waiting.items()}
+    ahead |= {same: list(found) for same, found in links.items()}
+
+    def first_of(circle: Sequence[str]) -> str:
         told_before = [each for each in circle if _is_told(waiting[each])]
-        first = max(told_before or circle, key=lambda each: _rank(waiting[each]))
-        del ahead[first]
-        told[first] = _sentences([waiting[each] for each in _beginning_with(first, circle)], links)
-    return told
+        return max(told_before or circle, key=lambda each: _rank(waiting[each]))
+
+    found = _circles(ahead, first_of)
+    return {first: _sentences([waiting[each] for each in circle], links) for first, circle in found.items()}
 
 
 def _links(known: Iterable[Deployment], at_gates: Mapping[str, Deployment]) -> _Links:
     """Return what is waited for behind whom. ``at_gates`` has who waits by their queues."""
-    in_line: dict[str, list[Deployment]] = {}
+    in_line: dict[tuple[str, ...], list[Deployment]] = {}
     for each in known:
         holder = at_gates.get(each.queue)
         if holder is not None and each.state is State.QUEUED and each.change_set and not _goes_first(each, holder):
-            in_line.setdefault(each.change_set, []).append(each)
+            in_line.setdefault((each.change_set, each.stack), []).append(each)
+            in_line.setdefault((each.change_set, each.stack, each.root.name), []).append(each)
     found: dict[_Same, dict[str, Deployment]] = {}
     for waiting in at_gates.values():
         same = _same(waiting)
         if same not in found:
-            awaited = [
-                each for each in in_line.get(waiting.change_set, ()) if waits_for(waiting, each.root.name, each.stack)
-            ]
+            possible = (each for place in _awaited(waiting) for each in in_line.get(place, ()))
+            awaited = (each for each in possible if waits_for(waiting, each.root.name, each.stack))
             found[same] = {at_gates[each.queue].id: each for each in awaited}
     return found
+
+
+def _awaited(waiting: Deployment) -> Iterator[tuple[str, ...]]:
+    """Yield where everything is that a deployment may wait for: a stack of its change, or a root there."""
+    waits, change = waiting.waits, waiting.change_set
+    yield from ((change, stack) for stack in (*waits.plan_after, *waits.apply_after))
+    yield from ((change, waiting.stack, root) for root in waits.roots)
 
 
 def _same(waiting: Deployment) -> _Same:
@@ -92,14 +100,43 @@ def _waits(deployment: Deployment) -> bool:
     return deployment.state is State.GATED or (deployment.state is State.BLOCKED and bool(gate.circle))
 
 
-def _circle(ahead: Mapping[str | _Same, set[str | _Same]]) -> list[str] | None:
-    """Return ids of which each waits behind the next, and the last behind the first; None if there are none."""
-    try:
-        TopologicalSorter(ahead).prepare()
-    except CycleError as error:
-        found: list[str | _Same] = error.args[1]
-        return [each for each in found[:0:-1] if isinstance(each, str)]
-    return None
+def _circles(ahead: Mapping[_Node, Iterable[_Node]], first_of: Callable[[Sequence[str]], str]) -> dict[str, list[str]]:
+    """Return circles of which each has lost its first, by that: its ids, of which each waits behind the next.
+
+    What is left has no circle. One walk finds all: after each, it goes on from before the first, which is not looked
+    at any more; and what it has left for good leads to no circle.
+    """
+    found: dict[str, list[str]] = {}
+    left: set[_Node] = set()
+    way: dict[_Node, Iterator[_Node]] = {}
+    pending = list(ahead)
+    while way or pending:
+        node = next(way[next(reversed(way))], None) if way else pending.pop()
+        if node is None:
+            left.add(way.popitem()[0])
+        elif node in way:
+            circle = [each for each in _since(node, way) if isinstance(each, str)]
+            first = first_of(circle)
+            found[first] = _beginning_with(first, circle)
+            left.add(first)
+            pending += _back_to(first, way)
+        elif node not in left:
+            way[node] = iter(ahead[node])
+    return found
+
+
+def _since(node: _Node, way: dict[_Node, Iterator[_Node]]) -> list[_Node]:
+    """Return the end of a way, from a node on."""
+    after = iter(reversed(way).__next__, node)
+    return [*after, node][::-1]
+
+
+def _back_to(node: _Node, way: dict[_Node, Iterator[_Node]]) -> list[_Node]:
+    """Take a node and what follows off a way, and return what followed: it may be in other circles."""
+    followed = []
+    while (last := way.popitem()[0]) != node:
+        followed.append(last)
+    return followed
 
 
 def _is_told(deployment: Deployment) -> bool:
