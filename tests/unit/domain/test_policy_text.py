@@ -12,6 +12,7 @@ from tidegate.domain.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, MOST_ANNOTATI
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.policy_approval import SetState, Standing
 from tidegate.domain.policy_text import render_policy, verdict_lines
+from tidegate.domain.temporary_layer import LayerState
 
 HEAD = sha(3)
 SRE = HeldPolicySet("network", owners=("team:sre", "role:write"))
@@ -99,7 +100,7 @@ def test_a_set_without_owners_says_that_nobody_can_let_it_pass():
             standing(SetState.UNKNOWN, missing=(any_layer(stack="prod"), any_layer("dns"))),
             "completed",
             Conclusion.FAILURE,
-            "2 roots could not be held against it",
+            "No verdict on 2 roots",
         ),
     ],
 )
@@ -118,10 +119,15 @@ def test_an_approved_set_says_by_whom_and_passed_ones_how_many_plans():
 def test_plans_that_are_missing_are_named():
     waiting = shown(standing(SetState.WAITING, missing=(any_layer("dns", stack="prod"),))).summary
     assert "Plans that are not held against it yet: `dns` of stack `prod`." in waiting
+    failed = any_layer("dns", state=LayerState.FAILED)
+    looked = any_layer("web", state=LayerState.PLANNED, options=("-target=a.b",))
+    unjudged = any_layer("app", state=LayerState.NO_CHANGES)
+    lines = shown(standing(SetState.UNKNOWN, missing=(failed, looked, unjudged))).summary
+    assert "No verdict on `dns`: there is no plan to be judged." in lines
     assert (
-        "could not be held against it, as they have no plan"
-        in shown(standing(SetState.UNKNOWN, missing=(any_layer("dns"),))).summary
+        "No verdict on `web`: planned with options, which is a look and no verdict. Comment `tidegate plan`." in lines
     )
+    assert "No verdict on `app`: the check itself failed. Comment `tidegate plan`." in lines
 
 
 def test_errors_are_told_with_their_places_and_noted_there():

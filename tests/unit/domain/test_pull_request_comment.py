@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from tests.builders import any_plan
 from tests.pull_request_layers import PLAN, comment_of, failed, planned, unchanged
 from tidegate.domain.access import Access
+from tidegate.domain.approvals import Disregarded
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policy_approval import SetState, Standing
 from tidegate.domain.pull_request_blocks import LayerView
 from tidegate.domain.pull_request_comment import (
     MAXIMUM_COMMENT,
@@ -380,3 +382,56 @@ def test_every_number_and_size_fits_and_nothing_is_silently_missing(roots, lengt
 
 def _with(layer, plan):
     return replace(layer, plan=plan)
+
+
+def standing(state, *layers, **fields):
+    judged = tuple((each, verdict) for each in layers for verdict in each.verdicts)
+    return Standing(HeldPolicySet("security", owners=("user:ann",)), state, "0" * 40, judged, **fields)
+
+
+REFUSING = PolicyVerdict("security", (PolicyFinding(Severity.DENY, "main.deny", "No."),))
+
+
+def test_what_owners_let_pass_is_told_as_such():
+    view = planned(verdicts=(REFUSING,))
+    approved = standing(SetState.APPROVED, view.layer, approved_by=("ann",))
+    text = render_comment(comment_of(view, standings=(approved,)))
+    assert "* `network` is refused, and let pass by owners:" in text
+    assert "Policy set `security` holds nothing up: approved by `ann`." in text
+    assert "* Read the plans, then merge." in text
+    assert "* `network` is refused:" in render_comment(comment_of(view, standings=()))
+
+
+def test_approvals_are_told_only_where_the_set_refuses():
+    refused = planned("a", stack="dev", verdicts=(REFUSING,), policy_sets=(HeldPolicySet("security"),))
+    passing = PolicyVerdict("security")
+    passed = planned("b", stack="prod", verdicts=(passing,), policy_sets=(HeldPolicySet("security"),))
+    failing = standing(SetState.FAILED, refused.layer, disregarded=(Disregarded("bob", "is not among its owners"),))
+    views = {stack: comment_of(refused, passed, stack=stack, standings=(failing,)) for stack in ("dev", "prod")}
+    told = "The approval of `bob` does not count for `security`: `bob` is not among its owners."
+    assert told in render_comment(views["dev"])
+    assert "bob" not in render_comment(views["prod"])
+
+
+def test_a_stack_says_which_others_hold_up_the_merge():
+    bad = failed("a", stack="Dev")
+    refused = planned("c", stack="two", verdicts=(REFUSING,))
+    fine, same = planned("b", stack="prod"), unchanged("d", stack="same")
+    text = render_comment(comment_of(bad, fine, stack="prod"))
+    assert "* Read the plans. Stack `Dev` holds up the merge." in text
+    text = render_comment(comment_of(bad, refused, same, stack="same"))
+    assert "* Nothing would change here. Stacks `Dev` and `two` hold up the merge." in text
+    approved = standing(SetState.APPROVED, refused.layer, approved_by=("ann",))
+    assert "then merge." in render_comment(comment_of(refused, fine, stack="prod", standings=(approved,)))
+
+
+def test_a_set_passes_no_plan_that_was_made_with_options():
+    looked = planned(verdicts=(PolicyVerdict("security"),), options=("-target=a.b",))
+    assert "Policy sets that pass" not in render_comment(comment_of(looked))
+    assert "### Policies" not in render_comment(comment_of(looked))
+
+
+def test_names_of_stacks_stay_as_they_are_at_the_beginning_of_a_sentence():
+    dev = planned("a", stack="Dev")
+    prod = planned("b", stack="Prod", waits=Waits(apply_after=("Dev",)))
+    assert "* Stack `Prod` waits for them." in render_comment(comment_of(dev, prod, stack="Dev"))

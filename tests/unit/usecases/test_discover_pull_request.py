@@ -86,6 +86,17 @@ class TestWhatIsAffected:
         assert [layer.root.name for layer in (db, app)] == ["live/db", "live/app"]
         assert (app.waits.roots, app.tier, app.tiers, db.tier) == (("live/db",), 2, 2, 1)
 
+    def test_layers_are_counted_inside_each_stack(self, world):
+        text = (
+            "dirs:\n  live/app: {when_modified: {depends_on: 'dir:live/db'}}\n  live/db: {}\n  dns: {}\n"
+            "stacks:\n  names:\n    dns: {tag_query: 'dir:dns'}\n    live: {tag_query: 'dir:live/**'}\n"
+        )
+        base = {**FILES, "tidegate.yaml": text, "dns/main.tf": ""}
+        changes(world, {"live/db/main.tf": "# new", "dns/main.tf": "# new"}, base)
+        opened(world)
+        places = {layer.root.name: (layer.tier, layer.tiers) for layer in world.found}
+        assert places == {"live/db": (1, 2), "live/app": (2, 2), "dns": (1, 1)}
+
     def test_configured_trigger_paths_affect_a_root(self, world):
         text = "dirs:\n  live/app: {when_modified: ['**/*.tf', ../shared/*.json]}\n  live/db: {}\n"
         base = {**FILES, "tidegate.yaml": text, "live/shared/a.json": "1", "live/shared/deep/a.json": "1"}

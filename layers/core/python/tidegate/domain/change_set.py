@@ -68,6 +68,15 @@ class ChangeSet:
         return max((member.layer for member in self.members), default=0)
 
 
+def stack_layers(members: Iterable[Member]) -> dict[str, tuple[int, int]]:
+    """Return the first and the last layer of each stack: inside a stack they follow each other without a gap."""
+    found: dict[str, tuple[int, int]] = {}
+    for each in members:
+        first, last = found.get(each.stack, (each.layer, each.layer))
+        found[each.stack] = min(first, each.layer), max(last, each.layer)
+    return found
+
+
 def change_set(candidates: Iterable[Candidate], stacks: Mapping[str, Stack], changed: Collection[Key]) -> ChangeSet:
     """Return what runs when ``changed`` are the roots that a revision changes, each in its stack.
 

@@ -22,7 +22,7 @@ from tidegate.domain.markdown import code, escaped, one_line, plain, size
 from tidegate.domain.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.policy_approval import SetState, Standing
 from tidegate.domain.stack import DEFAULT_STACK
-from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 
 #: Names in a sentence; letters of a message; room that is left for the line which counts the rest.
 _NAMED, _MESSAGE, _ROOM = 10, 500, 200
@@ -96,7 +96,27 @@ def _approved_lines(standing: Standing) -> Iterator[str]:
     if standing.approved_by:
         yield f"* Policy set {name}: approved by {by}, {len(standing.approved_by)} of {_count(needed, 'approval')}."
     for each in standing.disregarded[:_NAMED]:
-        yield f"* The approval of {code(each.by)} does not count for {name}: who {escaped(each.reason)}."
+        yield f"* The approval of {code(each.by)} does not count for {name}: {code(each.by)} {escaped(each.reason)}."
+
+
+def _without_verdict(standing: Standing) -> Iterator[str]:
+    """Yield which plans are not held against the set, and why."""
+    if standing.state is SetState.WAITING:
+        yield f"Plans that are not held against it yet: {_some([_root(layer) for layer in standing.missing])}."
+        return
+    found: dict[str, list[str]] = {}
+    for layer in standing.missing:
+        found.setdefault(_why_none(layer), []).append(_root(layer))
+    for why, roots in found.items():
+        yield f"No verdict on {_some(roots)}: {why}."
+
+
+def _why_none(layer: TemporaryLayer) -> str:
+    if layer.options:
+        return "planned with options, which is a look and no verdict. Comment `tidegate plan`"
+    if layer.state in {LayerState.PLANNED, LayerState.NO_CHANGES}:
+        return "the check itself failed. Comment `tidegate plan`"
+    return "there is no plan to be judged"
 
 
 def _title(standing: Standing) -> str:
@@ -111,7 +131,7 @@ def _title(standing: Standing) -> str:
         case SetState.APPROVED:
             return f"Approved by {', '.join(standing.approved_by)}"
         case SetState.UNKNOWN:
-            return f"{_count(len(standing.missing), 'root')} could not be held against it"
+            return f"No verdict on {_count(len(standing.missing), 'root')}"
     lacking = standing.needed - len(standing.approved_by)
     needed = f": {_count(lacking, 'approval')} needed" if held.owners else ""
     return f"Refuses {_count(len(failing), 'plan')}{needed}"
@@ -127,10 +147,7 @@ def _explained(standing: Standing) -> Iterator[str]:
     elif standing.state in {SetState.PASSED, SetState.WARNED}:
         yield f"The policy set {code(held.name)} refuses none of {_count(len(standing.judged), 'plan')}."
     if standing.missing:
-        verb = "are not held" if standing.state is SetState.WAITING else "could not be held"
-        why = ", as they have no plan, were planned with options, or the check itself failed"
-        ending = " yet" if standing.state is SetState.WAITING else why
-        yield f"Plans that {verb} against it{ending}: {_some([_root(layer) for layer in standing.missing])}."
+        yield from _without_verdict(standing)
     if failing and standing.disregarded:
         yield "\n".join(
             ["These approvals do not count:", ""]

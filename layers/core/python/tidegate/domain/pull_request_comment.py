@@ -6,7 +6,7 @@ instead of plans, of which the first hundred rows are shown. Whatever is left ou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.check_run_face import many
@@ -140,18 +140,31 @@ def _planned_from(layer: TemporaryLayer, base: str) -> str:
 
 def _held_up(found: Tally, standings: Sequence[Standing]) -> Tally:
     """Return the tally without the sets that their owners let pass."""
-    passed = {each.policy_set.name for each in standings if each.state is SetState.APPROVED}
+    passed = _let_pass(standings)
     return replace(found, failing=tuple(name for name in found.failing if name not in passed))
+
+
+def _let_pass(standings: Sequence[Standing]) -> Collection[str]:
+    """Return the sets that their owners let pass."""
+    return {each.policy_set.name for each in standings if each.state is SetState.APPROVED}
+
+
+def _stuck(view: CommentView) -> tuple[str, ...]:
+    """Return the other stacks in which something holds up the merge."""
+    others = {name: layers for name, layers in view.stacks.items() if name != view.stack}
+    found = {name: _held_up(tally(layers), view.standings) for name, layers in others.items()}
+    return tuple(name for name, each in found.items() if each.failed or each.refused or each.unplanned or each.failing)
 
 
 def _policies(views: Sequence[LayerView], standings: Sequence[Standing]) -> Iterator[str]:
     """Yield who approved, and what the policy sets say of each root, those that refuse it first."""
     layers = [each.layer for each in views]
     found = tally(layers)
-    passing = {verdict.policy_set for each in layers for verdict in each.verdicts} - {*found.failing, *found.warning}
-    own = {held.name for layer in layers for held in layer.policy_sets}
-    lines = [*standing_lines(each for each in standings if each.policy_set.name in own)]
-    lines += [line for each in sorted(layers, key=_refusals) for line in _said(each)]
+    spoken = {verdict.policy_set for each in layers if not each.options for verdict in each.verdicts}
+    passing = spoken - {*found.failing, *found.warning}
+    lines = [*standing_lines(each for each in standings if each.policy_set.name in found.failing)]
+    passed = _let_pass(standings)
+    lines += [line for each in sorted(layers, key=_refusals) for line in _said(each, passed)]
     if passing:
         lines.append(f"* Policy sets that pass: {', '.join(code(name, _NAME) for name in sorted(passing)[:20])}")
     if lines:
@@ -164,11 +177,12 @@ def _refusals(layer: TemporaryLayer) -> bool:
     return not any(each.failed for each in layer.verdicts)
 
 
-def _said(layer: TemporaryLayer) -> Iterator[str]:
+def _said(layer: TemporaryLayer, passed: Collection[str]) -> Iterator[str]:
     verdicts = [each for each in layer.verdicts if each.failed or each.findings]
     if verdicts:
-        word = "refused" if any(each.failed for each in verdicts) else "let pass"
-        yield f"* {code(layer.root.name, _NAME)} is {word}:"
+        failed = {each.policy_set for each in verdicts if each.failed}
+        refused = "refused" if failed.difference(passed) else "refused, and let pass by owners"
+        yield f"* {code(layer.root.name, _NAME)} is {refused if failed else 'let pass'}:"
         yield from (f"  {line}" for line in verdict_lines(verdicts))
 
 
@@ -184,5 +198,5 @@ def _outlook(view: CommentView) -> Iterator[str]:
     layers, applied = [each.layer for each in view.layers], view.applied
     heading = HEADING if applied else "What happens on merge"
     yield f"### {heading}\n\n{listed(on_merge(view.stack, view.stacks, applied), _MERGE)}"
-    steps = next_steps(layers, _held_up(tally(layers), view.standings), applied)
+    steps = next_steps(layers, _held_up(tally(layers), view.standings), applied, _stuck(view))
     yield f"### What to do now\n\n{listed(steps, _NEXT)}"

@@ -39,15 +39,20 @@ def on_merge(
     return [*(deployed if layers else ()), *left]
 
 
-def next_steps(layers: Collection[TemporaryLayer], found: Tally, applied: ApplyView | None = None) -> Sequence[str]:
-    """Return what is to be done now, a sentence each. ``found`` are the counts; ``applied`` is as for ``on_merge``."""
+def next_steps(
+    layers: Collection[TemporaryLayer], found: Tally, applied: ApplyView | None = None, stuck: tuple[str, ...] = ()
+) -> Sequence[str]:
+    """Return what is to be done now, a sentence each. ``found`` are the counts; ``applied`` is as for ``on_merge``.
+
+    ``stuck`` are the other stacks in which something holds up the merge.
+    """
     lines = [*_corrections(found), *_approvals(layers, found)]
     if any(each.options for each in layers):
         lines.append(f"Comment {PLAN} to plan without options, before the merge.")
     last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
     if applied:
         return [*lines, *apply_steps(applied, ready=not lines, look=_look(found)), last]
-    return [*(lines or [_merge(found)]), last]
+    return [*(lines or [_merge(found, stuck)]), last]
 
 
 def _between_stacks(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> Iterator[str]:
@@ -60,7 +65,7 @@ def _between_stacks(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) 
         after = tuple(name for name in apply_after if name not in plan_after)
         yield f"They are applied only after {_stacks(after)} {_is(after)} deployed."
     if waiting:
-        yield f"{_stacks(waiting).capitalize()} {'wait' if len(waiting) > 1 else 'waits'} for them."
+        yield f"{_begins(_stacks(waiting))} {'wait' if len(waiting) > 1 else 'waits'} for them."
 
 
 def _present(names: Collection[str], stack: str, stacks: Collection[str]) -> tuple[str, ...]:
@@ -69,6 +74,11 @@ def _present(names: Collection[str], stack: str, stacks: Collection[str]) -> tup
 
 def _stacks(names: tuple[str, ...]) -> str:
     return f"stack{'s' if len(names) > 1 else ''} {people(names)}"
+
+
+def _begins(words: str) -> str:
+    """Return words as the beginning of a sentence; names in them stay as they are."""
+    return words[:1].upper() + words[1:]
 
 
 def _is(names: tuple[str, ...]) -> str:
@@ -138,7 +148,10 @@ def _approval(held: HeldPolicySet | None) -> str:
     return f"get {how_many} of this commit by its owners: {people(held.owners)}"
 
 
-def _merge(found: Tally) -> str:
+def _merge(found: Tally, stuck: tuple[str, ...]) -> str:
+    if stuck:
+        look = _look(found) if found.changed else "Nothing would change here."
+        return f"{look} {_begins(_stacks(stuck))} {'holds' if len(stuck) == 1 else 'hold'} up the merge."
     if not found.changed:
         return "Nothing would change. Merge when you like."
     return f"{_look(found).removesuffix('.')}, then merge."

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.domain.apply_rules import ApplyRules
-from tidegate.domain.change_set import Key
+from tidegate.domain.change_set import Key, stack_layers
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
 from tidegate.domain.plan_options import with_options
 from tidegate.domain.policy import HeldPolicySet
@@ -176,6 +176,7 @@ def _layer(
     is_chosen = record.request is not None and record.request.chooses(member.root.name, configured.tagged)
     options = record.request.options if record.request is not None and is_chosen else ()
     is_extra = all(other.member.key != member.key for other in plannable.found.members)
+    first, last = stack_layers(other.member for other in plannable.found.members).get(member.stack, (1, 1))
     return TemporaryLayer(
         layer_id(spec.id, member.root.name, member.stack, spec.revision, record.attempt),
         spec.repository,
@@ -190,8 +191,8 @@ def _layer(
         rules.allowed_providers,
         rules.allowed_modules,
         _ASKED_FOR if is_extra else member.why,
-        tier=1 if is_extra else member.layer,
-        tiers=1 if is_extra else max(other.member.layer for other in plannable.found.members),
+        tier=1 if is_extra else member.layer - first + 1,
+        tiers=1 if is_extra else last - first + 1,
         waits=Waits() if is_extra else member.waits,
         review=configured.review_rule,
         access=configured.access,

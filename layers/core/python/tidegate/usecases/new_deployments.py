@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tidegate.domain.access import Access
 from tidegate.domain.authors import UNKNOWN, Authors
+from tidegate.domain.change_set import stack_layers
 from tidegate.domain.deployment import Deployment, Trigger
 from tidegate.domain.moment import later
 from tidegate.domain.root import Revision, change_set_id, deployment_id
@@ -47,7 +48,7 @@ def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Dep
     """
     is_one = len(members) > 1 or any(each.member.waits.refused for each in members)
     change = change_set_id(request.repository, request.revision.sha, request.tells_apart) if is_one else ""
-    layers = _layers(members)
+    layers = stack_layers(each.member for each in members)
     before: Counter[str] = Counter()
     deployments = []
     for each in members:
@@ -56,16 +57,6 @@ def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Dep
         before[name] += 1
         deployments.append(_deployment(request, each, at, change, layers[each.member.stack]))
     return deployments
-
-
-def _layers(members: Iterable[Deployable]) -> dict[str, tuple[int, int]]:
-    """Return the first and the last layer of each stack: inside a stack they follow each other without a gap."""
-    found: dict[str, tuple[int, int]] = {}
-    for each in members:
-        layer, stack = each.member.layer, each.member.stack
-        first, last = found.get(stack, (layer, layer))
-        found[stack] = min(first, layer), max(last, layer)
-    return found
 
 
 def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:
