@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.gitlab_events import EVERY, merge_request, note, push
+from tests.gitlab_events import EVERY, PROJECT, merge_request, note, push
 from tests.unit.usecases.test_receive_webhook import FakeSecrets
 from tidegate.adapters.memory.stores import MemoryDeliveries
 from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
@@ -53,6 +53,8 @@ def test_the_same_command_under_another_number_is_the_same(receiver, queue):
     assert [answer.result for answer in told] == ["stored", "duplicate", "duplicate"]
     reordered = dict(reversed(note().items()))
     assert receiver.receive(request(reordered, event="Note Hook")).result == "duplicate"
+    elsewhere = {**note(), "project": {**PROJECT, "id": 78}}
+    assert receiver.receive(request(elsewhere, event="Note Hook")).result == "duplicate"
     assert len(queue.sent) == 1
 
 

@@ -19,8 +19,13 @@ def _delivery(request: WebhookRequest) -> str:
 
 
 def _identify(delivery: str, accepted: Accepted) -> str:
-    """Return a command's id: the same note once more, under whichever number, is the same command."""
-    return content_delivery_id(accepted.fields) if accepted.event == "issue_comment" else delivery
+    """Return a command's id: the same note once more, under whichever number, is the same command.
+
+    What of it is not asked for at GitLab, as the project's number may not be, makes no other one of it.
+    """
+    if accepted.event != "issue_comment":
+        return delivery
+    return content_delivery_id({name: value for name, value in accepted.fields.items() if name != "installation"})
 
 
 GITLAB = Dialect(_check, _delivery, read_event, _identify)
