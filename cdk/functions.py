@@ -75,6 +75,8 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.START_PULL_REQUESTS,
             _C.DRIFTS,
             _C.SCHEDULE_DRIFT,
+            _C.READ_JOBS,
+            _C.ANSWER_JOBS,
             _C.FORGE,
         ),
         timeout=300,

@@ -8,6 +8,7 @@ from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import has_ended, title, words
 from tests.e2e.test_by_hand import Branch
+from tests.e2e.test_policies import POLICY, SETS, standing
 
 IN_PULL_REQUEST = "version: 1\napply: in_pull_request\nmerge_after_apply: true\n"
 BY_PEOPLE = """
@@ -127,3 +128,40 @@ def test_closing_an_applied_pull_request_says_that_what_it_applied_stays(project
     pull.comment("tidegate unlock -p app")
     project.deployed(undo, "app")
     assert project.value("app") == "one"
+
+
+def test_closing_cancels_what_waits_for_its_review(project, branch):
+    pull = branch(BY_PEOPLE, "app", "db")
+    pull.comment("tidegate apply -p app")
+    project.wait(pull.head, "app", lambda run: title(run).startswith("Review the plan"))
+    project.tidegate.maintainer.edit_pull_request(project.name, pull.number, state="closed")
+    cancelled = project.wait(pull.head, "app", has_ended)
+    assert (title(cancelled), cancelled["conclusion"]) == ("Cancelled: the pull request was closed", "cancelled")
+    assert f"`app`, from `{pull.head[:7]}`" in pull.reply("so this is not applied any more")
+    # Nothing was applied, so nothing is locked.
+    later = project.push({"app": thing("three")})
+    project.deployed(later, "app")
+    assert project.value("app") == "three"
+
+
+def test_the_plan_that_is_applied_is_held_against_policies_whatever_the_one_that_is_shown_passed(project):
+    file = f"{BY_PEOPLE}{SETS}"
+    base = project.push({"app": thing("one")}, **{"tidegate.yaml": file, "policies/main.rego": POLICY})
+    project.deployed(base, "app")
+    more = {"app/more.tf": 'output "more" {\n  value = 1\n}\n'}
+    head = project.push_files(more, "Say more", branch="feature", base="main")
+    number = project.tidegate.maintainer.open_pull_request(project.name, "feature", title="Say more")
+    pull = Branch(project, number, head)
+    standing(project, head, "success")
+    moved = project.push({"app": thing("forbidden")})
+    project.deployed(moved, "app")
+
+    pull.comment("tidegate apply")
+    refused = project.wait(head, "app", has_ended)
+    assert (title(refused), refused["conclusion"]) == ("Policies refuse the plan: words", "failure")
+    assert "ask its owners, `user:reviewer`, to approve" in words(refused)
+    assert "**Denied** (`words`) `terraform_data.thing`" in words(refused)
+    project.person("reviewer").review(project.name, number, "APPROVE")
+    pull.comment("tidegate apply")
+    project.confirmed(head, "app")
+    assert title(project.ended(head, "app")).startswith("Applied")

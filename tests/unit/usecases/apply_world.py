@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from tests.builders import any_layer, any_pull_request, seen, sha
 from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
-from tidegate.adapters.memory import MemoryClock, MemoryPullRequests, MemoryTemporaryLayers
+from tidegate.adapters.memory import MemoryArtifacts, MemoryClock, MemoryJobs, MemoryPullRequests, MemoryTemporaryLayers
 from tidegate.domain.apply_rules import ApplyMode, ApplyRules
 from tidegate.domain.authors import Authors
 from tidegate.domain.comment import Verb
@@ -19,8 +19,13 @@ from tidegate.domain.temporary_layer import LayerState
 from tidegate.ports import Change
 from tidegate.usecases.applied_before import AppliedBefore
 from tidegate.usecases.apply_pull_request import PullRequestApplier
+from tidegate.usecases.cancel_applies import ApplyCanceller
 from tidegate.usecases.close_applied import AppliedCloser
+from tidegate.usecases.decide_gate import GateDecider
+from tidegate.usecases.decide_review import ReviewDecider
+from tidegate.usecases.end_deployment import DeploymentEnder
 from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.finish import Finisher
 from tidegate.usecases.judge_policies import PolicyJudge
 from tidegate.usecases.merge_applied import AppliedMerger
 from tidegate.usecases.new_deployments import ChangeEnqueuer
@@ -73,7 +78,23 @@ class ApplyWorld(EventsWorld):
             lambda: PlanReview.ALWAYS,
             self.enqueuer.enqueue,
         )
-        self.closer = AppliedCloser(self.queues, self.deployments, self.forge, self.unlocker.unlock, self.clock)
+        finisher = Finisher(self.deployments, MemoryJobs(), self.audit)
+        reviews = ReviewDecider(self.deployments, self.workflows, self.announcements, finisher, MemoryArtifacts())
+        gates = GateDecider(
+            self.deployments, self.change_sets, self.workflows, self.announcements, lambda _: None, self.authorizer.may
+        )
+        ender = DeploymentEnder(self.queues, MemoryJobs(), finisher, self.announcements, self.clock)
+        self.canceller = ApplyCanceller(
+            self.queues,
+            self.deployments,
+            ender.announce,
+            lambda deployment, by, at: reviews.decide(deployment, approve=False, by=by, at=at),
+            gates.reject,
+            self.clock,
+        )
+        self.closer = AppliedCloser(
+            self.queues, self.deployments, self.forge, self.unlocker.unlock, self.canceller.cancel, self.clock
+        )
         self.merger = AppliedMerger(self.records, self.layers, self.deployments, self.forge, self.shown.append)
 
     def say(self, text):

@@ -65,6 +65,15 @@ def test_what_another_pull_request_has_applied_meanwhile_is_not_undone(world, ap
     assert allowed or "is locked by" in answer.reason
 
 
+def test_one_whose_pull_request_was_closed_meanwhile_is_not_let_in(world, applying):
+    claimed = world.deployments.get(applying.id)
+    world.deployments.save(replace(claimed, withdrawn="Pull request 5 was closed without being merged."))
+    answer = world.validate(applying)
+    assert (answer.allowed, answer.reason) == (False, "Pull request 5 was closed without being merged.")
+    assert world.deployments.get(applying.id).state is State.REFUSED
+    assert world.head.lock is None
+
+
 def test_its_end_is_told_to_those_who_go_on_with_the_pull_request(world, applying):
     world.record(applying)
     assert world.announcements.applied == ["acme/infra#5"]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.answer_comment import CommentWork
     from tidegate.usecases.apply_pull_request import PullRequestApplier
     from tidegate.usecases.begin_speculation import SpeculationBeginner
+    from tidegate.usecases.cancel_applies import ApplyCanceller
     from tidegate.usecases.check_policies import PolicyChecker
     from tidegate.usecases.close_applied import AppliedCloser
     from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
@@ -120,7 +121,21 @@ class PullRequestWork(Events):
     def _applied_closer(self) -> AppliedCloser:
         from tidegate.usecases.close_applied import AppliedCloser
 
-        return AppliedCloser(self.queues, self.deployments, self.forge, self.queue_unlocker.unlock, self.clock)
+        unlock, cancel = self.queue_unlocker.unlock, self.apply_canceller.cancel
+        return AppliedCloser(self.queues, self.deployments, self.forge, unlock, cancel, self.clock)
+
+    @cached_property
+    def apply_canceller(self) -> ApplyCanceller:
+        from tidegate.usecases.cancel_applies import ApplyCanceller
+
+        return ApplyCanceller(
+            self.queues,
+            self.deployments,
+            self.deployment_ender.announce,
+            lambda deployment, by, at: self.review_decider.decide(deployment, approve=False, by=by, at=at),
+            self.gate_decider.reject,
+            self.clock,
+        )
 
     @cached_property
     def comment_planner(self) -> CommentPlanner:
@@ -211,6 +226,7 @@ class PullRequestWork(Events):
             self.pull_request_closer,
             self.clock,
             self._applied_closer.close,
+            self.catalog,
         )
 
     @cached_property

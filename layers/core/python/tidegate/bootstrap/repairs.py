@@ -58,6 +58,7 @@ class Repairs(DriftWork):
         }
 
     def _of_records(self) -> dict[str, Repair]:
+        from tidegate.usecases.repairs.cancel_withdrawn import CancelWithdrawn
         from tidegate.usecases.repairs.close_orphans import CloseOrphans
         from tidegate.usecases.repairs.settle_gates import SettleGates
         from tidegate.usecases.repairs.settle_reviews import SettleReviews
@@ -68,6 +69,7 @@ class Repairs(DriftWork):
             "close_orphans": CloseOrphans(self.queues, self.deployments, self.announcements, end, ensure_worker),
             "settle_reviews": SettleReviews(self.deployments, self.review_carrier.carry_out),
             "settle_gates": SettleGates(self.deployments, self.gate_opener.open),
+            "cancel_withdrawn": CancelWithdrawn(self.deployments, self.apply_canceller.go_on),
             "show_check_runs": ShowCheckRuns(self.deployments, self.check_runs, self.announcements),
         }
 

@@ -74,14 +74,34 @@ def merge_refused(head: str, problem: str, lacks: Sequence[str] = ()) -> str:
     )
 
 
-def closed_unmerged(applied: Sequence[tuple[str, str]]) -> str:
-    """Return what is so once a pull request is closed that was applied: pairs of a root and a commit."""
-    lines = [f"{code(root)}, from {code(sha[:7])}" for root, sha in applied[:_LISTED]]
-    more = [f"and {len(applied) - _LISTED} more"] if len(applied) > _LISTED else []
+def closed_unmerged(
+    applied: Sequence[tuple[str, str]],
+    cancelled: Sequence[tuple[str, str]] = (),
+    going_on: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Return what is so once a pull request is closed that is to be applied: pairs of a root and a commit.
+
+    What waited is ``cancelled``; what is being applied is ``going_on``, and stays as what is applied does.
+    """
+    closed = "This pull request was closed without being merged"
+    parts = [_stays(f"**{closed}, and what it applied stays:**", applied)] if applied else []
+    if going_on:
+        parts.append(f"**{closed}, and this is being applied:** it goes on, and stays.\n\n{_list(_commits(going_on))}")
+    if cancelled:
+        again = "To apply it after all, reopen the pull request and comment `tidegate apply` again."
+        parts.append(f"**{closed}, so this is not applied any more.** {again}\n\n{_list(_commits(cancelled))}")
+    return "\n".join([CLOSED_MARKER, "\n\n".join(parts)])
+
+
+def _commits(roots: Sequence[tuple[str, str]]) -> list[str]:
+    lines = [f"{code(root)}, from {code(sha[:7])}" for root, sha in roots[:_LISTED]]
+    return [*lines, f"and {len(roots) - _LISTED} more"] if len(roots) > _LISTED else lines
+
+
+def _stays(title: str, applied: Sequence[tuple[str, str]]) -> str:
     roots = " ".join(f"-p {root}" for root, _ in applied[:_LISTED])
     return (
-        f"{CLOSED_MARKER}\n**This pull request was closed without being merged, and what it applied stays:**\n\n"
-        f"{_list([*lines, *more])}\n\n"
+        f"{title}\n\n{_list(_commits(applied))}\n\n"
         "* To keep it, reopen the pull request and merge it: nothing is deployed again.\n"
         "* To undo it, merge a change that touches these roots, and unlock their queues: its plan takes back what only "
         "this pull request had, and waits for people whatever `plan_review` says.\n"

@@ -99,10 +99,23 @@ def apply_failed(deployment: Deployment, _: View) -> Face:
 
 
 def rejected(deployment: Deployment, _: View) -> Face:
-    """Return how a rejected deployment looks: who rejected it, and when."""
+    """Return how a rejected deployment looks: who rejected it, and when; or that its pull request was closed."""
+    if deployment.withdrawn:
+        return _cancelled(deployment)
     return Face(
         "Rejected",
         (f"**{approval(deployment)}** Nothing was {what_was_not(deployment)}. {_NEXT}",),
+        conclusion=Conclusion.CANCELLED,
+    )
+
+
+def _cancelled(deployment: Deployment) -> Face:
+    return Face(
+        "Cancelled: the pull request was closed",
+        (
+            f"**Cancelled.** {escaped(deployment.withdrawn)} Nothing was {what_was_not(deployment)}.",
+            "To apply it after all, reopen the pull request and comment `tidegate apply` again.",
+        ),
         conclusion=Conclusion.CANCELLED,
     )
 
@@ -128,6 +141,8 @@ def review_expired(deployment: Deployment, _: View) -> Face:
 
 def refused(deployment: Deployment, _: View) -> Face:
     """Return how a deployment looks that was not let in."""
+    if deployment.withdrawn:
+        return _cancelled(deployment)
     return Face(
         "Not deployed",
         (f"**Not deployed.** {escaped(deployment.reason)}", "Nothing was planned or applied."),

@@ -266,7 +266,8 @@ class Deployment:
     tells that it does not wait itself for all that such a one waited for. ``contained_by`` is a deployment of the same
     root and stack, applied (or with nothing to change) at ``contained_at``, whose revision contains this one's.
     ``policy_sets`` are those that its plan is held against before anybody reviews or applies it, ``verdicts`` what they
-    say of ``plan``.
+    say of ``plan``. ``withdrawn`` is why it is not to be applied any more, as its pull request was closed: it ends
+    where it waits next.
     ``first_requested_at`` is when the first of those was asked for that this one runs again, if any;
     ``touched_at`` is when a deployment that this one runs again last may have changed infrastructure.
     """
@@ -318,6 +319,7 @@ class Deployment:
     touched_at: str = ""
     policy_sets: tuple[HeldPolicySet, ...] = ()
     verdicts: tuple[PolicyVerdict, ...] = ()
+    withdrawn: str = ""
     superseded_by: str | None = None
     error: str = ""
     ending: Ending | None = None

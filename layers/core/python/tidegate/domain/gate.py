@@ -208,7 +208,8 @@ def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dep
 
 def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment:
     """Return the record of a deployment that ``by`` rejects at its gate: how it ends is decided."""
-    ending = Ending(State.REJECTED, "It was rejected while it waited for others of its change.", "", "", at)
+    reason = deployment.withdrawn or "It was rejected while it waited for others of its change."
+    ending = Ending(State.REJECTED, reason, "", "", at)
     return replace(deployment, gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at), ending=ending)
 
 

@@ -42,7 +42,11 @@ def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     """
     if not plan.changes.any:
         return PlanVerdict(Need.NOTHING, "The plan has nothing to change.")
-    demanded = deployment.must_review or (_HELD_UP_BEFORE if deployment.look_twice else _by_hand(deployment))
+    demanded = (
+        deployment.withdrawn
+        or deployment.must_review
+        or (_HELD_UP_BEFORE if deployment.look_twice else _by_hand(deployment))
+    )
     if demanded:
         return PlanVerdict(Need.REVIEW, demanded)
     when = deployment.review_rule.when
@@ -133,6 +137,8 @@ def _judge_person(deployment: Deployment, review: Review, approve: bool, by: str
     """Decide whether it may be this person who answers. Rejecting is open to everybody who may decide at all."""
     if not approve:
         return PressVerdict(Followup.DECIDE)
+    if deployment.withdrawn:
+        return _refused(f"{deployment.withdrawn} Nothing of it is applied any more.")
     if deployment.review_rule.exclude_authors and _is_author(deployment, by):
         return _refused(f"{by} made or asked for this change, and somebody else must confirm it here.")
     if any(_same(approval.by, by) for approval in review.approvals):
@@ -190,7 +196,7 @@ def decided(deployment: Deployment, approve: bool, by: str, at: str) -> Deployme
     if review is None or deployment.state is not State.AWAITING_REVIEW:
         raise ValueError(f"{deployment.id} does not wait for a review")
     if not approve:
-        ending = Ending(State.REJECTED, f"{by} rejected the plan.", "", "", at)
+        ending = Ending(State.REJECTED, deployment.withdrawn or f"{by} rejected the plan.", "", "", at)
         return replace(deployment, ending=ending, review=replace(review, approved=False, by=by, at=at))
     given = replace(review, approvals=(*review.approvals, Approval(by, at)))
     more = replace(deployment, review=given)

@@ -57,6 +57,8 @@ class RevisionValidator:
             verdict = RevisionVerdict(allowed=False, reason=locked)
         if former:
             verdict = renamed(verdict, former)
+        if deployment.withdrawn:
+            verdict = RevisionVerdict(allowed=False, reason=deployment.withdrawn)
         if is_reduced(deployment):
             verdict = RevisionVerdict(allowed=False, reason=TOO_LARGE)
         if verdict.allowed and deployment.review_rule.exclude_authors:

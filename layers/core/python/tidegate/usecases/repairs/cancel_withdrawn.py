@@ -1,0 +1,22 @@
+"""Cancel deployments that were planned when their pull request was closed, once they wait for people or others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidegate.ports import Deployments
+from tidegate.usecases.repairs.turn import Turn
+
+_AT_MOST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class CancelWithdrawn:
+    """Ends withdrawn deployments, by ``go_on``, which tells whether there was something to end."""
+
+    deployments: Deployments
+    go_on: Callable[[str], bool]
+
+    def repair(self, turn: Turn) -> int:
+        return turn.each(sorted(self.deployments.unshown()), self.go_on, _AT_MOST)

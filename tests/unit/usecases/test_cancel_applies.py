@@ -1,0 +1,172 @@
+"""What is not applied yet of a pull request is cancelled when it is closed without being merged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, any_plan
+from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
+from tests.unit.usecases.events_world import HEAD, NUMBER
+from tidegate.domain.check_run_face import View
+from tidegate.domain.check_run_states import face_of
+from tidegate.domain.deployment import AfterGate, Gate, Review, State
+from tidegate.domain.errors import Conflict
+from tidegate.domain.pull_request_record import Applying
+from tidegate.domain.queue import lock_when_let_in, waiting_for
+from tidegate.domain.review import Need, judge_plan, judge_press
+from tidegate.usecases.repairs.cancel_withdrawn import CancelWithdrawn
+from tidegate.usecases.repairs.turn import Turn
+
+WHY = f"Pull request {NUMBER} was closed without being merged."
+
+
+@pytest.fixture
+def world():
+    found = ApplyWorld()
+    found.comment("tidegate apply")
+    return found
+
+
+def close(world):
+    world.closer.close(world.record, merged=False)
+    return newest(world)
+
+
+def newest(world):
+    (applying,) = world.record.applies
+    return world.deployments.get(applying.deployment)
+
+
+def let_in(world, state=State.PLANNING, **fields):
+    """Let the deployment that waits be let in, and go on to a state."""
+    head, first = world.queues.read(QUEUE)
+    waiting = world.deployments.get(first.deployment)
+    begun = replace(waiting, state=state, **fields)
+    after = replace(head, in_flight=begun.id, lock=lock_when_let_in(begun, head.lock, NOW))
+    world.queues.commit(head, after, take=waiting_for(waiting), deployment=begun)
+    return world.deployments.get(begun.id)
+
+
+def reviewed():
+    return {"plan": any_plan(), "review": Review("r", NOW)}
+
+
+def at_gate(**fields):
+    return {"plan": any_plan(), "gate": Gate("g", NOW, **fields)}
+
+
+def test_what_waits_in_line_leaves_it_and_the_comment_and_check_run_say_so(world):
+    cancelled = close(world)
+    assert (cancelled.state, cancelled.reason, cancelled.withdrawn) == (State.REFUSED, WHY, WHY)
+    assert world.line() == []
+    assert world.head().lock is None
+    assert world.announcements.announced[-1].id == cancelled.id
+    assert "so this is not applied any more" in world.reply
+    assert f"- `live/app`, from `{HEAD[:7]}`" in world.reply
+    face = face_of(cancelled, View())
+    assert (face.title, face.conclusion) == ("Cancelled: the pull request was closed", "cancelled")
+    assert "comment `tidegate apply` again" in face.paragraphs[1]
+
+
+def test_closing_it_once_more_says_nothing_more(world):
+    close(world)
+    close(world)
+    assert len(world.forge.comments) == 1
+
+
+def test_a_plan_that_waits_for_its_review_is_rejected_and_audited(world):
+    let_in(world, State.AWAITING_REVIEW, **reviewed())
+    cancelled = close(world)
+    assert (cancelled.state, cancelled.reason, cancelled.rejected_by) == (State.REJECTED, WHY, "tidegate")
+    assert world.audit.states == ["REJECTED"]
+    assert "not applied any more" in world.reply
+    face = face_of(cancelled, View())
+    assert face.title == "Cancelled: the pull request was closed"
+    assert "Nothing was applied." in face.paragraphs[0]
+
+
+@pytest.mark.parametrize("state", [State.GATED, State.BLOCKED])
+def test_what_waits_at_a_gate_is_rejected(world, state):
+    let_in(world, state, **at_gate())
+    cancelled = close(world)
+    assert (cancelled.gate.next, cancelled.gate.by, cancelled.ending.reason) == (AfterGate.REJECTED, "tidegate", WHY)
+
+
+@pytest.mark.parametrize(
+    ("state", "fields"),
+    [
+        (State.APPROVED, {"plan": any_plan()}),
+        (State.APPLYING, {"plan": any_plan()}),
+        (State.GATED, at_gate(next=AfterGate.APPLY)),
+        (State.AWAITING_REVIEW, {"plan": any_plan(), "review": Review("r", NOW, approved=True, by="a", at=NOW)}),
+    ],
+)
+def test_what_is_applying_or_about_to_goes_on_and_that_is_said(world, state, fields):
+    begun = let_in(world, state, **fields)
+    after = close(world)
+    assert (after.state, after.withdrawn, after.version) == (state, "", begun.version)
+    assert "this is being applied:** it goes on, and stays" in world.reply
+
+
+def test_what_is_planned_is_not_applied_unseen_nor_confirmed_and_ends_at_its_review(world):
+    let_in(world)
+    planning = close(world)
+    assert (planning.state, planning.withdrawn) == (State.PLANNING, WHY)
+    verdict = judge_plan(planning, any_plan())
+    assert (verdict.next, verdict.reason) == (Need.REVIEW, WHY)
+    waiting = world.deployments.save(replace(planning, state=State.AWAITING_REVIEW, **reviewed()))
+    assert WHY in judge_press(waiting, approve=True, by="reviewer", at=NOW).reason
+    repair = CancelWithdrawn(world.deployments, world.canceller.go_on)
+    assert repair.repair(Turn(world.clock, "2100")) == 1
+    assert newest(world).state is State.REJECTED
+    assert repair.repair(Turn(world.clock, "2100")) == 0
+
+
+def test_what_comes_to_a_gate_after_it_was_withdrawn_ends_there(world):
+    let_in(world)
+    planning = close(world)
+    world.deployments.save(replace(planning, state=State.GATED, **at_gate(next=AfterGate.REVIEW)))
+    assert not world.canceller.go_on(planning.id)
+    gated = newest(world)
+    world.deployments.save(replace(gated, gate=Gate("g", NOW)))
+    assert world.canceller.go_on(planning.id)
+    assert newest(world).gate.next is AfterGate.REJECTED
+
+
+def test_what_leaves_the_line_meanwhile_is_looked_at_again(world):
+    commit = world.queues.commit
+
+    def claimed_first(*arguments, **more):
+        world.queues.commit = commit
+        let_in(world)
+        return commit(*arguments, **more)
+
+    world.queues.commit = claimed_first
+    assert close(world).state is State.PLANNING
+    assert newest(world).withdrawn == WHY
+
+
+def test_one_that_ended_or_was_never_stored_is_left_alone(world):
+    rejected = world.end(State.REJECTED)
+    record = world.record
+    world.records.save(replace(record, applies=(*record.applies, Applying("live/db", "default", "unknown"))))
+    world.closer.close(world.record, merged=False)
+    assert world.deployments.get(rejected.id).version == rejected.version
+    assert world.forge.comments == []
+    assert not world.canceller.go_on("unknown")
+
+
+def test_whoever_cannot_write_tries_again(world):
+    def refused(*_, **__):
+        raise Conflict("queue")
+
+    world.queues.commit = refused
+    with pytest.raises(Conflict):
+        close(world)
+
+
+def test_a_merge_cancels_nothing(world):
+    world.closer.close(world.record, merged=True)
+    assert newest(world).withdrawn == ""
