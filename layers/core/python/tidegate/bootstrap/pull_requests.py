@@ -226,7 +226,6 @@ class PullRequestWork(Events):
             self.pull_request_closer,
             self.clock,
             self._applied_closer.close,
-            self.catalog,
         )
 
     @cached_property
