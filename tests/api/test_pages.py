@@ -381,3 +381,16 @@ def test_the_log_of_a_plan_says_whose_state_it_shows(wires, browser):
     job = any_job(id=f"{one.id}-plan-1", deployment=one.id)
     wires.jobs.create(job)
     assert "The deployment : applied" in browser.get(f"/jobs/{job.id}").text
+
+
+def test_the_first_page_leads_to_all_pull_requests_and_drift(wires, browser):
+    page = browser.get("/")
+    assert 'href="/pulls"' in page.body
+    assert 'href="/drift"' in page.body
+
+
+def test_a_repository_without_a_push_says_so(wires, browser):
+    wires.catalog.remember(KnownRepository("acme/new", 7, "main", "", "1970-01-01T00:00:00.000000+00:00"))
+    text = browser.get("/").text
+    assert "acme/new main: no push was received yet" in text
+    assert "1970" not in text

@@ -85,7 +85,7 @@ class PullRequestWorld:
         self.stopper = PullRequestStopper(layers, workflows, checks, self.clock)
         self.closer = PullRequestCloser(records, layers, artifacts, self.stopper, self.clock)
         self.follower = PullRequestFollower(
-            records, layers, forge, workflows, checks, self.stopper, self.closer, self.clock
+            records, layers, forge, workflows, checks, self.stopper, self.closer, self.clock, catalog=self.catalog
         )
         self.restarter = PullRequestRestarter(
             records, layers, workflows, checks, self.announcements, self.stopper, self.clock

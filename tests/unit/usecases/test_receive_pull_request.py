@@ -8,10 +8,12 @@ import pytest
 
 from tests.builders import NOW, REPOSITORY, any_artifact, any_layer, any_plan, any_pull_request, sha
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
+from tidegate.adapters.memory import MemoryCatalog, MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.errors import Conflict, ForgeUnavailable
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_request_record import PullRequestState, Status, judged
 from tidegate.domain.temporary_layer import LayerState
+from tidegate.ports import KnownRepository
 
 NEWER = sha(4)
 
@@ -95,6 +97,28 @@ class TestOpening:
         with pytest.raises(ForgeUnavailable):
             world.receiver.receive(delivery)
         assert world.receiver.receive(delivery) == f"{HEAD[:7]} is being planned."
+
+
+class TestRepositories:
+    def test_a_repository_of_which_no_push_was_received_is_known_with_its_first_pull_request(self, world):
+        deployments = MemoryDeployments()
+        world.catalog = MemoryCatalog(deployments, MemoryDeployQueues(deployments))
+        world.build()
+        world.receive()
+        known = world.catalog.repository(REPOSITORY)
+        assert (known.installation, known.default_branch, known.seen) == (42, "main", "")
+        pushed = KnownRepository(REPOSITORY, 42, "main", MAIN, "2020-01-01T00:00:00.000000+00:00")
+        world.catalog.remember(pushed)
+        assert world.catalog.repository(REPOSITORY) == pushed, "any push that was received is newer"
+
+    def test_what_is_known_of_a_repository_stays(self, world):
+        known = world.catalog.repository(REPOSITORY)
+        world.receive()
+        assert world.catalog.repository(REPOSITORY) == known
+
+    def test_without_a_catalog_nothing_is_remembered(self, world):
+        world.receiver = replace(world.receiver, follower=replace(world.follower, catalog=None))
+        assert world.receive() == f"{HEAD[:7]} is being planned."
 
 
 class TestNewCommits:

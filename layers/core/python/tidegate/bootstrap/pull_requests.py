@@ -226,6 +226,7 @@ class PullRequestWork(Events):
             self.pull_request_closer,
             self.clock,
             self._applied_closer.close,
+            self.catalog,
         )
 
     @cached_property

@@ -11,6 +11,7 @@ from tidegate.domain.plan_request import PlanRequest
 from tidegate.domain.policy_approval import refused
 from tidegate.domain.pull_request_record import (
     PullRequestRecord,
+    PullRequestSpec,
     PullRequestState,
     SeenPullRequest,
     anew,
@@ -22,11 +23,13 @@ from tidegate.domain.pull_request_record import (
 )
 from tidegate.ports import (
     Announcements,
+    Catalog,
     Clock,
     Deliveries,
     Delivery,
     DeliveryOutcome,
     Forge,
+    KnownRepository,
     PullRequestChecks,
     PullRequests,
     TemporaryLayers,
@@ -39,6 +42,8 @@ from tidegate.usecases.tell_base_moved import BASE_MOVED
 
 #: Why what works on the same commit is stopped.
 _AGAIN = "It is planned again."
+#: When a repository was told of of which no push was received yet: before any push.
+_BEFORE_ALL = "1970-01-01T00:00:00.000000+00:00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,8 @@ class PullRequestFollower:
     """Brings records to what the forge has now, whatever told of it and in whichever order. Once more is harmless.
 
     What an older commit left is ended before the record is saved, what the newer one needs is begun after: whoever
-    dies in between finds by the record where to go on. ``after_apply`` ends what an apply left open.
+    dies in between finds by the record where to go on. ``after_apply`` ends what an apply left open. ``catalog``
+    hears of repositories of which no push was received yet, so that their pages are found.
     """
 
     records: PullRequests
@@ -83,6 +89,7 @@ class PullRequestFollower:
     closer: PullRequestCloser
     clock: Clock
     after_apply: CloseApplied | None = None
+    catalog: Catalog | None = None
 
     def follow(
         self,
@@ -133,10 +140,22 @@ class PullRequestFollower:
         if record is not None and wanted.execution == record.execution:
             self._keep(record, wanted)
             return "Nothing else is to be planned."
-        if record is not None and record.is_open:
+        if record is None:
+            self._remember(wanted.spec)
+        elif record.is_open:
             self.stopper.stop(record, _reason(record, wanted))
         self._begin(self.save(wanted))
         return f"{wanted.spec.head_sha[:7]} is being planned."
+
+    def _remember(self, spec: PullRequestSpec) -> None:
+        """Let the catalog know the repository, if it does not: whatever push is received counts as newer."""
+        if self.catalog is None:
+            return
+        try:
+            self.catalog.repository(spec.repository)
+        except NotFound:
+            main = self.forge.default_branch(*spec.where)
+            self.catalog.remember(KnownRepository(spec.repository, spec.installation, main, "", _BEFORE_ALL))
 
     def _wanted(self, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> PullRequestRecord:
         if record is None:
