@@ -227,11 +227,11 @@ class Adapters:
     @cached_property
     def gitlab(self) -> GitLabForge | None:
         """GitLab's API, None where GitHub is served."""
-        settings = ForgeSettings.from_env(self.environ)
-        if not settings.is_gitlab:
+        if not AddressSettings.from_env(self.environ).is_gitlab:
             return None
         from tidegate.adapters.gitlab import GitLabForge
 
+        settings = ForgeSettings.from_env(self.environ)
         web = LinkSettings.from_env(self.environ).web
         return GitLabForge(self._gitlab_credentials, url=settings.url, api_url=settings.api_url, web=web)
 
