@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.access import Access, Action, Person, judge_access, teams_among
@@ -18,6 +18,10 @@ from tidegate.ports import Deployments, DeployQueues, Forge
 
 #: An installation of the App and a repository (``owner/name``).
 Where = tuple[int, str]
+#: Stands in a sentence for the names of things that it is about.
+_THESE = "\0"
+#: Things that one sentence names.
+_NAMED = 10
 
 
 class Asking:
@@ -114,10 +118,14 @@ class Authorizer:
         login: str,
         permission: Permission | None = None,
     ) -> tuple[str, ...]:
-        """Return why somebody may not do something with several things, by their names: a sentence for each."""
+        """Return why somebody may not do something with several things, by their names: a sentence for each reason."""
         asking = self.asking(where, login, permission)
-        judged = [asking.may(access, action, what) for what, access in accesses.items()]
-        return tuple(decision.reason for decision in judged if not decision.done)
+        found: dict[str, list[str]] = {}
+        for what, access in accesses.items():
+            decision = asking.may(access, action, _THESE)
+            if not decision.done:
+                found.setdefault(decision.reason, []).append(what)
+        return tuple(reason.replace(_THESE, _listed(names)) for reason, names in found.items())
 
     def reviewed_unless_granted(self, deployment: Deployment, login: str) -> Deployment:
         """Return a deployment that a merge asked for: its plan waits for people if who merged may not deploy it.
@@ -146,3 +154,9 @@ def subject(deployment: Deployment) -> str:
 
 def _where(deployment: Deployment) -> Where:
     return deployment.installation, deployment.repository
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as ``a, b and c``; of very many the first ones, and how many more there are."""
+    shown = [*names[:_NAMED], *([f"{len(names) - _NAMED} more"] if len(names) > _NAMED else [])]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
