@@ -7,7 +7,8 @@ run or fetch is looked at before the engine sees them (docs/security.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from runner.log import last_lines
 from runner.merging import changed_files, file_of
 from runner.plan_job import Planning
 from runner.steps import StepRunner
-from runner.workspace import place_in
+from runner.workspace import Git, place_in
 from tidegate.domain.job import TakenJob
 from tidegate.domain.untrusted_code import Allowed, locked_providers
 from tidegate.domain.workflow import WorkflowStep
@@ -45,8 +46,9 @@ def run_speculation(tools: Tools, preparation: Preparation, taken: TakenJob) -> 
     inspection = Inspection(tools.source, engine.root, Allowed(job.allowed_providers, job.allowed_modules, locked))
     inspection.files()
     changed = changed_files(git, base) if base else frozenset()
-    steps = StepRunner(tools, engine, job, _Guard(tools.source, engine.root, changed).check)
-    return _Speculating(tools, preparation, taken, version, steps, inspection=inspection).result()
+    guard = _Guard(git, engine.root, changed, tools.directory / "engine-ran")
+    steps = StepRunner(tools, engine, job, guard.check)
+    return _Speculating(tools, preparation, taken, version, steps, inspection=inspection, guard=guard).result()
 
 
 class _Speculating(Planning):
@@ -63,11 +65,20 @@ class _Speculating(Planning):
         steps: StepRunner,
         *,
         inspection: Inspection,
+        guard: _Guard,
     ) -> None:
         super().__init__(tools, preparation, taken, version, steps)
-        self._inspection = inspection
+        self._inspection, self._guard = inspection, guard
 
     def init(self, engine: Engine, step: WorkflowStep) -> None:
+        with self._guard.watching():
+            self._init(engine, step)
+
+    def make(self, engine: Engine, step: WorkflowStep) -> None:
+        with self._guard.watching():
+            super().make(engine, step)
+
+    def _init(self, engine: Engine, step: WorkflowStep) -> None:
         """Initialize, with a look at everything that comes from somewhere before it could run."""
         environ = self._preparation.git_environ(self._taken)
         # Once more: programs may have run since.
@@ -97,10 +108,36 @@ class _Speculating(Planning):
 
 
 class _Guard:
-    """Keeps steps from running programs of the repository in the form that the pull request gives them."""
+    """Keeps steps from running programs of the repository in the form that the pull request gives them.
 
-    def __init__(self, top: Path, root: Path, changed: frozenset[str]) -> None:
-        self._top, self._root, self._changed = top.resolve(), root, changed
+    ``clock`` is a file that it makes.
+    """
+
+    def __init__(self, git: Git, root: Path, changed: frozenset[str], clock: Path) -> None:
+        self._git, self._top, self._root, self._changed = git, git.directory.resolve(), root, changed
+        self._clock, self._spans = clock, list[tuple[int, int]]()
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Note when the engine runs: data sources write files, such as archives, which are programs to Python."""
+        before = began = self._now()
+        while began == before:  # Nothing that was written before is of this time: file systems count milliseconds.
+            began = self._now()
+        try:
+            yield
+        finally:
+            self._spans.append((began, self._now()))
+
+    def _now(self) -> int:
+        """Return the time as the file system tells it, which a program cannot choose for a file."""
+        self._clock.touch()
+        return self._clock.stat().st_ctime_ns
+
+    def _is_written(self, file: Path) -> bool:
+        """Tell whether a file of the commit was written while the engine ran."""
+        if not file.is_file() or not any(began <= file.stat().st_ctime_ns <= ended for began, ended in self._spans):
+            return False
+        return bool(self._git.ask("ls-tree", "-z", "HEAD", "--", file.relative_to(self._top).as_posix())[1])
 
     def check(self, argv: Sequence[str]) -> None:
         """Raise CodeRefused when a command names such a file, or Python would import one."""
@@ -111,6 +148,11 @@ class _Guard:
             file = place_in(self._top, place)
             if file is not None and file.relative_to(self._top).as_posix() in self._changed:
                 raise CodeRefused(_not_as_before(f"would run {word!a}"))
+            if file is not None and self._is_written(file):
+                raise CodeRefused(
+                    f"The step would run {word!a}, which the plan has written: a pull request brings no programs. "
+                    "Nothing was planned. Let no data source write to files of the repository."
+                )
             if file is not None and file.suffix == _PYTHON:
                 self._check_imports(argv, file.parent)
         if "-m" in argv:

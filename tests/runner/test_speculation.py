@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -408,6 +409,31 @@ def test_an_isolated_program_runs_beside_what_the_pull_request_adds(bench: Bench
     step = WorkflowStep(StepKind.RUN, command=("python3", "-I", "../tools/judge.py"))
     planned(bench, head, base_sha=base, run=RunSettings(plan=(step, *DEFAULT_PLAN)))
     assert not (bench.directory / "ran").exists()
+
+
+@pytest.mark.parametrize("command", [("python3", "-I", "../tools/judge.py"), ("sh", "../tools/judge.py")])
+def test_a_program_that_the_plan_writes_does_not_run(bench: Bench, commit: Commit, command: tuple[str, ...]) -> None:
+    # As the data source archive_file does: an archive with a __main__.py is a program to Python.
+    engine = bench.directory / "terraform"
+    writing = f"[ $1 = plan ] && echo 'touch {bench.directory}/ran' > ../tools/judge.py"
+    engine.write_text(f'#!/bin/sh\n{writing}\nexec {shutil.which("terraform")} "$@"\n')
+    engine.chmod(0o755)
+    sha = commit(resource("network"), **{"tools/judge.py": "print('judged')\n"})
+    steps = (*DEFAULT_PLAN, WorkflowStep(StepKind.RUN, command=command))
+    job = bench.job(JobKind.SPECULATE, sha, run=RunSettings(plan=steps))
+    bench.run(job, PATH=f"{bench.directory}:{os.environ['PATH']}")
+    assert "which the plan has written" in bench.result()["message"]
+    assert not (bench.directory / "ran").exists()
+
+
+def test_a_program_that_a_step_writes_runs(bench: Bench, commit: Commit) -> None:
+    write = WorkflowStep(StepKind.RUN, command=("cp", "../tools/same.sh", "../tools/judge.sh"))
+    judge = WorkflowStep(StepKind.RUN, command=("sh", "../tools/judge.sh"))
+    sha = commit(
+        resource("network"), **{"tools/same.sh": f"touch {bench.directory}/ran\n", "tools/judge.sh": "exit 1\n"}
+    )
+    planned(bench, sha, run=RunSettings(plan=(*DEFAULT_PLAN, write, judge)))
+    assert (bench.directory / "ran").exists()
 
 
 # The state and the workspace
