@@ -19,7 +19,7 @@ from tests.builders import (
 from tidegate.domain.check_run import Conclusion
 from tidegate.domain.job import JobKind
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_request_record import PullRequestVerdict, judged
+from tidegate.domain.pull_request_record import Applying, PullRequestVerdict, judged
 from tidegate.domain.temporary_layer import LayerState
 from tidegate.ports import KnownRepository, LogChunk
 
@@ -251,3 +251,12 @@ def test_a_plan_with_options_has_no_verdict(wires, pull, browser):
 def test_what_is_not_planned_is_told_on_the_page(wires, pull, browser):
     wires.pull_requests.save(replace(pull[0], notes="The root app is not planned by itself."))
     assert "The root app is not planned by itself." in browser.get(f"/pulls/{REPOSITORY}/5").text
+
+
+def test_a_merged_pull_request_leads_to_what_was_deployed(wires, pull, browser):
+    applies = (Applying("network", "prod", "network-1"),)
+    wires.pull_requests.save(replace(pull[0], closed_at=NOW, merged=True, applies=applies))
+    page = browser.get(f"/pulls/{REPOSITORY}/5")
+    assert "author asked to merge feature into main" in page.text
+    assert f'href="/repositories/{REPOSITORY}/deployments"' in page.body
+    assert 'href="/deployments/network-1"' in page.body
