@@ -29,6 +29,7 @@ _HEADERS = {
 }
 
 
+@cache
 def _forge() -> str:
     return os.environ.get("TIDEGATE_FORGE") or "github"
 

@@ -182,7 +182,7 @@ class Aws:
         digest = hashlib.sha256(body).hexdigest()
         url = self._endpoint(service) + "/"
         answer = self._send(_Call(service, operation, "POST", url, headers, body, digest, len(body)))
-        result: dict[str, Any] = json.loads(answer) if answer.strip() else {}
+        result: dict[str, Any] = json.loads(answer.decode()) if answer.strip() else {}
         return result
 
     def assume_role(self, role: str, session: str, seconds: int = 3600) -> Credentials:

@@ -7,6 +7,7 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 
@@ -24,8 +25,7 @@ class Credentials:
         return f"Credentials({self.access_key})"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What is signed: ``path`` and ``query`` as they stand in the request line, headers in lower case.
 
     ``body_sha256`` is the SHA-256 of the body in hexadecimal.
@@ -47,14 +47,15 @@ def signed_headers(
         headers["x-amz-security-token"] = credentials.session_token
     if service == "s3":
         headers["x-amz-content-sha256"] = request.body_sha256
-    names = ";".join(sorted(headers))
+    ordered = sorted(headers)
+    names = ";".join(ordered)
     scope = f"{timestamp[:8]}/{region}/{service}/aws4_request"
     canonical = "\n".join(
         [
             request.method,
             request.path,
             request.query,
-            *(f"{name}:{' '.join(headers[name].split())}" for name in sorted(headers)),
+            *[f"{name}:{' '.join(headers[name].split())}" for name in ordered],
             "",
             names,
             request.body_sha256,

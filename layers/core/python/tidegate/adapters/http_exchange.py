@@ -9,15 +9,14 @@ from __future__ import annotations
 import http.client
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _RECEIVED_AT_ONCE = 65_536
 _LONGEST_HEAD = 65_536
 _WITHOUT_BODY = frozenset({204, 304})
 
 
-@dataclass(frozen=True, slots=True)
-class SmallAnswer:
+class SmallAnswer(NamedTuple):
     """An answer that was read to its end; header names are in lower case."""
 
     status: int
@@ -38,10 +37,8 @@ def exchange(
     """
     if connection.sock is None:
         connection.connect()
-    head = "".join(
-        [f"{method} {path or '/'} HTTP/1.1\r\n", *(f"{name}: {headers[name]}\r\n" for name in headers), "\r\n"]
-    )
-    connection.sock.sendall(head.encode("latin-1") + body)
+    lines = [f"{method} {path or '/'} HTTP/1.1", *[f"{name}: {value}" for name, value in headers.items()], "\r\n"]
+    connection.sock.sendall("\r\n".join(lines).encode("latin-1") + body)
     return _Reader(connection.sock).answer()
 
 
