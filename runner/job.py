@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -70,7 +71,7 @@ class Preparation:
         tools.log.masker.add(secrets)
         home = tools.directory / "home"
         home.mkdir(exist_ok=True)
-        environ = engine_environment(_open(tools.environ, job), home, credentials)
+        environ = {**engine_environment(_open(tools.environ, job), home, credentials), **_closed(job)}
         tools.log.say(f"{job.root.engine.name} {installed.version} in {job.root.dir}, commit {job.sha[:12]}")
         return Engine(job.root.engine.name, installed.program, root, environ, tools.processes), installed.version
 
@@ -124,3 +125,13 @@ def _open(environ: Mapping[str, str], job: Job) -> Mapping[str, str]:
     if job.kind is not JobKind.SPECULATE:
         return environ
     return {name: value for name, value in environ.items() if not name.startswith("TF_VAR_")}
+
+
+def _closed(job: Job) -> Mapping[str, str]:
+    """Return what keeps the engine from settings at home.
+
+    A pull request's data sources can write there before these are read, and they can name a program to run.
+    """
+    if job.kind is not JobKind.SPECULATE:
+        return {}
+    return {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}

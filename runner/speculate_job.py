@@ -46,7 +46,7 @@ def run_speculation(tools: Tools, preparation: Preparation, taken: TakenJob) -> 
     inspection = Inspection(tools.source, engine.root, Allowed(job.allowed_providers, job.allowed_modules, locked))
     inspection.files()
     changed = changed_files(git, base) if base else frozenset()
-    guard = _Guard(git, engine.root, changed, tools.directory / "engine-ran")
+    guard = _Guard(git, engine, changed, tools.directory / "engine-ran")
     steps = StepRunner(tools, engine, job, guard.check)
     return _Speculating(tools, preparation, taken, version, steps, inspection=inspection, guard=guard).result()
 
@@ -113,9 +113,9 @@ class _Guard:
     ``clock`` is a file that it makes.
     """
 
-    def __init__(self, git: Git, root: Path, changed: frozenset[str], clock: Path) -> None:
-        self._git, self._top, self._root, self._changed = git, git.directory.resolve(), root, changed
-        self._clock, self._spans = clock, list[tuple[int, int]]()
+    def __init__(self, git: Git, engine: Engine, changed: frozenset[str], clock: Path) -> None:
+        self._git, self._top, self._root, self._changed = git, git.directory.resolve(), engine.root, changed
+        self._home, self._clock, self._spans = Path(engine.environ["HOME"]), clock, list[tuple[int, int]]()
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -134,13 +134,24 @@ class _Guard:
         return self._clock.stat().st_ctime_ns
 
     def _is_written(self, file: Path) -> bool:
-        """Tell whether a file of the commit was written while the engine ran."""
-        if not file.is_file() or not any(began <= file.stat().st_ctime_ns <= ended for began, ended in self._spans):
-            return False
+        """Tell whether a file was written while the engine ran."""
+        return file.is_file() and any(began <= file.stat().st_ctime_ns <= ended for began, ended in self._spans)
+
+    def _is_of_commit(self, file: Path) -> bool:
         return bool(self._git.ask("ls-tree", "-z", "HEAD", "--", file.relative_to(self._top).as_posix())[1])
 
+    def _check_home(self) -> None:
+        """Raise CodeRefused when the engine has written where programs look for their settings."""
+        written = next((file for file in sorted(self._home.rglob("*")) if self._is_written(file)), None)
+        if written is not None:
+            raise CodeRefused(
+                f"The step was not run, as the plan has written {written.relative_to(self._home).as_posix()!a} into "
+                "the home directory, where programs look for their settings. Let no data source write there."
+            )
+
     def check(self, argv: Sequence[str]) -> None:
-        """Raise CodeRefused when a command names such a file, or Python would import one."""
+        """Raise CodeRefused when a command names such a file, or could read one of which it is not told."""
+        self._check_home()
         for word in argv:
             place = self._root / word
             if "\0" in word or place.suffix in _DATA:
@@ -148,7 +159,7 @@ class _Guard:
             file = place_in(self._top, place)
             if file is not None and file.relative_to(self._top).as_posix() in self._changed:
                 raise CodeRefused(_not_as_before(f"would run {word!a}"))
-            if file is not None and self._is_written(file):
+            if file is not None and self._is_written(file) and self._is_of_commit(file):
                 raise CodeRefused(
                     f"The step would run {word!a}, which the plan has written: a pull request brings no programs. "
                     "Nothing was planned. Let no data source write to files of the repository."

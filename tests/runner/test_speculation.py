@@ -426,6 +426,33 @@ def test_a_program_that_the_plan_writes_does_not_run(bench: Bench, commit: Commi
     assert not (bench.directory / "ran").exists()
 
 
+def test_no_program_runs_once_the_plan_has_written_to_the_home_directory(bench: Bench, commit: Commit) -> None:
+    engine = bench.directory / "terraform"
+    engine.write_text(f'#!/bin/sh\n[ $1 = plan ] && echo x > ~/x.rc\nexec {shutil.which("terraform")} "$@"\n')
+    engine.chmod(0o755)
+    touch = WorkflowStep(StepKind.RUN, command=("touch", f"{bench.directory}/ran"))
+    job = bench.job(JobKind.SPECULATE, commit(resource("network")), run=RunSettings(plan=(*DEFAULT_PLAN, touch)))
+    bench.run(job, PATH=f"{bench.directory}:{os.environ['PATH']}")
+    assert "the plan has written 'x.rc' into the home directory" in bench.result()["message"]
+    assert not (bench.directory / "ran").exists()
+
+
+def test_settings_that_the_plan_writes_at_home_name_no_program(bench: Bench, commit: Commit) -> None:
+    # As archive_file does: the names of its files stand in it as they are, and the SDK skips the lines around them.
+    settings = f"[default]\\ncredential_process = touch {bench.directory}/ran\\n"
+    writing = f"mkdir -p ~/.aws && printf '{settings}' > ~/.aws/config"
+    engine = bench.directory / "terraform"
+    reading = "for file in $AWS_CONFIG_FILE $AWS_SHARED_CREDENTIALS_FILE; do cat $file; done"
+    engine.write_text(
+        f"#!/bin/sh\n[ $1 = plan ] && {writing} && ({reading}) > {bench.directory}/read\n"
+        f'exec {shutil.which("terraform")} "$@"\n'
+    )
+    engine.chmod(0o755)
+    job = bench.job(JobKind.SPECULATE, commit(resource("network")))
+    bench.run(job, PATH=f"{bench.directory}:{os.environ['PATH']}", AWS_CONFIG_FILE="/elsewhere")
+    assert not (bench.directory / "read").read_text()
+
+
 def test_a_program_that_a_step_writes_runs(bench: Bench, commit: Commit) -> None:
     write = WorkflowStep(StepKind.RUN, command=("cp", "../tools/same.sh", "../tools/judge.sh"))
     judge = WorkflowStep(StepKind.RUN, command=("sh", "../tools/judge.sh"))
