@@ -158,7 +158,9 @@ def _required(requirements: Requirements | None) -> str:
     if requirements is None:
         return "refused without --force: no check of apply_requirements matches it"
     parts = [
-        f"{requirements.approvals} approvals" if requirements.approvals else "",
+        f"{requirements.approvals} {'approval' if requirements.approvals == 1 else 'approvals'}"
+        if requirements.approvals
+        else "",
         f"of any of {', '.join(requirements.any_of)}" if requirements.any_of else "",
         f"of all of {', '.join(requirements.all_of)}" if requirements.all_of else "",
         "no merge conflict" if requirements.mergeable else "",

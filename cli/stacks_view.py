@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: Members of a stack that are named below it.
 _MEMBERS = 12
+_LEFT = "roots that no stack takes"
 _NO_STACKS = "No stacks are configured: all roots are in the stack default."
 
 
@@ -73,7 +74,7 @@ def configured(loaded: LoadedConfiguration, leaves: Mapping[str, Stack]) -> Rend
     if not loaded.stacks:
         return screen.text(_NO_STACKS)
     queries = _queries(loaded)
-    return Group(*_drawn(_nodes(leaves), lambda node: _leaf(leaves[node.name], queries.get(node.name, ""))))
+    return Group(*_drawn(_nodes(leaves), lambda node: _leaf(leaves[node.name], queries.get(node.name, _LEFT))))
 
 
 def configured_document(file: Path, loaded: LoadedConfiguration, leaves: Mapping[str, Stack]) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from cli.options import JSON_ASKED
 from cli.problems import Problem
 
 _DEBUG = "TIDEGATE_DEBUG"
+#: Options that many commands have, and the command line itself has not.
+_OF_COMMANDS = frozenset({"--as", "--json", "--url"})
 
 
 class _Flags:
@@ -40,6 +42,15 @@ class Group(_Flags, TyperGroup):
 
 class Commands(Group):
     """A group whose commands may raise problems."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the command line; of an option of commands that stands before them say where it belongs."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if getattr(error, "option_name", None) in _OF_COMMANDS:
+                error.message = f"{error.option_name} belongs to a command: write it behind the command's name."  # type: ignore[attr-defined]  # As it was found to have.
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command. A problem ends it with a message on stderr and the problem's exit code."""

@@ -83,6 +83,7 @@ def test_the_page_of_a_deployment_leads_to_its_change_and_offers_to_reject_it_at
     page = browser.get(f"/deployments/{change['prod'].id}")
     assert 'href="/changes/c-1"' in page.body
     assert f'href="/deployments/{change["staging"].id}"' in page.body
+    assert "of stack staging, before the apply" in page.text
     assert "/pull/7" in page.body
     assert "In stack prod, layer 3 of 3" in page.text
     assert ">Reject<" in page.body

@@ -140,3 +140,10 @@ def test_a_terminal_with_few_letters_is_no_reason_to_fail(api):
 def test_json_goes_to_stdout_and_notes_do_not(api, tidegate):
     api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
     assert json.loads(tidegate("status", "orders-0123456-0a1b2c3d4e5f", "--json").stdout)["root"] == "orders"
+
+
+def test_an_option_of_a_command_that_stands_before_it_is_told_where_it_belongs():
+    refused = CliRunner().invoke(app, ["--as", "reviewer", "status"])
+    assert refused.exit_code == 2
+    assert "--as belongs to a command: write it behind the command's name." in refused.output
+    assert "No such option: --nope" in CliRunner().invoke(app, ["--nope"]).output

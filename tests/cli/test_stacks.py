@@ -146,6 +146,7 @@ def test_the_stacks_of_a_file_are_drawn_without_a_server(api, tidegate, tmp_path
     file.write_text(FILE)
     output = tidegate("stacks", "--file", str(file)).output
     assert output.index("dev") < output.index("staging") < output.index("prod")
+    assert "default  roots that no stack takes" in output
     document = json.loads(tidegate("stacks", "--file", str(file), "--json").output)
     assert [(one["name"], one["tier"], one["apply_after"]) for one in document["stacks"]] == [
         ("default", 1, []),
