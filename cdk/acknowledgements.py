@@ -96,6 +96,7 @@ def _machines(stack: TidegateStack) -> None:
     watched = (
         (reconcile, stack.deploy),
         (reconcile, stack.pull_request),
+        (reconcile, stack.drift),
         (discover, stack.pull_request),
         (look, stack.drift),
     )

@@ -41,6 +41,8 @@ class Capability(Enum):
     READ_CHANGE_SETS = "read which deployments belong to a change"
     PULL_REQUESTS = "read and write the records of pull requests"
     READ_PULL_REQUESTS = "read the records of pull requests"
+    PLACES = "give plans of pull requests their places, and wake what waits for one"
+    READ_PLACES = "read which plans of pull requests wait for a place"
     LAYERS = "read and write temporary layers"
     READ_LAYERS = "read temporary layers"
     PULL_CHECKS = "remember which check runs of pull requests were made"
@@ -252,6 +254,20 @@ def _answer_speculations(around: Surroundings) -> Grant:
     return Grant(tuple(allow("states:SendTaskFailure", on=machine_arn(around.stack, name)) for name in machines), {})
 
 
+def _places(around: Surroundings) -> Grant:
+    table = around.storage.table
+    machines = around.pull_request_machine, around.drift_machine
+    statements = (
+        on_records(table.table_arn, ("places",), *_READ, *_WRITE),
+        *(allow("states:SendTaskSuccess", on=machine_arn(around.stack, name)) for name in machines),
+    )
+    environment = {
+        "TIDEGATE_TABLE": table.table_name,
+        "TIDEGATE_PULL_REQUEST_PLANS": around.settings.pull_request_plans,
+    }
+    return Grant(statements, environment)
+
+
 def _schedule_drift(around: Surroundings) -> Grant:
     schedules, machine = around.schedules, machine_arn(around.stack, around.drift_machine)
     to_scheduler = {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
@@ -272,7 +288,8 @@ def _schedule_drift(around: Surroundings) -> Grant:
 
 def _watch_drift(around: Surroundings) -> Grant:
     executions = execution_arn(around.stack, around.drift_machine)
-    return Grant((allow("states:DescribeExecution", on=executions),), {})
+    environment = {"TIDEGATE_DRIFT_STATE_MACHINE": machine_arn(around.stack, around.drift_machine)}
+    return Grant((allow("states:DescribeExecution", on=executions),), environment)
 
 
 def _tell_bus(around: Surroundings) -> Grant:
@@ -439,6 +456,8 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.READ_CHANGE_SETS: _records("change", actions=("dynamodb:Query",)),
     Capability.PULL_REQUESTS: _records("pull", actions=(*_READ_MANY, "dynamodb:PutItem")),
     Capability.READ_PULL_REQUESTS: _records("pull", actions=_READ_MANY),
+    Capability.PLACES: _places,
+    Capability.READ_PLACES: _records("places", actions=_READ),
     Capability.READ_LAYERS: _records("layer", actions=_READ_MANY),
     Capability.LAYERS: _records("layer", actions=(*_READ_MANY, "dynamodb:PutItem")),
     Capability.PULL_CHECKS: _pull_checks,

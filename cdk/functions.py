@@ -70,6 +70,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.PULL_REQUESTS,
             _C.OPEN_INDEX,
             _C.LAYERS,
+            _C.PLACES,
             _C.PULL_CHECKS,
             _C.REMOVE_LAYERS,
             _C.START_PULL_REQUESTS,
@@ -113,6 +114,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.ASK_GATES,
             _C.READ_PULL_REQUESTS,
             _C.READ_LAYERS,
+            _C.READ_PLACES,
             _C.READ_DRIFTS,
             _C.OPEN_INDEX,
             _C.READ_CATALOG,
@@ -143,6 +145,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.READ_CHANGE_SETS,
             _C.PULL_REQUESTS,
             _C.LAYERS,
+            _C.READ_PLACES,
             _C.PULL_CHECKS,
             _C.CHECK_RUN_QUEUE,
             _C.READ_ARTIFACTS,
@@ -186,6 +189,9 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.WATCH_DEPLOYS,
             _C.PULL_REQUESTS,
             _C.LAYERS,
+            _C.PLACES,
+            _C.READ_DRIFTS,
+            _C.WATCH_DRIFT,
             _C.PULL_CHECKS,
             _C.REMOVE_LAYERS,
             _C.START_PULL_REQUESTS,
@@ -273,9 +279,14 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "begin_speculation",
         "Creates the job of a speculative plan",
-        (_C.LAYERS, _C.SPECULATION_JOBS, _C.CHECK_RUN_QUEUE, _C.FORGE_ADDRESS),
+        (_C.LAYERS, _C.PLACES, _C.SPECULATION_JOBS, _C.CHECK_RUN_QUEUE, _C.FORGE_ADDRESS),
     ),
-    FunctionSpec("record_speculation", "Records what a speculative plan came to", (_C.LAYERS, _C.CHECK_RUN_QUEUE)),
+    FunctionSpec(
+        "wait_for_place", "Lets a speculative plan wait for others", (_C.READ_LAYERS, _C.PLACES, _C.CHECK_RUN_QUEUE)
+    ),
+    FunctionSpec(
+        "record_speculation", "Records what a speculative plan came to", (_C.LAYERS, _C.PLACES, _C.CHECK_RUN_QUEUE)
+    ),
     FunctionSpec(
         "check_policies",
         "Holds a plan against the policies",

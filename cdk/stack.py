@@ -44,12 +44,20 @@ _TERRAFORM_TASKS = (
 _PULL_REQUEST_TASKS = (
     "discover_pull_request",
     "begin_speculation",
+    "wait_for_place",
     "hand_over_job",
     "record_speculation",
     "check_policies",
     "publish_pull_request",
 )
-_DRIFT_TASKS = ("discover_drift", "begin_speculation", "hand_over_job", "record_speculation", "conclude_drift")
+_DRIFT_TASKS = (
+    "discover_drift",
+    "begin_speculation",
+    "wait_for_place",
+    "hand_over_job",
+    "record_speculation",
+    "conclude_drift",
+)
 
 
 class TidegateStack(Stack):

@@ -206,6 +206,7 @@ def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
     answering = {permission.role for permission in allowed if set(permission.actions) & TOKENS}
     functions = {"DiscoverRoots", "AnswerButton", "ExecutionClosed", "RunnerStopped", "Reconcile"}
     functions |= {"WaitForSignal", "WaitAtGate", "OpenGates", "RequestReview", "HandOverWorker", "Api"}
+    functions |= {"BeginSpeculation", "WaitForPlace", "RecordSpeculation"}
     assert answering == {f"Functions{name}FunctionRole" for name in functions} | {
         "RunnersPlanTaskRole",
         "RunnersApplyTaskRole",

@@ -24,6 +24,7 @@ from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns, DynamoDeploy
 from tidegate.adapters.dynamodb_drifts import DynamoDrifts
 from tidegate.adapters.dynamodb_jobs import DynamoJobLogs, DynamoJobs
 from tidegate.adapters.dynamodb_lines import DynamoLineBoards
+from tidegate.adapters.dynamodb_plan_places import DynamoPlanPlaces
 from tidegate.adapters.dynamodb_pull_requests import DynamoPullRequests, DynamoTemporaryLayers
 from tidegate.adapters.dynamodb_queues import DynamoDeployQueues
 from tidegate.adapters.memory import (
@@ -37,6 +38,7 @@ from tidegate.adapters.memory import (
     MemoryJobLogs,
     MemoryJobs,
     MemoryLineBoards,
+    MemoryPlanPlaces,
     MemoryPullRequests,
     MemoryTemporaryLayers,
 )
@@ -51,6 +53,7 @@ from tidegate.ports import (
     JobLogs,
     Jobs,
     LineBoards,
+    PlanPlaces,
     PullRequests,
     TemporaryLayers,
 )
@@ -96,6 +99,7 @@ class Stores:
     pull_requests: PullRequests
     layers: TemporaryLayers
     drifts: Drifts
+    places: PlanPlaces
 
 
 class BotoAws:
@@ -128,6 +132,7 @@ def memory_stores() -> Stores:
         MemoryPullRequests(),
         MemoryTemporaryLayers(),
         MemoryDrifts(),
+        MemoryPlanPlaces(),
     )
 
 
@@ -161,4 +166,5 @@ def dynamodb_stores(client: Any, table: str) -> Stores:
         DynamoPullRequests(client, table, now=lambda: 1_000_000.0),
         DynamoTemporaryLayers(client, table, now=lambda: 1_000_000.0),
         DynamoDrifts(client, table),
+        DynamoPlanPlaces(client, table, now=lambda: 1_000_000.0),
     )

@@ -109,11 +109,11 @@ def edit(project: Project, changes: dict[str, str], branch: str = "feature", **w
     return project.push_files(files, "Change roots", branch=branch, **where)
 
 
-def gated(gate: Path) -> str:
-    """Return what lets each plan of ``db`` wait until a file is there, as the default branch says."""
+def gated(gate: Path, query: str = "dir:db") -> str:
+    """Return what lets each plan of ``db``, or what a query means, wait until a file is there: a tidegate.yaml."""
     wait = f"while [ ! -e '{gate}' ]; do sleep 0.1; done"
     return f"""workflows:
-  - tag_query: 'dir:db'
+  - tag_query: '{query}'
     plan:
       - type: init
       - type: run

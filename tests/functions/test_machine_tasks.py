@@ -20,7 +20,7 @@ from tests.builders import (
 from tests.functions.wires import DEPLOY_MACHINE, call, failures, handler_of, sqs_event
 from tidegate.adapters.deliveries import to_message
 from tidegate.domain.deployment import State
-from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, ForgeUnavailable, NotFound
+from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, ForgeUnavailable, NoFreePlace, NotFound
 from tidegate.domain.temporary_layer import LayerState
 from tidegate.ports import Delivery
 
@@ -285,6 +285,20 @@ def test_a_layer_goes_from_its_job_to_its_plan(wires):
     assert call("record_speculation", {**layer, "plan": plan}) == {"state": "planned", "policies": False}
     refused = {"error": "TerraformClientError", "cause": json.dumps({"message": "No."})}
     assert call("record_speculation", {**layer, **refused})["state"] == "failed"
+
+
+def test_a_layer_without_a_place_waits_for_the_one_before_it(wires):
+    first, second = any_layer("first"), any_layer("second")
+    wires.temporary_layers.create([first, second])
+    call("begin_speculation", {"layer": first.id, "attempt": 1})
+    with pytest.raises(NoFreePlace):
+        call("begin_speculation", {"layer": second.id, "attempt": 1})
+    wires.workflows.waiting.add("token")
+    assert call("wait_for_place", {"layer": second.id, "token": "token", "entered": "now", "retry": 0}) is None
+    assert wires.workflows.settled == {}
+    call("record_speculation", {"layer": first.id, "error": "RunnerStopped"})
+    assert wires.workflows.settled == {"token": {}}
+    assert call("begin_speculation", {"layer": second.id, "attempt": 1})["job"]
 
 
 def test_a_run_that_looks_for_drift_ends_in_its_record(wires):

@@ -25,6 +25,7 @@ from tidegate.adapters.memory import (
     MemoryIssues,
     MemoryJobs,
     MemoryOrganizationFile,
+    MemoryPlanPlaces,
     MemoryPullRequestChecks,
     MemoryPullRequests,
     MemorySchedules,
@@ -60,6 +61,7 @@ class MemoryBootstrap(Bootstrap):
                 "TIDEGATE_DEPLOY_STATE_MACHINE": DEPLOY_MACHINE,
                 "TIDEGATE_EVENT_BUS": "bus",
                 "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
+                "TIDEGATE_PULL_REQUEST_PLANS": "1",
                 "TIDEGATE_PRESS_QUEUE": "https://sqs.example/presses",
                 "TIDEGATE_PUSH_QUEUE": "https://sqs.example/pushes",
             }
@@ -72,6 +74,7 @@ class MemoryBootstrap(Bootstrap):
         self.change_sets = MemoryChangeSets()
         self.jobs = MemoryJobs()
         self.pull_requests, self.temporary_layers = MemoryPullRequests(), MemoryTemporaryLayers()
+        self.plan_places = MemoryPlanPlaces()
         self.checks_of_pull_requests = MemoryPullRequestChecks()
         self.deliveries = MemoryDeliveries()
         self.forge_deliveries, self.redeliveries = MemoryForgeDeliveries(), MemoryRedeliveries()

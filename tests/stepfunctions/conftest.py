@@ -11,7 +11,7 @@ import pytest
 
 from local.client import LocalCloud
 from tests.stepfunctions import plays, scripted_runner
-from tests.stepfunctions.limits import ROUNDS, limits
+from tests.stepfunctions.limits import PLANS, ROUNDS, limits
 from tests.stepfunctions.world import World
 
 #: Most of the time a deployment waits for something: so others go on meanwhile.
@@ -27,7 +27,7 @@ def world(tmp_path_factory):
         log=directory / "cloud.log",
         clock=False,
         limits=limits(),
-        context={"rounds_per_execution": str(ROUNDS)},
+        context={"rounds_per_execution": str(ROUNDS), "pull_request_plans": str(PLANS)},
         runner=("python", str(Path(scripted_runner.__file__).resolve())),
         environment={scripted_runner.NOTES: str(notes)},
     ) as cloud:

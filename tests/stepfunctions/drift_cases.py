@@ -19,6 +19,7 @@ from tidegate.domain.errors import NotFound
 Faults = Callable[[str], list[dict[str, Any]]]
 
 FOUND = ("Begin the run", "Find what is looked at", "Is anything to be looked at?")
+WAITING = ("Begin the plan", "Wait for a free place")
 LOOKING = ("Look at all of it", "Begin the layer", "Begin the plan", "Start a runner for the plan", "Plan")
 PLANNED = ("Record the plan", "Layer looked at")
 SHOWN = ("Keep and show what was found", "Did Tidegate fail on the way?", "Looked for drift")
@@ -39,7 +40,10 @@ def no_faults(_: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class DriftCase:
-    """What goes wrong (by the repository), the states of the execution, and what its record says in the end."""
+    """What goes wrong (by the repository), the states of the execution, and what its record says in the end.
+
+    Where the place for plans is ``occupied``, it becomes free for what is ``served``.
+    """
 
     name: str
     states: tuple[str, ...]
@@ -47,6 +51,8 @@ class DriftCase:
     faults: Faults = no_faults
     query: str = ""
     schedule: str = "nightly"
+    occupied: bool = False
+    served: bool = True
 
     @property
     def repository(self) -> str:
@@ -58,11 +64,15 @@ def play_drift(case: DriftCase, world: World) -> tuple[tuple[str, ...], str]:
     file = FILE.format(query=case.query)
     world.forge.push(case.repository, {"tidegate.yaml": file, f"{case.name}/main.tf": BACKEND}, "first")
     until(lambda: _record(case, world), f"the schedule of {case.repository}")
+    if case.occupied:
+        world.occupy(case.repository)
     for fault in case.faults(case.repository):
         world.cloud.add_fault(**fault)
     given = f'{{"repository": "{case.repository}", "schedule": "{case.schedule}"}}'
     machine = world.cloud.state_machines["drift"]
     arn = world.states.start_execution(stateMachineArn=machine, name=case.name, input=given)["executionArn"]
+    if case.occupied and case.served:
+        world.make_room(case.repository)
 
     def look() -> History | None:
         found = read_history("drift", list(events_of(world.states, arn)))
@@ -117,6 +127,7 @@ def _throttled_runs(repository: str) -> list[dict[str, Any]]:
 
 
 _LOOKING = (*FOUND, *LOOKING)
+_TO_WAIT = (*FOUND, *LOOKING[:2], *WAITING)
 _DRIFTED, _FAILED, _NOTHING = "1 drifted", "1 failed", "no roots"
 
 DRIFT_CASES = [
@@ -137,6 +148,22 @@ DRIFT_CASES = [
         (*_LOOKING, PLANNED[0], UNPLANNED[0], "Layer at fault", *ALARMED),
         _FAILED,
         refuses("record-speculation"),
+    ),
+    DriftCase(
+        "drift-waits",
+        (*_TO_WAIT, *LOOKING[2:], *PLANNED, *SHOWN),
+        _DRIFTED,
+        stumbles("wait-for-place"),
+        occupied=True,
+    ),
+    DriftCase("drift-finds-no-place", (*_TO_WAIT, *FAULT), _FAILED, occupied=True, served=False),
+    DriftCase(
+        "drift-may-not-wait",
+        (*_TO_WAIT, *FAULT),
+        _FAILED,
+        refuses("wait-for-place"),
+        occupied=True,
+        served=False,
     ),
     DriftCase("drift-lost", TOLD, _NOTHING, refuses("discover-drift")),
     DriftCase("drift-lost-and-throttled", TOLD, _NOTHING, both(refuses("discover-drift"), stumbles("conclude-drift"))),

@@ -23,6 +23,9 @@ def _patience(kind: str) -> str:
     return f"{{% {never} or ({late} and $states.context.State.RetryCount < 2) ? 1 : 300 %}}"
 
 
+#: Speculative plans of a repository at a time: a case takes the only place, to let its plan wait.
+PLANS = 1
+
 #: Claims after which an execution hands over, as the installation is told: more than other stories need.
 ROUNDS = 3
 
@@ -56,6 +59,7 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
 
 
 _LIMITS["pull_request"] = {
+    "Wait for a free place": {"TimeoutSeconds": _short("layer", "no-place", 5, 86400)},
     "Start a runner for the plan": {"TimeoutSeconds": _patience("speculate")},
     "Plan": {
         "TimeoutSeconds": 3600,
@@ -64,7 +68,10 @@ _LIMITS["pull_request"] = {
     "Wait before planning again": {"Seconds": _PAUSE},
 }
 
-_LIMITS["drift"] = {"Start a runner for the plan": {"TimeoutSeconds": _patience("speculate")}}
+_LIMITS["drift"] = {
+    "Wait for a free place": {"TimeoutSeconds": _short("layer", "no-place", 5, 86400)},
+    "Start a runner for the plan": {"TimeoutSeconds": _patience("speculate")},
+}
 
 
 def limits() -> dict[str, dict[str, dict[str, Any]]]:

@@ -21,6 +21,7 @@ Faults = Callable[[str], list[dict[str, Any]]]
 FOUND = ("Begin the pull request", "Find what the pull request changes", "Is anything to be planned?")
 EACH = ("Plan all that it changes", "Begin the layer")
 PLANNING = ("Begin the plan", "Start a runner for the plan", "Plan")
+WAITING = ("Begin the plan", "Wait for a free place")
 AGAIN = ("May the plan be tried again?", "Wait before planning again")
 RECORDED = ("Record the plan", "Do policies cover it?")
 JUDGED = (*RECORDED, "Hold the plan against the policies")
@@ -55,6 +56,7 @@ class PullCase:
     changes: Mapping[str, str] = field(default_factory=dict)
     main: Mapping[str, str] = field(default_factory=dict)
     draft: bool = False
+    occupied: bool = False
     act: Callable[[PullInWorld], None] = nobody
 
     @property
@@ -99,6 +101,8 @@ class PullInWorld:
 def play_pull(case: PullCase, world: World) -> tuple[tuple[str, ...], LayerState | None]:
     """Play a case to the end of its execution; return its states, and the state of its layer."""
     world.forge.push(case.repository, {"README.md": "first", **case.main}, "first")
+    if case.occupied:
+        world.occupy(case.repository)
     for fault in case.faults(case.repository):
         world.cloud.add_fault(**fault)
     files = case.changes or {f"{case.name}/main.tf": BACKEND}
@@ -118,6 +122,10 @@ def _close_quietly(pull: PullInWorld) -> None:
     record = pull.record()
     assert record is not None
     pull.world.tidegate.pull_requests.save(replace(record, closed_at=pull.world.tidegate.clock.now()))
+
+
+def _make_room(pull: PullInWorld) -> None:
+    pull.world.make_room(pull.case.repository)
 
 
 def _on_layer(repository: str) -> str:
@@ -160,6 +168,7 @@ def _throttled_runs(repository: str) -> list[dict[str, Any]]:
 
 
 _TO_PLAN = (*FOUND, *EACH, *PLANNING)
+_TO_WAIT = (*FOUND, *EACH, *WAITING)
 _PLANNED, _FAILED = LayerState.PLANNED, LayerState.FAILED
 
 PULL_CASES = [
@@ -202,6 +211,16 @@ PULL_CASES = [
         _FAILED,
         stumbles("record-speculation"),
     ),
+    PullCase(
+        "pulls-waits",
+        (*_TO_WAIT, *PLANNING, *RECORDED, "Layer planned", *SHOWN),
+        _PLANNED,
+        stumbles("wait-for-place"),
+        occupied=True,
+        act=_make_room,
+    ),
+    PullCase("pulls-finds-no-place", (*_TO_WAIT, *FAULT, *ALARMED), _FAILED, occupied=True),
+    PullCase("pulls-may-not-wait", (*_TO_WAIT, *FAULT, *ALARMED), _FAILED, refuses("wait-for-place"), occupied=True),
     PullCase("pulls-refused-to-begin", (*_TO_PLAN[:-2], *FAULT, *ALARMED), _FAILED, refuses("begin-speculation")),
     PullCase(
         "pulls-unrecorded",

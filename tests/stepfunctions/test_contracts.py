@@ -30,6 +30,7 @@ CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
     "RecordResultFunction": (messages.RecordResult, messages.ResultRecorded),
     "DiscoverPullRequestFunction": (messages.DiscoverPullRequest, messages.PullRequestDiscovered),
     "BeginSpeculationFunction": (messages.BeginSpeculation, messages.JobBegun),
+    "WaitForPlaceFunction": (messages.WaitForPlace, None),
     "RecordSpeculationFunction": (messages.RecordSpeculation, messages.SpeculationRecorded),
     "CheckPoliciesFunction": (messages.CheckPolicies, messages.PoliciesChecked),
     "PublishPullRequestFunction": (messages.PublishPullRequest, messages.PullRequestPublished),

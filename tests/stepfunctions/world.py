@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from local.client import LocalCloud
 from local.forge.client import ForgeClient
 from tests.stepfunctions.histories import History, read_history
+from tests.stepfunctions.limits import PLANS
 from tidegate.bootstrap import Bootstrap
 from tidegate.domain.check_run_text import check_run_name
 from tidegate.domain.deployment import Deployment, State, Trigger, is_final
@@ -61,6 +62,7 @@ class OperatorWiring(Bootstrap):
                 "TIDEGATE_DEPLOY_STATE_MACHINE": cloud.state_machines["deploy"],
                 "TIDEGATE_PULL_REQUEST_STATE_MACHINE": cloud.state_machines["pull_request"],
                 "TIDEGATE_AUDIT_TOPIC": cloud.info["audit_topic"],
+                "TIDEGATE_PULL_REQUEST_PLANS": str(PLANS),
             }
         )
         self._cloud = cloud
@@ -115,6 +117,16 @@ class World:
         """Let a deployment be part of a change."""
         at = self.tidegate.clock.now()
         self.tidegate.change_sets.enroll(change, [Enrolled(root, stack, deployment, at)])
+
+    def occupy(self, repository: str) -> None:
+        """Let all places for plans of a repository be taken by others."""
+        for number in range(PLANS):
+            self.tidegate.plan_places.take(repository, f"another-{number}", PLANS)
+
+    def make_room(self, repository: str) -> None:
+        """Let the others give their places back once somebody waits for one."""
+        until(lambda: self.tidegate.plan_places.read(repository).line, f"somebody who waits in {repository}")
+        self.tidegate.place_giver.leave(repository, [f"another-{number}" for number in range(PLANS)])
 
     def root(self, name: str, commits: Commits | None = None) -> RootInWorld:
         return RootInWorld(self, name, commits or self.commits)

@@ -17,6 +17,7 @@ from tidegate.adapters.memory import (
     MemoryDeployQueues,
     MemoryEventQueue,
     MemoryForge,
+    MemoryPlanPlaces,
     MemoryPullRequestChecks,
     MemoryPullRequests,
     MemoryTemporaryLayers,
@@ -29,6 +30,7 @@ from tidegate.ports import Change, Delivery, KnownRepository
 from tidegate.usecases.affected_layers import LayerFinder
 from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
 from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
+from tidegate.usecases.give_places import PlaceGiver
 from tidegate.usecases.receive_pull_request import PullRequestFollower, PullRequestReceiver
 from tidegate.usecases.repairs.follow_pull_requests import FollowPullRequests, RestartPullRequests
 from tidegate.usecases.repairs.resend_deliveries import ResendDeliveries
@@ -37,6 +39,8 @@ from tidegate.usecases.repository_source import RepositorySource
 from tidegate.usecases.restart_pull_request import PullRequestRestarter
 
 INSTALLATION, NUMBER = 42, 5
+#: Plans at a time.
+LIMIT = 2
 FORK_POINT, MAIN, HEAD = sha(1), sha(2), sha(3)
 FILES = {"live/app/main.tf": "", "live/db/main.tf": "", "README.md": ""}
 
@@ -57,6 +61,7 @@ class PullRequestWorld:
     announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
     events: MemoryEventQueue = field(default_factory=MemoryEventQueue)
     clock: MemoryClock = field(default_factory=MemoryClock)
+    places: MemoryPlanPlaces = field(default_factory=MemoryPlanPlaces)
     policies: tuple[HeldPolicySet, ...] = ()
     received: int = 0
 
@@ -82,7 +87,8 @@ class PullRequestWorld:
                 self.forge,
             )
         )
-        self.stopper = PullRequestStopper(layers, workflows, checks, self.clock)
+        giver = PlaceGiver(wrap(self.places), workflows.settle, LIMIT)
+        self.stopper = PullRequestStopper(layers, workflows, checks, self.clock, giver.leave)
         self.closer = PullRequestCloser(records, layers, artifacts, self.stopper, self.clock)
         self.follower = PullRequestFollower(
             records, layers, forge, workflows, checks, self.stopper, self.closer, self.clock, catalog=self.catalog

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record
-from tidegate.adapters.memory import MemoryPullRequests, MemoryTemporaryLayers
+from tidegate.adapters.memory import MemoryPlanPlaces, MemoryPullRequests, MemoryTemporaryLayers
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_request_record import PullRequestState, judged
 from tidegate.domain.temporary_layer import LayerState
+from tidegate.usecases.look_at_places import PlaceLooker
 from tidegate.usecases.look_at_pull_request import PullRequestLooker
 
 LATER = "2026-03-02T08:15:00.000000+00:00"
@@ -16,7 +17,8 @@ LATER = "2026-03-02T08:15:00.000000+00:00"
 
 @pytest.fixture
 def looker():
-    return PullRequestLooker(MemoryPullRequests(), MemoryTemporaryLayers())
+    layers = MemoryTemporaryLayers()
+    return PullRequestLooker(MemoryPullRequests(), layers, PlaceLooker(MemoryPlanPlaces(), layers))
 
 
 def test_open_ones_of_the_repositories_that_are_asked_for_are_listed_newest_first(looker):
@@ -49,6 +51,30 @@ def test_conditions_are_those_of_the_layers_now_since_the_last_of_them_changed(l
     view = looker.look("acme/infra", 5)
     assert view.record.state is PullRequestState.COMMENT_NEEDED
     assert [each.since for each in view.record.conditions] == [NOW, LATER, NOW]
+
+
+def test_layers_that_wait_for_a_free_place_say_behind_what(looker):
+    layers = [any_layer("a", state=LayerState.PLANNING), any_layer("b"), any_layer("c"), any_layer("d")]
+    looker.layers.create(layers)
+    looker.records.save(any_pull_request_record(layers=tuple(each.id for each in layers)))
+    places = looker.places.places
+    places.take("acme/infra", layers[0].id, 1)
+    for each in layers[1:3]:
+        places.join("acme/infra", each.id)
+    assert [each.reason for each in looker.look("acme/infra", 5).layers] == [
+        "",
+        "It waits for a free place as the next: 1 plan of the repository is under way, of #5.",
+        "It waits for a free place after 1 other: 1 plan of the repository is under way, of #5.",
+        "",
+    ]
+
+
+def test_layers_that_are_not_begun_yet_wait_for_nothing(looker):
+    layer = any_layer("a")
+    looker.layers.create([layer])
+    looker.records.save(any_pull_request_record(layers=(layer.id,)))
+    looker.places.places.join("acme/infra", "another")
+    assert looker.look("acme/infra", 5).layers == (layer,)
 
 
 def test_a_closed_one_is_shown_as_it_was(looker):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_drift_finding, deployment_in
 from tests.unit.usecases.drift_world import CHANGED, HEAD, NIGHTLY, DriftWorld
-from tidegate.adapters.memory import MemoryAnnouncements, MemoryDeployments, MemoryJobs
+from tidegate.adapters.memory import MemoryAnnouncements, MemoryDeployments, MemoryJobs, MemoryPlanPlaces
 from tidegate.domain.deployment import State
 from tidegate.domain.drift import DriftState
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound, WrongState
@@ -17,6 +17,7 @@ from tidegate.domain.temporary_layer import Checkout, LayerState
 from tidegate.messages import BeginSpeculation, RecordSpeculation
 from tidegate.usecases import discover_drift
 from tidegate.usecases.begin_speculation import SpeculationBeginner
+from tidegate.usecases.give_places import PlaceGiver
 from tidegate.usecases.look_at_drift import DriftLooker, Undoing
 from tidegate.usecases.record_speculation import SpeculationRecorder
 
@@ -140,12 +141,18 @@ def test_a_schedule_of_too_many_roots_looks_at_none(world, monkeypatch):
 def test_layers_of_drift_are_begun_and_recorded_without_a_pull_request(world):
     _, (layer, _) = world.discover()
     jobs, heard = MemoryJobs(), MemoryAnnouncements()
-    beginner = SpeculationBeginner(world.layers, jobs, world.forge, heard, world.clock)
+    places = MemoryPlanPlaces()
+    giver = PlaceGiver(places, world.workflows.settle, 1)
+    beginner = SpeculationBeginner(
+        world.layers, places, jobs, world.forge, heard, world.clock, giver.limit, giver.leave
+    )
     job = jobs.get(beginner.begin(BeginSpeculation(layer=layer, attempt=1)).job)
     assert (job.sha, job.base_sha, job.merges) == (HEAD, HEAD, False)
-    recorder = SpeculationRecorder(world.layers, heard, world.clock)
+    assert places.read(REPOSITORY).held == (layer,)
+    recorder = SpeculationRecorder(world.layers, heard, world.clock, giver.leave)
     assert recorder.record(RecordSpeculation(layer=layer, error="RunnerStopped")).state == LayerState.FAILED
     assert heard.layers == []
+    assert places.read(REPOSITORY).is_quiet
     with pytest.raises(WrongState):
         beginner.begin(BeginSpeculation(layer=layer, attempt=1))
 

@@ -17,6 +17,7 @@ from tidegate.adapters.memory import (
     MemoryClock,
     MemoryDeployments,
     MemoryForge,
+    MemoryPlanPlaces,
     MemoryPullRequests,
     MemoryTemporaryLayers,
 )
@@ -24,11 +25,13 @@ from tidegate.domain.apply_rules import ApplyMode, ApplyRules
 from tidegate.domain.check_run import Conclusion
 from tidegate.domain.deployment import Artifact, State
 from tidegate.domain.errors import ForgeUnavailable, NotYet
+from tidegate.domain.markdown import escaped
 from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_request_record import Applying, PullRequestState, anew, judged
 from tidegate.domain.temporary_layer import LayerState
 from tidegate.usecases.judge_policies import PolicyJudge
 from tidegate.usecases.keep_check_run import CheckRunKeeper
+from tidegate.usecases.look_at_places import PlaceLooker
 from tidegate.usecases.publish_pull_request import PublicationAsker, PullRequestPublisher
 from tidegate.usecases.pull_request_checks import ForgeChecks, ProgressShower
 from tidegate.usecases.pull_request_view import LayerPainter, PlanPainter
@@ -56,7 +59,7 @@ class World:
         self.check_runs = MemoryCheckRuns()
         self.announcements = MemoryAnnouncements()
         self.deployments = MemoryDeployments()
-        self.clock = MemoryClock()
+        self.clock, self.places = MemoryClock(), MemoryPlanPlaces()
         self.artifacts = MemoryArtifacts({any_plan().text.key: PLAN_TEXT})
         self.fate = Fate()
         self.build()
@@ -73,7 +76,8 @@ class World:
         self.publisher = PullRequestPublisher(
             records, layers, forge, self.checks, keeper, plans, announcements, self.clock, self.deployments
         )
-        self.progress = ProgressShower(records, layers, keeper, plans, self.clock)
+        looker = PlaceLooker(self.places, layers)
+        self.progress = ProgressShower(records, layers, keeper, plans, self.clock, looker)
         self.asker = PublicationAsker(records, announcements)
 
     def discovered(self, *layers, spec=None, **fields):
@@ -368,6 +372,20 @@ def test_planning_is_shown_at_once_and_followed():
     world.progress.progress(PULL, 0)
     assert world.check("tidegate/plan").title == "Planning… 1 of 2 done"
     assert len(world.forge.check_runs) == 1
+
+
+def test_progress_says_how_many_wait_for_a_free_place_and_behind_what():
+    world = World(planned("a"), in_state("b", LayerState.WAITING), in_state("c", LayerState.WAITING))
+    other = any_layer("other", pull_request=7, id="other", state=LayerState.PLANNING)
+    world.layers.create([other])
+    repository, (_, waiting, _) = world.record.spec.repository, world.record.layers
+    world.places.take(repository, other.id, 1)
+    world.places.join(repository, waiting)
+    world.checks.show(world.record, world.layers.many(world.record.layers))
+    world.progress.progress(PULL, 0)
+    shown = world.check("tidegate/plan")
+    assert shown.title == "Planning… 1 of 3 done, 1 waiting for a place"
+    assert escaped("1 plan waits for a free place: 1 plan of the repository is under way, of #7.") in shown.summary
 
 
 def test_the_same_progress_costs_no_call():

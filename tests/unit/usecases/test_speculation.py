@@ -7,16 +7,26 @@ import pytest
 from pydantic import ValidationError
 
 from tests.builders import any_layer, any_plan, sha
-from tidegate.adapters.memory import MemoryAnnouncements, MemoryClock, MemoryForge, MemoryJobs, MemoryTemporaryLayers
-from tidegate.domain.errors import Conflict, NotFound, WrongState
+from tidegate.adapters.memory import (
+    MemoryAnnouncements,
+    MemoryClock,
+    MemoryForge,
+    MemoryJobs,
+    MemoryPlanPlaces,
+    MemoryTemporaryLayers,
+    MemoryWorkflows,
+)
+from tidegate.domain.errors import Conflict, NoFreePlace, NotFound, WrongState
 from tidegate.domain.job import JobKind, job_digest, job_parts
 from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.policy import HeldPolicySet
 from tidegate.domain.temporary_layer import Checkout, LayerState
 from tidegate.messages import BeginSpeculation, RecordSpeculation
 from tidegate.usecases.begin_speculation import SpeculationBeginner
+from tidegate.usecases.give_places import PlaceGiver
 from tidegate.usecases.record_speculation import SpeculationRecorder
 
+LIMIT = 1
 EMPTY = any_plan(changes=PlannedChanges())
 ENDED = [state for state in LayerState if state not in {LayerState.WAITING, LayerState.PLANNING}]
 UNREAD = json.dumps({"message": "The engine ended with exit code 1.", "last_lines": "Error: no such region"})
@@ -27,7 +37,9 @@ class World:
 
     def __init__(self, **fields):
         self.layers, self.jobs, self.clock = MemoryTemporaryLayers(), MemoryJobs(), MemoryClock()
-        self.announcements = MemoryAnnouncements()
+        self.announcements, self.places = MemoryAnnouncements(), MemoryPlanPlaces()
+        self.workflows = MemoryWorkflows()
+        self.giver = PlaceGiver(self.places, self.workflows.settle, LIMIT)
         self.id = any_layer(**fields).id
         self.layers.create([any_layer(**fields)])
 
@@ -39,11 +51,20 @@ class World:
         return self.layers.save(replace(self.layer, **fields))
 
     def begin(self, attempt=1):
-        beginner = SpeculationBeginner(self.layers, self.jobs, MemoryForge(), self.announcements, self.clock)
+        beginner = SpeculationBeginner(
+            self.layers,
+            self.places,
+            self.jobs,
+            MemoryForge(),
+            self.announcements,
+            self.clock,
+            LIMIT,
+            self.giver.leave,
+        )
         return beginner.begin(BeginSpeculation(layer=self.id, attempt=attempt))
 
     def record(self, plan=None, error=None, cause=None):
-        recorder = SpeculationRecorder(self.layers, self.announcements, self.clock)
+        recorder = SpeculationRecorder(self.layers, self.announcements, self.clock, self.giver.leave)
         return recorder.record(RecordSpeculation(layer=self.id, plan=plan, error=error, cause=cause))
 
 
@@ -185,3 +206,85 @@ def test_two_who_record_at_once_do_not_overwrite_each_other(world):
 def test_an_outcome_is_either_a_plan_or_an_error(world, outcome):
     with pytest.raises(ValidationError):
         world.record(**outcome)
+
+
+def held(world):
+    return world.places.read(world.layer.repository).held
+
+
+def occupy(world, other="other"):
+    world.places.take(world.layer.repository, other, LIMIT)
+
+
+def test_a_plan_has_a_place_from_its_beginning_until_its_outcome_is_recorded(world):
+    world.begin()
+    assert held(world) == (world.id,)
+    world.begin(2)
+    assert held(world) == (world.id,)
+    world.record(any_plan())
+    assert held(world) == ()
+
+
+@pytest.mark.parametrize("error", ["TerraformClientError", "RunnerStopped", "States.Timeout"])
+def test_a_plan_that_fails_gives_its_place_back_as_well(world, error):
+    world.begin()
+    world.record(error=error)
+    assert held(world) == ()
+
+
+def test_where_no_place_is_free_nothing_is_begun(world):
+    occupy(world)
+    before = world.layer
+    with pytest.raises(NoFreePlace, match="All places are taken: 1 of 1"):
+        world.begin()
+    assert (world.layer, held(world)) == (before, ("other",))
+    with pytest.raises(NotFound):
+        world.jobs.get(f"{world.id}-speculate-1")
+
+
+def test_a_plan_does_not_pass_those_who_wait(world):
+    world.places.join(world.layer.repository, "first")
+    with pytest.raises(NoFreePlace, match="Others wait for a place: 1"):
+        world.begin()
+
+
+def test_a_layer_that_is_cancelled_while_it_takes_its_place_gives_it_back(world, monkeypatch):
+    cancel(world, monkeypatch, lambda: world.put(state=LayerState.CANCELLED))
+    with pytest.raises(Conflict):
+        world.begin()
+    assert held(world) == ()
+
+
+def test_a_layer_that_is_removed_while_it_takes_its_place_gives_it_back(world, monkeypatch):
+    repository = world.layer.repository
+    cancel(world, monkeypatch, lambda: world.layers.remove([world.id]))
+    with pytest.raises(Conflict):
+        world.begin()
+    assert world.places.read(repository).held == ()
+
+
+def test_a_layer_that_somebody_else_changes_meanwhile_keeps_its_place_to_begin_again(world, monkeypatch):
+    cancel(world, monkeypatch, lambda: world.put(why="Somebody else wrote."))
+    with pytest.raises(Conflict):
+        world.begin()
+    assert held(world) == (world.id,)
+    assert world.begin().job
+
+
+def cancel(world, monkeypatch, act):
+    """Let something happen to the layer between the taking of its place and the writing of its record, once."""
+    acts = [act]
+    create = world.jobs.create
+
+    def meanwhile(job):
+        for each in acts:
+            each()
+        acts.clear()
+        create(job)
+
+    monkeypatch.setattr(world.jobs, "create", meanwhile)
+
+
+def test_who_waited_for_a_place_in_vain_is_told_so_in_words(world):
+    world.record(error="NoFreePlace", cause="Within a day, there was no free place.")
+    assert world.layer.reason == "Within a day, there was no free place."

@@ -170,14 +170,13 @@ class JudgePlan(Message):
     deployment: str
 
 
-class Waiting(Message):
-    """Something that waits with a task token.
+class WithToken(Message):
+    """A task token that something waits with.
 
     ``entered`` is when its state was entered, ``retry`` how often that was retried since: so it is known which of two
     tokens is the one that an execution still waits with.
     """
 
-    deployment: str
     token: str
     entered: str = ""
     retry: int = 0
@@ -186,6 +185,12 @@ class Waiting(Message):
     def attempt(self) -> str:
         """What sorts after the same of every earlier attempt."""
         return f"{self.entered}#{self.retry:03}"
+
+
+class Waiting(WithToken):
+    """A deployment that waits with a task token."""
+
+    deployment: str
 
 
 class WaitAtGate(Waiting):
@@ -255,6 +260,12 @@ class BeginSpeculation(Message):
 
     layer: str
     attempt: int = Field(ge=1)
+
+
+class WaitForPlace(WithToken):
+    """Lets a temporary layer wait for a free place among the plans of its repository; the token is answered with {}."""
+
+    layer: str
 
 
 class RecordSpeculation(Message):

@@ -152,6 +152,13 @@ class WorkflowSettings(Settings):
 
 
 @dataclass(frozen=True)
+class DriftRunSettings(Settings):
+    """The ARN of the drift machine."""
+
+    machine: str = _variable("TIDEGATE_DRIFT_STATE_MACHINE")
+
+
+@dataclass(frozen=True)
 class ScheduleSettings(Settings):
     """The group of the schedules for drift, what they start, the role that they do it in, and what takes failures."""
 
@@ -230,6 +237,21 @@ class ReviewSettings(Settings):
     def plan_review(self) -> PlanReview:
         """Return the rule; raise ValueError for a word that is none."""
         return PlanReview(self.when)
+
+
+@dataclass(frozen=True)
+class PlaceSettings(Settings):
+    """How many speculative plans of a repository run at a time."""
+
+    plans: str = _variable("TIDEGATE_PULL_REQUEST_PLANS")
+
+    @property
+    def limit(self) -> int:
+        """Return the number; raise ValueError for what is none above zero."""
+        limit = int(self.plans)
+        if limit < 1:
+            raise ValueError(f"TIDEGATE_PULL_REQUEST_PLANS is {limit}, and must be 1 or more")
+        return limit
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         LineBoards,
         OrganizationFile,
         OrganizationPolicies,
+        PlanPlaces,
         PolicyEngine,
         PullRequests,
         SourceHistory,
@@ -138,6 +139,12 @@ class Adapters:
         from tidegate.adapters.dynamodb_pull_requests import DynamoTemporaryLayers
 
         return DynamoTemporaryLayers(self._dynamodb, self._table)
+
+    @cached_property
+    def plan_places(self) -> PlanPlaces:
+        from tidegate.adapters.dynamodb_plan_places import DynamoPlanPlaces
+
+        return DynamoPlanPlaces(self._dynamodb, self._table)
 
     @cached_property
     def jobs(self) -> Jobs:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tidegate.bootstrap.pull_requests import PullRequestWork
-from tidegate.settings import BusSettings, ForgeSettings, LinkSettings, ScheduleSettings
+from tidegate.settings import BusSettings, DriftRunSettings, ForgeSettings, LinkSettings, ScheduleSettings
 
 if TYPE_CHECKING:
     from tidegate.config.declarations import Drift
@@ -44,7 +44,7 @@ class DriftWork(PullRequestWork):
         """Executions of the drift machine, to look at as one does at deploys."""
         from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
 
-        machine = ScheduleSettings.from_env(self.environ).machine
+        machine = DriftRunSettings.from_env(self.environ).machine
         return StepFunctionsWorkflows(self.client("stepfunctions"), machine)
 
     @cached_property

@@ -95,7 +95,7 @@ class WebPages(Repairs):
     def pull_request_looker(self) -> PullRequestLooker:
         from tidegate.usecases.look_at_pull_request import PullRequestLooker
 
-        return PullRequestLooker(self.pull_requests, self.temporary_layers)
+        return PullRequestLooker(self.pull_requests, self.temporary_layers, self.place_looker)
 
     @cached_property
     def deployment_requester(self) -> DeploymentRequester:

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidegate.bootstrap.events import Events
-from tidegate.settings import LinkSettings
+from tidegate.settings import LinkSettings, PlaceSettings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from tidegate.usecases.close_applied import AppliedCloser
     from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
     from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
+    from tidegate.usecases.give_places import PlaceGiver
     from tidegate.usecases.hold_policies import PolicyHolder
     from tidegate.usecases.judge_held_plan import HeldPlanJudge
     from tidegate.usecases.judge_policies import PolicyJudge
     from tidegate.usecases.keep_check_run import CheckRunKeeper
+    from tidegate.usecases.look_at_places import PlaceLooker
     from tidegate.usecases.merge_applied import AppliedMerger
     from tidegate.usecases.plan_by_comment import CommentPlanner
     from tidegate.usecases.publish_pull_request import PublicationAsker, PullRequestPublisher
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.record_speculation import SpeculationRecorder
     from tidegate.usecases.restart_pull_request import PullRequestRestarter
     from tidegate.usecases.tell_base_moved import BaseTeller
+    from tidegate.usecases.wait_for_place import PlaceWaiter
 
 _EVENTS = frozenset({"pull_request", "pull_request_review", "merge_group"})
 
@@ -176,7 +179,12 @@ class PullRequestWork(Events):
         from tidegate.usecases.pull_request_checks import ProgressShower
 
         return ProgressShower(
-            self.pull_requests, self.temporary_layers, self._check_run_keeper, self._plan_painter, self.clock
+            self.pull_requests,
+            self.temporary_layers,
+            self._check_run_keeper,
+            self._plan_painter,
+            self.clock,
+            self.place_looker,
         )
 
     @cached_property
@@ -202,7 +210,9 @@ class PullRequestWork(Events):
     def pull_request_stopper(self) -> PullRequestStopper:
         from tidegate.usecases.close_pull_request import PullRequestStopper
 
-        return PullRequestStopper(self.temporary_layers, self.workflows, self.pull_request_checks, self.clock)
+        return PullRequestStopper(
+            self.temporary_layers, self.workflows, self.pull_request_checks, self.clock, self._leave_places
+        )
 
     @cached_property
     def pull_request_closer(self) -> PullRequestCloser:
@@ -246,13 +256,46 @@ class PullRequestWork(Events):
     def speculation_beginner(self) -> SpeculationBeginner:
         from tidegate.usecases.begin_speculation import SpeculationBeginner
 
-        return SpeculationBeginner(self.temporary_layers, self.jobs, self.addresses, self.announcements, self.clock)
+        return SpeculationBeginner(
+            self.temporary_layers,
+            self.plan_places,
+            self.jobs,
+            self.addresses,
+            self.announcements,
+            self.clock,
+            PlaceSettings.from_env(self.environ).limit,
+            self._leave_places,
+        )
+
+    @cached_property
+    def place_giver(self) -> PlaceGiver:
+        from tidegate.usecases.give_places import PlaceGiver
+
+        def settle(token: str, output: Mapping[str, Any]) -> None:
+            self.workflows.settle(token, output)
+
+        return PlaceGiver(self.plan_places, settle, PlaceSettings.from_env(self.environ).limit)
+
+    @cached_property
+    def place_waiter(self) -> PlaceWaiter:
+        from tidegate.usecases.wait_for_place import PlaceWaiter
+
+        return PlaceWaiter(self.temporary_layers, self.plan_places, self.place_giver, self.announcements)
+
+    @cached_property
+    def place_looker(self) -> PlaceLooker:
+        from tidegate.usecases.look_at_places import PlaceLooker
+
+        return PlaceLooker(self.plan_places, self.temporary_layers)
+
+    def _leave_places(self, repository: str, layers: Collection[str]) -> None:
+        self.place_giver.leave(repository, layers)
 
     @cached_property
     def speculation_recorder(self) -> SpeculationRecorder:
         from tidegate.usecases.record_speculation import SpeculationRecorder
 
-        return SpeculationRecorder(self.temporary_layers, self.announcements, self.clock)
+        return SpeculationRecorder(self.temporary_layers, self.announcements, self.clock, self._leave_places)
 
     @cached_property
     def policy_holder(self) -> PolicyHolder:

@@ -75,9 +75,19 @@ class Repairs(DriftWork):
 
     def _of_pull_requests(self) -> dict[str, Repair]:
         from tidegate.usecases.repairs.follow_pull_requests import FollowPullRequests, RestartPullRequests
+        from tidegate.usecases.repairs.free_places import FreePlaces
 
         return {
             "restart_pull_requests": RestartPullRequests(self.pull_requests, self._restart_pull_request),
+            "free_places": FreePlaces(
+                self.plan_places,
+                self.temporary_layers,
+                self.pull_requests,
+                self.drifts,
+                self.place_giver,
+                self.workflows.pull_request_ending,
+                self.drift_runs.ending,
+            ),
             "follow_pull_requests": FollowPullRequests(self.catalog, self.pull_requests, self.forge, self.deliveries),
         }
 

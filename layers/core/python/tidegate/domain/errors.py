@@ -25,6 +25,7 @@
     ├── ScheduleRefused        a schedule that the cloud does not take
     ├── AuditUnavailable       the audit message could not be published
     ├── ApplyAlreadyStarted    a second apply of one deployment
+    ├── NoFreePlace            a plan that has to wait until another of its repository has ended
     ├── JobGone                a job that a runner has taken, or that was closed
     └── WrongState             a step that a deployment cannot take from where it is
 """
@@ -212,6 +213,13 @@ class GateShut(TidegateError):
         super().__init__(
             f"What {deployment} waited for is not done any more. Nothing was applied; it goes on by itself once it is."
         )
+
+
+class NoFreePlace(TidegateError):
+    """As many plans of the repository are under way as there may be, or others wait already."""
+
+    def __init__(self, layer: str, reason: str) -> None:
+        super().__init__(f"{layer} cannot be planned yet: {reason} It goes on by itself once it has a place.")
 
 
 class JobGone(TidegateError):

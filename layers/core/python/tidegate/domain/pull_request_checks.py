@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tidegate.domain.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Conclusion
 from tidegate.domain.check_run_face import counts, many, people
 from tidegate.domain.markdown import code, escaped, fenced, one_line
+from tidegate.domain.plan_places_text import NOBODY_WAITS, WaitingPlans
 from tidegate.domain.plan_text import cut_start, fenced_plan
 from tidegate.domain.policy_text import policy_check_name
 from tidegate.domain.pull_request_blocks import LAST_LINES, LayerView, alarms, link, table
@@ -18,7 +19,7 @@ from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 
 WHOLE = "tidegate/plan"
 #: Bytes of the table of roots, and of what is destroyed.
-_TABLE, _DESTROYED, _REMARKS = 35_000, 12_000, 5_000
+_TABLE, _DESTROYED, _REMARKS, _WAITING = 35_000, 12_000, 5_000, 1_000
 
 _ENDED = {
     LayerState.PLANNED: ("Planned", Conclusion.SUCCESS),
@@ -35,12 +36,15 @@ def render_whole(
     page_url: str,
     blocking: Sequence[str] = (),
     fault: str = "",
+    *,
+    waiting: WaitingPlans = NOBODY_WAITS,
 ) -> CheckRun:
     """Return what the check run of the whole says. ``page_url`` lists all of the pull request.
 
-    ``blocking`` are the policy sets that hold up the merge, ``fault`` is why Tidegate itself failed, if it did.
+    ``blocking`` are the policy sets that hold up the merge, ``fault`` is why Tidegate itself failed, if it did,
+    ``waiting`` are the plans that wait for a place.
     """
-    title, summary, conclusion = _whole(record, views, link("this page", page_url), blocking, fault)
+    title, summary, conclusion = _whole(record, views, link("this page", page_url), blocking, fault, waiting=waiting)
     return CheckRun(
         name=WHOLE,
         sha=record.spec.head_sha,
@@ -98,7 +102,13 @@ def layer_check_name(layer: TemporaryLayer) -> str:
 
 
 def _whole(
-    record: PullRequestRecord, views: Sequence[LayerView], everything: str, blocking: Sequence[str], fault: str
+    record: PullRequestRecord,
+    views: Sequence[LayerView],
+    everything: str,
+    blocking: Sequence[str],
+    fault: str,
+    *,
+    waiting: WaitingPlans,
 ) -> tuple[str, str, Conclusion | None]:
     """Return title, summary and conclusion; without one it goes on."""
     if fault:
@@ -109,7 +119,7 @@ def _whole(
         return "Planning begins", "Tidegate looks for the roots that this pull request changes.", None
     if not record.layers:
         return _unplanned(record)
-    return _counted(record, views, everything, blocking)
+    return _counted(record, views, everything, blocking, waiting)
 
 
 def _unplanned(record: PullRequestRecord) -> tuple[str, str, Conclusion]:
@@ -134,7 +144,11 @@ def _of_unplanned(record: PullRequestRecord) -> Conclusion:
 
 
 def _counted(
-    record: PullRequestRecord, views: Sequence[LayerView], everything: str, blocking: Sequence[str]
+    record: PullRequestRecord,
+    views: Sequence[LayerView],
+    everything: str,
+    blocking: Sequence[str],
+    waiting: WaitingPlans,
 ) -> tuple[str, str, Conclusion | None]:
     layers = [each.layer for each in views]
     found = tally(layers)
@@ -143,6 +157,7 @@ def _counted(
             None,
             (
                 f"**{many(found.total, 'root')}**: {found}.",
+                escaped(str(waiting), _WAITING),
                 f"**Held up by {_sets(blocking)}.** Each has a check of its own." if blocking else "",
                 older(record.is_older),
                 with_options(layers),
@@ -153,7 +168,8 @@ def _counted(
     )
     done = sum(1 for each in layers if each.is_done)
     if done < found.total:
-        return f"Planning… {done} of {found.total} done", summary, None
+        behind = f", {len(waiting)} waiting for a place" if waiting else ""
+        return f"Planning… {done} of {found.total} done{behind}", summary, None
     return _title(record, found, layers, blocking), summary, _conclusion(record, found, layers, blocking)
 
 

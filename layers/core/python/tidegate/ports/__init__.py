@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tidegate.ports.drifts import *
     from tidegate.ports.forge import *
     from tidegate.ports.jobs import *
+    from tidegate.ports.plan_places import *
     from tidegate.ports.policies import *
     from tidegate.ports.pull_requests import *
     from tidegate.ports.queues import *
@@ -41,6 +42,7 @@ _ROOMS = {
     "drifts": "DriftEvents Drifts ForgeIssues Schedules",
     "forge": "Accounts Change FailedDelivery Forge ForgeAddresses ForgeDeliveries",
     "jobs": "JobLogs Jobs LogChunk",
+    "plan_places": "PlanPlaces",
     "policies": "OrganizationPolicies PolicyEngine",
     "pull_requests": "PullRequestChecks PullRequests TemporaryLayers",
     "queues": "DeployQueues Deployments",

@@ -18,7 +18,8 @@ from tidegate.usecases.plannable_roots import Plannable, PlannableFinder
 from tidegate.usecases.repository_source import Granted, RepositorySource
 from tidegate.usecases.root_index import Deployable
 
-#: Layers of one pull request: an execution's history has 25,000 events, and each layer takes up to 60 of them.
+#: Layers of one pull request: an execution's history has 25,000 events, and each layer takes up to 60 of them,
+#: and 11 more where it waits for a place.
 MOST_LAYERS = 400
 
 _FORK = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestState, judged
@@ -15,12 +15,14 @@ class PullRequestStopper:
     """Stops what works on a pull request, which others have overtaken. Once more is harmless.
 
     A runner hears of it at its next heartbeat, and stops its engine: a plan has nothing to lose.
+    ``leave`` gives back the places of layers, and their places in line.
     """
 
     layers: TemporaryLayers
     workflows: Workflows
     checks: PullRequestChecks
     clock: Clock
+    leave: Callable[[str, Collection[str]], object]
 
     def stop(self, record: PullRequestRecord, reason: str) -> Sequence[TemporaryLayer]:
         """Stop the execution, and what of the layers goes on; return all layers. Raise Conflict when one ends now.
@@ -32,6 +34,7 @@ class PullRequestStopper:
         found = self.layers.many(record.layers)
         stopped = [each if each.is_done else self._cancelled(each, reason) for each in found]
         if record.state is not PullRequestState.IDLE:
+            self.leave(record.spec.repository, record.layers)
             self.checks.stop(record, stopped, reason)
         return stopped
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.domain.pull_request_record import PullRequestRecord, judged
 from tidegate.domain.temporary_layer import TemporaryLayer
 from tidegate.ports import PullRequests, TemporaryLayers
+from tidegate.usecases.look_at_places import PlaceLooker
 
 
 @dataclass(frozen=True, slots=True)
 class PullRequestView:
     """A pull request, and those of its layers that exist, in the order in which a merge would deploy them.
 
-    An open one has its conditions as they are by its layers now.
+    An open one has its conditions as they are by its layers now, and layers that wait for a place say behind what.
     """
 
     record: PullRequestRecord
@@ -27,6 +28,7 @@ class PullRequestLooker:
 
     records: PullRequests
     layers: TemporaryLayers
+    places: PlaceLooker
 
     def opened(self, repositories: Collection[str]) -> Sequence[PullRequestRecord]:
         """Return the open pull requests of these repositories, newest first."""
@@ -42,4 +44,6 @@ class PullRequestLooker:
         if not record.is_open:
             return PullRequestView(record, layers)
         at = max((layer.changed_at for layer in layers), default=record.opened_at)
-        return PullRequestView(judged(record, layers, at), layers)
+        waiting = self.places.look(repository, layers)
+        shown = tuple(replace(each, reason=waiting.reasons.get(each.id, each.reason)) for each in layers)
+        return PullRequestView(judged(record, layers, at), shown)

@@ -16,6 +16,7 @@ from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Clock, PullRequests, TemporaryLayers
 from tidegate.usecases.judge_policies import PolicyJudge
 from tidegate.usecases.keep_check_run import CheckRunKeeper
+from tidegate.usecases.look_at_places import PlaceLooker
 from tidegate.usecases.pull_request_view import LayerPainter, PlanPainter, known
 
 
@@ -90,6 +91,7 @@ class ProgressShower:
     keeper: CheckRunKeeper
     plans: PlanPainter
     clock: Clock
+    places: PlaceLooker
 
     def progress(self, pull_request: str, not_before: float) -> None:
         """Bring the check run of the whole up to date while layers are planned.
@@ -107,7 +109,9 @@ class ProgressShower:
         if is_going_on:
             painter = self.plans.painter
             views = [painter.row(each) for each in layers]
-            self.keeper.show(*record.spec.where, render_whole(record, views, painter.page(record.spec)))
+            waiting = self.places.look(record.spec.repository, layers)
+            shown = render_whole(record, views, painter.page(record.spec), waiting=waiting)
+            self.keeper.show(*record.spec.where, shown)
 
     def layer(self, layer_id: str) -> None:
         """Show how a layer ended; one that was cancelled, or is gone, has nothing to show."""

@@ -21,6 +21,7 @@ _WITHOUT_RESULT = frozenset({State.ENGINE_FAULT, State.OUTCOME_UNKNOWN})
 _WORDS = {
     "TerraformClientError": "",
     POLICIES_REFUSED: "",
+    "NoFreePlace": "",
     "States.HeartbeatTimeout": "The runner sent no sign of life for a minute. ",
     "States.Timeout": "The time limit was over. ",
     "RunnerStopped": "The runner stopped: ",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deployment import Plan
@@ -17,11 +18,15 @@ _MAY_FAIL = frozenset({LayerState.WAITING, LayerState.PLANNING, LayerState.PLANN
 
 @dataclass(frozen=True, slots=True)
 class SpeculationRecorder:
-    """Records speculative plans. Called again with the same message, it changes nothing more and answers the same."""
+    """Records speculative plans. Called again with the same message, it changes nothing more and answers the same.
+
+    ``leave`` gives back the places of layers, once it is known that nothing of them runs any more.
+    """
 
     layers: TemporaryLayers
     announcements: Announcements
     clock: Clock
+    leave: Callable[[str, Collection[str]], object]
 
     def record(self, message: RecordSpeculation) -> SpeculationRecorded:
         """Store the outcome. A layer that was cancelled stays so; one that is gone counts as cancelled.
@@ -35,6 +40,7 @@ class SpeculationRecorder:
         recorded = _failed(layer, message) if message.plan is None else _planned(layer, message.plan)
         if recorded != layer:
             layer = self.layers.save(replace(recorded, changed_at=self.clock.now()))
+        self.leave(layer.repository, [layer.id])
         if not layer.schedule:
             self.announcements.layer_changed(layer)
         return SpeculationRecorded(state=layer.state, policies=bool(layer.plan and layer.policy_sets))

@@ -6,6 +6,7 @@ from tidegate.adapters.memory.drifts import MemoryDriftEvents, MemoryDrifts, Mem
 from tidegate.adapters.memory.forge import MemoryForge, MemoryForgeDeliveries
 from tidegate.adapters.memory.lines import MemoryLineBoards
 from tidegate.adapters.memory.organization import MemoryOrganizationFile
+from tidegate.adapters.memory.plan_places import MemoryPlanPlaces
 from tidegate.adapters.memory.pull_requests import (
     MemoryPullRequestChecks,
     MemoryPullRequests,
@@ -50,6 +51,7 @@ __all__ = [
     "MemoryJobs",
     "MemoryLineBoards",
     "MemoryOrganizationFile",
+    "MemoryPlanPlaces",
     "MemoryPullRequestChecks",
     "MemoryPullRequests",
     "MemorySchedules",

@@ -1,0 +1,267 @@
+"""Pull requests whose plans share the places of a repository: executions step by step, which may die anywhere."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tests.builders import REPOSITORY, any_layer, any_plan, any_pull_request_record
+from tests.contract.queue_actors import Died, Fate, Mortal
+from tests.contract.stores import Stores
+from tidegate.adapters.memory import (
+    MemoryAnnouncements,
+    MemoryClock,
+    MemoryForge,
+    MemoryPullRequestChecks,
+    MemoryWorkflows,
+)
+from tidegate.domain.errors import Conflict, NoFreePlace, NotFound, TooLate, WrongState
+from tidegate.domain.plan_places import Places
+from tidegate.domain.pull_request_record import judged
+from tidegate.messages import BeginSpeculation, RecordSpeculation, WaitForPlace
+from tidegate.usecases.begin_speculation import SpeculationBeginner
+from tidegate.usecases.close_pull_request import PullRequestStopper
+from tidegate.usecases.give_places import PlaceGiver
+from tidegate.usecases.record_speculation import SpeculationRecorder
+from tidegate.usecases.repairs.free_places import FreePlaces
+from tidegate.usecases.repairs.turn import Turn
+from tidegate.usecases.wait_for_place import PlaceWaiter
+
+LIMIT = 2
+_OVER = (NotFound, WrongState)
+
+
+@dataclass
+class Planned:
+    """A layer in its execution: the state that it is in, the token that waits there, and its attempt to plan."""
+
+    id: str
+    number: int
+    step: str = "begin"
+    token: str = ""
+    attempt: int = 1
+    entered: int = 0
+    retry: int = 0
+
+
+class Witnessed:
+    """The port ``PlanPlaces``, which sees that places are given away in order, and never more than there are."""
+
+    def __init__(self, places: Any) -> None:
+        self._places = places
+        self.waiting: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._places, name)
+
+    def take(self, repository: str, layer: str, limit: int) -> Places:
+        before = self._places.read(repository)
+        after: Places = self._places.take(repository, layer, limit)
+        assert layer in before.held or layer not in after.held or not before.line, "somebody was passed"
+        return after
+
+    def join(self, repository: str, layer: str) -> Places:
+        after: Places = self._places.join(repository, layer)
+        self.waiting = [*(each for each in self.waiting if each in after.line and each != layer), *after.line[-1:]]
+        assert list(after.line) == self.waiting or layer not in self.waiting[-1:], "the line was not joined at its end"
+        self.waiting = list(after.line)
+        return after
+
+    def hand_over(self, repository: str, layer: str, limit: int) -> bool:
+        line = self._places.read(repository).line
+        done: bool = self._places.hand_over(repository, layer, limit)
+        assert not done or line[0] == layer, "somebody was passed"
+        return done
+
+
+@dataclass
+class PlacesWorld:
+    """Executions for pull requests, each with its layers, in one repository."""
+
+    stores: Stores
+    alive: dict[int, bool] = field(default_factory=dict)
+    planned: dict[str, Planned] = field(default_factory=dict)
+    unstopped: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.fate, self.clock = Fate(), MemoryClock()
+        self.places = Witnessed(self.stores.places)
+        self._tokens: Iterator[int] = itertools.count(1)
+        self._entries: Iterator[int] = itertools.count(1)
+        places, layers, jobs = (Mortal(port, self.fate) for port in (self.places, self.stores.layers, self.stores.jobs))
+        announcements, workflows = Mortal(MemoryAnnouncements(), self.fate), Mortal(self, self.fate)
+        self.giver = PlaceGiver(places, workflows.settle, LIMIT)  # type: ignore[arg-type]
+        self.beginner = SpeculationBeginner(
+            layers,  # type: ignore[arg-type]
+            places,  # type: ignore[arg-type]
+            jobs,  # type: ignore[arg-type]
+            MemoryForge(),
+            announcements,  # type: ignore[arg-type]
+            self.clock,
+            LIMIT,
+            self.giver.leave,
+        )
+        self.waiter = PlaceWaiter(layers, places, self.giver, announcements)  # type: ignore[arg-type]
+        self.recorder = SpeculationRecorder(layers, announcements, self.clock, self.giver.leave)  # type: ignore[arg-type]
+        self.stopper = PullRequestStopper(
+            layers,  # type: ignore[arg-type]
+            workflows,  # type: ignore[arg-type]
+            MemoryPullRequestChecks(),
+            self.clock,
+            self.giver.leave,
+        )
+        self.repair = FreePlaces(
+            places,  # type: ignore[arg-type]
+            layers,  # type: ignore[arg-type]
+            self.stores.pull_requests,
+            self.stores.drifts,
+            self.giver,
+            self.ending,
+            MemoryWorkflows().ending,
+        )
+
+    # What Step Functions does.
+
+    def settle(self, token: str, _output: object) -> None:
+        for each in self.planned.values():
+            if each.token == token and each.step == "waiting" and self.alive[each.number]:
+                each.step, each.token = "begin", ""
+                return
+        raise TooLate
+
+    def ending(self, execution: str) -> str | None:
+        for number, alive in self.alive.items():
+            if self._record(number).execution == execution:
+                return None if alive else "ABORTED"
+        raise NotFound("execution", execution)
+
+    def stop_pull_request(self, execution: str, _cause: str) -> None:
+        for number in self.alive:
+            if self._record(number).execution == execution:
+                self.alive[number] = False
+
+    # What may happen.
+
+    def open(self, number: int, count: int) -> None:
+        """Open a pull request with so many layers; one that was opened before stays as it is."""
+        if number in self.alive:
+            return
+        layers = [any_layer(f"root-{place}", id=f"{number}-{place}", pull_request=number) for place in range(count)]
+        record = any_pull_request_record(number)
+        record = replace(record, discovered=record.spec.revision, layers=tuple(each.id for each in layers))
+        self.stores.pull_requests.save(judged(record, layers, self.clock.now()))
+        self.stores.layers.create(layers)
+        self.alive[number] = True
+        self.planned |= {each.id: Planned(each.id, number) for each in layers}
+
+    def step(self, one: Planned, *, fails: bool = False) -> None:
+        """Let a layer's execution do its next step; who dies there is called again by the next."""
+        if not self.alive[one.number]:
+            return
+        match one.step:
+            case "begin":
+                self._begin(one)
+            case "wait":
+                self._wait(one)
+            case "running" if fails and one.attempt == 1:
+                one.step, one.attempt = "begin", 2
+            case "running":
+                one.step = "record"
+            case "record":
+                self._record_outcome(one)
+
+    def cancel(self, number: int) -> None:
+        """Stop a pull request's execution; who dies in it is called again at some time."""
+        self.unstopped.append(number)
+        with suppress(Died, Conflict):
+            self.stopper.stop(self._record(number), "A newer commit came.")
+            self.unstopped.remove(number)
+
+    def crash(self, number: int) -> None:
+        """Let an execution end, of which nobody hears."""
+        self.alive[number] = False
+
+    def repeat(self, one: Planned, what: str) -> None:
+        """Let a late copy of an earlier call arrive."""
+        with suppress(*_OVER, NoFreePlace, Conflict, Died):
+            match what:
+                case "begin":
+                    self.beginner.begin(BeginSpeculation(layer=one.id, attempt=one.attempt))
+                case "wait" if one.entered:
+                    self.waiter.wait(self._waiting(one, one.token or "late"))
+
+    def reconcile(self) -> int:
+        turn = Turn(self.clock, "")
+        turn.until = turn.ago(-600)
+        return self.repair.repair(turn)
+
+    def _begin(self, one: Planned) -> None:
+        try:
+            self.beginner.begin(BeginSpeculation(layer=one.id, attempt=one.attempt))
+        except NoFreePlace:
+            one.step, one.entered, one.retry = "wait", next(self._entries), 0
+        except _OVER:
+            one.step = "record"
+        except (Died, Conflict):
+            return
+        else:
+            one.step = "running"
+
+    def _wait(self, one: Planned) -> None:
+        one.step, one.token = "waiting", f"token-{next(self._tokens)}"
+        try:
+            self.waiter.wait(self._waiting(one, one.token))
+        except (Died, Conflict):
+            # A token that was answered meanwhile ended the state; otherwise it is entered again with another token.
+            if one.step == "waiting":
+                one.step, one.retry = "wait", one.retry + 1
+        except _OVER:
+            one.step = "record"
+
+    def _waiting(self, one: Planned, token: str) -> WaitForPlace:
+        return WaitForPlace(layer=one.id, token=token, entered=f"{one.entered:06}", retry=one.retry)
+
+    def _record_outcome(self, one: Planned) -> None:
+        try:
+            self.recorder.record(RecordSpeculation(layer=one.id, plan=any_plan()))
+        except (Died, Conflict):
+            return
+        one.step = "done"
+
+    def _record(self, number: int) -> Any:
+        return self.stores.pull_requests.get(REPOSITORY, number)
+
+    # What must hold.
+
+    def check_always(self) -> None:
+        """Check that no more run than there are places, and that whatever runs has one."""
+        now = self.stores.places.read(REPOSITORY)
+        running = [each.id for each in self.planned.values() if each.step == "running" and self.alive[each.number]]
+        assert len(now.held) <= LIMIT
+        assert set(running) <= set(now.held)
+        assert len(set(now.line)) == len(now.line)
+        assert not set(now.line) & set(now.held)
+
+    def check_awake(self) -> None:
+        """Check that nobody waits while there is room."""
+        now = self.stores.places.read(REPOSITORY)
+        assert not now.line or len(now.held) >= LIMIT, now
+
+    def come_to_rest(self, *, repairs: bool) -> None:
+        """Let everything that goes on end; check that everybody was served, and that nothing is left."""
+        self.fate.countdown = None
+        for number in [each for each in self.unstopped if repairs]:
+            self.cancel(number)
+        for _ in range(len(self.planned) * 8 + 2):
+            if repairs:
+                self.reconcile()
+            for one in list(self.planned.values()):
+                self.step(one)
+                self.check_always()
+        assert [each for each in self.planned.values() if self.alive[each.number] and each.step != "done"] == []
+        if repairs:
+            self.reconcile()
+        assert self.stores.places.read(REPOSITORY).is_quiet

@@ -1,0 +1,97 @@
+"""Places for plans: so many at a time, first come, first served."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import any_layer
+from tidegate.domain.plan_places import Places, asked, handed_over, joined, left, next_turn, taken
+from tidegate.domain.plan_places_text import waiting_plans
+
+
+def places(held=(), line=(), version=0):
+    return Places("acme/infra", tuple(held), tuple(line), version)
+
+
+@pytest.mark.parametrize(
+    ("before", "may_plan", "reason"),
+    [
+        (places(), True, "There is a free place: 0 of 2 are taken."),
+        (places("b"), True, "There is a free place: 1 of 2 are taken."),
+        (places("bc"), False, "All places are taken: 2 of 2."),
+        (places("bcd"), False, "All places are taken: 3 of 2."),
+        (places("b", "c"), False, "Others wait for a place: 1."),
+        (places("ab", "c"), True, "It has a place already."),
+    ],
+)
+def test_who_asks_is_told_whether_it_may_plan_and_why(before, may_plan, reason):
+    answer = asked(before, "a", 2)
+    assert (answer.may_plan, answer.reason) == (may_plan, reason)
+    assert ("a" in taken(before, "a", 2).held) is may_plan
+
+
+def test_taking_again_changes_nothing():
+    once = taken(places(), "a", 2)
+    assert taken(once, "a", 2) == once
+
+
+@pytest.mark.parametrize(
+    ("now", "layer", "reason"),
+    [
+        (places("b"), None, "Nobody waits."),
+        (places("bc", "a"), None, "All places are taken: 2 of 2."),
+        (places("b", "ac"), "a", "It has waited longest, and there is a free place."),
+    ],
+)
+def test_it_is_the_turn_of_who_has_waited_longest(now, layer, reason):
+    turn = next_turn(now, 2)
+    assert (turn.layer, turn.reason) == (layer, reason)
+
+
+def test_a_line_is_joined_at_its_end_and_once():
+    assert joined(places("b", "c", 1), "a") == places("b", "ca", 2)
+    for again in (places("b", "ca", 2), places("a", "c", 2)):
+        assert joined(again, "a") == again
+
+
+def test_a_place_is_handed_to_nobody_whose_turn_it_is_not():
+    before = places("b", "ac", 2)
+    assert handed_over(before, "a", 2) == places("ba", "c", 3)
+    assert handed_over(before, "c", 2) is None
+    assert handed_over(before, "a", 1) is None
+
+
+def test_who_leaves_has_no_place_and_waits_for_none():
+    assert left(places("ab", "cd", 4), ["a", "c", "gone"]) == places("b", "d", 5)
+    assert left(places("ab", "cd", 4), ["a"]) == places("b", "cd", 4)
+
+
+def test_quiet_is_where_nobody_has_a_place_or_waits():
+    assert [each.is_quiet for each in (places(), places("a"), places("", "a"))] == [True, False, False]
+
+
+def holder(number, schedule=""):
+    return any_layer(f"root-{number}", pull_request=number, schedule=schedule)
+
+
+def test_who_waits_reads_how_many_go_before_and_whose_plans_are_under_way():
+    told = waiting_plans(places("abcd", "efgh"), ["e", "g", "z"], [holder(12), holder(13), holder(12)])
+    assert told.reasons == {
+        "e": "It waits for a free place as the next: 4 plans of the repository are under way, of #12 and #13.",
+        "g": "It waits for a free place after 2 others: 4 plans of the repository are under way, of #12 and #13.",
+    }
+    under_way = "4 plans of the repository are under way, of #12 and #13."
+    assert str(told) == f"2 plans wait for a free place: {under_way}"
+
+
+def test_a_schedule_that_looks_for_drift_is_named_and_of_very_many_only_some_are():
+    told = waiting_plans(places("a", "b"), ["b"], [holder(0, "nightly")])
+    expected = "1 plan waits for a free place: 1 plan of the repository is under way, of the schedule nightly."
+    assert str(told) == expected
+    many = waiting_plans(places("abcdefg", "h"), ["h"], [holder(number) for number in range(1, 8)])
+    assert many.behind.endswith("of #1, #2, #3, #4, #5 and 2 more")
+
+
+def test_plans_whose_layers_are_gone_are_only_counted_and_where_nobody_waits_nothing_is_said():
+    assert waiting_plans(places("a", "b"), ["b"], []).behind == "1 plan of the repository is under way"
+    assert str(waiting_plans(places("a", "b"), ["c"], [])) == ""
