@@ -24,7 +24,7 @@ def test_an_issue_tells_what_drifted_since_when_and_where_its_log_is():
     assert text.startswith(marker("nightly"))
     assert "**1 drifted, 1 without drift**" in text
     assert "| `network` | drifted: +0 ~1 -0 ±0 would undo it |" in text
-    assert f"[All schedules]({PAGE}/drift?repository=acme%2Finfra)" in text
+    assert f"[All schedules]({PAGE}/drift?repository=acme/infra)" in text
     assert f"[Log]({PAGE}/jobs/network-1-speculate-1)" in text
     assert "`db`" not in text
     assert "Deploy these roots to undo it" in text

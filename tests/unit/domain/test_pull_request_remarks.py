@@ -83,7 +83,7 @@ def test_a_comment_follows_the_approvals_of_policy_sets():
     )
     assert "**1 policy set fails.**" in waiting
     assert "* Policy set `network`: approved by `ann`, 1 of 2 approvals." in waiting
-    assert "* The approval of `bob` does not count for `network`: who is not among its owners." in waiting
+    assert "* The approval of `bob` does not count for `network`: `bob` is not among its owners." in waiting
     assert "approved by" not in held_up(state=SetState.FAILED)
     approved = held_up(state=SetState.APPROVED, approved_by=("ann", "eve"))
     assert "* Policy set `network` holds nothing up: approved by `ann`, `eve`." in approved

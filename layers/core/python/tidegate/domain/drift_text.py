@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import urlencode
 
 from tidegate.domain.check_run import MAXIMUM_TITLE, CheckRun, Conclusion
 from tidegate.domain.check_run_face import counts
@@ -70,7 +69,7 @@ def _parts(record: DriftRecord, page: str) -> Iterator[str]:
         yield escaped(record.notice, _NOTICE)
     if record.drifted:
         yield _next(record)
-    where = f" [All schedules]({page}/drift?{urlencode({'repository': record.repository})})" if page else ""
+    where = f" [All schedules]({page}/drift?repository={record.repository})" if page else ""
     yield f"Looked for {escaped(record.entry.timetable.words)}, by the schedule {code(record.entry.name)}.{where}"
 
 
