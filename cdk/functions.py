@@ -76,6 +76,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.START_PULL_REQUESTS,
             _C.DRIFTS,
             _C.SCHEDULE_DRIFT,
+            _C.STORE_POLICIES,
             _C.READ_JOBS,
             _C.ANSWER_JOBS,
             _C.FORGE,

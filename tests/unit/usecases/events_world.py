@@ -19,6 +19,7 @@ from tidegate.adapters.memory import (
     MemoryForge,
     MemoryWorkflows,
 )
+from tidegate.adapters.memory.policies import MemoryOrganizationPolicies
 from tidegate.domain.authors import Authors
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_request import PullRequest
@@ -26,6 +27,7 @@ from tidegate.ports import Change, Delivery
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.enqueue import Enqueuer
 from tidegate.usecases.ensure_worker import WorkerEnsurer
+from tidegate.usecases.hold_policies import PolicyHolder
 from tidegate.usecases.new_deployments import ChangeEnqueuer
 from tidegate.usecases.receive_comment import CommentReceiver
 from tidegate.usecases.receive_request import RequestReceiver
@@ -95,7 +97,13 @@ class EventsWorld:
         where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": by}
         fields = {**where, "pull_request": NUMBER, "comment": 70 + self.received, "text": text}
         receiver = CommentReceiver(
-            self.deliveries, self.source, self.catalog, self.changes, self.authorizer, self.unlocker.unlock
+            self.deliveries,
+            self.source,
+            self.catalog,
+            self.changes,
+            self.authorizer,
+            self.unlocker.unlock,
+            hold=PolicyHolder(self.source, self.artifacts, MemoryOrganizationPolicies({})).hold,
         )
         return receiver.receive(self.stored("issue_comment", fields, delivery))
 

@@ -68,6 +68,14 @@ def test_the_same_comment_received_again_applies_nothing_twice(world):
     assert world.record.version == version
 
 
+def test_what_is_in_line_already_is_not_applied_once_more(world):
+    world.comment("tidegate apply")
+    world.comment("tidegate apply", by="reviewer")
+    assert world.names == ["live/app"]
+    assert f"`live/app` at `{HEAD[:7]}` is in line already (queued): `writer` asked for it" in world.reply
+    assert "/pull/5/checks" in world.reply
+
+
 def test_what_is_kept_from_merges_is_applied_only_if_it_is_named(world):
     world.say(f"{FREE}when_modified: {{autoplan: false}}\n")
     world.comment("tidegate apply")
@@ -230,13 +238,13 @@ def test_policy_sets_hold_up_what_they_refuse_and_what_they_cannot_judge(world, 
 
 def test_what_is_applied_is_planned_anew_and_that_plan_is_held_against_the_same_sets(world):
     world.comment("tidegate apply")
-    assert world.enqueued[0].policy_sets == ()
+    assert world.end(State.REJECTED).policy_sets == ()
     world.say(POLICIES)
     passed = {"verdicts": (PolicyVerdict("words"),), "plan": any_plan()}
     world.planned("live/app", policy_sets=(WORDS,), **passed)
     world.planned("live/db", policy_sets=(), **passed)
     world.comment("tidegate apply -p live/app -p live/db")
-    held = {each.root.name: each.policy_sets for each in world.enqueued[1:]}
+    held = {each.root.name: each.policy_sets for each in world.enqueued if each.state is State.QUEUED}
     assert held == {"live/app": (WORDS,), "live/db": ()}
 
 

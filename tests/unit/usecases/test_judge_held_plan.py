@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import pytest
 
-from tests.builders import any_artifact, any_plan, any_pull_request_record, deployment_in, sha
+from tests.builders import any_artifact, any_plan, any_pull_request_record, deployment_in, seen, sha
 from tests.unit.usecases.terraform_world import World
 from tidegate.adapters.memory import MemoryPullRequests, MemoryTemporaryLayers
 from tidegate.adapters.memory.policies import MemoryPolicyEngine
@@ -233,3 +233,18 @@ def test_the_check_run_of_a_refused_plan_says_which_rule_who_may_approve_and_wha
 def test_policies_are_checked_of_a_layer_or_of_a_deployment(fields):
     with pytest.raises(ValueError, match="either a layer or a deployment"):
         CheckPolicies(**fields)
+
+
+def test_the_plan_of_a_head_that_is_deployed_without_a_merge_is_judged_by_who_made_what_its_branch_has(world):
+    world.place(base_sha="")
+    world.approve()
+    world.forge.changes.clear()
+    head = world.deployment.revision.sha
+    world.forge.changes[RECORD.spec.base, head] = Change(sha(2), Authors(("writer",)))
+    world.records = MemoryPullRequests()
+    world.judge = replace(world.judge, records=world.records)
+    world.forge.seen[RECORD.spec.number] = seen(RECORD.spec)
+    assert world.goes_through(DENIED).next == "review"
+    world.forge.changes[RECORD.spec.base, head] = Change(sha(2), Authors(("ann",)))
+    world.place(base_sha="")
+    assert world.goes_through(DENIED).next == "refused"

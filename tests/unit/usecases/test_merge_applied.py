@@ -58,6 +58,8 @@ def test_it_is_not_merged_while_something_is_not_applied(world, state):
 
 
 def test_without_being_asked_for_it_people_merge(world):
+    for root in ("live/app", "live/db"):
+        world.end(State.REJECTED, root)
     world.say(FREE)
     world.comment("tidegate apply -p live/app -p live/db")
     all_applied(world)

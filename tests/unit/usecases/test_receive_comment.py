@@ -10,10 +10,10 @@ from tests.builders import sha
 from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
 from tidegate.domain.audit import FORCED
 from tidegate.domain.authors import MAXIMUM_AUTHORS, Authors
-from tidegate.domain.deployment import Trigger
+from tidegate.domain.deployment import State, Trigger
 from tidegate.domain.errors import AppLacksPermission, CloudUnavailable, ForgeRefused, ForgeUnavailable
 from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.queue import Lock
+from tidegate.domain.queue import Lock, waiting_for
 from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import queue_id
 from tidegate.ports import Change, DeliveryOutcome
@@ -357,3 +357,70 @@ def test_what_is_not_carried_out_here_is_answered_with_what_there_is(world):
     assert world.comment("tidegate apply").startswith("Refused:")
     assert "`tidegate apply` is not carried out here yet" in world.reply
     assert "`tidegate deploy`" in world.reply
+
+
+POLICIES = """
+version: 1
+policy_sets:
+  words: {paths: [policies], owners: ['user:reviewer']}
+  others: {paths: [policies], tag_query: prod}
+"""
+
+
+def test_the_plan_of_a_head_is_held_against_policy_sets_also_where_it_is_forced(world):
+    world.trees[MAIN] = {**world.trees[MAIN], "policies/main.rego": "package main"}
+    world.file(MAIN, POLICIES)
+    world.comment("tidegate deploy --force")
+    (deployment,) = world.enqueued
+    (held,) = deployment.policy_sets
+    assert (held.name, held.owners, held.problem) == ("words", ("user:reviewer",), "")
+    assert held.key in world.artifacts.objects
+
+
+def of_root(world, name, state=None):
+    """Return the deployments of a root, the newest last; let the newest be in flight in a state, if one is given."""
+    queue = queue_id(REPOSITORY, name)
+    found = sorted((each for each in world.enqueued if each.root.name == name), key=lambda each: each.requested_at)
+    if state is not None:
+        head, _ = world.queues.read(queue)
+        begun = replace(found[-1], state=state)
+        after = replace(head, in_flight=begun.id)
+        world.queues.commit(head, after, take=waiting_for(found[-1]), deployment=begun)
+    return found
+
+
+@pytest.mark.parametrize("state", [None, State.PLANNING, State.AWAITING_REVIEW])
+def test_what_is_in_line_already_is_answered_with_that_unless_it_is_forced(world, state):
+    world.comment("tidegate deploy")
+    of_root(world, "live/app", state)
+    world.comment("tidegate deploy -p live/app -p live/db", by="maintainer")
+    assert world.names == ["live/app"]
+    words = state.replace("_", " ") if state else "queued"
+    assert f"`live/app` at `{HEAD[:7]}` is in line already ({words}): `writer` asked for it on" in world.reply
+    assert "(https://github.com/acme/infra/pull/5/checks)" in world.reply
+    assert "live/db" not in world.reply
+    assert "`tidegate deploy --force`" in world.reply
+    world.forge.comments.clear()
+    world.comment("tidegate deploy --force", by="maintainer")
+    assert len(of_root(world, "live/app")) == 2
+
+
+def test_what_has_ended_or_is_of_another_commit_is_deployed_again(world):
+    world.comment("tidegate deploy")
+    of_root(world, "live/app", State.REJECTED)
+    world.comment("tidegate deploy")
+    assert len(of_root(world, "live/app")) == 2
+    world.trees[BASE] = world.trees[HEAD]
+    world.forge.changes["main", BASE] = Change(MAIN, Authors())
+    world.pull(head_sha=BASE)
+    world.comment("tidegate deploy -p live/app")
+    assert len(of_root(world, "live/app")) == 3
+    assert world.forge.comments == []
+
+
+def test_what_checks_require_of_a_root_and_what_is_in_line_are_told_together(world):
+    world.comment("tidegate deploy")
+    world.file(MAIN, "version: 1\napply_requirements: {checks: [{tag_query: '', approved: {}}]}\n")
+    world.comment("tidegate deploy")
+    assert "is in line already" in world.reply
+    assert "1 approval" in world.reply

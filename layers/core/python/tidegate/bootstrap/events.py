@@ -11,10 +11,12 @@ from tidegate.bootstrap.deploys import Deploys
 from tidegate.settings import ArtifactSettings, LinkSettings, ReviewSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from tidegate.config.declarations import Drift
+    from tidegate.domain.change_set import Key
     from tidegate.domain.comment import Verb
+    from tidegate.domain.policy import HeldPolicySet
     from tidegate.ports import Delivery, DeliveryOutcome, KnownRepository
     from tidegate.usecases.answer_button import ButtonAnswerer
     from tidegate.usecases.answer_comment import Comment, CommentWork
@@ -26,8 +28,9 @@ if TYPE_CHECKING:
     from tidegate.usecases.receive_push import Push, PushReceiver
     from tidegate.usecases.receive_request import RequestReceiver
     from tidegate.usecases.refresh_line import LineRefresher
-    from tidegate.usecases.repository_source import RepositorySource
+    from tidegate.usecases.repository_source import Granted, RepositorySource
     from tidegate.usecases.rerun import RerunRequester
+    from tidegate.usecases.root_index import Deployable
 
 
 class Events(Deploys):
@@ -121,7 +124,14 @@ class Events(Deploys):
             self.queue_unlocker.unlock,
             self.comment_works,
             doubts=self._doubts,
+            hold=self._hold_policies,
         )
+
+    def _hold_policies(
+        self, _where: tuple[int, str], _granted: Granted, _members: Sequence[Deployable]
+    ) -> Mapping[Key, tuple[HeldPolicySet, ...]]:
+        """Store the policy sets that plans of pull requests' heads are held against."""
+        return {}
 
     @property
     def comment_works(self) -> Mapping[Verb, CommentWork]:

@@ -11,9 +11,11 @@ from tidegate.bootstrap.events import Events
 from tidegate.settings import LinkSettings, PlaceSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
+    from tidegate.domain.change_set import Key
     from tidegate.domain.comment import Verb
+    from tidegate.domain.policy import HeldPolicySet
     from tidegate.ports import Delivery, KnownRepository
     from tidegate.usecases.answer_comment import CommentWork
     from tidegate.usecases.apply_pull_request import PullRequestApplier
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
     from tidegate.usecases.pull_request_view import LayerPainter, PlanPainter
     from tidegate.usecases.receive_pull_request import PullRequestFollower, PullRequestReceiver
     from tidegate.usecases.record_speculation import SpeculationRecorder
+    from tidegate.usecases.repository_source import Granted
     from tidegate.usecases.restart_pull_request import PullRequestRestarter
+    from tidegate.usecases.root_index import Deployable
     from tidegate.usecases.tell_base_moved import BaseTeller
     from tidegate.usecases.wait_for_place import PlaceWaiter
 
@@ -81,6 +85,11 @@ class PullRequestWork(Events):
 
     def _tell_base_moved(self, known: KnownRepository, touched: Collection[str] | None, *, replans: bool) -> None:
         self.base_teller.tell(known, touched, replans=replans)
+
+    def _hold_policies(
+        self, where: tuple[int, str], granted: Granted, members: Sequence[Deployable]
+    ) -> Mapping[Key, tuple[HeldPolicySet, ...]]:
+        return self.policy_holder.hold(where, granted, members)
 
     @cached_property
     def base_teller(self) -> BaseTeller:

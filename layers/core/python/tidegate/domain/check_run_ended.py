@@ -63,6 +63,7 @@ def plan_failed(deployment: Deployment, _: View) -> Face:
 def _held_up(deployment: Deployment) -> Face:
     failed = {each.policy_set: each for each in deployment.verdicts if each.failed}
     owners = dict.fromkeys(each for held in deployment.policy_sets if held.name in failed for each in held.owners)
+    verb = "apply" if deployment.base_sha else "deploy"
     instead = (
         f"or ask its owners, {people(tuple(owners))}, to approve {code(deployment.revision.short)} by a review"
         if owners
@@ -72,9 +73,9 @@ def _held_up(deployment: Deployment) -> Face:
         one_line(f"Policies refuse the plan: {', '.join(failed)}", MAXIMUM_TITLE),
         (
             f"**Policies refuse the plan, and nothing was applied.** {escaped(deployment.reason)}",
-            "This plan was made for the apply. It may differ from the one that the pull request shows.",
+            "This plan was made to be applied. It may differ from the one that the pull request shows.",
             bounded(verdict_lines(failed.values()), _SHOWN, "- {} more.".format),
-            f"Change the code and push, {instead}. Then comment `tidegate apply` again.",
+            f"Change the code and push, {instead}. Then comment `tidegate {verb}` again.",
         ),
         conclusion=Conclusion.FAILURE,
     )

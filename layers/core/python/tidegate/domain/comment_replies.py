@@ -6,10 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from tidegate.domain.comment import did_you_mean
 from tidegate.domain.decision import Decision
+from tidegate.domain.deployment import Deployment
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.pull_request import PullRequest
 from tidegate.domain.requirements import Missing
+from tidegate.domain.review import moment
+from tidegate.domain.stack import DEFAULT_STACK
 
 #: Roots that a reply lists; more would not be read.
 _LISTED = 50
@@ -133,6 +136,17 @@ def base_does_not_count(pull_request: PullRequest, main: str) -> str:
 def may_not_unlock(by: str) -> str:
     """Return that somebody may not unlock."""
     return f"**Nothing was unlocked.** {code(by)} may not write to this repository. Ask somebody who may to comment."
+
+
+def in_line_already(wanted: Deployment, earlier: Deployment, where: str) -> str:
+    """Return that another deployment is what is asked for. ``where`` is the address of its check run."""
+    root = code(wanted.root.name)
+    what = root if wanted.stack == DEFAULT_STACK else f"{root} of stack {code(wanted.stack)}"
+    state, asked = earlier.state.replace("_", " "), moment(earlier.requested_at)
+    return (
+        f"{what} at {code(wanted.revision.short)} is in line already ({state}): {code(earlier.requested_by)} asked for "
+        f"it on {asked}. Go on with [its check run]({where})."
+    )
 
 
 def unlocked(told: Sequence[tuple[str, Decision]]) -> str:

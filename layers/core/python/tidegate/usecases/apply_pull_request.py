@@ -28,6 +28,7 @@ from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.check_requirements import RequirementsChecker
 from tidegate.usecases.chosen_roots import chosen_roots
 from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.find_repeats import find_repeats
 from tidegate.usecases.judge_policies import PolicyJudge
 from tidegate.usecases.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
 from tidegate.usecases.repository_source import Granted, RepositorySource
@@ -100,6 +101,7 @@ class PullRequestApplier:
             *self._people(asked, deployments),
             *self._required(asked, deployments),
             *self._locks(asked, deployments),
+            *self._repeats(asked, deployments),
             *by_policies,
         ]
         if missing:
@@ -148,6 +150,12 @@ class PullRequestApplier:
             refusal = apply_refusal(name, asked.pull_request.number, lock)
             if refusal:
                 yield escaped(refusal)
+
+    def _repeats(self, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
+        """Yield what of it was asked for before, and has not ended."""
+        for each, earlier in find_repeats(self.queues, self.authorizer.deployments, deployments):
+            checks = self.forge.pull_request_checks_url(asked.comment.repository, asked.pull_request.number)
+            yield comment_replies.in_line_already(each, earlier, checks)
 
     def _policies(self, asked: _Asked, deployments: Sequence[Deployment]) -> tuple[_Held, Sequence[str]]:
         """Return which sets hold for each root in its stack, and what these lack by the plans that are shown."""

@@ -28,10 +28,17 @@ class PolicyHolder:
     def __call__(
         self, spec: PullRequestSpec, granted: Granted, members: Sequence[Deployable]
     ) -> Mapping[Key, tuple[HeldPolicySet, ...]]:
+        """Return the sets that hold for each member of a pull request, as ``hold``."""
+        return self.hold(spec.where, granted, members)
+
+    def hold(
+        self, where: tuple[int, str], granted: Granted, members: Sequence[Deployable]
+    ) -> Mapping[Key, tuple[HeldPolicySet, ...]]:
         """Return the sets that hold for each member, by its root and stack. Raise as ``RepositorySource.fetch`` does.
 
-        A root that the default branch does not have, by its name and place, may be any of its roots, renamed: every
-        set holds for it, so that a pull request leaves none behind.
+        ``where`` is an installation of the App and a repository. A root that the default branch does not have, by its
+        name and place, may be any of its roots, renamed: every set holds for it, so that a pull request leaves none
+        behind.
         """
         sets = {each.name: each for each in granted.configuration.policy_sets}
         known = {_identity(root) for root in granted.roots}
@@ -42,15 +49,15 @@ class PolicyHolder:
             for each in members
         }
         wanted = [sets[name] for name in dict.fromkeys(name for held in names.values() for name in held)]
-        stored = self._stored(spec, granted, wanted) if wanted else {}
+        stored = self._stored(where, granted, wanted) if wanted else {}
         return {key: tuple(stored[name] for name in held) for key, held in names.items()}
 
     def _stored(
-        self, spec: PullRequestSpec, granted: Granted, wanted: Sequence[PolicySet]
+        self, where: tuple[int, str], granted: Granted, wanted: Sequence[PolicySet]
     ) -> Mapping[str, HeldPolicySet]:
         if all(each.source is PolicySource.ORGANIZATION for each in wanted):
             return self.store(None, wanted)
-        with self.source.fetch(*spec.where, granted.commit) as trees:
+        with self.source.fetch(*where, granted.commit) as trees:
             return self.store(trees, wanted)
 
     def store(self, trees: PushedTrees | None, sets: Iterable[PolicySet]) -> Mapping[str, HeldPolicySet]:

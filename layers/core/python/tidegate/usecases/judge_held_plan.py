@@ -9,6 +9,7 @@ from tidegate.domain.deployment import Deployment, State
 from tidegate.domain.errors import WrongState
 from tidegate.domain.held_plan import as_layer, refusal
 from tidegate.domain.policy_approval import Standing
+from tidegate.domain.pull_request_record import PullRequestSpec
 from tidegate.messages import JudgePlan, PlanRecorded
 from tidegate.ports import Deployments, PullRequests
 from tidegate.usecases.judge_policies import PolicyJudge
@@ -43,7 +44,20 @@ class HeldPlanJudge:
         return self.recorder.decide(deployment, deployment.plan)
 
     def _standings(self, deployment: Deployment) -> Sequence[Standing]:
-        """Return where the sets stand: the pull request may have another head by now, and be of another base branch."""
-        record = self.records.get(deployment.repository, deployment.pull_request or 0)
-        spec = replace(record.spec, head_sha=deployment.revision.sha, base_sha=deployment.base_sha)
+        """Return where the sets stand: the pull request may have another head by now, and be of another base branch.
+
+        What a head is not merged with is told by the branch that it goes to.
+        """
+        found = self._spec(deployment)
+        base = deployment.base_sha or found.base
+        spec = replace(found, head_sha=deployment.revision.sha, base_sha=base)
         return self.policies.judge(spec, [as_layer(deployment)])
+
+    def _spec(self, deployment: Deployment) -> PullRequestSpec:
+        """Return the pull request as its record has it. One that opened before Tidegate came may have none."""
+        number = deployment.pull_request or 0
+        found = self.records.many([(deployment.repository, number)])
+        if found:
+            return found[0].spec
+        where = deployment.installation, deployment.repository
+        return self.policies.forge.seen_pull_request(*where, number).spec

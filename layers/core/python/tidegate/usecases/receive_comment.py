@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.domain import comment_replies as replies
 from tidegate.domain.access import Action
 from tidegate.domain.authors import Authors
+from tidegate.domain.change_set import Key
 from tidegate.domain.comment import Command, Misread, Verb, help_text, read_comment
 from tidegate.domain.decision import Decision
 from tidegate.domain.deployment import Deployment, Trigger, Unlocking
 from tidegate.domain.errors import AppLacksPermission, CyclicChange, InvalidConfiguration, NotFound
 from tidegate.domain.markdown import escaped
 from tidegate.domain.permission import Permission
+from tidegate.domain.policy import HeldPolicySet
 from tidegate.domain.pull_request import PullRequest
 from tidegate.domain.requirements import Missing, always_missing, may_not_write
 from tidegate.domain.root import Revision, queue_id
@@ -24,9 +26,19 @@ from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.check_requirements import RequirementsChecker
 from tidegate.usecases.conclude import conclude, is_concluded
 from tidegate.usecases.discover_roots import all_roots, discover_roots
+from tidegate.usecases.find_repeats import find_repeats
 from tidegate.usecases.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
 from tidegate.usecases.repository_source import Granted, RepositorySource
 from tidegate.usecases.root_index import Deployable
+
+#: Returns the policy sets that hold for roots, by root and stack.
+Hold = Callable[[tuple[int, str], Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
+
+
+def _no_policies(
+    _where: tuple[int, str], _granted: Granted, _members: Sequence[Deployable]
+) -> Mapping[Key, tuple[HeldPolicySet, ...]]:
+    return {}
 
 
 def _no_doubts(_comment: Comment) -> DeliveryOutcome | None:
@@ -38,7 +50,8 @@ class CommentReceiver:
     """Receives comments; receiving one again is harmless.
 
     ``unlock`` unlocks a queue and says what came of it. ``others`` carry out verbs besides those of this class.
-    ``doubts`` refuses a comment that the forge itself does not confirm.
+    ``doubts`` refuses a comment that the forge itself does not confirm. ``hold`` stores the policy sets that the plans
+    of heads are held against.
     """
 
     deliveries: Deliveries
@@ -49,6 +62,7 @@ class CommentReceiver:
     unlock: Callable[[str, Unlocking], Decision]
     others: Mapping[Verb, CommentWork] = field(default_factory=dict)
     doubts: Callable[[Comment], DeliveryOutcome | None] = _no_doubts
+    hold: Hold = _no_policies
 
     @property
     def forge(self) -> Forge:
@@ -109,6 +123,9 @@ class CommentReceiver:
         lacks = _lacks(comment, command, pull_request, missing)
         if lacks:
             return self._refuse(comment, lacks)
+        # No merge has looked at what policies say of this head: its plan is held against them, whatever is forced.
+        held = self.hold(comment.where, granted, members)
+        deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
         self.changes.enqueue_all(deployments)
         return self._accepted(comment, command, pull_request, deployments, missing)
 
@@ -147,12 +164,19 @@ class CommentReceiver:
         """Return what is missing by root: who may deploy it, and what checks require of it."""
         refusals = self.authorizer.refusals(accesses(deployments), comment.where, Action.APPLY, comment.sender)
         missing = replace(missing, always=tuple(escaped(refusal) for refusal in refusals))
+        told = tuple(self._repeats(comment, deployments))
         if granted.configuration.checks is None:
-            return missing
+            return replace(missing, configured=(*missing.configured, *told))
         keys = [(each.root.name, each.stack) for each in deployments]
         required = {key: granted.requirements[key] for key in keys}
         checker = RequirementsChecker(self.forge)
-        return replace(missing, configured=checker.by_root(comment.where, pull_request, required))
+        return replace(missing, configured=(*checker.by_root(comment.where, pull_request, required), *told))
+
+    def _repeats(self, comment: Comment, deployments: Sequence[Deployment]) -> Iterator[str]:
+        """Yield what of it was asked for before, and has not ended."""
+        for each, earlier in find_repeats(self.authorizer.queues, self.authorizer.deployments, deployments):
+            checks = self.forge.pull_request_checks_url(comment.repository, comment.pull_request)
+            yield replies.in_line_already(each, earlier, checks)
 
     def _members(
         self, comment: Comment, command: Command, pull_request: PullRequest, change: Change, granted: Granted
