@@ -229,11 +229,14 @@ def test_who_pushed_is_told_by_the_newest_push_of_the_commit_to_the_branch(gitla
     )
     gitlab.on("GET", f"{PROJECT}/repository/merge_base", (200, {"id": HEAD}))
     events = [
-        {"author_username": f"user-{number}", "push_data": {"ref_type": kind, "ref": ref, "commit_to": commit}}
+        {
+            "author_username": f"user-{number}",
+            "push_data": {"ref_type": kind, "ref": ref, "commit_from": OLDER, "commit_to": commit},
+        }
         for number, (kind, ref, commit) in enumerate(pushes)
     ]
     gitlab.on("GET", f"{PROJECT}/events", (200, [*events, {"author_username": "another", "push_data": None}]))
-    assert forge.pushed(*WHERE, "main", HEAD) == Pushed(by)
+    assert forge.pushed(*WHERE, "main", HEAD) == Pushed(by, OLDER if by else None)
 
 
 @pytest.mark.parametrize(

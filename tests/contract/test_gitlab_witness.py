@@ -29,7 +29,7 @@ def witness(request, world):
     if request.param == "gitlab":
         return world.forge
     said = WrittenComment("developer", "tidegate apply", AT, AT)
-    return MemoryWitness({(world.number, world.note): said}, {("main", world.first): "maintainer"})
+    return MemoryWitness({(world.number, world.note): said}, {("main", world.first): Pushed("maintainer")})
 
 
 def test_a_comment_is_told_with_its_author_and_words(world, witness):
@@ -77,6 +77,6 @@ def test_another_projects_number_or_a_name_in_other_letters_is_no_such_project(w
 
 def test_a_merge_was_pushed_by_who_merged(world):
     merged = world.merge(world.number)
-    assert world.forge.pushed(*world.where, "main", merged) == Pushed("maintainer")
+    assert world.forge.pushed(*world.where, "main", merged) == Pushed("maintainer", world.first)
     # It is on the branch, but nobody pushed it there by itself.
     assert world.forge.pushed(*world.where, "main", world.head) == Pushed(None)

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.usecases.events_world import AT, INSTALLATION, NUMBER, REPOSITORY, EventsWorld
 from tidegate.adapters.memory import MemoryAuditLog, MemoryWitness
 from tidegate.domain.errors import ForgeUnavailable
-from tidegate.ports import WrittenComment
+from tidegate.ports import Pushed, WrittenComment
 from tidegate.usecases.confirm_webhook import CommentConfirmer, PushConfirmer
 from tidegate.usecases.receive_comment import CommentReceiver
 from tidegate.usecases.receive_push import Push
@@ -92,13 +92,20 @@ class TestPushes:
 
     def test_one_that_the_branch_has_is_by_whom_the_forge_names(self):
         audit = MemoryAuditLog()
-        confirmer = PushConfirmer(MemoryWitness(pushes={("main", AFTER): "developer"}), audit)
+        confirmer = PushConfirmer(MemoryWitness(pushes={("main", AFTER): Pushed("developer")}), audit)
         confirmed = confirmer.confirm(self.PUSH)
-        assert (confirmed.sender, confirmed.sender_known, confirmed.after) == ("developer", True, AFTER)
+        assert (confirmed.sender, confirmed.sender_known) == ("developer", True)
+        assert (confirmed.before, confirmed.after) == (BEFORE, AFTER)
         assert audit.published == []
 
+    def test_one_goes_from_where_the_forge_says_that_the_branch_was(self):
+        witness = MemoryWitness(pushes={("main", AFTER): Pushed("developer", "a" * 40)})
+        assert PushConfirmer(witness, MemoryAuditLog()).confirm(self.PUSH).before == "a" * 40
+
     def test_one_of_nobody_knows_whom_is_by_nobody(self):
-        confirmed = PushConfirmer(MemoryWitness(pushes={("main", AFTER): None}), MemoryAuditLog()).confirm(self.PUSH)
+        confirmed = PushConfirmer(MemoryWitness(pushes={("main", AFTER): Pushed(None)}), MemoryAuditLog()).confirm(
+            self.PUSH
+        )
         assert (confirmed.sender, confirmed.sender_known) == ("tidegate", False)
 
     def test_one_that_the_branch_does_not_have_is_none_and_audited(self):

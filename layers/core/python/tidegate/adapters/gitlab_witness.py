@@ -27,13 +27,16 @@ class GitLabWitness(GitLabCommits):
         names = known.get("id"), known.get("path_with_namespace"), known.get("default_branch")
         if names != (installation, repository, branch) or self.merge_base(repository, commit, branch) != commit:
             return None
-        return Pushed(self._pusher(repository, branch, commit))
+        return self._push(repository, branch, commit)
 
-    def _pusher(self, repository: str, branch: str, commit: str) -> str | None:
-        """Return who pushed it, among the newest pushes. Of many branches at once, GitLab keeps only how many."""
+    def _push(self, repository: str, branch: str, commit: str) -> Pushed:
+        """Return the push that brought it, if it is among the newest.
+
+        Of one that moved many branches at once, GitLab keeps only how many.
+        """
         newest = self._access.call("GET", f"{project(repository)}/events", {"action": "pushed", "per_page": PER_PAGE})
         for event in newest:
             push: dict[str, Any] = event.get("push_data") or {}
             if (push.get("ref_type"), push.get("ref"), push.get("commit_to")) == ("branch", branch, commit):
-                return str(event["author_username"])
-        return None
+                return Pushed(str(event["author_username"]), push.get("commit_from"))
+        return Pushed(None)

@@ -18,9 +18,13 @@ class WrittenComment:
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """A commit that is on a branch, and who pushed it there; None when the forge does not tell."""
+    """A commit that is on a branch: who pushed it there, and where the branch was before.
+
+    Both are None when the forge does not tell, the latter also when there was no branch before.
+    """
 
     by: str | None
+    before: str | None = None
 
 
 class ForgeWitness(Protocol):

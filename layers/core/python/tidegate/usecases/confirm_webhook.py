@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.domain.audit import unconfirmed_message
 from tidegate.domain.comment_replies import not_confirmed
@@ -48,7 +48,7 @@ class PushConfirmer:
         """Return the push as the forge knows it, None if it does not. Raise as for comments."""
         pushed = self.witness.pushed(push.installation, push.repository, push.branch, push.after)
         if pushed is not None:
-            return push.by(pushed.by)
+            return replace(push.by(pushed.by), before=pushed.before or push.before)
         doubt = f"The default branch {push.branch} does not have {push.after}."
         self.audit.publish(unconfirmed_message(push.delivery, push.repository, push.sender, doubt, push.received_at))
         return None

@@ -12,12 +12,12 @@ from tidegate.ports.witness import Pushed, WrittenComment
 class MemoryWitness:
     """The port ``ForgeWitness`` for one repository.
 
-    ``comments`` are keyed by pull request and comment, ``pushes`` (who made them, None if nobody knows) by branch and
-    commit; ``asked`` counts calls, ``failure`` is raised by all.
+    ``comments`` are keyed by pull request and comment, ``pushes`` by branch and commit; ``asked`` counts calls,
+    ``failure`` is raised by all.
     """
 
     comments: dict[tuple[int, int], WrittenComment] = field(default_factory=dict)
-    pushes: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    pushes: dict[tuple[str, str], Pushed] = field(default_factory=dict)
     asked: int = 0
     failure: TidegateError | None = None
 
@@ -33,8 +33,7 @@ class MemoryWitness:
 
     def pushed(self, installation: int, repository: str, branch: str, commit: str) -> Pushed | None:
         self._called()
-        known = (branch, commit) in self.pushes
-        return Pushed(self.pushes[branch, commit]) if known else None
+        return self.pushes.get((branch, commit))
 
     def _called(self) -> None:
         self.asked += 1
