@@ -35,8 +35,9 @@ class Messaging(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, prefix: str, alarm_email: str) -> None:
         super().__init__(scope, construct_id)
-        self.push = self._standard("Push", _PUSH_VISIBILITY, attempts=8)
-        self.press = self._standard("Press", _VISIBILITY, attempts=8)
+        # While the forge is down, attempts come after 1, 2, 4, … seconds: the last one after a quarter of an hour.
+        self.push = self._standard("Push", _PUSH_VISIBILITY, attempts=11)
+        self.press = self._standard("Press", _VISIBILITY, attempts=11)
         # The forge may refuse for a long time (limits by the hour): many attempts before a check run is given up.
         self.check_run = self._fifo("CheckRun", f"{prefix}-check-run", attempts=30)
         self.line = self._fifo("Line", f"{prefix}-line", attempts=8, visibility=_LINE_VISIBILITY, delay=_LINE_DELAY)

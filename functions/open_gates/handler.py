@@ -8,6 +8,7 @@ from typing import Any
 
 from tidegate.adapters.batches import take_in_order
 from tidegate.bootstrap import wiring
+from tidegate.settings import AnnouncementSettings
 from tidegate.telemetry import logger, observed
 
 
@@ -30,5 +31,6 @@ def _open(change_set: str) -> None:
     logger.info("looked at gates", extra={"change_set": change_set, "changed": changed})
 
 
-def _postpone(_receipt: str, _seconds: int) -> None:
-    """Nothing here speaks with the forge, so nothing is put off."""
+def _postpone(receipt: str, seconds: int) -> None:
+    wires = wiring()
+    wires.patience.postpone(AnnouncementSettings.from_env(wires.environ).change_queue, receipt, seconds)

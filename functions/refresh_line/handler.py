@@ -24,4 +24,4 @@ def _refresh(body: str) -> None:
 
 
 def _postpone(_receipt: str, _seconds: int) -> None:
-    """Nothing here speaks with the forge, so nothing is put off."""
+    """Leave what failed to its queue: the line is looked at again as soon as it moves."""

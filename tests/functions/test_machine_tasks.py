@@ -153,7 +153,7 @@ def test_without_a_time_the_pause_grows_with_each_attempt(wires):
     for receives in (1, 2, 5, 50):
         wires.forge.failures = [ForgeUnavailable("down")]
         call("publish_check_run", check_run_message(any_deployment().id, receives=receives))
-    assert [seconds for _, _, seconds in wires.patience.postponed] == [5, 10, 80, 900]
+    assert [seconds for _, _, seconds in wires.patience.postponed] == [1, 2, 16, 900]
 
 
 def test_a_group_stops_at_its_first_failure_and_others_go_on(wires):

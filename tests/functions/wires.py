@@ -60,6 +60,7 @@ class MemoryBootstrap(Bootstrap):
                 "TIDEGATE_ARTIFACT_BUCKET": "artifacts",
                 "TIDEGATE_DEPLOY_STATE_MACHINE": DEPLOY_MACHINE,
                 "TIDEGATE_EVENT_BUS": "bus",
+                "TIDEGATE_CHANGE_QUEUE": "https://sqs.example/changes.fifo",
                 "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
                 "TIDEGATE_PULL_REQUEST_PLANS": "1",
                 "TIDEGATE_PRESS_QUEUE": "https://sqs.example/presses",

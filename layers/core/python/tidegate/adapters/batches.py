@@ -1,4 +1,8 @@
-"""How functions take messages off SQS: each by itself, and what the forge puts off comes back in time."""
+"""How functions take messages off SQS: each by itself, and what may pass comes back soon.
+
+What the forge puts off comes back when it said. What AWS could not do for now, or somebody else was quicker at, comes
+back within seconds at first; it would stay hidden for minutes otherwise, as long as a function may take that died.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,11 @@ from aws_lambda_powertools.utilities.batch import (
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from tidegate.adapters.patience import pause_before
-from tidegate.domain.errors import ForgeUnavailable
+from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, Conflict, ForgeUnavailable
+
+#: What may go well a moment later, and how many attempts come soon: longer trouble is left to the queue's own pauses.
+_PASSING = (AuditUnavailable, CloudUnavailable, Conflict)
+_SOON = 4
 
 logger = Logger(service="tidegate", child=True)
 
@@ -64,13 +72,33 @@ def _patient(take: Callable[[str], object], postpone: Postpone) -> Callable[[SQS
     def take_record(record: SQSRecord) -> object:
         try:
             return take(record.body)
-        except ForgeUnavailable as error:
-            pause = pause_before(int(record.attributes.approximate_receive_count), error.retry_after)
-            postpone(record.receipt_handle, pause)
-            logger.warning("postponed", extra={"seconds": pause, "problem": str(error)})
-            raise
-        except Exception:
-            logger.exception("failed", extra={"message_id": record.message_id})
+        except Exception as error:
+            pause = _pause(int(record.attributes.approximate_receive_count), error)
+            if pause is None:
+                logger.exception("failed", extra={"message_id": record.message_id})
+            else:
+                postpone(record.receipt_handle, pause)
+                logger.warning("postponed", extra={"seconds": pause, "problem": ", ".join(map(str, _parts(error)))})
             raise
 
     return take_record
+
+
+def _pause(attempt: int, error: Exception) -> int | None:
+    """Return the seconds after which what failed at an attempt (from 1) comes back; None leaves it to its queue."""
+    parts = list(_parts(error))
+    put_off = [each for each in parts if isinstance(each, ForgeUnavailable)]
+    if put_off:
+        return pause_before(attempt, max((each.retry_after for each in put_off if each.retry_after), default=None))
+    if attempt <= _SOON and all(isinstance(each, _PASSING) for each in parts):
+        return pause_before(attempt, None)
+    return None
+
+
+def _parts(error: Exception) -> Iterator[Exception]:
+    """Yield what a group consists of, or else the exception itself."""
+    if not isinstance(error, ExceptionGroup):
+        yield error
+        return
+    for each in error.exceptions:
+        yield from _parts(each)

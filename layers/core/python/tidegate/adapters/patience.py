@@ -7,7 +7,7 @@ from typing import Any
 from tidegate.adapters.boto import cloud_errors
 
 #: Seconds before the second attempt when the forge names no time; doubled at each further one.
-FIRST_PAUSE = 5
+FIRST_PAUSE = 1
 #: Seconds before the next attempt at most: a check run is up to date 15 minutes after the forge is back.
 LONGEST_PAUSE = 900
 
