@@ -50,6 +50,9 @@ def up(
     operators: Annotated[
         str, typer.Option("--operators", metavar="ORG/TEAM", help="Who may deploy by hand in ORG's repositories.")
     ] = _OPERATORS,
+    gitlab: Annotated[
+        bool, typer.Option("--gitlab", help="Let the forge be a stand-in for GitLab: its API and git, without pages.")
+    ] = False,
     log: Annotated[
         Path | None,
         typer.Option(metavar="FILE", show_default=False, help="Write the local cloud's own messages to this file."),
@@ -61,7 +64,7 @@ def up(
 
     out = console()
     try:
-        cloud = _cloud(port, log, operators, warm=warm)
+        cloud = _cloud(port, log, operators, warm=warm, gitlab=gitlab)
     except OSError as error:
         raise Refused(f"The local cloud cannot start: {error}") from error
     _end_by_signals()
@@ -124,13 +127,14 @@ def _await_end(pid: int) -> None:
         time.sleep(0.1)
 
 
-def _cloud(port: int | None, log: Path | None, operators: str, *, warm: bool) -> LocalCloud:
+def _cloud(port: int | None, log: Path | None, operators: str, *, warm: bool, gitlab: bool) -> LocalCloud:
     from local.client import LocalCloud
     from local.options import Options
 
     forge, api, aws = instances.ports(port)
     context = {"operators_team": operators}
-    return LocalCloud(Options(forge_port=forge, api_port=api, aws_port=aws, warm=warm, context=context), log=log)
+    ports = {"forge_port": forge, "api_port": api, "aws_port": aws}
+    return LocalCloud(Options(**ports, warm=warm, gitlab=gitlab, context=context), log=log)
 
 
 def _find(port: int | None, *, unambiguous: bool = False) -> dict[str, Any]:

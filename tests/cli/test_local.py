@@ -108,3 +108,16 @@ def test_without_a_local_cloud_there_is_nothing_to_end():
 def test_names_that_would_be_the_same_stay_as_they_are():
     assert set(readable({"DeployLog104E17DC": 1, "DeployLog204E17DC": 2})) == {"DeployLog104E17DC", "DeployLog204E17DC"}
     assert set(readable({"Queue": 1})) == {"Queue"}
+
+
+@pytest.mark.parametrize(("options", "is_gitlab"), [((), False), (("--gitlab",), True)])
+def test_the_forge_is_a_gitlab_where_that_is_asked_for(monkeypatch, options, is_gitlab):
+    asked = []
+
+    def start(options, log):
+        asked.append(options)
+        raise OSError("not here")
+
+    monkeypatch.setattr("local.client.LocalCloud", start)
+    assert run("up", *options).exit_code == 1
+    assert [one.gitlab for one in asked] == [is_gitlab]
