@@ -298,11 +298,14 @@ class ChangeWorld(World):
         ]
 
     def _check_apply(self, deployment: Deployment) -> None:
-        """An apply begins: all that goes before it is done, or was asked for again only after its gate was passed."""
-        passed = [step.at for step in deployment.history if step.state is State.GATED]
+        """An apply begins: all that goes before it is done, or was asked for again only after it had begun.
+
+        What was asked for again while it was reviewed is seen by the second look, before the apply.
+        """
+        begun = deployment.apply_started_at or ""
         for each, record in self.newest(deployment.change_set):
             if waits_at_some_gate_for(deployment, each.root, each.stack) and each.deployment != deployment.id:
-                is_later = bool(passed) and each.requested_at > passed[-1]
+                is_later = each.requested_at > begun
                 assert is_later or (record is not None and is_done(record)), f"{deployment.id} goes before {each}"
 
     def come_to_rest(self) -> None:

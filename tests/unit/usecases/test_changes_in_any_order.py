@@ -128,3 +128,29 @@ TestChangesInAnyOrder = ChangesInAnyOrder.TestCase
 TestChangesInAnyOrder.settings = settings(
     max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
+
+
+def _of(world, root):
+    """Return the newest deployment of a root of the first change."""
+    return next(record for each, record in world.newest("change-1") if each.root == root)
+
+
+def test_what_goes_before_and_is_run_again_during_a_review_is_waited_for_once_more():
+    world = ChangeWorld()
+    world.merge(1, (("app", "dev", Waits()), ("net", "prod", AFTER_DEV)), shared=())
+    world.come_to_rest()
+    world.answer(_of(world, "app"), approve=True)
+    world.come_to_rest()
+    first = _of(world, "app")
+    assert (first.state, _of(world, "net").state) == (State.APPLIED, State.AWAITING_REVIEW)
+    world.run_again(first)
+    world.come_to_rest()
+    world.answer(_of(world, "net"), approve=True)
+    world.come_to_rest()
+    assert (_of(world, "net").state, world.applied) == (State.GATED, [first.id])
+    world.answer(_of(world, "app"), approve=True)
+    world.come_to_rest()
+    world.answer(_of(world, "net"), approve=True)
+    world.come_to_rest()
+    assert _of(world, "net").state is State.APPLIED
+    assert world.applied == [first.id, _of(world, "app").id, _of(world, "net").id]
