@@ -50,6 +50,35 @@ class TestWhatIsAffected:
         assert world.record.state is PullRequestState.PLANNING
         assert world.record.layers == ids
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "when_modified: {file_patterns: ['*.never']}\n",
+            "dirs: {live/app: {when_modified: ['*.never']}, live/db: {}}\n",
+            "dirs: {live/db: {}}\n",
+            "roots: []\n",
+        ],
+    )
+    def test_no_file_of_the_pull_request_keeps_a_changed_root_from_being_planned(self, world, text):
+        world.policies = (HeldPolicySet("security"),)
+        changes(world, {"live/app/main.tf": "#", "tidegate.yaml": text})
+        assert opened(world)[0] == "plan"
+        assert names(world) == ["live/app"]
+        (layer,) = world.found
+        assert (layer.policy_sets, layer.is_extra) == (world.policies, True)
+        assert "by the default branch's tidegate.yaml" in layer.why
+
+    def test_a_root_that_only_gets_another_name_is_planned_once(self, world):
+        changes(world, {"live/app/main.tf": "#", "tidegate.yaml": "roots: [{name: renamed, dir: live/app}]\n"})
+        opened(world)
+        assert names(world) == ["renamed"]
+
+    def test_what_the_default_branch_keeps_for_people_is_not_planned_by_itself(self, world):
+        text = "dirs:\n  live/app: {when_modified: {autoplan: false}}\n  live/db: {}\n"
+        hiding = "dirs: {live/db: {}}\n"
+        changes(world, {"live/app/main.tf": "#", "tidegate.yaml": hiding}, {**FILES, "tidegate.yaml": text})
+        assert opened(world) == ("nothing", ())
+
     def test_a_renamed_file_affects_where_it_was_and_where_it_is(self, world):
         base = {**FILES, "live/app/vars.tf": "a"}
         changes(world, {"live/app/vars.tf": None, "live/db/vars.tf": "a"}, base)

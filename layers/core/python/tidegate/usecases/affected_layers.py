@@ -149,7 +149,7 @@ def _kept(record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> dict[K
 def _wanted(record: PullRequestRecord, plannable: Plannable, known: Collection[Key]) -> Sequence[Deployable]:
     """Return what is to be planned: what somebody asks for, and what is planned by itself and not known."""
     chosen = {each.member.key for each in plannable.chosen(record.request)} if record.request else set()
-    by_itself = {each.member.key for each in plannable.found.members}.difference(known)
+    by_itself = {each.member.key for each in (*plannable.found.members, *plannable.hidden)}.difference(known)
     return [each for each in plannable.members if each.member.key in chosen | by_itself]
 
 
@@ -191,7 +191,7 @@ def _layer(
         rules.checkout,
         rules.allowed_providers,
         rules.allowed_modules,
-        _ASKED_FOR if is_extra else member.why,
+        _ASKED_FOR if is_extra and each not in plannable.hidden else member.why,
         tier=1 if is_extra else member.layer - first + 1,
         tiers=1 if is_extra else last - first + 1,
         waits=Waits() if is_extra else member.waits,

@@ -9,6 +9,7 @@ from tidegate.domain.plan_request import PlanRequest
 from tidegate.domain.pull_request_record import PullRequestSpec
 from tidegate.ports import PushedTrees
 from tidegate.usecases.discover_roots import AllRoots, Discovery, all_roots, discover_roots
+from tidegate.usecases.hidden_roots import hidden_roots
 from tidegate.usecases.repository_source import Granted, RepositorySource
 from tidegate.usecases.root_index import Deployable
 
@@ -19,7 +20,8 @@ class Plannable:
 
     ``extra`` are roots that the pull request changes and no merge deploys, and those that the request names.
     ``unknown`` are the names of the request that no root has, ``names`` those that there are if one is unknown;
-    ``problems`` say in sentences what is wrong with others of these.
+    ``problems`` say in sentences what is wrong with others of these. ``hidden`` are roots that it changes, and keeps
+    out by its own file: they are planned by themselves all the same.
     """
 
     found: Discovery
@@ -27,11 +29,12 @@ class Plannable:
     unknown: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    hidden: tuple[Deployable, ...] = ()
 
     @property
     def members(self) -> tuple[Deployable, ...]:
         """All of them, in the order in which a merge would deploy them; what it does not deploy comes last."""
-        return (*self.found.members, *self.extra)
+        return (*self.found.members, *self.extra, *self.hidden)
 
     def chosen(self, request: PlanRequest) -> tuple[Deployable, ...]:
         """Return what a request means."""
@@ -52,7 +55,8 @@ class PlannableFinder:
         """
         with self.source.fetch(*spec.where, spec.head_sha, after) as trees:
             found = discover_roots(trees, spec.repository, self.source.review, self.granted)
-            return self._with_extra(trees, spec.repository, found, request) if request else Plannable(found)
+            plannable = self._with_extra(trees, spec.repository, found, request) if request else Plannable(found)
+            return replace(plannable, hidden=hidden_roots(trees, spec.repository, self.granted, plannable.members))
 
     def _with_extra(self, trees: PushedTrees, repository: str, found: Discovery, request: PlanRequest) -> Plannable:
         """Look at the same commit again for what only people ask for; what is named needs a look at all roots."""
