@@ -180,10 +180,10 @@ def test_one_output_is_one_output():
 @pytest.mark.parametrize(
     ("granted", "words"),
     [
-        (("*",), "Whoever may write to this repository may decide, once"),
-        (("*", "role:triage"), "Whoever may write to this repository, and `role:triage`, may decide, once"),
-        (("team:sre", "user:ann"), "Only `team:sre` and `user:ann` may decide, once"),
-        ((), "By `access_control` nobody may decide, once"),
+        (("*",), "Whoever may write to this repository may decide: one Confirm or one Reject is enough."),
+        (("*", "role:triage"), "Whoever may write to this repository, and `role:triage`, may decide: one Confirm"),
+        (("team:sre", "user:ann"), "Only `team:sre` and `user:ann` may decide: one Confirm or one Reject is enough."),
+        ((), "By `access_control` nobody may decide: one Confirm or one Reject is enough."),
     ],
 )
 def test_a_review_says_who_may_decide(granted, words):

@@ -108,7 +108,7 @@ def test_anchors_and_a_byte_order_mark_are_fine():
         ("version: 1\nwhen_modified: ['!']\n", 2, 16, ["not a pattern"]),
         ("version: 1\nwhen_modified: ['']\n", 2, 17, ["at least 1 character"]),
         ("version: 1\nroots: [\n", 3, 1, ["not YAML"]),
-        ("version: 1\n\troots: []\n", 2, 1, ["not YAML"]),
+        ("version: 1\n\troots: []\n", 2, 1, ["a tab stands here", "Write blanks"]),
         ("version: 1\nroots: !!python/object:os.system x\n", 2, 8, ["tag"]),
         ("version: 1\n? [a]\n: b\n", 2, 3, ["not plain text"]),
         ("version: 1\ndirs:\n  a: &a {}\n  b: {<<: *a}\n", 4, 7, ["not merged"]),

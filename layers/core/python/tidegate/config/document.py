@@ -61,10 +61,22 @@ def read_document(file: str, raw: bytes) -> Document:
         ) from None
     except NotYamlError as error:
         line, column = error.place or (1, None)
+        if _is_tab(raw, error.place):
+            blanks = "Write blanks: YAML indents with nothing else"
+            raise InvalidConfiguration(file, line, "a tab stands here", blanks, column) from None
         problem = f"this is not YAML: {error.problem}"
         advice = "Correct the line or the one above" if error.place else "Remove it"
         raise InvalidConfiguration(file, line, problem, advice, column) from None
     return document
+
+
+def _is_tab(raw: bytes, place: tuple[int, int] | None) -> bool:
+    """Tell whether a tab stands at a line and column, from 1."""
+    if place is None:
+        return False
+    line, column = place
+    text = "".join(raw.decode("utf-8-sig").split("\n")[line - 1 : line])
+    return text[column - 1 : column] == "\t"
 
 
 class _Reader:

@@ -52,8 +52,9 @@ def _given(review: Review | None) -> int:
 def _who(deployment: Deployment) -> str:
     """Return who may decide, how many are needed, who did so far, who may not, and until when."""
     review, rule = deployment.review, deployment.review_rule
-    sentences = [f"{who_may(deployment, Action.REVIEW)} decide, once; one Reject is enough."]
     wanted = needed_approvals(deployment)
+    enough = "one Confirm or one Reject is enough" if wanted == 1 else "each once; one Reject is enough"
+    sentences = [f"{who_may(deployment, Action.REVIEW)} decide: {enough}."]
     if wanted > 1:
         sentences.append(f"**{_given(review)} of {wanted} approvals** are given.")
     if wanted > rule.approvals:
