@@ -59,6 +59,15 @@ def test_a_job_can_be_taken_once_it_is_handed_over(stores, job):
     assert stores.jobs.token(job.id) == "token"
 
 
+def test_a_token_is_that_of_the_runner_that_took_the_job(stores, job):
+    assert stores.jobs.token_of("unknown", "runner") is None
+    stores.jobs.hand_over(job.id, "token", "clone")
+    assert stores.jobs.token_of(job.id, "runner") is None
+    stores.jobs.take(job.id, "runner")
+    assert stores.jobs.token_of(job.id, "runner") == "token"
+    assert stores.jobs.token_of(job.id, "another") is None
+
+
 def test_the_tokens_handed_over_last_count(stores, job):
     stores.jobs.hand_over(job.id, "token-1", "clone-1")
     assert stores.jobs.hand_over(job.id, "token-2", "clone-2")

@@ -35,7 +35,6 @@ def test_a_runner_that_never_started_fails_its_start_with_the_reason(world):
 
 
 def test_a_runner_that_had_taken_the_job_fails_the_job(world):
-    world.workflows.waiting.remove("start-token")
     take(world, TASK)
     assert set(report(world)) == {"job-token"}
 
@@ -49,6 +48,10 @@ def test_a_runner_that_answered_before_it_stopped_fails_nothing(world):
     take(world, TASK)
     world.workflows.waiting.clear()
     assert report(world) == {}
+
+
+def test_a_task_without_a_start_token_that_took_nothing_fails_nothing(world):
+    assert report(world, StoppedRunner(TASK, any_job().id, None, "stopped")) == {}
 
 
 def test_a_task_without_a_start_token_fails_only_its_job(world):

@@ -88,6 +88,10 @@ class DynamoJobs:
     def runner(self, job: str) -> str | None:
         return self._item(job).get("taken_by")
 
+    def token_of(self, job: str, runner: str) -> str | None:
+        item = self._item(job)
+        return item.get("token") if item.get("taken_by") == runner else None
+
     def close(self, job: str) -> bool:
         values = {":true": True, ":expires_at": self._expiry()}
         change = {

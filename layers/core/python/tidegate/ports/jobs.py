@@ -40,6 +40,9 @@ class Jobs(Protocol):
     def runner(self, job: str) -> str | None:
         """Return the runner that took the job (as it gave itself to ``take``), if one did."""
 
+    def token_of(self, job: str, runner: str) -> str | None:
+        """Return the task token that waits for the job's result if ``runner`` took the job, otherwise None."""
+
     def close(self, job: str) -> bool:
         """Make sure that nobody takes the job any more. Return whether a runner had taken it."""
 

@@ -28,14 +28,13 @@ class StoppedRunnerReporter:
     workflows: Workflows
 
     def report(self, stopped: StoppedRunner) -> None:
-        """Fail what waits for this task: its start, and the job's result if this very task took the job.
+        """Fail what waits for this task: the job's result if this very task took the job, or else its start.
 
-        An earlier task of the same job, whose start came too late, must not fail the task that took it.
+        Whoever took the job answered its start before. An earlier task of the same job, whose start came too late, must
+        not fail the task that took it.
         """
-        if stopped.start_token:
-            self._fail(stopped.start_token, stopped.reason)
-        token = self.jobs.token(stopped.job)
-        if token is not None and self.jobs.runner(stopped.job) == stopped.task:
+        token = self.jobs.token_of(stopped.job, stopped.task) or stopped.start_token
+        if token:
             self._fail(token, stopped.reason)
 
     def _fail(self, token: str, reason: str) -> None:

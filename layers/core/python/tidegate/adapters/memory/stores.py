@@ -235,6 +235,11 @@ class MemoryJobs:
         with self._lock:
             return self._records.get(job, _JobRecord()).runner
 
+    def token_of(self, job: str, runner: str) -> str | None:
+        with self._lock:
+            record = self._records.get(job, _JobRecord())
+            return record.token if record.runner == runner else None
+
     def close(self, job: str) -> bool:
         with self._lock:
             record = self._records.setdefault(job, _JobRecord())
