@@ -21,7 +21,7 @@ from runner.steps import StepRunner
 from tidegate.adapters.aws_http import AwsError
 from tidegate.domain.deployment import Artifact
 from tidegate.domain.job import Job, TakenJob
-from tidegate.domain.workflow import RunSettings, StepKind, WorkflowStep
+from tidegate.domain.workflow import STEP_FAILED, RunSettings, StepKind, WorkflowStep
 from tidegate.domain.workflow_rules import apply_problem
 
 
@@ -53,7 +53,7 @@ def _with_failure(tools: Tools, lines: str, failure: JobFault | None) -> str:
     """Return the last lines of an apply that succeeded, and tell what failed after it."""
     if failure is None:
         return lines
-    told = f"THE APPLY SUCCEEDED, BUT A STEP AFTER IT DID NOT: {failure}"
+    told = f"{STEP_FAILED}{failure}"
     tools.log.say(told)
     return tools.log.masker.mask(f"{lines}\ntidegate: {told}")
 

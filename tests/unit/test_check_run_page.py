@@ -13,6 +13,7 @@ from tidegate.domain.check_run_text import render
 from tidegate.domain.deployment import Approval, Gate, State
 from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.waits import Waits
+from tidegate.domain.workflow import STEP_FAILED
 
 PAGE = (Path(__file__).parents[2] / "docs/check-runs.md").read_text(encoding="utf-8")
 LOCKS = View(locks=True, lock=any_lock())
@@ -51,6 +52,7 @@ EXAMPLES = [
         for state in (State.PLAN_FAILED, State.ENGINE_FAULT)
         for error in ("States.Timeout", "States.HeartbeatTimeout")
     ),
+    (deployment_in(State.APPLIED, last_lines=f"tidegate: {STEP_FAILED}[tell] ended with code 3."), View()),
     (deployment_in(State.OUTCOME_UNKNOWN), LOCKS),
     (deployment_in(State.OUTCOME_UNKNOWN, error="States.HeartbeatTimeout"), LOCKS),
     (deployment_in(State.OUTCOME_UNKNOWN), View()),

@@ -343,6 +343,15 @@ def test_a_manual_deployment_that_locks_can_be_unlocked_where_it_ended():
     assert "Merges wait" in check_run.summary
 
 
+def test_an_apply_after_which_a_step_failed_says_so():
+    lines = "Apply complete!\ntidegate: THE APPLY SUCCEEDED, BUT A STEP AFTER IT DID NOT: [tell] ended with code 3."
+    check_run = shown(State.APPLIED, last_lines=lines)
+    assert check_run.title == "Applied: +2 ~0 -1 ±0; a step after it failed"
+    assert check_run.conclusion is Conclusion.SUCCESS
+    assert "a step after it failed:** \\[tell\\] ended with code 3" in check_run.summary
+    assert "a step after it" not in shown(State.APPLIED, last_lines="Apply complete!").title
+
+
 def test_an_apply_without_review_says_so():
     assert "No review was needed" in shown(State.APPLIED, review=None).summary
 

@@ -9,9 +9,12 @@ from tidegate.domain.held_plan import POLICIES_REFUSED
 from tidegate.domain.markdown import bounded, code, escaped, one_line
 from tidegate.domain.policy_text import verdict_lines
 from tidegate.domain.review import REVIEW_DAYS, moment
+from tidegate.domain.workflow import STEP_FAILED
 
 _NEXT = "The next revision of this root is planned as usual."
 _AGAIN = "Run this check again, or merge the next revision of this root: it deploys these changes as well."
+#: Characters of why a step failed.
+_REASON = 300
 #: Bytes of what policies say of a plan.
 _SHOWN = 10_000
 #: What ended an operation that nobody answered for, by the name of the error: its title and its sentence.
@@ -22,7 +25,17 @@ _LATE = {
 
 
 def applied(deployment: Deployment, _: View) -> Face:
-    """Return how an apply looks that went well."""
+    """Return how an apply looks that went well, whatever became of the steps after it."""
+    after = deployment.last_lines.rpartition(STEP_FAILED)
+    if after[1]:
+        return Face(
+            f"Applied: {counts_of(deployment)}; a step after it failed",
+            (
+                f"**Applied, and a step after it failed:** {escaped(after[2].strip(), _REASON)}",
+                f"{approval(deployment)} The infrastructure is what the revision says.",
+            ),
+            conclusion=Conclusion.SUCCESS,
+        )
     return Face(
         f"Applied: {counts_of(deployment)}",
         (f"**Applied.** {approval(deployment)} The infrastructure is what the revision says.",),

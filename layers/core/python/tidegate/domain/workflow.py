@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: How the last line of an apply begins that succeeded, and a step after which did not.
+STEP_FAILED = "THE APPLY SUCCEEDED, BUT A STEP AFTER IT DID NOT: "
+
 
 class StepKind(StrEnum):
     """What a step does: the engine's own work, a program, or an environment variable for the steps after it."""
