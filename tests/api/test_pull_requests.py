@@ -75,6 +75,19 @@ def test_a_layer_that_is_gone_is_left_out(wires, pull, reader):
     assert record.layers == (planned.id, failed.id)
 
 
+def test_a_root_that_waits_for_a_free_place_says_behind_what(wires, browser, reader):
+    layers = [any_layer("network", state=LayerState.PLANNING), any_layer("app")]
+    wires.temporary_layers.create(layers)
+    record = any_pull_request_record(layers=tuple(each.id for each in layers), discovered=any_pull_request().revision)
+    wires.pull_requests.save(judged(record, layers, NOW))
+    wires.plan_places.take(REPOSITORY, layers[0].id, 1)
+    wires.plan_places.join(REPOSITORY, layers[1].id)
+    reason = "It waits for a free place as the next: 1 plan of the repository is under way, of #5."
+    shown = reader.get(f"/api/pulls/{REPOSITORY}/5").json["layers"]
+    assert [each["reason"] for each in shown] == ["", reason]
+    assert reason in browser.get(f"/pulls/{REPOSITORY}/5").body
+
+
 def test_open_pull_requests_are_listed_newest_first(wires, pull, reader):
     wires.pull_requests.save(any_pull_request_record(6, opened_at="2026-03-03T08:00:00.000000+00:00"))
     wires.pull_requests.save(any_pull_request_record(7, closed_at=NOW))

@@ -25,6 +25,7 @@ def narrow(tmp_path_factory):
     log = tmp_path_factory.mktemp("places") / "cloud.log"
     with LocalCloud(context={"pull_request_plans": str(PLACES)}, clock=False, warm=True, log=log) as cloud:
         yield Installation(cloud)
+        assert cloud.read("permissions")["denied"] == []
 
 
 @pytest.fixture
