@@ -173,6 +173,7 @@ def test_the_log_of_a_layers_plan_is_read_like_any_other(wires, job, browser, re
     assert page.status == 200
     assert "Plan: 2 to add" in page.text
     assert "For pull request #5" in page.text
+    assert f"Plan of {sha(3)[:7]}" in page.text
     assert reader.get(f"/api/jobs/{job.id}").json["kind"] == "speculate"
     assert reader.get(f"/api/jobs/{job.id}/log").json["lines"] == ["Plan: 2 to add"]
     assert browser.get(f"/jobs/{job.id}/raw").body == "Plan: 2 to add\n"
