@@ -13,6 +13,7 @@ from tidegate.settings import (
     LinkSettings,
     MachineSettings,
     MissingSettingError,
+    PlaceSettings,
     ReviewSettings,
     TableSettings,
     gitlab_secret_fields,
@@ -46,6 +47,15 @@ def test_every_plan_is_reviewed_unless_said_otherwise():
     assert ReviewSettings.from_env({"TIDEGATE_PLAN_REVIEW": "manual"}).plan_review is PlanReview.MANUAL
     with pytest.raises(ValueError, match="sometimes"):
         _ = ReviewSettings.from_env({"TIDEGATE_PLAN_REVIEW": "sometimes"}).plan_review
+
+
+def test_a_repository_has_as_many_places_for_plans_as_the_installation_says():
+    assert PlaceSettings.from_env({"TIDEGATE_PULL_REQUEST_PLANS": "3"}).limit == 3
+    with pytest.raises(MissingSettingError):
+        PlaceSettings.from_env({})
+    for wrong in ("0", "-1", "many"):
+        with pytest.raises(ValueError, match=r"TIDEGATE_PULL_REQUEST_PLANS|invalid literal"):
+            _ = PlaceSettings.from_env({"TIDEGATE_PULL_REQUEST_PLANS": wrong}).limit
 
 
 def test_an_execution_works_for_two_hundred_rounds_unless_said_otherwise():
