@@ -165,3 +165,25 @@ def test_the_plan_that_is_applied_is_held_against_policies_whatever_the_one_that
     pull.comment("tidegate apply")
     project.confirmed(head, "app")
     assert title(project.ended(head, "app")).startswith("Applied")
+
+
+def test_what_comes_between_an_apply_and_its_review_is_told_and_the_old_head_is_applied(project, branch):
+    pull = branch(f"{BY_PEOPLE}merge_after_apply: true\n", "app")
+    pull.comment("tidegate apply")
+    project.reviewed(pull.head, "app")
+    # Asked for twice, it is in line once; a plan of the pull request goes on beside it.
+    pull.comment("tidegate apply", by="developer")
+    assert f"`app` at `{pull.head[:7]}` is in line already" in pull.reply("in line already")
+    pull.comment("tidegate plan")
+    shown(pull, "`app`: being applied.")
+
+    newer = project.push_files({"app/more.tf": 'output "more" {\n  value = 1\n}\n'}, "Say more", branch="feature")
+    shown(pull, f"`{newer[:7]}`")
+    project.confirmed(pull.head, "app")
+    assert title(project.ended(pull.head, "app")).startswith("Applied")
+    assert project.value("app") == "two"
+    assert project.newest(newer, "app") is None
+    assert "Comment `tidegate apply -p ROOT`" in shown(pull, "`app`: applied from an earlier commit.")
+    pull.comment("tidegate apply")
+    project.confirmed(newer, "app")
+    assert merged(pull)

@@ -52,3 +52,27 @@ def test_a_refused_plan_blocks_until_an_owner_approves_the_head_or_the_code_chan
     assert "is not the head any more" in standing(project, again, "failure")["output"]["summary"]
     corrected = change(project, "allowed", branch="feature")
     assert standing(project, corrected, "success")["output"]["title"] == "Passed"
+
+
+def verdicts(project, number):
+    """Return the states of a pull request's reviews on the forge, oldest first."""
+    found = project.tidegate.maintainer.call("GET", f"/repos/{project.name}/pulls/{number}/reviews")
+    return [review["state"] for review in found]
+
+
+def test_an_approval_of_an_older_head_is_dismissed_and_lets_nothing_pass(project):
+    project.push({"app": thing()}, "Begin", **{"tidegate.yaml": SETS, "policies/main.rego": POLICY})
+    head = change(project, "forbidden", branch="feature", base="main")
+    maintainer, reviewer = project.tidegate.maintainer, project.person("reviewer")
+    number = maintainer.open_pull_request(project.name, "feature", title="Change")
+    standing(project, head, "failure")
+    reviewer.review(project.name, number, "APPROVE")
+    standing(project, head, "success")
+
+    more = {"app/more.tf": 'output "more" {\n  value = 1\n}\n'}
+    newer = project.push_files(more, "Say more", branch="feature")
+    standing(project, newer, "failure")
+    eventually(lambda: verdicts(project, number) == ["DISMISSED"], what="the approval of the older head dismissed")
+    standing(project, newer, "failure", "tidegate/plan")
+    reviewer.review(project.name, number, "APPROVE")
+    standing(project, newer, "success")
