@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
-from tests.e2e.pulls import Pull, open_pull
+from tests.e2e.pulls import Pull, gated, open_pull, planning
 from tidegate.domain.temporary_layer import LayerState
 
 ONLY_BY_HAND = """dirs:
@@ -70,3 +70,31 @@ def test_a_merge_to_the_same_root_makes_the_plan_out_of_date_until_it_is_planned
         lambda: pull.ended(head)["output"]["title"].endswith("; older than main"),
         what="a check run that says that its plans are older than main",
     )
+
+
+def test_a_base_branch_that_moves_while_it_is_planned_is_told_once_all_is_planned(project, gate):
+    project.push({name: thing() for name in ("app", "db")}, **{"tidegate.yaml": gated(gate)})
+    pull, head = open_pull(project, {"app": thing("two"), "db": thing("two")})
+    planning(pull, "db")
+    moved = project.push_files({"app/more.tf": 'output "more" {\n  value = 1\n}\n'}, "Move on")
+    eventually(lambda: pull.record.base_now == moved, what="the record to know that main moved")
+    gate.touch()
+    pull.at_rest(head)
+    assert moved[:7] in comment_with(pull, "**Out of date:**")
+    eventually(lambda: pull.ended(head)["output"]["title"].endswith("; older than main"), what="an older check run")
+
+
+def test_where_it_is_configured_a_moved_base_branch_has_it_planned_again_by_itself(project):
+    file = "pull_requests: {replan_on_base_change: true}\nplan_review: never\n"
+    project.push({"app": thing()}, **{"tidegate.yaml": file})
+    pull, head = open_pull(project, {"app": thing("two")})
+    pull.shown(head)
+    moved = project.push_files({"app/more.tf": 'output "more" {\n  value = 1\n}\n'}, "Move on")
+
+    def planned_again():
+        project.tidegate.reconcile()
+        return pull.record.spec.base_sha == moved
+
+    eventually(planned_again, what="another plan, on what the base branch is now")
+    pull.at_rest(head)
+    assert "Out of date" not in comment_with(pull, f"merged into `main` at `{moved[:7]}`")
