@@ -48,8 +48,8 @@ test: setup ## The whole test suite, in parallel; domain and use cases must be c
 soak: setup ## Random work and trouble, then the rules are checked from outside (MINUTES=10 SEED= ROOTS=8)
 	$(PYTHON) -m soak --minutes $(or $(MINUTES),10) --roots $(or $(ROOTS),8) $(if $(SEED),--seed $(SEED))
 
-bench: setup ## Benchmarks: one line of JSON each, for people on stderr (QUICK=1: each once, times mean nothing)
-	$(PYTHON) -m bench $(if $(QUICK),--quick)
+bench: setup ## Benchmarks: one line of JSON each, for people on stderr (ONLY='webhook queues', QUICK=1: each once, times mean nothing)
+	$(PYTHON) -m bench $(ONLY) $(if $(QUICK),--quick)
 
 synth: setup ## Write the CloudFormation template to cdk.out
 	$(PYTHON) cdk/app.py

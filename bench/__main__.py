@@ -1,10 +1,11 @@
-"""Runs all benchmarks: ``python -m bench [--quick]``. One line of JSON each on standard output."""
+"""Runs benchmarks: ``python -m bench [GROUP]... [--quick]``. One line of JSON each on standard output."""
 
 from __future__ import annotations
 
-import itertools
+import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from bench import calls, configuration, cost, discovery, memory, pull_requests, queues, reading, webhook
 from bench.deploys import Bench, bench
@@ -32,20 +33,51 @@ def deploys(measured: Bench, *, quick: bool) -> Iterator[Line]:
         yield Line(name, *medians(pairs), target=target, compared=compared, more=noise(pairs))
 
 
-def main(*, quick: bool) -> None:
-    """Run and print all benchmarks. ``quick`` runs each once, cold, to see that it works: its times mean nothing."""
-    configuration.run(quick=quick).print()
-    for line in itertools.chain(discovery.run(quick=quick), webhook.run(quick=quick)):
-        line.print()
+def _deployed(*, quick: bool) -> Iterator[Line]:
     with bench(quick=quick) as measured:
-        for line in deploys(measured, quick=quick):
+        yield from deploys(measured, quick=quick)
+        yield memory.run(measured, "data" if quick else "aws")
+        yield cost.run(measured)
+        yield calls.run(measured)
+
+
+def _configured(*, quick: bool) -> Iterator[Line]:
+    yield configuration.run(quick=quick)
+
+
+class Benchmarks(Protocol):
+    """A group of benchmarks."""
+
+    def __call__(self, *, quick: bool) -> Iterable[Line]:
+        """Run them, and return a line for each."""
+
+
+#: All of them, in the order in which they run.
+GROUPS: Mapping[str, Benchmarks] = {
+    "configuration": _configured,
+    "discovery": discovery.run,
+    "webhook": webhook.run,
+    "deploys": _deployed,
+    "pull-requests": pull_requests.run,
+    "reading": reading.run,
+    "queues": queues.run,
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the benchmarks that are named, or all, and print their lines as they come."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Tidegate against the bare commands.")
+    parser.add_argument("group", nargs="*", help=f"what to measure, of {', '.join(GROUPS)}; all if nothing is named")
+    parser.add_argument(
+        "--quick", action="store_true", help="run each once, to see that it works: its times mean nothing"
+    )
+    asked = parser.parse_args(arguments)
+    if unknown := [name for name in asked.group if name not in GROUPS]:
+        parser.error(f"there is no group {', '.join(unknown)}; there are {', '.join(GROUPS)}")
+    for name in asked.group or GROUPS:
+        for line in GROUPS[name](quick=asked.quick):
             line.print()
-        memory.run(measured, "data" if quick else "aws").print()
-        cost.run(measured).print()
-        calls.run(measured).print()
-    for line in itertools.chain(pull_requests.run(quick=quick), reading.run(quick=quick), queues.run(quick=quick)):
-        line.print()
 
 
 if __name__ == "__main__":
-    main(quick="--quick" in sys.argv[1:])
+    main(sys.argv[1:])
