@@ -19,7 +19,7 @@ from bench import scripted_runner
 from bench.lines import Line
 from local.client import LocalCloud
 from soak.clone import Clone
-from tidegate.adapters.dynamodb_queues import HEAD, queue_key
+from tidegate.adapters.dynamodb.queues import HEAD, queue_key
 from tidegate.domain.root import queue_id
 
 Found = TypeVar("Found")

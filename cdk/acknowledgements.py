@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
 from cdk.capabilities import PLANS, SPECULATIONS
-from cdk.functions import SPECS
+from cdk.function_specs import SPECS
 
 if TYPE_CHECKING:
     from cdk.stack import TidegateStack

@@ -11,8 +11,10 @@ from constructs import Construct
 from cdk.acknowledgements import acknowledge_findings
 from cdk.alarms import Alarms
 from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value
-from cdk.capabilities import Surroundings, grant
-from cdk.functions import SPECS, Functions
+from cdk.capabilities import Surroundings
+from cdk.function_specs import SPECS
+from cdk.functions import Functions
+from cdk.grants import grant
 from cdk.http_api import PublicApi
 from cdk.layers import ROOT, Layers
 from cdk.messaging import Messaging

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tidegate.config.model import SECTIONS
+from tidegate.config.model.file import SECTIONS
 from tidegate.config.schema import json_schema
 from tidegate.config.section import Section
 

@@ -13,9 +13,9 @@ from rich.text import Text
 from cli import screen
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.domain.access import Action
-from tidegate.domain.requirements import Requirements
-from tidegate.domain.stack import Stack, StackRules
-from tidegate.domain.workflow import StepKind, WorkflowStep
+from tidegate.domain.changes.stack import Stack, StackRules
+from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
+from tidegate.domain.pull_requests.requirements import Requirements
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration

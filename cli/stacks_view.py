@@ -15,8 +15,8 @@ from rich.tree import Tree
 from cli import screen, views
 from cli.answers import Change, Member
 from cli.answers import Stack as ShownStack
-from tidegate.domain.stack import Stack
-from tidegate.domain.stack_order import nearest, tiers
+from tidegate.domain.changes.stack import Stack
+from tidegate.domain.changes.stack_order import nearest, tiers
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration

@@ -8,15 +8,15 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
-from tidegate.config.model import FILE
+from tidegate.config.model.file import FILE
 from tidegate.domain.errors import quoted
-from tidegate.domain.root_discovery import default_root_name, root_directories
-from tidegate.domain.tag_query import TagQuery
-from tidegate.domain.tag_terms import directory_fits
+from tidegate.domain.roots.discovery import default_root_name, root_directories
+from tidegate.domain.tags.query import TagQuery
+from tidegate.domain.tags.terms import directory_fits
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
-    from tidegate.usecases.find_roots import CommitModules
+    from tidegate.usecases.discovery.find_roots import CommitModules
 
 #: Sentences of one kind: nobody reads more.
 _MOST = 20

@@ -14,9 +14,9 @@ from botocore.exceptions import ClientError
 
 from local.aws_clients import Clients
 from tidegate.adapters.artifacts import S3Artifacts
-from tidegate.adapters.dynamodb_jobs import DynamoJobLogs
+from tidegate.adapters.dynamodb.jobs import DynamoJobLogs
+from tidegate.domain.deploys.job import log_key
 from tidegate.domain.errors import NotFound
-from tidegate.domain.job import log_key
 
 _RUNNING = "RUNNING"
 _STYLE = """

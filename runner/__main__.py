@@ -19,7 +19,7 @@ from runner.job_record import JobNotForUs, runner_name
 from runner.report import NobodyWaits, Reporter
 from runner.run import ExitCode, run_job
 from runner.settings import Settings, SettingsError, read_settings
-from tidegate.adapters.aws_http import Aws
+from tidegate.adapters.aws.client import Aws
 
 #: Of linux/prctl.h.
 _PR_SET_DUMPABLE = 4

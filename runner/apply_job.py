@@ -18,11 +18,11 @@ from runner.log import last_lines
 from runner.plan_job import PROVIDERS_FILE
 from runner.plan_json import read_plan
 from runner.steps import StepRunner
-from tidegate.adapters.aws_http import AwsError
-from tidegate.domain.deployment import Artifact
-from tidegate.domain.job import Job, TakenJob
-from tidegate.domain.workflow import STEP_FAILED, RunSettings, StepKind, WorkflowStep
-from tidegate.domain.workflow_rules import apply_problem
+from tidegate.adapters.aws.client import AwsError
+from tidegate.domain.deploys.deployment import Artifact
+from tidegate.domain.deploys.job import Job, TakenJob
+from tidegate.domain.deploys.workflow import STEP_FAILED, RunSettings, StepKind, WorkflowStep
+from tidegate.domain.deploys.workflow_rules import apply_problem
 
 
 def run_apply(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:

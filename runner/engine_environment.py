@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tidegate.adapters.aws_signing import Credentials
+from tidegate.adapters.aws.signing import Credentials
 
 _PASSED = frozenset(
     {

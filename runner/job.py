@@ -20,10 +20,10 @@ from runner.merging import check_out_merged
 from runner.process import ProcessRunner
 from runner.settings import Settings
 from runner.workspace import Git, check_out, git_environment
-from tidegate.adapters.aws_http import Aws, AwsError
-from tidegate.adapters.aws_signing import Credentials
-from tidegate.adapters.git_environment import authorization
-from tidegate.domain.job import Job, JobKind, TakenJob
+from tidegate.adapters.aws.client import Aws, AwsError
+from tidegate.adapters.aws.signing import Credentials
+from tidegate.adapters.git.environment import authorization
+from tidegate.domain.deploys.job import Job, JobKind, TakenJob
 
 #: STS limits session names to this.
 _LONGEST_SESSION_NAME = 64

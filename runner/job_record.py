@@ -12,9 +12,9 @@ from typing import Any
 
 from runner.faults import RunnerFault
 from runner.interruption import Interruption
-from tidegate.adapters.aws_http import Aws, AwsError
+from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.adapters.job_items import RECORD, from_specification, job_key, specification_digest
-from tidegate.domain.job import Job, TakenJob
+from tidegate.domain.deploys.job import Job, TakenJob
 
 #: The hand-over takes tens of milliseconds as a rule: the first looks are frequent, the later ones cheap.
 _FIRST_PAUSE = 0.01

@@ -7,7 +7,7 @@ import time
 from typing import IO
 
 from runner.log import JobLog
-from tidegate.adapters.aws_http import Aws, AwsError
+from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.adapters.job_items import LOG_SECONDS, job_key, log_sort_key
 
 #: A batch is sent when it has this many lines, or this long after its first line.

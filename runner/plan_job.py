@@ -16,10 +16,10 @@ from runner.job import Preparation, Tools
 from runner.log import copy_masked
 from runner.plan_json import PlanFacts, read_plan
 from runner.steps import StepRunner
-from tidegate.domain.deployment import Artifact, Plan
-from tidegate.domain.job import TakenJob, plan_prefix
-from tidegate.domain.workflow import StepKind, WorkflowStep
-from tidegate.domain.workflow_rules import plan_problem
+from tidegate.domain.deploys.deployment import Artifact, Plan
+from tidegate.domain.deploys.job import TakenJob, plan_prefix
+from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
+from tidegate.domain.deploys.workflow_rules import plan_problem
 
 #: Beside the plan: where ``init`` linked the providers to, so that the apply can do without ``init``.
 PROVIDERS_FILE = "providers.json"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tidegate.domain.plan import PlannedChanges, planned_changes
+from tidegate.domain.deploys.plan import PlannedChanges, planned_changes
 
 _TOKEN = re.compile(rb'("(?:[^"\\]++|\\.)*+")(\s*+:)?|([{\[])|([}\]])', re.DOTALL)
 

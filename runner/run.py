@@ -22,8 +22,8 @@ from runner.masking import Masker
 from runner.plan_job import run_plan
 from runner.report import NobodyWaits, Reporter
 from runner.settings import Settings
-from tidegate.adapters.aws_http import Aws, AwsError
-from tidegate.domain.job import JobKind, TakenJob, log_key
+from tidegate.adapters.aws.client import Aws, AwsError
+from tidegate.domain.deploys.job import JobKind, TakenJob, log_key
 
 #: How long an interrupted plan of a pull request may go on, which locks and leaves nothing.
 _SPECULATION_STOP_SECONDS = 10.0

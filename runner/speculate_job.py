@@ -21,10 +21,10 @@ from runner.merging import changed_files, file_of
 from runner.plan_job import Planning
 from runner.steps import StepRunner
 from runner.workspace import Git, place_in
-from tidegate.domain.job import TakenJob
-from tidegate.domain.untrusted_code import Allowed, locked_providers
-from tidegate.domain.workflow import WorkflowStep
-from tidegate.domain.workflow_rules import plan_problem
+from tidegate.domain.deploys.job import TakenJob
+from tidegate.domain.deploys.workflow import WorkflowStep
+from tidegate.domain.deploys.workflow_rules import plan_problem
+from tidegate.domain.pull_requests.untrusted_code import Allowed, locked_providers
 
 #: What a step's command may name without running it.
 _DATA = (".hcl", ".json", ".md", ".tf", ".tfvars", ".tofu", ".txt", ".yaml", ".yml")

@@ -14,10 +14,10 @@ from runner.faults import Interrupted, JobFault, RunnerFault, StepFailed
 from runner.job import Tools
 from runner.log import last_lines
 from runner.step_output import Captured, set_by
-from tidegate.adapters.aws_http import AwsError
-from tidegate.domain.job import Job
-from tidegate.domain.workflow import RunOn, StepKind, WorkflowStep
-from tidegate.domain.workflow_rules import name_problem, substituted, unknown_variable
+from tidegate.adapters.aws.client import AwsError
+from tidegate.domain.deploys.job import Job
+from tidegate.domain.deploys.workflow import RunOn, StepKind, WorkflowStep
+from tidegate.domain.deploys.workflow_rules import name_problem, substituted, unknown_variable
 
 #: The state machine gives a job an hour. What runs beside the engine must leave time to report what the engine did.
 JOB_SECONDS = 57 * 60

@@ -1,6 +1,6 @@
 """The job's working copy: one commit of the repository, fetched without trusting the repository.
 
-git runs in the environment that ``tidegate.adapters.git_environment`` makes for every program.
+git runs in the environment that ``tidegate.adapters.git.environment`` makes for every program.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO
 
 from runner.faults import RunnerFault
-from tidegate.adapters import git_environment as git
-from tidegate.domain.job import Job
+from tidegate.adapters.git import environment as git
+from tidegate.domain.deploys.job import Job
 from tidegate.domain.root import commit_sha, directory
 
 #: Runs a program: arguments, directory, environment, and a file for its standard output, else that goes to the log.

@@ -6,16 +6,16 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from tidegate.domain.deployment import Artifact, Deployment, Plan, Review, State, Trigger
-from tidegate.domain.drift import DriftEntry, DriftFinding, DriftRecord, DriftState
-from tidegate.domain.job import Job, JobKind, job_id
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec, SeenPullRequest
-from tidegate.domain.queue import Deployed, Lock
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import Artifact, Deployment, Plan, Review, State, Trigger
+from tidegate.domain.deploys.job import Job, JobKind, job_id
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.queue import Deployed, Lock
+from tidegate.domain.drift.drift import DriftEntry, DriftFinding, DriftRecord, DriftState
+from tidegate.domain.drift.timetable import Interval, timetable
+from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestSpec, SeenPullRequest
+from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.domain.root import Revision, Root, deployment_id, layer_id, queue_id
-from tidegate.domain.temporary_layer import TemporaryLayer
-from tidegate.domain.timetable import Interval, timetable
-from tidegate.domain.waits import Waits
 from tidegate.ports import Delivery
 
 REPOSITORY = "acme/infra"

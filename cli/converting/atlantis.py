@@ -9,8 +9,8 @@ from typing import Any
 from cli.converting import shell
 from cli.converting.draft import Draft, Path
 from tidegate.config.document import KEY, Document
+from tidegate.domain.deploys.workflow_rules import escaped
 from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.workflow_rules import escaped
 
 _EXACT = re.compile(r"v?([0-9]+\.[0-9]+\.[0-9]+)")
 #: Keys of a project that are carried over below.

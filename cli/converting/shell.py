@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tidegate.domain.workflow_rules import escaped
+from tidegate.domain.deploys.workflow_rules import escaped
 
 #: Variables that Atlantis gives to programs, as Tidegate calls them, and those that have no counterpart.
 _NAMES = {

@@ -11,7 +11,7 @@ from tidegate.bootstrap import wiring
 from tidegate.ports import Delivery
 from tidegate.settings import PressQueueSettings
 from tidegate.telemetry import logger, observed
-from tidegate.usecases.answer_button import Press
+from tidegate.usecases.presses.answer_button import Press
 
 
 @observed

@@ -9,7 +9,7 @@ from typing import Any
 from tidegate.bootstrap import wiring
 from tidegate.settings import WorkflowSettings
 from tidegate.telemetry import logger, observed
-from tidegate.usecases.execution_closed import ClosedExecution
+from tidegate.usecases.queues.execution_closed import ClosedExecution
 
 
 @observed

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegate.bootstrap import wiring
 from tidegate.telemetry import observed
-from tidegate.usecases.runner_stopped import StoppedRunner
+from tidegate.usecases.deploys.runner_stopped import StoppedRunner
 
 
 @observed

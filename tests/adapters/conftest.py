@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.adapters.github_stub import NOW, GitHubStub, Received
-from tidegate.adapters.github import AppCredentials, GitHubForge
+from tidegate.adapters.github.forge import AppCredentials, GitHubForge
 
 
 @pytest.fixture(scope="session")

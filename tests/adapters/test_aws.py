@@ -18,10 +18,10 @@ from tidegate.adapters.clock import SystemClock
 from tidegate.adapters.patience import QueuePatience
 from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
 from tidegate.bootstrap import Bootstrap
-from tidegate.domain.audit import audit_message
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.audit import audit_message
+from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound, TooLate
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import ObjectStart
 from tidegate.settings import InvalidSecretError
 

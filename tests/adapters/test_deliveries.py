@@ -10,7 +10,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from cdk.storage import INDEXES
-from tidegate.adapters.aws_http import Aws, AwsError
+from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.adapters.deliveries import (
     REFRESH_SECONDS,
     SECRETS_SECONDS,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.repositories import Repository
-from tidegate.adapters.git import MAXIMUM_FILE, GitSource
+from tidegate.adapters.git.trees import MAXIMUM_FILE, GitSource
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, InvalidName, NotFound
 
 ZEROS = "0" * 40

@@ -6,8 +6,8 @@ import jwt
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, repo
-from tidegate.adapters.github import AppCredentials, GitHubForge
-from tidegate.domain.check_run import Action, Button, CheckRun, Conclusion
+from tidegate.adapters.github.forge import AppCredentials, GitHubForge
+from tidegate.domain.check_runs.check_run import Action, Button, CheckRun, Conclusion
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.domain.permission import Permission
 from tidegate.domain.revision import Comparison

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, REPOSITORY, repo
-from tidegate.adapters.github import AppCredentials, GitHubForge
+from tidegate.adapters.github.forge import AppCredentials, GitHubForge
 from tidegate.domain.errors import ForgeRefused, NotFound
 
 WHERE = INSTALLATION, REPOSITORY

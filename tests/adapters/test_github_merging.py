@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, REPOSITORY, TOKENS, repo
-from tidegate.domain.apply_rules import MergeMethod
 from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
+from tidegate.domain.pull_requests.apply_rules import MergeMethod
 
 WHERE = INSTALLATION, REPOSITORY
 HEAD = "b" * 40

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, repo
-from tidegate.adapters.github import AppCredentials
-from tidegate.adapters.github_deliveries import GitHubDeliveries
-from tidegate.domain.authors import Authors
+from tidegate.adapters.github.deliveries import GitHubDeliveries
+from tidegate.adapters.github.forge import AppCredentials
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.permission import Permission
-from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 from tidegate.ports import Change, FailedDelivery
 
 BASE, HEAD = "a" * 40, "b" * 40

@@ -6,7 +6,7 @@ import pytest
 
 from tests.adapters.github_stub import INSTALLATION, REPOSITORY, repo
 from tidegate.domain.errors import ForgeUnavailable, NotFound
-from tidegate.domain.pull_request_record import PullRequestSpec, SeenPullRequest
+from tidegate.domain.pull_requests.record import PullRequestSpec, SeenPullRequest
 
 BASE, HEAD = "a" * 40, "b" * 40
 WHERE = INSTALLATION, REPOSITORY

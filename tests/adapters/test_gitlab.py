@@ -6,8 +6,8 @@ import pytest
 
 from tests.adapters.github_stub import NOW
 from tidegate.adapters.accounts import GitLabAccounts, OAuthClient
-from tidegate.adapters.gitlab import GitLabCredentials, GitLabDeliveries, GitLabForge
-from tidegate.domain.authors import UNKNOWN, Authors
+from tidegate.adapters.gitlab.forge import GitLabCredentials, GitLabDeliveries, GitLabForge
+from tidegate.domain.deploys.authors import UNKNOWN, Authors
 from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.permission import Permission
 from tidegate.ports import Pushed

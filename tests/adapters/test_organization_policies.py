@@ -6,9 +6,9 @@ import pytest
 from moto import mock_aws
 
 from tidegate.adapters.boto import client
-from tidegate.adapters.github_checks import notes_of
+from tidegate.adapters.github.checks import notes_of
 from tidegate.adapters.organization_policies import S3OrganizationPolicies
-from tidegate.domain.check_run import Annotation, CheckRun, Level
+from tidegate.domain.check_runs.check_run import Annotation, CheckRun, Level
 
 
 @pytest.fixture

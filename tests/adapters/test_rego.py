@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from tidegate.adapters.rego import RegoEngine
-from tidegate.domain.policy import Severity
+from tidegate.adapters.rego.engine import RegoEngine
+from tidegate.domain.policies.policy import Severity
 
 PLAN = json.dumps(
     {

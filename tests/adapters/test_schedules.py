@@ -13,11 +13,11 @@ from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, sha
 from tidegate.adapters.boto import client
 from tidegate.adapters.drift_events import AwsDriftEvents
 from tidegate.adapters.scheduler import SchedulerSchedules
-from tidegate.domain.drift import DriftState
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.drift.drift import DriftState
+from tidegate.domain.drift.timetable import Interval, timetable
 from tidegate.domain.errors import CloudUnavailable, ScheduleRefused
-from tidegate.domain.plan import PlannedChanges
 from tidegate.domain.root import schedule_name
-from tidegate.domain.timetable import Interval, timetable
 
 ARNS = ("arn:aws:states:machine", "arn:aws:iam::123456789012:role/scheduler", "arn:aws:sqs:undelivered")
 NAME = schedule_name(REPOSITORY, "nightly")

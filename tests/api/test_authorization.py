@@ -10,7 +10,7 @@ import pytest
 from tests.api.world import URL, Client, WebBootstrap
 from tests.builders import REPOSITORY, any_job, any_lock, any_pull_request, any_pull_request_record, deployment_in
 from tidegate.domain.access import Access as RootAccess
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.ports import Delivery, KnownRepository
 from tidegate.web.authorization import RULES, About, Remembered, Right

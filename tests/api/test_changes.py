@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, any_plan, deployment_in
+from tidegate.domain.changes.waits import Waits
 from tidegate.domain.decision import Decision
-from tidegate.domain.deployment import State
-from tidegate.domain.waits import Waits
+from tidegate.domain.deploys.deployment import State
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, any_job, any_layer, deployment_in, sha
-from tidegate.domain.deployment import State
-from tidegate.domain.drift import DriftState
-from tidegate.domain.job import JobKind
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.drift.drift import DriftState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import KnownRepository
 
 JOB = "network-1-speculate-1"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.api.test_pages import QUEUE, lock
 from tests.builders import NOW, REPOSITORY, any_deployed, any_deployment, any_lock, any_root, deployment_in
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
 
 
 def test_a_root_that_nothing_was_deployed_to_for_long_is_folded_away(wires, browser):

@@ -16,8 +16,8 @@ from tests.builders import (
     deployment_in,
 )
 from tests.functions.wires import Context
-from tidegate.domain.deployment import State
-from tidegate.domain.job import log_key
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.job import log_key
 
 
 def log_of(wires, *lines, state=State.APPLYING, kind="plan"):

@@ -24,9 +24,9 @@ from tests.builders import (
     deployment_in,
 )
 from tidegate.domain.access import Access
-from tidegate.domain.deployment import Approval, Audited, Gate, State, Step, Trigger
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.deploys.deployment import Approval, Audited, Gate, State, Step, Trigger
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.ports import KnownRepository, LogChunk, PublishedCheckRun
 from tidegate.web.application import POLICY
 

@@ -16,11 +16,11 @@ from tests.builders import (
     any_pull_request_record,
     sha,
 )
-from tidegate.domain.check_run import Conclusion
-from tidegate.domain.job import JobKind
-from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_request_record import Applying, PullRequestVerdict, judged
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.record import Applying, PullRequestVerdict, judged
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import KnownRepository, LogChunk
 
 VERDICT = PolicyVerdict("security", (PolicyFinding(Severity.DENY, "no_public", "Too <b>open</b>.", "aws_s3_bucket.a"),))

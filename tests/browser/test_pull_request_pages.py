@@ -9,11 +9,11 @@ from playwright.sync_api import expect
 
 from tests.browser.site import CHROMIUM
 from tests.builders import NOW, REPOSITORY, any_job, any_layer, any_plan, any_pull_request, any_pull_request_record
-from tidegate.domain.job import JobKind
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.policy import PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_request_record import judged
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.record import judged
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import LogChunk
 
 pytestmark = [

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tidegate.domain.deployment import Deployment
-from tidegate.domain.gate import GATE_DAYS
-from tidegate.domain.queue import QueueHead
-from tidegate.domain.review import REVIEW_DAYS
+from tidegate.domain.changes.gate import GATE_DAYS
+from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.queue import QueueHead
+from tidegate.domain.deploys.review import REVIEW_DAYS
 
 
 def _only(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -245,7 +245,7 @@ def test_the_api_is_throttled_and_logged(resources):
 
 def test_each_function_has_the_variables_that_its_wiring_reads(resources):
     """The webhook, tasks and queue functions name what they miss at run time; this finds it before."""
-    from cdk.functions import SPECS
+    from cdk.function_specs import SPECS
 
     functions = resources("AWS::Lambda::Function")
     for spec in SPECS:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tidegate.config.loader import load_configuration
-from tidegate.domain.workflow_rules import substituted
+from tidegate.domain.deploys.workflow_rules import substituted
 
 ATLANTIS = """\
 version: 3

@@ -12,8 +12,8 @@ from local.forge.client import ForgeClient
 from local.forge.server import Forge as GitHub
 from local.gitlab.client import GitLabClient
 from local.gitlab.server import GitLab
-from tidegate.adapters.github import AppCredentials, GitHubForge
-from tidegate.adapters.gitlab import GitLabCredentials, GitLabForge
+from tidegate.adapters.github.forge import AppCredentials, GitHubForge
+from tidegate.adapters.gitlab.forge import GitLabCredentials, GitLabForge
 
 KINDS = ("github", "gitlab", "gitlab-in-groups")
 

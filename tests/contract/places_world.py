@@ -19,16 +19,16 @@ from tidegate.adapters.memory import (
     MemoryWorkflows,
 )
 from tidegate.domain.errors import Conflict, NoFreePlace, NotFound, TooLate, WrongState
-from tidegate.domain.plan_places import Places
-from tidegate.domain.pull_request_record import judged
+from tidegate.domain.plan_places.plan_places import Places
+from tidegate.domain.pull_requests.record import judged
 from tidegate.messages import BeginSpeculation, RecordSpeculation, WaitForPlace
-from tidegate.usecases.begin_speculation import SpeculationBeginner
-from tidegate.usecases.close_pull_request import PullRequestStopper
-from tidegate.usecases.give_places import PlaceGiver
-from tidegate.usecases.record_speculation import SpeculationRecorder
+from tidegate.usecases.plan_places.give_places import PlaceGiver
+from tidegate.usecases.plan_places.wait_for_place import PlaceWaiter
+from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
+from tidegate.usecases.pull_requests.close_pull_request import PullRequestStopper
+from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
 from tidegate.usecases.repairs.free_places import FreePlaces
 from tidegate.usecases.repairs.turn import Turn
-from tidegate.usecases.wait_for_place import PlaceWaiter
 
 LIMIT = 2
 _OVER = (NotFound, WrongState)

@@ -9,11 +9,11 @@ from tests.contract.stores import Stores
 from tidegate.adapters.memory import (
     MemoryAuditLog,
 )
-from tidegate.domain.deployment import State, Trigger, is_final, moves_baseline
+from tidegate.domain.deploys.deployment import State, Trigger, is_final, moves_baseline
+from tidegate.domain.deploys.queue import has_work
 from tidegate.domain.errors import NotFound
-from tidegate.domain.queue import has_work
 from tidegate.domain.revision import Comparison
-from tidegate.usecases.execution_closed import ClosedExecution
+from tidegate.usecases.queues.execution_closed import ClosedExecution
 
 #: Ends that the audit topic hears of, where there was an apply or a review.
 _AUDITED_ENDS = frozenset(

@@ -20,10 +20,10 @@ from tidegate.adapters.memory import (
     MemoryAuditLog,
     MemoryClock,
 )
-from tidegate.domain.deployment import Review, State, Trigger, Unlocking
+from tidegate.domain.deploys.deployment import Review, State, Trigger, Unlocking
+from tidegate.domain.deploys.job import JobKind, job_id
+from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, JobGone, WrongState
-from tidegate.domain.job import JobKind, job_id
-from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.root import deployment_id
 from tidegate.messages import (
     BeginJob,
@@ -36,28 +36,28 @@ from tidegate.messages import (
     ValidateRevision,
     WaitForSignal,
 )
-from tidegate.usecases.begin_job import JobBeginner
-from tidegate.usecases.claim_deployment import DeploymentClaimer
-from tidegate.usecases.close_worker import WorkerCloser
-from tidegate.usecases.decide_review import ReviewDecider
-from tidegate.usecases.end_deployment import DeploymentEnder
-from tidegate.usecases.enqueue import Enqueuer
-from tidegate.usecases.ensure_worker import Seen, WorkerEnsurer
-from tidegate.usecases.execution_closed import ClosedExecution, QueueReleaser
-from tidegate.usecases.find_former_root import FormerRoots
-from tidegate.usecases.find_undone import UndoneBefore
-from tidegate.usecases.finish import Finisher
-from tidegate.usecases.hand_over_job import JobHandover
-from tidegate.usecases.hand_over_worker import WorkerHandover
-from tidegate.usecases.judge_gate import GateJudge
-from tidegate.usecases.reconcile import Reconciler
-from tidegate.usecases.record_outcome import OutcomeRecorder
-from tidegate.usecases.record_result import ResultRecorder
+from tidegate.usecases.deploys.begin_job import JobBeginner
+from tidegate.usecases.deploys.find_undone import UndoneBefore
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.deploys.hand_over_job import JobHandover
+from tidegate.usecases.deploys.record_result import ResultRecorder
+from tidegate.usecases.discovery.find_former_root import FormerRoots
+from tidegate.usecases.gates.judge_gate import GateJudge
+from tidegate.usecases.presses.unlock import QueueUnlocker
+from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
+from tidegate.usecases.queues.close_worker import WorkerCloser
+from tidegate.usecases.queues.end_deployment import DeploymentEnder
+from tidegate.usecases.queues.enqueue import Enqueuer
+from tidegate.usecases.queues.ensure_worker import Seen, WorkerEnsurer
+from tidegate.usecases.queues.execution_closed import ClosedExecution, QueueReleaser
+from tidegate.usecases.queues.hand_over_worker import WorkerHandover
+from tidegate.usecases.queues.record_outcome import OutcomeRecorder
+from tidegate.usecases.queues.validate_revision import RevisionValidator
+from tidegate.usecases.queues.wait_for_signal import SignalWaiter
+from tidegate.usecases.repairs.reconcile import Reconciler
 from tidegate.usecases.repairs.release_queues import ReleaseQueues
 from tidegate.usecases.repairs.start_workers import StartWorkers
-from tidegate.usecases.unlock import QueueUnlocker
-from tidegate.usecases.validate_revision import RevisionValidator
-from tidegate.usecases.wait_for_signal import SignalWaiter
+from tidegate.usecases.reviews.decide_review import ReviewDecider
 
 
 class World(Rules):

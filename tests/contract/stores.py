@@ -16,17 +16,17 @@ from moto import mock_aws
 
 from cdk.storage import INDEXES
 from local import dynamodb_shims
-from tidegate.adapters.aws_http import AwsError
+from tidegate.adapters.aws.client import AwsError
 from tidegate.adapters.deliveries import DynamoDeliveries
-from tidegate.adapters.dynamodb_catalog import DynamoCatalog
-from tidegate.adapters.dynamodb_change_sets import DynamoChangeSets
-from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns, DynamoDeployments
-from tidegate.adapters.dynamodb_drifts import DynamoDrifts
-from tidegate.adapters.dynamodb_jobs import DynamoJobLogs, DynamoJobs
-from tidegate.adapters.dynamodb_lines import DynamoLineBoards
-from tidegate.adapters.dynamodb_plan_places import DynamoPlanPlaces
-from tidegate.adapters.dynamodb_pull_requests import DynamoPullRequests, DynamoTemporaryLayers
-from tidegate.adapters.dynamodb_queues import DynamoDeployQueues
+from tidegate.adapters.dynamodb.catalog import DynamoCatalog
+from tidegate.adapters.dynamodb.change_sets import DynamoChangeSets
+from tidegate.adapters.dynamodb.deployments import DynamoCheckRuns, DynamoDeployments
+from tidegate.adapters.dynamodb.drifts import DynamoDrifts
+from tidegate.adapters.dynamodb.jobs import DynamoJobLogs, DynamoJobs
+from tidegate.adapters.dynamodb.lines import DynamoLineBoards
+from tidegate.adapters.dynamodb.plan_places import DynamoPlanPlaces
+from tidegate.adapters.dynamodb.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
+from tidegate.adapters.dynamodb.queues import DynamoDeployQueues
 from tidegate.adapters.memory import (
     MemoryCatalog,
     MemoryChangeSets,

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_deployment, any_queue, any_root, sha
-from tidegate.domain.deployment import State
-from tidegate.domain.deployment_summary import summary_of
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.queue import Lock
+from tidegate.domain.deploys.summary import summary_of
 from tidegate.domain.errors import NotFound
-from tidegate.domain.queue import Lock
 from tidegate.ports import KnownRepository
 
 LATER = "2026-03-02T10:00:00.000000+00:00"

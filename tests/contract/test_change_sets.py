@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.builders import NOW
-from tidegate.adapters.dynamodb_change_sets import DynamoChangeSets
+from tidegate.adapters.dynamodb.change_sets import DynamoChangeSets
 from tidegate.adapters.records import from_item
 from tidegate.domain.errors import CloudUnavailable
 from tidegate.ports import Enrolled

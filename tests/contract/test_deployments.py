@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.builders import any_deployment, any_plan, any_root, deployment_in
 from tidegate.adapters.records import from_item, pack, to_item, unpack
-from tidegate.domain.deployment import Deployment, State
+from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.errors import Conflict, NotFound
 from tidegate.domain.root import Engine, EngineName
 from tidegate.ports import PublishedCheckRun

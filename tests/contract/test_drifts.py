@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_drift, any_drift_finding
-from tidegate.domain.drift import DriftReport, DriftState
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.drift.drift import DriftReport, DriftState
 from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.plan import PlannedChanges
 
 
 def test_a_schedule_that_nobody_saved_is_not_found(stores):

@@ -6,10 +6,10 @@ import pytest
 
 from local.forge.settings import app_key
 from tests.contract.forges import KINDS, tried
-from tidegate.domain.check_run import CheckRun, Conclusion
+from tidegate.domain.check_runs.check_run import CheckRun, Conclusion
 from tidegate.domain.errors import NotFound
 from tidegate.domain.permission import Permission
-from tidegate.domain.pull_request import ReviewVerdict
+from tidegate.domain.pull_requests.pull_request import ReviewVerdict
 from tidegate.domain.revision import Comparison
 
 MISSING, MARKER = "d" * 40, "<!-- ours"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.forges import tried
 from tests.contract.test_forges import shown
-from tidegate.domain.check_run import Conclusion
+from tidegate.domain.check_runs.check_run import Conclusion
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_job
+from tidegate.domain.deploys.job import JobKind, TakenJob
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
-from tidegate.domain.job import JobKind, TakenJob
 from tidegate.ports import LogChunk
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_deployment, any_lock, any_queue
-from tidegate.adapters.dynamodb_lines import DynamoLineBoards
+from tidegate.adapters.dynamodb.lines import DynamoLineBoards
 from tidegate.adapters.records import from_item
+from tidegate.domain.deploys.line import Named, Shown, Standing
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.domain.line import Named, Shown, Standing
 from tidegate.ports import LineBoard, PublishedCheckRun
 
 QUEUE, OTHER = any_queue(), any_queue("other")

@@ -11,9 +11,9 @@ from local.forge.settings import app_key
 from tests.builders import any_pull_request
 from tests.contract.forges import KINDS, Tried, tried
 from tidegate.adapters.memory import MemoryForge
-from tidegate.domain.apply_rules import MergeMethod
 from tidegate.domain.errors import ForgeRefused
-from tidegate.domain.pull_request_record import SeenPullRequest
+from tidegate.domain.pull_requests.apply_rules import MergeMethod
+from tidegate.domain.pull_requests.record import SeenPullRequest
 
 AT = "2026-03-02T08:00:00.000000+00:00"
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.builders import any_layer, any_plan
-from tidegate.adapters.dynamodb_plan_places import DynamoPlanPlaces
+from tidegate.adapters.dynamodb.plan_places import DynamoPlanPlaces
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryClock,
@@ -19,9 +19,9 @@ from tidegate.adapters.memory import (
 from tidegate.adapters.records import from_item
 from tidegate.domain.errors import Conflict, NotFound
 from tidegate.messages import BeginSpeculation, RecordSpeculation
-from tidegate.usecases.begin_speculation import SpeculationBeginner
-from tidegate.usecases.give_places import PlaceGiver
-from tidegate.usecases.record_speculation import SpeculationRecorder
+from tidegate.usecases.plan_places.give_places import PlaceGiver
+from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
+from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
 
 REPOSITORY = "acme/infra"
 #: DynamoDB's limit of an item, in bytes.

@@ -8,14 +8,14 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.builders import NOW, any_layer, any_plan, any_pull_request, any_pull_request_record
-from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns, DynamoPullCheckRuns
-from tidegate.adapters.dynamodb_pull_requests import DynamoPullRequests, DynamoTemporaryLayers
+from tidegate.adapters.dynamodb.deployments import DynamoCheckRuns, DynamoPullCheckRuns
+from tidegate.adapters.dynamodb.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
 from tidegate.adapters.records import from_item
+from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
-from tidegate.domain.policy import PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_request_record import judged
-from tidegate.domain.temporary_layer import LayerState
-from tidegate.domain.workflow import RunSettings
+from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.record import judged
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import PublishedCheckRun
 
 LATER = "2026-03-02T08:15:00.000000+00:00"

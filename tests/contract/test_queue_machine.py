@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 from tests.contract.queue_actors import BRANCHES
 from tests.contract.queue_world import World
 from tests.contract.stores import dynamodb_stores, memory_stores, new_table
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
 
 NUMBERS = st.integers(1, 6) | st.integers(BRANCHES, BRANCHES + 1)
 INDEX = st.integers(0, 10_000)

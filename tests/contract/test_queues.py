@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, any_queue, any_root
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.queue import QueueHead, Worker, waiting_for, with_another
 from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.queue import QueueHead, Worker, waiting_for, with_another
 
 
 def test_a_queue_that_was_never_written_is_empty(stores):

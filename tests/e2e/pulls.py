@@ -11,8 +11,8 @@ from tests.e2e.patience import eventually
 from tests.e2e.project import Project
 from tests.stepfunctions.world import OperatorWiring
 from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestState
-from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
+from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState
+from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
 
 @dataclass

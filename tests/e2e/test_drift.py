@@ -18,8 +18,8 @@ from tests.e2e.project import Project
 from tests.e2e.test_pages import sign_in
 from tests.e2e.test_pages import tidegate as tidegate_command
 from tests.stepfunctions.world import OperatorWiring
-from tidegate.domain.deployment import State, Trigger, is_final
-from tidegate.domain.drift import DriftRecord, DriftState
+from tidegate.domain.deploys.deployment import State, Trigger, is_final
+from tidegate.domain.drift.drift import DriftRecord, DriftState
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import schedule_name
 

@@ -8,7 +8,7 @@ from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, open_pull
 from tidegate.domain.errors import NotFound
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 PLANNED = LayerState.PLANNED
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import edit, gated, open_pull, planning
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 PUSHES = 20
 #: Calls that make or change something for people to see, in a minute: GitHub's secondary limit.

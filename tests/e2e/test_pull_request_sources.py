@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, edit, open_pull
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 PLANNED = LayerState.PLANNED
 

@@ -12,17 +12,17 @@ from local.forge.faults import Fault
 from tests.builders import deployment_in
 from tests.e2e.patience import eventually
 from tests.forge.conftest import operation_of, validate
-from tidegate.adapters.github import AppCredentials, GitHubForge
-from tidegate.adapters.github_checks import shown
-from tidegate.adapters.github_deliveries import GitHubDeliveries
-from tidegate.domain.check_run import MAXIMUM_TEXT
-from tidegate.domain.check_run_face import View
-from tidegate.domain.check_run_text import render
-from tidegate.domain.deployment import State
+from tidegate.adapters.github.checks import shown
+from tidegate.adapters.github.deliveries import GitHubDeliveries
+from tidegate.adapters.github.forge import AppCredentials, GitHubForge
+from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT
+from tidegate.domain.check_runs.face import View
+from tidegate.domain.check_runs.text import render
+from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.permission import Permission
-from tidegate.domain.pull_request import ReviewVerdict
-from tidegate.domain.pull_request_record import PullRequestSpec
+from tidegate.domain.pull_requests.pull_request import ReviewVerdict
+from tidegate.domain.pull_requests.record import PullRequestSpec
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import Revision
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local.forge.client import ForgeClient
-from tidegate.adapters.github import AppCredentials, GitHubForge
+from tidegate.adapters.github.forge import AppCredentials, GitHubForge
 from tidegate.domain.errors import NotFound
 
 REPOSITORY, MARKER = "acme/infra", "<!-- ours"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.forge.conftest import DESCRIPTION, validate
 from tests.forge.test_pages import ask
-from tidegate.adapters.github import AppCredentials, GitHubForge
+from tidegate.adapters.github.forge import AppCredentials, GitHubForge
 from tidegate.domain.errors import NotFound
 
 IN, MARKER = "/repos/acme/infra", "<!-- ours"

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import seen, sha
 from tests.functions.wires import call, failures, sqs_event
 from tidegate.adapters.deliveries import to_message
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import ForgeUnavailable
 from tidegate.ports import Delivery
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.builders import any_plan, any_root, deployment_in
 from tests.functions.wires import call, failures, sqs_event
-from tidegate.domain.deployment import State, Step
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import State, Step
 from tidegate.domain.errors import WrongState
-from tidegate.domain.waits import Waits
 from tidegate.ports import Enrolled
 
 CHANGE = "change-1"

@@ -19,9 +19,9 @@ from tests.builders import (
 )
 from tests.functions.wires import DEPLOY_MACHINE, call, failures, handler_of, sqs_event
 from tidegate.adapters.deliveries import to_message
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, ForgeUnavailable, NoFreePlace, NotFound
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import Delivery
 
 TASK = "arn:aws:ecs:eu-central-1:123456789012:task/runners/1"

@@ -7,9 +7,9 @@ import pytest
 from tests.builders import deployment_in
 from tests.functions.wires import call, failures, sqs_event
 from tidegate.adapters.deliveries import queues_of_events, to_message
-from tidegate.domain.authors import Authors
-from tidegate.domain.deployment import State, Trigger
-from tidegate.domain.pull_request import PullRequest
+from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.pull_requests.pull_request import PullRequest
 from tidegate.ports import Change, Delivery
 
 WHERE = {"repository": "acme/infra", "installation": 7}

@@ -11,10 +11,10 @@ from tests.builders import any_layer, any_plan, any_pull_request_record
 from tests.functions.wires import call, sqs_event
 from tidegate.adapters.memory import MemoryCheckRuns
 from tidegate.domain.errors import ForgeUnavailable
-from tidegate.domain.pull_request_record import judged
-from tidegate.domain.temporary_layer import LayerState
-from tidegate.usecases.keep_check_run import CheckRunKeeper
-from tidegate.usecases.pull_request_checks import ForgeChecks
+from tidegate.domain.pull_requests.record import judged
+from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
+from tidegate.usecases.pull_requests.pull_request_checks import ForgeChecks
 
 PULL = any_pull_request_record().spec
 

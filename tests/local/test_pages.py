@@ -14,8 +14,8 @@ from local.pages import execution_page, links, log_page
 from local.template import Addresses, adapt
 from tests.contract.stores import TABLE
 from tidegate.adapters.boto import client
-from tidegate.adapters.dynamodb_jobs import DynamoJobLogs
-from tidegate.domain.job import log_key
+from tidegate.adapters.dynamodb.jobs import DynamoJobLogs
+from tidegate.domain.deploys.job import log_key
 from tidegate.ports import LogChunk
 
 URL = "http://127.0.0.1:4000"

@@ -13,11 +13,11 @@ import pytest
 
 from tests.runner.fake_aws import BUCKET, ENGINE_ROLE, JOB_TOKEN, START_TOKEN, TABLE, FakeAws, running_fake_aws
 from tests.runner.git_forge import CLONE_TOKEN, Forge, running_forge
-from tidegate.domain.deployment import Artifact
-from tidegate.domain.job import Job, JobKind, job_digest
+from tidegate.domain.changes.stack import DEFAULT_STACK
+from tidegate.domain.deploys.deployment import Artifact
+from tidegate.domain.deploys.job import Job, JobKind, job_digest
+from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.root import Engine, Root
-from tidegate.domain.stack import DEFAULT_STACK
-from tidegate.domain.workflow import RunSettings
 
 #: Fields of a job that only a plan of a pull request has.
 SPECULATION = ("base_sha", "merges", "allowed_providers", "allowed_modules")

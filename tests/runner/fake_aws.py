@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tidegate.adapters.job_items import job_key, to_specification
-from tidegate.domain.job import Job
+from tidegate.domain.deploys.job import Job
 
 TABLE = "tidegate-table"
 BUCKET = "tidegate-artifacts"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from runner.engine_environment import engine_environment
-from tidegate.adapters.aws_signing import Credentials
+from tidegate.adapters.aws.signing import Credentials
 
 KEYS = Credentials("key", "secret", "token")
 

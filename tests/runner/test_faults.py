@@ -13,9 +13,9 @@ import pytest
 from tests.runner.conftest import Bench
 from tests.runner.fake_aws import JOB_TOKEN, START_TOKEN, Refusal
 from tests.runner.git_forge import CLONE_TOKEN
-from tidegate.adapters.git_environment import authorization
+from tidegate.adapters.git.environment import authorization
 from tidegate.adapters.job_items import job_key
-from tidegate.domain.job import JobKind, log_key
+from tidegate.domain.deploys.job import JobKind, log_key
 
 GOOD = 'resource "terraform_data" "network" { input = "10.0.0.0/16" }\n'
 Commit = Callable[..., str]

@@ -21,14 +21,14 @@ from runner.log import JobLog
 from runner.log_store import LogSender
 from runner.masking import Masker
 from tests.unit.test_aws_http import server
-from tidegate.adapters.aws_http import Aws
-from tidegate.adapters.dynamodb_jobs import DynamoJobLogs, DynamoJobs
+from tidegate.adapters.aws.client import Aws
+from tidegate.adapters.dynamodb.jobs import DynamoJobLogs, DynamoJobs
 from tidegate.adapters.job_items import RECORD, job_key
-from tidegate.domain.deployment import Artifact
+from tidegate.domain.deploys.deployment import Artifact
+from tidegate.domain.deploys.job import Job, JobKind, TakenJob, job_digest
+from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunOn, RunSettings, StepKind, WorkflowStep
 from tidegate.domain.errors import ApplyAlreadyStarted
-from tidegate.domain.job import Job, JobKind, TakenJob, job_digest
 from tidegate.domain.root import Engine, EngineName, Root
-from tidegate.domain.workflow import APPLY_STEPS, PLAN_STEPS, RunOn, RunSettings, StepKind, WorkflowStep
 
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "eu-west-1"}
 JOB = Job(

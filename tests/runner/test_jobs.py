@@ -15,8 +15,8 @@ from local import mirror
 from tests.runner.conftest import Bench
 from tests.runner.fake_aws import START_TOKEN
 from tests.runner.test_faults import WAITING, fake_engine
-from tidegate.domain.job import JobKind
-from tidegate.domain.plan import PlannedChanges
+from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.messages import RecordPlan
 
 ONE_RESOURCE = """

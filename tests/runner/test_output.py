@@ -19,7 +19,7 @@ from runner.report import LONGEST_CAUSE, cause
 from tests.runner.conftest import Bench
 from tests.runner.fake_aws import ENGINE_SECRET, JOB_TOKEN, START_TOKEN
 from tests.runner.test_faults import provisioned, stored_log
-from tidegate.domain.job import JobKind
+from tidegate.domain.deploys.job import JobKind
 
 Commit = Callable[..., str]
 SECRET = "correct-horse-battery"

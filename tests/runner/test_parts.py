@@ -19,8 +19,8 @@ from runner.settings import SettingsError, read_settings
 from runner.workspace import git_environment
 from tests.runner.conftest import REPOSITORY_TOP
 from tests.runner.test_release import SETTINGS
-from tidegate.adapters.git_environment import authorization
-from tidegate.domain.plan import PlannedChanges, planned_changes
+from tidegate.adapters.git.environment import authorization
+from tidegate.domain.deploys.plan import PlannedChanges, planned_changes
 
 PROVIDER = "providers/registry.example.com/acme/cloud/1.2.3/linux_amd64"
 
@@ -228,4 +228,4 @@ def test_the_program_imports_nothing_that_its_start_would_pay_for() -> None:
     loaded = set(result.stdout.split())
     assert "runner.run" in loaded
     assert not loaded & {"boto3", "botocore", "pydantic", "urllib.request", "zipfile", "logging", "asyncio", "tempfile"}
-    assert "tidegate.domain.untrusted_code" not in loaded
+    assert "tidegate.domain.pull_requests.untrusted_code" not in loaded

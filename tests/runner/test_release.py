@@ -19,7 +19,7 @@ from runner.faults import EngineMissing, RunnerFault
 from runner.release import VENDORS, ReleaseRefused, install_release, verify_signature
 from runner.settings import read_settings
 from tests.runner.conftest import Bench
-from tidegate.domain.job import JobKind
+from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.root import Engine, EngineName
 
 VERSION = "1.99.1"

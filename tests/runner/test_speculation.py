@@ -14,8 +14,8 @@ from local import mirror
 from tests.runner.conftest import Bench
 from tests.runner.fake_aws import JOB_TOKEN
 from tests.runner.test_faults import WAITING, fake_engine, stored_log
-from tidegate.domain.job import JobKind
-from tidegate.domain.workflow import RunSettings, StepKind, WorkflowStep
+from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
 from tidegate.messages import RecordPlan
 
 RESOURCE = 'resource "terraform_data" "{name}" {{ input = "{name}" }}\n'

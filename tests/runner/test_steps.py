@@ -19,9 +19,9 @@ from tests.runner.conftest import Bench
 from tests.runner.fake_aws import JOB_TOKEN, START_TOKEN
 from tests.runner.git_forge import CLONE_TOKEN
 from tests.runner.test_faults import WAITING, stored_log
-from tidegate.domain.job import Job, JobKind
+from tidegate.domain.deploys.job import Job, JobKind
+from tidegate.domain.deploys.workflow import RunOn, RunSettings, StepKind, WorkflowStep
 from tidegate.domain.root import Engine, EngineName
-from tidegate.domain.workflow import RunOn, RunSettings, StepKind, WorkflowStep
 
 Commit = Callable[..., str]
 GOOD = 'resource "terraform_data" "network" { input = "10.0.0.0/16" }\n'

@@ -6,8 +6,8 @@ import pytest
 
 from soak.stacks import RULES, Rules, configuration, names, order_of
 from tests.resolving import resolve
-from tidegate.domain.change_set import change_set
-from tidegate.domain.review_rule import PlanReview
+from tidegate.domain.changes.change_set import change_set
+from tidegate.domain.deploys.review_rule import PlanReview
 
 ROOTS = names(8)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.stepfunctions.world import RootInWorld
-from tidegate.domain.deployment import Deployment, State
-from tidegate.domain.waits import Waits
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import Deployment, State
 
 Act = Callable[[RootInWorld, Deployment], None]
 Faults = Callable[[RootInWorld, Deployment], list[dict[str, Any]]]

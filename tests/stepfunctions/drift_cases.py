@@ -13,7 +13,7 @@ from tests.stepfunctions.cases import FOR_GOOD, THROTTLED, UNAVAILABLE, calls, i
 from tests.stepfunctions.histories import History, read_history
 from tests.stepfunctions.pull_cases import BACKEND
 from tests.stepfunctions.world import World, events_of, until
-from tidegate.domain.drift import DriftRecord
+from tidegate.domain.drift.drift import DriftRecord
 from tidegate.domain.errors import NotFound
 
 Faults = Callable[[str], list[dict[str, Any]]]

@@ -12,9 +12,9 @@ from tests.stepfunctions.cases import (
     stumbling,
 )
 from tests.stepfunctions.world import RootInWorld, World, until
-from tidegate.domain.deployment import Deployment, State
-from tidegate.domain.rerun import run_again
-from tidegate.domain.waits import Waits
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import Deployment, State
+from tidegate.domain.deploys.rerun import run_again
 from tidegate.ports import Enrolled
 
 AFTER_DEV = Waits(apply_after=("dev",))

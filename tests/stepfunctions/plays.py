@@ -12,7 +12,7 @@ from tests.stepfunctions.gate_stories import GATE_STORIES
 from tests.stepfunctions.pull_cases import PULL_CASES, PullCase, play_pull
 from tests.stepfunctions.stories import ALONE, STORIES
 from tests.stepfunctions.world import World, until
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
 from tidegate.domain.root import worker_name
 
 

@@ -13,8 +13,8 @@ from tests.stepfunctions.cases import FOR_GOOD, THROTTLED, UNAVAILABLE, calls, i
 from tests.stepfunctions.histories import History, read_history
 from tests.stepfunctions.world import World, events_of, until
 from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_request_record import PullRequestRecord
-from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
+from tidegate.domain.pull_requests.record import PullRequestRecord
+from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
 Faults = Callable[[str], list[dict[str, Any]]]
 

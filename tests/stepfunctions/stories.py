@@ -20,7 +20,7 @@ from tests.stepfunctions.cases import (
 )
 from tests.stepfunctions.limits import ROUNDS
 from tests.stepfunctions.world import RootInWorld, World, until
-from tidegate.domain.deployment import Deployment, State, Trigger, Unlocking
+from tidegate.domain.deploys.deployment import Deployment, State, Trigger, Unlocking
 from tidegate.domain.root import worker_name
 
 Story = Callable[[World], None]

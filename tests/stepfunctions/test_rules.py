@@ -8,9 +8,9 @@ import jsonata
 import pytest
 
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
-from tidegate.domain.gate import GATE_DAYS
-from tidegate.domain.review import REVIEW_DAYS
-from tidegate.usecases.affected_layers import MOST_LAYERS
+from tidegate.domain.changes.gate import GATE_DAYS
+from tidegate.domain.deploys.review import REVIEW_DAYS
+from tidegate.usecases.pull_requests.affected_layers import MOST_LAYERS
 
 pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 
@@ -218,7 +218,7 @@ def test_nothing_that_goes_through_a_map_fails_the_others(machine: Machine):
 
 def test_placeholders_stand_alone_in_quotes_and_are_those_that_the_stack_fills(machine: Machine):
     from cdk.asl_state_machine import PLACEHOLDER
-    from cdk.functions import SPECS
+    from cdk.function_specs import SPECS
 
     placeholders = set(PLACEHOLDER.findall(machine.text))
     functions = {spec.id for spec in SPECS}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.stepfunctions.plays import CASE_PLAYS, STORY_PLAYS
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
 
 pytestmark = [pytest.mark.cloud, pytest.mark.xdist_group("paths")]
 

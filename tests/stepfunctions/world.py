@@ -16,15 +16,15 @@ from local.forge.client import ForgeClient
 from tests.stepfunctions.histories import History, read_history
 from tests.stepfunctions.limits import PLANS
 from tidegate.bootstrap import Bootstrap
-from tidegate.domain.check_run_text import check_run_name
-from tidegate.domain.deployment import Deployment, State, Trigger, is_final
-from tidegate.domain.policy import HeldPolicySet
-from tidegate.domain.policy_files import packed
-from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestSpec
-from tidegate.domain.queue import QueueHead
-from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.check_runs.text import check_run_name
+from tidegate.domain.deploys.deployment import Deployment, State, Trigger, is_final
+from tidegate.domain.deploys.queue import QueueHead
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.domain.policies.files import packed
+from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestSpec
 from tidegate.domain.root import Revision, Root, deployment_id, queue_id
-from tidegate.domain.waits import Waits
 from tidegate.ports import Enrolled
 
 T = TypeVar("T")

@@ -14,9 +14,9 @@ from botocore.auth import S3SigV4Auth, SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotoCredentials
 
-from tidegate.adapters.aws_credentials import NoCredentialsError, standard_source
-from tidegate.adapters.aws_http import Aws, AwsError
-from tidegate.adapters.aws_signing import Credentials, Request, signed_headers
+from tidegate.adapters.aws.client import Aws, AwsError
+from tidegate.adapters.aws.credentials import NoCredentialsError, standard_source
+from tidegate.adapters.aws.signing import Credentials, Request, signed_headers
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG", "AWS_REGION": "eu-west-1"}
 TIMESTAMP = "20261121T081500Z"

@@ -10,12 +10,12 @@ from markdown_it import MarkdownIt
 from tests.builders import NOW, any_root, deployment_in
 from tests.unit.test_check_run_text import shown
 from tidegate.domain.access import Access
-from tidegate.domain.check_run import Button, Conclusion
-from tidegate.domain.check_run_awaited import NAMED, are_enough, waited_for
-from tidegate.domain.check_run_face import Awaited, Mark, PlaceInLine, View, WaitedFor
-from tidegate.domain.deployment import AfterGate, Gate, State
-from tidegate.domain.gate import Dependency
-from tidegate.domain.waits import Waits
+from tidegate.domain.changes.gate import Dependency
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.check_runs.awaited import NAMED, are_enough, waited_for
+from tidegate.domain.check_runs.check_run import Button, Conclusion
+from tidegate.domain.check_runs.face import Awaited, Mark, PlaceInLine, View, WaitedFor
+from tidegate.domain.deploys.deployment import AfterGate, Gate, State
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 NEWER = Mark("network-0000002", "2" * 40, "https://forge.example/runs/2")

@@ -10,13 +10,13 @@ from markdown_it import MarkdownIt
 from tests.builders import NOW, any_lock, any_plan, any_review, any_revision, any_root, deployment_in
 from tests.unit.test_check_run_text import everything, shown
 from tidegate.domain.access import Access
-from tidegate.domain.check_run import MAXIMUM_ACTIONS, MAXIMUM_TEXT, MAXIMUM_TITLE
-from tidegate.domain.check_run_face import Awaited, Mark, PlaceInLine, View, WaitedFor
-from tidegate.domain.check_run_text import render
-from tidegate.domain.deployment import Approval, State, Unlocking
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.review_rule import ReviewRule
-from tidegate.domain.waits import Waits
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.check_runs.check_run import MAXIMUM_ACTIONS, MAXIMUM_TEXT, MAXIMUM_TITLE
+from tidegate.domain.check_runs.face import Awaited, Mark, PlaceInLine, View, WaitedFor
+from tidegate.domain.check_runs.text import render
+from tidegate.domain.deploys.deployment import Approval, State, Unlocking
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.review_rule import ReviewRule
 
 
 def test_a_long_plan_loses_its_middle_and_says_how_much_and_where_the_whole_is():

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.builders import NOW, any_lock, any_review, deployment_in
-from tidegate.domain.check_run_face import Awaited, Mark, PlaceInLine, View, WaitedFor
-from tidegate.domain.check_run_text import render
-from tidegate.domain.deployment import Approval, Gate, State
-from tidegate.domain.review_rule import ReviewRule
-from tidegate.domain.waits import Waits
-from tidegate.domain.workflow import STEP_FAILED
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.check_runs.face import Awaited, Mark, PlaceInLine, View, WaitedFor
+from tidegate.domain.check_runs.text import render
+from tidegate.domain.deploys.deployment import Approval, Gate, State
+from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.domain.deploys.workflow import STEP_FAILED
 
 PAGE = (Path(__file__).parents[2] / "docs/check-runs.md").read_text(encoding="utf-8")
 LOCKS = View(locks=True, lock=any_lock())

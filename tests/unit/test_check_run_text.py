@@ -7,12 +7,12 @@ from markdown_it import MarkdownIt
 
 from tests.builders import NOW, any_lock, any_plan, any_review, deployment_in
 from tidegate.domain.access import Access
-from tidegate.domain.check_run import Button, Conclusion
-from tidegate.domain.check_run_face import Mark, PlaceInLine, View, counts
-from tidegate.domain.check_run_text import render, render_continued, render_foreign
-from tidegate.domain.deployment import Approval, State, Step, Trigger, Unlocking
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.check_runs.check_run import Button, Conclusion
+from tidegate.domain.check_runs.face import Mark, PlaceInLine, View, counts
+from tidegate.domain.check_runs.text import render, render_continued, render_foreign
+from tidegate.domain.deploys.deployment import Approval, State, Step, Trigger, Unlocking
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.review_rule import ReviewRule
 
 PLAN = """\
 Terraform will perform the following actions:

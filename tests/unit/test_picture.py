@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import deployment_in
-from tidegate.domain.change_overview import StackOverview
-from tidegate.domain.deployment import State
+from tidegate.domain.changes.overview import StackOverview
+from tidegate.domain.deploys.deployment import State
 from tidegate.web.picture import MOST_DRAWN, picture
 from tidegate.web.picture_layout import HEIGHT, WIDTH, layout
 from tidegate.web.rendering import STATES

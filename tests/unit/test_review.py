@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_plan, any_review, deployment_in
-from tidegate.domain.deployment import Approval, State
-from tidegate.domain.rerun import run_again
-from tidegate.domain.review import (
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import Approval, State
+from tidegate.domain.deploys.rerun import run_again
+from tidegate.domain.deploys.review import (
     Followup,
     Need,
     answer_given,
@@ -20,8 +21,7 @@ from tidegate.domain.review import (
     moment,
     review_id,
 )
-from tidegate.domain.review_rule import PlanReview, ReviewRule
-from tidegate.domain.waits import Waits
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 

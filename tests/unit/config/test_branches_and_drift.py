@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfoNotFoundError
 import pytest
 
 from tests.configuration import load, refusal
-from tidegate.config import model_branches
 from tidegate.config.branches import BranchPattern, may_go
 from tidegate.config.declarations import DestinationBranch, Drift, PullRequestRules
-from tidegate.domain.temporary_layer import Checkout
-from tidegate.domain.timetable import Interval, Window
+from tidegate.config.model import branches as model_branches
+from tidegate.domain.drift.timetable import Interval, Window
+from tidegate.domain.pull_requests.temporary_layer import Checkout
 
 
 def test_branches_have_tags_by_regular_expressions_in_the_order_of_the_file():

@@ -14,11 +14,11 @@ from tidegate.config.loader import LoadedConfiguration, load_configuration
 from tidegate.config.resolution import configure
 from tidegate.config.schema import json_schema
 from tidegate.domain.access import Access
+from tidegate.domain.changes.stack import RunStrategy
+from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
 from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.requirements import Requirements
+from tidegate.domain.pull_requests.requirements import Requirements
 from tidegate.domain.root import Engine, EngineName, Root
-from tidegate.domain.stack import RunStrategy
-from tidegate.domain.workflow import StepKind, WorkflowStep
 
 EXAMPLES = Path(__file__).parents[2] / "data/stacks"
 #: One line of these is not a list, as its first bracket is missing.

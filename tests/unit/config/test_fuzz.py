@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.configuration import REPOSITORY
 from tidegate.config.loader import LoadedConfiguration, examine_configuration
-from tidegate.config.model import SECTIONS
+from tidegate.config.model.file import SECTIONS
 from tidegate.config.refusals import MOST_TOLD
 
 EVERYTHING = (Path(__file__).parents[2] / "data/configuration/everything.yaml").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.configuration import REPOSITORY, load, refusal
 from tidegate.config.loader import DeclaredRoot, LoadedConfiguration, Misleading, examine_configuration
-from tidegate.config.model import WHEN_MODIFIED
+from tidegate.config.model.file import WHEN_MODIFIED
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.root import Engine, EngineName, Root
 

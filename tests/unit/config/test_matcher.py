@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pathspec import PathSpec
 
 from tidegate.config.matcher import PatternIndex
-from tidegate.config.model import WHEN_MODIFIED
+from tidegate.config.model.file import WHEN_MODIFIED
 from tidegate.config.patterns import root_patterns
 
 

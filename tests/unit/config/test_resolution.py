@@ -12,12 +12,12 @@ from tidegate.config.declarations import DeclaredPolicy, DeclaredStack, Declared
 from tidegate.config.loader import LoadedConfiguration, without_file
 from tidegate.config.resolution import configure
 from tidegate.domain.access import UNMATCHED, Access
-from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.changes.stack import Stack, StackDefinition, StackRules
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, StepKind, WorkflowStep
 from tidegate.domain.root import Engine, EngineName, Root
-from tidegate.domain.stack import Stack, StackDefinition, StackRules
-from tidegate.domain.tag_query import parse_tag_query
-from tidegate.domain.tag_terms import tagged
-from tidegate.domain.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, StepKind, WorkflowStep
+from tidegate.domain.tags.query import parse_tag_query
+from tidegate.domain.tags.terms import tagged
 
 
 class TestWithoutAFile:

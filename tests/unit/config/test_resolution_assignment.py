@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.resolving import A_AND_B, only, refusal, resolve, stacks_of
 from tidegate.config.assignment import late_tags
-from tidegate.domain.change_set import change_set
+from tidegate.domain.changes.change_set import change_set
 from tidegate.domain.root import Root
-from tidegate.domain.tag_query import parse_tag_query
-from tidegate.domain.tag_terms import tagged
+from tidegate.domain.tags.query import parse_tag_query
+from tidegate.domain.tags.terms import tagged
 
 
 class TestAssignment:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.configuration import load, mistakes, refusal
 from tidegate.config.declarations import EngineText
-from tidegate.domain.stack import RunStrategy, StackRules
+from tidegate.domain.changes.stack import RunStrategy, StackRules
 
 
 def test_a_stack_is_a_leaf_or_a_nest_with_variables_an_engine_and_rules():

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_layer, any_pull_request_record, any_revision, any_root, deployment_in, sha
-from tidegate.domain.apply_progress import ApplyProgress, applied_digest, apply_progress
-from tidegate.domain.apply_rules import ApplyMode, ApplyRules, MergeMethod
-from tidegate.domain.deployment import State
-from tidegate.domain.pull_request_apply import ApplyView, apply_steps, how_applied
-from tidegate.domain.pull_request_record import Applying
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.pull_requests.apply import ApplyView, apply_steps, how_applied
+from tidegate.domain.pull_requests.apply_progress import ApplyProgress, applied_digest, apply_progress
+from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules, MergeMethod
+from tidegate.domain.pull_requests.record import Applying
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 HEAD, OLDER = any_revision(3, branch="feature"), any_revision(9, branch="feature")
 HERE = ApplyRules(ApplyMode.IN_PULL_REQUEST)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.domain.change_set import Candidate, Candidates, ChangeSet, Key, change_set
+from tidegate.domain.changes.change_set import Candidate, Candidates, ChangeSet, Key, change_set
+from tidegate.domain.changes.stack import RunStrategy, Stack
 from tidegate.domain.errors import CyclicChange
 from tidegate.domain.root import Root
-from tidegate.domain.stack import RunStrategy, Stack
-from tidegate.domain.tag_query import parse_tag_query
-from tidegate.domain.tag_terms import tagged
+from tidegate.domain.tags.query import parse_tag_query
+from tidegate.domain.tags.terms import tagged
 
 ALL_FOR_ONE = RunStrategy.ALL_FOR_ONE
 

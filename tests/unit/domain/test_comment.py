@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.comment import MAXIMUM_ROOTS, Command, Misread, Verb, did_you_mean, help_text, read_comment, usage
+from tidegate.domain.comments.command import (
+    MAXIMUM_ROOTS,
+    Command,
+    Misread,
+    Verb,
+    did_you_mean,
+    help_text,
+    read_comment,
+    usage,
+)
 
 
 @pytest.mark.parametrize(

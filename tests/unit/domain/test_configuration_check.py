@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from tidegate.domain.check_run import Conclusion
-from tidegate.domain.configuration_check import render_valid
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.check_runs.configuration_check import render_valid
 
 SHA = "a" * 40
 

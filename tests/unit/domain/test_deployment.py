@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_deployment, any_job, deployment_in
-from tidegate.domain.deployment import State, Step, ends_without_result, is_final, may_follow, moves_baseline
-from tidegate.domain.job import JobKind, job_id, log_key, plan_prefix
+from tidegate.domain.deploys.deployment import State, Step, ends_without_result, is_final, may_follow, moves_baseline
+from tidegate.domain.deploys.job import JobKind, job_id, log_key, plan_prefix
 
 OPEN = {
     State.QUEUED,

@@ -11,9 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_lock, any_queue
-from tidegate.domain.deployment import State, Trigger
-from tidegate.domain.line import FAR_BUDGET, FAR_WINDOW, NEAR, PATIENCE_PER_PLACE, Shown, Standing, look, standings
-from tidegate.domain.queue import QueueHead, Waiting
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.line import (
+    FAR_BUDGET,
+    FAR_WINDOW,
+    NEAR,
+    PATIENCE_PER_PLACE,
+    Shown,
+    Standing,
+    look,
+    standings,
+)
+from tidegate.domain.deploys.queue import QueueHead, Waiting
 
 START = datetime.fromisoformat(NOW)
 SECOND = timedelta(seconds=1)

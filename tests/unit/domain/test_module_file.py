@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.module_file import ModuleFile, read_module_file
+from tidegate.domain.roots.module_file import ModuleFile, read_module_file
 
 
 def sources(text: str, name: str = "main.tf") -> set[str]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.domain.plan import KEPT_ADDRESSES, PlannedChanges, planned_changes
+from tidegate.domain.deploys.plan import KEPT_ADDRESSES, PlannedChanges, planned_changes
 
 
 def plan(*changes: dict[str, Any], **fields: Any) -> dict[str, Any]:

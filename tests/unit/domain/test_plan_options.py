@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.plan_options import ALLOWED_PLAN_ARGS, LONGEST_OPTION, is_pattern, option_problems, with_options
-from tidegate.domain.workflow import PLAN_STEPS, RunSettings, StepKind
-from tidegate.domain.workflow_rules import substituted
+from tidegate.domain.deploys.workflow import PLAN_STEPS, RunSettings, StepKind
+from tidegate.domain.deploys.workflow_rules import substituted
+from tidegate.domain.pull_requests.plan_options import (
+    ALLOWED_PLAN_ARGS,
+    LONGEST_OPTION,
+    is_pattern,
+    option_problems,
+    with_options,
+)
 
 
 def problems(*options, allowed=ALLOWED_PLAN_ARGS):

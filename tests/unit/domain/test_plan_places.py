@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_layer
-from tidegate.domain.plan_places import Places, asked, handed_over, joined, left, next_turn, taken
-from tidegate.domain.plan_places_text import waiting_plans
+from tidegate.domain.plan_places.plan_places import Places, asked, handed_over, joined, left, next_turn, taken
+from tidegate.domain.plan_places.text import waiting_plans
 
 
 def places(held=(), line=(), version=0):

@@ -1,6 +1,6 @@
 import pytest
 
-from tidegate.domain.plan_secrets import masking
+from tidegate.domain.policies.plan_secrets import masking
 
 SECRET = 'hun"ter2'
 

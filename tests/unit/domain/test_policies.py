@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.policy import KEPT_FINDINGS, KEPT_LETTERS, PolicyFinding, PolicyVerdict, Severity, kept
-from tidegate.domain.policy_files import (
+from tidegate.domain.policies.files import (
     MAXIMUM_FILES,
     is_below,
     is_file_of_tests,
@@ -18,8 +17,9 @@ from tidegate.domain.policy_files import (
     problem_with,
     unpacked,
 )
-from tidegate.domain.policy_results import RuleResult, findings, named_address, plan_addresses
-from tidegate.domain.tested_policies import TestedPolicies, TestedRule
+from tidegate.domain.policies.policy import KEPT_FINDINGS, KEPT_LETTERS, PolicyFinding, PolicyVerdict, Severity, kept
+from tidegate.domain.policies.results import RuleResult, findings, named_address, plan_addresses
+from tidegate.domain.policies.tested_policies import TestedPolicies, TestedRule
 
 
 def finding(severity=Severity.DENY, **fields):

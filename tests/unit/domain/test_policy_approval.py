@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_plan, sha
 from tidegate.domain.access import Person
-from tidegate.domain.approvals import Approvals, Disregarded, ToApprove, approvals
 from tidegate.domain.permission import Permission
-from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.policy_approval import SetState, refused, standings
-from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.policies.approval import SetState, refused, standings
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.approvals import Approvals, Disregarded, ToApprove, approvals
+from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 HEAD, OLD, AUTHOR = sha(3), sha(2), "author"
 SRE = HeldPolicySet("network", owners=("team:sre",))

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_plan, sha
-from tidegate.domain.approvals import Disregarded
-from tidegate.domain.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, MOST_ANNOTATIONS, Conclusion, Level
-from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.policy_approval import SetState, Standing
-from tidegate.domain.policy_text import render_policy, verdict_lines
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, MOST_ANNOTATIONS, Conclusion, Level
+from tidegate.domain.policies.approval import SetState, Standing
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policies.text import render_policy, verdict_lines
+from tidegate.domain.pull_requests.approvals import Disregarded
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 HEAD = sha(3)
 SRE = HeldPolicySet("network", owners=("team:sre", "role:write"))

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_pull_request_record
 from tests.pull_request_layers import PLAN, failed, planned, unchanged
-from tidegate.domain.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, Conclusion
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.pull_request_blocks import LayerView
-from tidegate.domain.pull_request_checks import render_layer, render_stopped, render_whole
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, Conclusion
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.pull_requests.blocks import LayerView
+from tidegate.domain.pull_requests.checks import render_layer, render_stopped, render_whole
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 CHECKS = "https://forge.example/pull/5/checks"
 REVISION = any_pull_request_record().spec.revision

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from tests.builders import any_plan
 from tests.pull_request_layers import PLAN, comment_of, failed, planned, unchanged
 from tidegate.domain.access import Access
-from tidegate.domain.approvals import Disregarded
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.policy_approval import SetState, Standing
-from tidegate.domain.pull_request_blocks import LayerView
-from tidegate.domain.pull_request_comment import (
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.domain.policies.approval import SetState, Standing
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.approvals import Disregarded
+from tidegate.domain.pull_requests.blocks import LayerView
+from tidegate.domain.pull_requests.comment import (
     MAXIMUM_COMMENT,
     render_comment,
     render_nothing,
     render_notice,
     stack_of,
 )
-from tidegate.domain.review_rule import PlanReview, ReviewRule
-from tidegate.domain.temporary_layer import Checkout, LayerState
-from tidegate.domain.waits import Waits
+from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
 
 LONG = "Reading\n" * 200
 DESTROYING = PlannedChanges(add=2, destroy=1, replace=1, destroyed=("aws_sqs_queue.old",), replaced=("aws_db.main",))

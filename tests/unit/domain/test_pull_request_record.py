@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record, seen, sha
-from tidegate.domain.pull_request_record import (
+from tidegate.domain.pull_requests.record import (
     Condition,
     ConditionType,
     PullRequestState,
@@ -21,7 +21,7 @@ from tidegate.domain.pull_request_record import (
     restarted,
     state,
 )
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 LATER = "2026-03-02T08:15:00.000000+00:00"
 REVISION = any_pull_request().revision

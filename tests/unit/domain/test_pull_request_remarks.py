@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_pull_request_record
 from tests.pull_request_layers import comment_of, planned
-from tidegate.domain.approvals import Disregarded
 from tidegate.domain.markdown import size
-from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.policy_approval import SetState, Standing
-from tidegate.domain.pull_request_comment import MAXIMUM_COMMENT, render_comment
-from tidegate.domain.pull_request_remarks import not_planned, older, with_options
+from tidegate.domain.policies.approval import SetState, Standing
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.approvals import Disregarded
+from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, render_comment
+from tidegate.domain.pull_requests.remarks import not_planned, older, with_options
 
 
 def overtaken(*roots):

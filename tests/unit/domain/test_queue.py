@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_queue, deployment_in
-from tidegate.domain.deployment import State, Trigger, is_final, moves_baseline
-from tidegate.domain.queue import (
+from tidegate.domain.deploys.deployment import State, Trigger, is_final, moves_baseline
+from tidegate.domain.deploys.queue import (
     ROUNDS_PER_EXECUTION,
     QueueHead,
     Step,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.builders import sha
 from tidegate.domain.access import Person
 from tidegate.domain.permission import Permission
-from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
-from tidegate.domain.requirements import (
+from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.requirements import (
     Requirements,
     always_missing,
     approvers,

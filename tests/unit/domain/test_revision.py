@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_revision
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.revision import Comparison, Relations, judge_revision, rerun_refusal
 
 

@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.domain.changes.stack import (
+    RunStrategy,
+    Stack,
+    StackDefinition,
+    StackRules,
+    examine_stacks,
+    resolve_stacks,
+)
 from tidegate.domain.closure import Circle, closed, in_order
 from tidegate.domain.errors import NestsDisagree, StackCycle, StackInItself, UnknownStack
-from tidegate.domain.stack import RunStrategy, Stack, StackDefinition, StackRules, examine_stacks, resolve_stacks
 
 
 def leaf(name: str, *, variables=(), run_strategy=None, **rules) -> StackDefinition:

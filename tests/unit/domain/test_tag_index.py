@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.tag_index import TagIndex
-from tidegate.domain.tag_query import parse_tag_query
-from tidegate.domain.tag_terms import Tagged
+from tidegate.domain.tags.index import TagIndex
+from tidegate.domain.tags.query import parse_tag_query
+from tidegate.domain.tags.terms import Tagged
 
 TERMS = [
     "a",

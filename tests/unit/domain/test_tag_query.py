@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.domain.root import Root
-from tidegate.domain.tag_query import parse_tag_query
-from tidegate.domain.tag_terms import Tagged, spelled, tagged
-from tidegate.domain.tag_words import InvalidTagQuery
+from tidegate.domain.tags.query import parse_tag_query
+from tidegate.domain.tags.terms import Tagged, spelled, tagged
+from tidegate.domain.tags.words import InvalidTagQuery
 
 NETWORK = Tagged(
     "envs/prod/network",

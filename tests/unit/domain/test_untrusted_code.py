@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.untrusted_code import Allowed, examine, locked_providers
+from tidegate.domain.pull_requests.untrusted_code import Allowed, examine, locked_providers
 
 DEFAULTS = Allowed()
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_root, deployment_in
-from tidegate.domain.deployment import AfterGate, Gate, State, Trigger
-from tidegate.domain.gate import waits_for
-from tidegate.domain.wait_circles import circles
-from tidegate.domain.waits import Waits
+from tidegate.domain.changes.gate import waits_for
+from tidegate.domain.changes.wait_circles import circles
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import AfterGate, Gate, State, Trigger
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 AFTER_DEV = Waits(apply_after=("dev",))

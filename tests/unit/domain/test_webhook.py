@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.domain.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
-from tidegate.domain.webhook import (
+from tidegate.domain.webhooks.webhook import (
     MAXIMUM_BODY,
     check_signature,
     check_size,

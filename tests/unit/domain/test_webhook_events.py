@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.authors import MAXIMUM_AUTHORS
+from tidegate.domain.deploys.authors import MAXIMUM_AUTHORS
 from tidegate.domain.errors import InvalidWebhook
-from tidegate.domain.webhook_decision import Accepted, Ignored, Refused
-from tidegate.domain.webhook_events import read_event
+from tidegate.domain.webhooks.decision import Accepted, Ignored, Refused
+from tidegate.domain.webhooks.events import read_event
 
 BEFORE, AFTER = "a" * 40, "b" * 40
 PUSH = {

@@ -7,30 +7,30 @@ from dataclasses import dataclass, field, replace
 from tests.builders import any_layer, any_pull_request, seen, sha
 from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
 from tidegate.adapters.memory import MemoryArtifacts, MemoryClock, MemoryJobs, MemoryPullRequests, MemoryTemporaryLayers
-from tidegate.domain.apply_rules import ApplyMode, ApplyRules
-from tidegate.domain.authors import Authors
-from tidegate.domain.comment import Verb
-from tidegate.domain.deployment import State
-from tidegate.domain.pull_request_record import first_record
-from tidegate.domain.queue import head_after, lock_when_let_in, waiting_for
-from tidegate.domain.review_rule import PlanReview
+from tidegate.domain.comments.command import Verb
+from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.queue import head_after, lock_when_let_in, waiting_for
+from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
+from tidegate.domain.pull_requests.record import first_record
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.domain.root import Root, queue_id
-from tidegate.domain.temporary_layer import LayerState
 from tidegate.ports import Change
-from tidegate.usecases.applied_before import AppliedBefore
-from tidegate.usecases.apply_pull_request import PullRequestApplier
-from tidegate.usecases.cancel_applies import ApplyCanceller
-from tidegate.usecases.close_applied import AppliedCloser
-from tidegate.usecases.decide_gate import GateDecider
-from tidegate.usecases.decide_review import ReviewDecider
-from tidegate.usecases.end_deployment import DeploymentEnder
-from tidegate.usecases.ensure_worker import WorkerEnsurer
-from tidegate.usecases.finish import Finisher
-from tidegate.usecases.judge_policies import PolicyJudge
-from tidegate.usecases.merge_applied import AppliedMerger
-from tidegate.usecases.new_deployments import ChangeEnqueuer
-from tidegate.usecases.receive_comment import CommentReceiver
-from tidegate.usecases.receive_push import PushReceiver
+from tidegate.usecases.comments.receive_comment import CommentReceiver
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.discovery.applied_before import AppliedBefore
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
+from tidegate.usecases.discovery.receive_push import PushReceiver
+from tidegate.usecases.gates.decide_gate import GateDecider
+from tidegate.usecases.policies.judge_policies import PolicyJudge
+from tidegate.usecases.pull_requests.apply_pull_request import PullRequestApplier
+from tidegate.usecases.pull_requests.cancel_applies import ApplyCanceller
+from tidegate.usecases.pull_requests.close_applied import AppliedCloser
+from tidegate.usecases.pull_requests.merge_applied import AppliedMerger
+from tidegate.usecases.queues.end_deployment import DeploymentEnder
+from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
+from tidegate.usecases.reviews.decide_review import ReviewDecider
 
 #: The commit that merges the pull request.
 MERGED = sha(4)

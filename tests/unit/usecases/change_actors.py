@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import TooLate
 
 

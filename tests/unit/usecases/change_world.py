@@ -13,16 +13,16 @@ from tests.builders import any_deployment, any_plan, any_root
 from tests.contract.queue_actors import Died, Fate, Mortal, Revisions
 from tests.unit.usecases.change_actors import Execution, Machines, Mail
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.change_overview import is_done
-from tidegate.domain.deployment import Deployment, State, is_final
+from tidegate.domain.changes.gate import WAITING, waits_at_some_gate_for
+from tidegate.domain.changes.overview import is_done
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import Deployment, State, is_final
+from tidegate.domain.deploys.job import JobKind, job_id
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.rerun import run_again
 from tidegate.domain.errors import GateShut
-from tidegate.domain.gate import WAITING, waits_at_some_gate_for
-from tidegate.domain.job import JobKind, job_id
 from tidegate.domain.moment import later
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.rerun import run_again
 from tidegate.domain.root import deployment_id
-from tidegate.domain.waits import Waits
 from tidegate.messages import (
     BeginJob,
     ClaimDeployment,
@@ -36,31 +36,31 @@ from tidegate.messages import (
     WaitForSignal,
 )
 from tidegate.ports import Enrolled
-from tidegate.usecases.begin_job import JobBeginner
-from tidegate.usecases.claim_deployment import DeploymentClaimer
-from tidegate.usecases.decide_gate import GateDecider
-from tidegate.usecases.decide_review import ReviewDecider
-from tidegate.usecases.end_deployment import DeploymentEnder
-from tidegate.usecases.enqueue import Enqueuer
-from tidegate.usecases.ensure_worker import WorkerEnsurer
-from tidegate.usecases.find_former_root import FormerRoots
-from tidegate.usecases.find_undone import UndoneBefore
-from tidegate.usecases.finish import Finisher
-from tidegate.usecases.hand_over_job import JobHandover
-from tidegate.usecases.judge_gate import GateJudge
-from tidegate.usecases.new_deployments import ChangeEnqueuer
-from tidegate.usecases.open_gates import GateOpener
-from tidegate.usecases.publish_check_run import CheckRunPublisher
-from tidegate.usecases.record_outcome import OutcomeRecorder
-from tidegate.usecases.record_plan import PlanRecorder
-from tidegate.usecases.record_result import ResultRecorder
+from tidegate.usecases.deploys.begin_job import JobBeginner
+from tidegate.usecases.deploys.find_undone import UndoneBefore
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.deploys.hand_over_job import JobHandover
+from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher
+from tidegate.usecases.deploys.record_plan import PlanRecorder
+from tidegate.usecases.deploys.record_result import ResultRecorder
+from tidegate.usecases.discovery.find_former_root import FormerRoots
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
+from tidegate.usecases.gates.decide_gate import GateDecider
+from tidegate.usecases.gates.judge_gate import GateJudge
+from tidegate.usecases.gates.open_gates import GateOpener
+from tidegate.usecases.gates.tell_waiting import WaitingTeller
+from tidegate.usecases.gates.wait_at_gate import GateWaiter
+from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
+from tidegate.usecases.queues.end_deployment import DeploymentEnder
+from tidegate.usecases.queues.enqueue import Enqueuer
+from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
+from tidegate.usecases.queues.record_outcome import OutcomeRecorder
+from tidegate.usecases.queues.validate_revision import RevisionValidator
+from tidegate.usecases.queues.wait_for_signal import SignalWaiter
 from tidegate.usecases.repairs.settle_gates import SettleGates
 from tidegate.usecases.repairs.turn import Turn
-from tidegate.usecases.request_review import ReviewRequester
-from tidegate.usecases.tell_waiting import WaitingTeller
-from tidegate.usecases.validate_revision import RevisionValidator
-from tidegate.usecases.wait_at_gate import GateWaiter
-from tidegate.usecases.wait_for_signal import SignalWaiter
+from tidegate.usecases.reviews.decide_review import ReviewDecider
+from tidegate.usecases.reviews.request_review import ReviewRequester
 
 
 class ChangeWorld(World):

@@ -26,19 +26,19 @@ from tidegate.adapters.memory import (
     MemoryWorkflows,
 )
 from tidegate.config.loader import load_configuration
+from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.errors import NotFound
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import KnownRepository
-from tidegate.usecases.align_drift import DriftAligner
-from tidegate.usecases.close_pull_request import remove_plans
-from tidegate.usecases.conclude_drift import DriftConcluder
-from tidegate.usecases.discover_drift import DriftDiscoverer
-from tidegate.usecases.keep_check_run import CheckRunKeeper
-from tidegate.usecases.new_deployments import ChangeEnqueuer
-from tidegate.usecases.receive_drift import DriftReceiver
-from tidegate.usecases.report_drift import DriftReporter
-from tidegate.usecases.repository_source import RepositorySource
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
+from tidegate.usecases.discovery.repository_source import RepositorySource
+from tidegate.usecases.drift.align_drift import DriftAligner
+from tidegate.usecases.drift.conclude_drift import DriftConcluder
+from tidegate.usecases.drift.discover_drift import DriftDiscoverer
+from tidegate.usecases.drift.receive_drift import DriftReceiver
+from tidegate.usecases.drift.report_drift import DriftReporter
+from tidegate.usecases.pull_requests.close_pull_request import remove_plans
+from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
 
 INSTALLATION, HEAD = 42, sha(3)
 NIGHTLY = "drift: {schedules: {nightly: {tag_query: '', schedule: daily}}}\n"

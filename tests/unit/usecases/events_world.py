@@ -20,19 +20,19 @@ from tidegate.adapters.memory import (
     MemoryWorkflows,
 )
 from tidegate.adapters.memory.policies import MemoryOrganizationPolicies
-from tidegate.domain.authors import Authors
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_request import PullRequest
+from tidegate.domain.pull_requests.pull_request import PullRequest
 from tidegate.ports import Change, Delivery
 from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.enqueue import Enqueuer
-from tidegate.usecases.ensure_worker import WorkerEnsurer
-from tidegate.usecases.hold_policies import PolicyHolder
-from tidegate.usecases.new_deployments import ChangeEnqueuer
-from tidegate.usecases.receive_comment import CommentReceiver
-from tidegate.usecases.receive_request import RequestReceiver
-from tidegate.usecases.repository_source import RepositorySource
-from tidegate.usecases.unlock import QueueUnlocker
+from tidegate.usecases.comments.receive_comment import CommentReceiver
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
+from tidegate.usecases.discovery.repository_source import RepositorySource
+from tidegate.usecases.policies.hold_policies import PolicyHolder
+from tidegate.usecases.presses.unlock import QueueUnlocker
+from tidegate.usecases.queues.enqueue import Enqueuer
+from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
+from tidegate.usecases.requests.receive_request import RequestReceiver
 
 REPOSITORY, INSTALLATION, NUMBER = "acme/infra", 42, 5
 AT = "2026-03-02T08:00:00.000000+00:00"

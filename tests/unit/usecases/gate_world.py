@@ -7,18 +7,18 @@ from dataclasses import replace
 from tests.builders import NOW, any_plan, any_root, deployment_in
 from tests.contract.queue_actors import Fate, Mortal
 from tests.unit.usecases.terraform_world import World
+from tidegate.domain.changes.waits import Waits
 from tidegate.domain.decision import Decision
-from tidegate.domain.deployment import Deployment, State, Step, Trigger
-from tidegate.domain.job import JobKind, job_id
+from tidegate.domain.deploys.deployment import Deployment, State, Step, Trigger
+from tidegate.domain.deploys.job import JobKind, job_id
 from tidegate.domain.root import deployment_id
-from tidegate.domain.waits import Waits
 from tidegate.messages import WaitAtGate
 from tidegate.ports import Enrolled
-from tidegate.usecases.decide_gate import GateDecider
-from tidegate.usecases.enqueue import Enqueuer
-from tidegate.usecases.ensure_worker import WorkerEnsurer
-from tidegate.usecases.open_gates import GateOpener
-from tidegate.usecases.wait_at_gate import GateWaiter
+from tidegate.usecases.gates.decide_gate import GateDecider
+from tidegate.usecases.gates.open_gates import GateOpener
+from tidegate.usecases.gates.wait_at_gate import GateWaiter
+from tidegate.usecases.queues.enqueue import Enqueuer
+from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
 
 CHANGE = "change-1"
 AFTER_DEV = Waits(apply_after=("dev",))

@@ -23,20 +23,20 @@ from tidegate.adapters.memory import (
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
-from tidegate.domain.authors import Authors
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.errors import NotFound
-from tidegate.domain.policy import HeldPolicySet
+from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.ports import Change, Delivery, KnownRepository
-from tidegate.usecases.affected_layers import LayerFinder
-from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
-from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
-from tidegate.usecases.give_places import PlaceGiver
-from tidegate.usecases.receive_pull_request import PullRequestFollower, PullRequestReceiver
+from tidegate.usecases.discovery.repository_source import RepositorySource
+from tidegate.usecases.plan_places.give_places import PlaceGiver
+from tidegate.usecases.pull_requests.affected_layers import LayerFinder
+from tidegate.usecases.pull_requests.close_pull_request import PullRequestCloser, PullRequestStopper
+from tidegate.usecases.pull_requests.discover_pull_request import PullRequestDiscoverer
+from tidegate.usecases.pull_requests.receive_pull_request import PullRequestFollower, PullRequestReceiver
+from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
 from tidegate.usecases.repairs.follow_pull_requests import FollowPullRequests, RestartPullRequests
 from tidegate.usecases.repairs.resend_deliveries import ResendDeliveries
 from tidegate.usecases.repairs.turn import Turn
-from tidegate.usecases.repository_source import RepositorySource
-from tidegate.usecases.restart_pull_request import PullRequestRestarter
 
 INSTALLATION, NUMBER = 42, 5
 #: Plans at a time.

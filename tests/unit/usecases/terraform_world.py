@@ -19,7 +19,7 @@ from tidegate.adapters.memory import (
     MemoryLineBoards,
     MemoryWorkflows,
 )
-from tidegate.usecases.check_run_view import CheckRunPainter, Links
+from tidegate.usecases.deploys.check_run_view import CheckRunPainter, Links
 
 
 @dataclass

@@ -10,21 +10,21 @@ from tests.builders import NOW, any_deployment, any_lock, any_root, deployment_i
 from tests.unit.usecases.terraform_world import World
 from tests.unit.usecases.test_publish_check_run import publisher_of
 from tidegate.domain.access import Access
-from tidegate.domain.check_run import Button, Conclusion
+from tidegate.domain.check_runs.check_run import Button, Conclusion
 from tidegate.domain.decision import Decision
-from tidegate.domain.deployment import Approval, Gate, State
+from tidegate.domain.deploys.deployment import Approval, Gate, State
+from tidegate.domain.deploys.line import Shown, Standing
+from tidegate.domain.deploys.review import decided
+from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.errors import CloudUnavailable, Conflict
-from tidegate.domain.line import Shown, Standing
-from tidegate.domain.review import decided
-from tidegate.domain.review_rule import ReviewRule
 from tidegate.ports import Enrolled
-from tidegate.usecases.answer_button import ButtonAnswerer, Press
 from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.decide_gate import GateDecider
-from tidegate.usecases.decide_review import ReviewDecider
-from tidegate.usecases.ensure_worker import WorkerEnsurer
-from tidegate.usecases.finish import Finisher
-from tidegate.usecases.unlock import QueueUnlocker
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.gates.decide_gate import GateDecider
+from tidegate.usecases.presses.answer_button import ButtonAnswerer, Press
+from tidegate.usecases.presses.unlock import QueueUnlocker
+from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
+from tidegate.usecases.reviews.decide_review import ReviewDecider
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 

@@ -9,13 +9,13 @@ import pytest
 from tests.builders import any_lock, any_plan
 from tests.unit.usecases.apply_world import FREE, HERE, QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import AT, BASE, HEAD, MAIN, NUMBER, REPOSITORY
-from tidegate.domain.authors import Authors
-from tidegate.domain.deployment import State, Trigger, Unlocking
-from tidegate.domain.policy import HeldPolicySet, PolicyVerdict
-from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_request_record import Applying
+from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.deployment import State, Trigger, Unlocking
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyVerdict
+from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.record import Applying
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.domain.revision import Comparison
-from tidegate.domain.temporary_layer import LayerState
 from tidegate.ports import Change
 
 POLICIES = f"{FREE}policy_sets: {{words: {{paths: [policies], owners: ['user:reviewer']}}}}\n"

@@ -9,9 +9,9 @@ import pytest
 from tests.builders import REPOSITORY, any_deployed, any_deployment, any_lock, any_queue
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.access import Access, Action
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import AppLacksPermission, ForgeUnavailable
 from tidegate.domain.permission import Permission
-from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.usecases.authorize import Authorizer
 
 SRE_ONLY = Access(apply=("team:sre",), review=("team:sre",), unlock=("team:sre",))

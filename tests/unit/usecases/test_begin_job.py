@@ -7,13 +7,13 @@ import pytest
 from tests.builders import NOW, any_deployment, any_plan, any_review, deployment_in
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deployment import AfterGate, Gate, State, Step
+from tidegate.domain.deploys.deployment import AfterGate, Gate, State, Step
+from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, Conflict, GateShut, WrongState
-from tidegate.domain.job import JobKind
-from tidegate.domain.workflow import RunSettings
 from tidegate.messages import BeginJob
-from tidegate.usecases.begin_job import JobBeginner
-from tidegate.usecases.judge_gate import GateJudge
+from tidegate.usecases.deploys.begin_job import JobBeginner
+from tidegate.usecases.gates.judge_gate import GateJudge
 
 LATER = "2026-03-02T08:30:00.000000+00:00"
 

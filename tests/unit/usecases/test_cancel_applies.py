@@ -9,13 +9,13 @@ import pytest
 from tests.builders import NOW, any_plan
 from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import HEAD, NUMBER
-from tidegate.domain.check_run_face import View
-from tidegate.domain.check_run_states import face_of
-from tidegate.domain.deployment import AfterGate, Gate, Review, State
+from tidegate.domain.check_runs.face import View
+from tidegate.domain.check_runs.states import face_of
+from tidegate.domain.deploys.deployment import AfterGate, Gate, Review, State
+from tidegate.domain.deploys.queue import lock_when_let_in, waiting_for
+from tidegate.domain.deploys.review import Need, judge_plan, judge_press
 from tidegate.domain.errors import Conflict
-from tidegate.domain.pull_request_record import Applying
-from tidegate.domain.queue import lock_when_let_in, waiting_for
-from tidegate.domain.review import Need, judge_plan, judge_press
+from tidegate.domain.pull_requests.record import Applying
 from tidegate.usecases.repairs.cancel_withdrawn import CancelWithdrawn
 from tidegate.usecases.repairs.turn import Turn
 

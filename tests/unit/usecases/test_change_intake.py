@@ -6,8 +6,8 @@ import pytest
 
 from tests.unit.usecases.events_world import AT, HEAD, MAIN, EventsWorld
 from tests.unit.usecases.test_receive_push import World
-from tidegate.domain.check_run import Conclusion
-from tidegate.domain.review_rule import PlanReview
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.ports import Delivery
 
 FILES = {"live/app/main.tf": "", "live/db/main.tf": ""}

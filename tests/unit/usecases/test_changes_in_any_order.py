@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from tests.unit.usecases.change_world import ChangeWorld
-from tidegate.domain.deployment import State, is_final
-from tidegate.domain.gate import WAITING
-from tidegate.domain.waits import Waits
+from tidegate.domain.changes.gate import WAITING
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import State, is_final
 
 AFTER_DEV = Waits(apply_after=("dev",))
 #: What merges change: ``net`` is in two stacks, ``app`` depends on it in one, ``web`` goes after these.

@@ -7,14 +7,14 @@ import pytest
 from tests.builders import any_pull_request
 from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, NUMBER, PULL, REPOSITORY
 from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
-from tidegate.domain.authors import Authors
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.permission import Permission
-from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_request_record import PullRequestRecord
-from tidegate.domain.requirements import Requirements
+from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.record import PullRequestRecord
+from tidegate.domain.pull_requests.requirements import Requirements
 from tidegate.domain.revision import Comparison
 from tidegate.ports import Change
-from tidegate.usecases.check_requirements import RequirementsChecker
+from tidegate.usecases.comments.check_requirements import RequirementsChecker
 
 WHERE = INSTALLATION, REPOSITORY
 ROLES = {"writer": Permission.WRITE, "reader": Permission.READ, "admin": Permission.ADMIN}

@@ -10,10 +10,10 @@ from tests.builders import any_deployment, any_revision
 from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import HEAD, NUMBER
 from tests.unit.usecases.pull_request_world import PullRequestWorld
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.queue import head_after
 from tidegate.domain.errors import ForgeRefused
-from tidegate.domain.pull_request_record import Applying
-from tidegate.domain.queue import head_after
+from tidegate.domain.pull_requests.record import Applying
 from tidegate.domain.root import Root
 
 

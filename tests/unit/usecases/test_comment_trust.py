@@ -6,9 +6,9 @@ import pytest
 
 from tests.unit.usecases.events_world import HEAD, MAIN, EventsWorld
 from tests.unit.usecases.test_receive_comment import approve
-from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.domain.deploys.workflow import StepKind
 from tidegate.domain.root import EngineName
-from tidegate.domain.workflow import StepKind
 
 GUARDED = """
 engine: {name: terraform, version: 1.11.4}

@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import REPOSITORY
 from tests.unit.usecases.drift_world import CHANGED, HEAD, INSTALLATION, NIGHTLY, SAME, DriftWorld
-from tidegate.domain.check_run import Conclusion
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
-from tidegate.domain.review_rule import PlanReview
 
 RECONCILE = NIGHTLY.replace("daily", "daily, reconcile: true")
 CHECK = NIGHTLY.replace("daily", "daily, report: check")

@@ -10,9 +10,9 @@ from tests.unit.usecases.events_world import AT, INSTALLATION, NUMBER, REPOSITOR
 from tidegate.adapters.memory import MemoryAuditLog, MemoryWitness
 from tidegate.domain.errors import ForgeUnavailable
 from tidegate.ports import Pushed, WrittenComment
-from tidegate.usecases.confirm_webhook import CommentConfirmer, PushConfirmer
-from tidegate.usecases.receive_comment import CommentReceiver
-from tidegate.usecases.receive_push import Push
+from tidegate.usecases.comments.receive_comment import CommentReceiver
+from tidegate.usecases.discovery.receive_push import Push
+from tidegate.usecases.webhooks.confirm_webhook import CommentConfirmer, PushConfirmer
 
 COMMENT, TEXT = 70, "tidegate deploy --force"
 WRITTEN = WrittenComment("maintainer", TEXT, AT, AT)

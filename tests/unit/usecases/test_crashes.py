@@ -14,19 +14,19 @@ import pytest
 from tests.builders import NOW, any_job, any_lock, any_queue, deployment_in
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deployment import State, Trigger, Unlocking, is_final
-from tidegate.domain.job import JobKind
+from tidegate.domain.deploys.deployment import State, Trigger, Unlocking, is_final
+from tidegate.domain.deploys.job import JobKind
 from tidegate.messages import BeginJob, RecordOutcome, RecordResult
-from tidegate.usecases.begin_job import JobBeginner
-from tidegate.usecases.decide_review import ReviewDecider
-from tidegate.usecases.end_deployment import DeploymentEnder
-from tidegate.usecases.enqueue import Enqueuer
-from tidegate.usecases.ensure_worker import WorkerEnsurer
-from tidegate.usecases.finish import Finisher
-from tidegate.usecases.judge_gate import GateJudge
-from tidegate.usecases.record_outcome import OutcomeRecorder
-from tidegate.usecases.record_result import ResultRecorder
-from tidegate.usecases.unlock import QueueUnlocker
+from tidegate.usecases.deploys.begin_job import JobBeginner
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.deploys.record_result import ResultRecorder
+from tidegate.usecases.gates.judge_gate import GateJudge
+from tidegate.usecases.presses.unlock import QueueUnlocker
+from tidegate.usecases.queues.end_deployment import DeploymentEnder
+from tidegate.usecases.queues.enqueue import Enqueuer
+from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
+from tidegate.usecases.queues.record_outcome import OutcomeRecorder
+from tidegate.usecases.reviews.decide_review import ReviewDecider
 
 #: More calls to ports than any of these use cases makes.
 CALLS = 12

@@ -4,11 +4,11 @@ import pytest
 
 from tests.builders import deployment_in
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
-from tidegate.domain.deployment import AfterGate, State, Trigger
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import AfterGate, State, Trigger
 from tidegate.domain.errors import NotFound
-from tidegate.domain.waits import Waits
-from tidegate.usecases.end_deployment import DeploymentEnder
-from tidegate.usecases.finish import Finisher
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.queues.end_deployment import DeploymentEnder
 
 AT, LATER = "2026-03-02T10:00:00.000000+00:00", "2026-03-02T11:00:00.000000+00:00"
 

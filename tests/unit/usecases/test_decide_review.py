@@ -4,14 +4,14 @@ import pytest
 
 from tests.builders import NOW, any_deployment, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.review import decided
+from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.errors import CloudUnavailable, NotFound
-from tidegate.domain.review import decided
-from tidegate.domain.review_rule import ReviewRule
 from tidegate.messages import RecordResult
-from tidegate.usecases.decide_review import ReviewDecider
-from tidegate.usecases.finish import Finisher
-from tidegate.usecases.record_result import ResultRecorder
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.deploys.record_result import ResultRecorder
+from tidegate.usecases.reviews.decide_review import ReviewDecider
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 

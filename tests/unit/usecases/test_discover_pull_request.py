@@ -9,11 +9,11 @@ import pytest
 from tests.builders import any_plan, sha
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, NUMBER, PullRequestWorld
 from tidegate.domain.errors import Conflict, ForgeUnavailable
-from tidegate.domain.policy import HeldPolicySet
-from tidegate.domain.pull_request_record import PullRequestState
-from tidegate.domain.temporary_layer import Checkout, LayerState
+from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.pull_requests.record import PullRequestState
+from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
 from tidegate.ports import Change
-from tidegate.usecases import affected_layers
+from tidegate.usecases.pull_requests import affected_layers
 
 NEWER = sha(4)
 

@@ -10,7 +10,7 @@ import pytest
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.root import Engine, EngineName, Root
 from tidegate.ports import FileChange
-from tidegate.usecases.discover_roots import Discovery, discover_roots
+from tidegate.usecases.discovery.discover_roots import Discovery, discover_roots
 
 USES_NETWORK = 'module "network" {\n  source = "../../modules/network"\n}\n'
 BACKEND = 'terraform {\n  backend "s3" {}\n}\n'

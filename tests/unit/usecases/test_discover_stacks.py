@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.unit.usecases.test_discover_roots import Trees
 from tidegate.config.resolution import configure
+from tidegate.domain.changes.waits import Waits
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.root import Root
-from tidegate.domain.waits import Waits
-from tidegate.usecases.discover_roots import Discovery, all_roots, discover_roots
-from tidegate.usecases.root_index import RootIndexes
+from tidegate.usecases.discovery.discover_roots import Discovery, all_roots, discover_roots
+from tidegate.usecases.discovery.root_index import RootIndexes
 
 REPOSITORY = "acme/infra"
 PLACES = ("network/dev", "network/prod", "app/dev", "app/prod")

@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_revision, deployment_in
 from tests.unit.usecases.deploy_queue.world import World
-from tidegate.domain.authors import MAXIMUM_AUTHORS, Authors
-from tidegate.domain.deployment import State, Trigger
-from tidegate.domain.review import judge_press, missing_approvals
-from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.deploys.authors import MAXIMUM_AUTHORS, Authors
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.review import judge_press, missing_approvals
+from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.ports import Change
 
 DEPLOYED, MERGED = any_revision(1), any_revision(2)

@@ -13,11 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.contract.queue_actors import Died
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
-from tidegate.domain.change_overview import is_done
-from tidegate.domain.deployment import AfterGate, State, Step, is_final
-from tidegate.domain.gate import WAITING
-from tidegate.domain.rerun import run_again
-from tidegate.domain.waits import Waits
+from tidegate.domain.changes.gate import WAITING
+from tidegate.domain.changes.overview import is_done
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import AfterGate, State, Step, is_final
+from tidegate.domain.deploys.rerun import run_again
 
 #: The stacks of the change, each after all before it, and two roots in each.
 STACKS = ("dev", "staging", "prod")

@@ -13,8 +13,8 @@ from tests.gitlab_events import EVERY
 from tests.unit.usecases.test_receive_webhook import FakeSecrets
 from tidegate.adapters.memory.stores import MemoryDeliveries
 from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
-from tidegate.usecases.gitlab_webhooks import GITLAB
-from tidegate.usecases.receive_webhook import WebhookReceiver, WebhookRequest
+from tidegate.usecases.webhooks.gitlab_webhooks import GITLAB
+from tidegate.usecases.webhooks.receive_webhook import WebhookReceiver, WebhookRequest
 
 ZEROS = "0" * 40
 COMMAND = "tidegate help"

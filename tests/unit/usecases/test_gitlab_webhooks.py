@@ -10,8 +10,8 @@ from tests.gitlab_events import EVERY, PROJECT, merge_request, note, push
 from tests.unit.usecases.test_receive_webhook import FakeSecrets
 from tidegate.adapters.memory.stores import MemoryDeliveries
 from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
-from tidegate.usecases.gitlab_webhooks import GITLAB
-from tidegate.usecases.receive_webhook import WebhookReceiver, WebhookRequest
+from tidegate.usecases.webhooks.gitlab_webhooks import GITLAB
+from tidegate.usecases.webhooks.receive_webhook import WebhookReceiver, WebhookRequest
 
 UUID = "13792a34-cac6-4fda-95a8-c58e00a3954e"
 

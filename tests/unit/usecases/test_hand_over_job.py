@@ -6,7 +6,7 @@ from tests.builders import any_job
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.errors import ForgeUnavailable, JobGone, NotFound
 from tidegate.messages import HandOverJob
-from tidegate.usecases.hand_over_job import JobHandover
+from tidegate.usecases.deploys.hand_over_job import JobHandover
 
 
 @pytest.fixture

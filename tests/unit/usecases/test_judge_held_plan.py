@@ -11,24 +11,24 @@ from tests.builders import any_artifact, any_plan, any_pull_request_record, depl
 from tests.unit.usecases.terraform_world import World
 from tidegate.adapters.memory import MemoryPullRequests, MemoryTemporaryLayers
 from tidegate.adapters.memory.policies import MemoryPolicyEngine
-from tidegate.domain.authors import Authors
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import NotFound, WrongState
-from tidegate.domain.held_plan import POLICIES_REFUSED
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.policy_files import packed
-from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.review_rule import PlanReview, ReviewRule
-from tidegate.domain.waits import Waits
+from tidegate.domain.policies.files import packed
+from tidegate.domain.policies.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.messages import CheckPolicies, JudgePlan, RecordPlan, RecordResult
 from tidegate.ports import Change
-from tidegate.usecases.check_policies import PolicyChecker
-from tidegate.usecases.finish import Finisher
-from tidegate.usecases.judge_held_plan import HeldPlanJudge
-from tidegate.usecases.judge_policies import PolicyJudge
-from tidegate.usecases.record_plan import PlanRecorder
-from tidegate.usecases.record_result import ResultRecorder
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.deploys.judge_held_plan import HeldPlanJudge
+from tidegate.usecases.deploys.record_plan import PlanRecorder
+from tidegate.usecases.deploys.record_result import ResultRecorder
+from tidegate.usecases.policies.check_policies import PolicyChecker
+from tidegate.usecases.policies.judge_policies import PolicyJudge
 
 DENIED = PolicyFinding(Severity.DENY, "main.deny", "It is public.", "aws_s3_bucket.all")
 PLAN_JSON = b'{"resource_changes": []}'

@@ -8,8 +8,8 @@ import pytest
 
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tidegate.adapters.memory import MemoryCheckRuns, MemoryForge
-from tidegate.domain.check_run import Annotation, CheckRun, Conclusion, Level
-from tidegate.usecases.keep_check_run import CheckRunKeeper
+from tidegate.domain.check_runs.check_run import Annotation, CheckRun, Conclusion, Level
+from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
 
 
 def check_run(*lines, **fields):

@@ -9,11 +9,11 @@ import pytest
 from tests.builders import any_deployment, any_root, deployment_in
 from tidegate.adapters.memory import MemoryDeployments
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
-from tidegate.domain.deployment import State
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import NotFound
-from tidegate.domain.waits import Waits
 from tidegate.ports import Enrolled
-from tidegate.usecases.look_at_change import SHOWN_MEMBERS, ChangeLooker
+from tidegate.usecases.gates.look_at_change import SHOWN_MEMBERS, ChangeLooker
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record
 from tidegate.adapters.memory import MemoryPlanPlaces, MemoryPullRequests, MemoryTemporaryLayers
 from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_request_record import PullRequestState, judged
-from tidegate.domain.temporary_layer import LayerState
-from tidegate.usecases.look_at_places import PlaceLooker
-from tidegate.usecases.look_at_pull_request import PullRequestLooker
+from tidegate.domain.pull_requests.record import PullRequestState, judged
+from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.usecases.plan_places.look_at_places import PlaceLooker
+from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestLooker
 
 LATER = "2026-03-02T08:15:00.000000+00:00"
 

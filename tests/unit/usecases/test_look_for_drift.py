@@ -9,17 +9,17 @@ import pytest
 from tests.builders import REPOSITORY, any_deployment, any_drift_finding, deployment_in
 from tests.unit.usecases.drift_world import CHANGED, HEAD, NIGHTLY, DriftWorld
 from tidegate.adapters.memory import MemoryAnnouncements, MemoryDeployments, MemoryJobs, MemoryPlanPlaces
-from tidegate.domain.deployment import State
-from tidegate.domain.drift import DriftState
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.drift.drift import DriftState
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound, WrongState
+from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
 from tidegate.domain.root import Root
-from tidegate.domain.temporary_layer import Checkout, LayerState
 from tidegate.messages import BeginSpeculation, RecordSpeculation
-from tidegate.usecases import discover_drift
-from tidegate.usecases.begin_speculation import SpeculationBeginner
-from tidegate.usecases.give_places import PlaceGiver
-from tidegate.usecases.look_at_drift import DriftLooker, Undoing
-from tidegate.usecases.record_speculation import SpeculationRecorder
+from tidegate.usecases.drift import discover_drift
+from tidegate.usecases.drift.look_at_drift import DriftLooker, Undoing
+from tidegate.usecases.plan_places.give_places import PlaceGiver
+from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
+from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
 
 
 @pytest.fixture

@@ -25,10 +25,10 @@ from tidegate.adapters.memory import (
     MemoryForge,
     MemoryJobs,
 )
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.ports import PublishedCheckRun
-from tidegate.usecases.look_at_deployment import SHOWN_PLAN, DeploymentLooker
-from tidegate.usecases.look_at_queue import SHOWN_WAITING, QueueLooker
+from tidegate.usecases.deploys.look_at_deployment import SHOWN_PLAN, DeploymentLooker
+from tidegate.usecases.queues.look_at_queue import SHOWN_WAITING, QueueLooker
 
 
 class Counted:

@@ -8,14 +8,14 @@ from tests.builders import NOW, any_revision, any_root
 from tidegate.adapters.memory import MemoryChangeSets
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.domain.access import Access
-from tidegate.domain.change_set import Member
-from tidegate.domain.deployment import Trigger
+from tidegate.domain.changes.change_set import Member
+from tidegate.domain.changes.stack import DEFAULT_STACK
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import Trigger
 from tidegate.domain.root import change_set_id, deployment_id
-from tidegate.domain.stack import DEFAULT_STACK
-from tidegate.domain.tag_terms import tagged
-from tidegate.domain.waits import Waits
-from tidegate.usecases.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
-from tidegate.usecases.root_index import Deployable
+from tidegate.domain.tags.terms import tagged
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
+from tidegate.usecases.discovery.root_index import Deployable
 
 REQUEST = Request("acme/infra", 7, any_revision(), Trigger.MERGE, "merge", "maintainer", NOW)
 

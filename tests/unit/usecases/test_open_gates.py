@@ -9,11 +9,11 @@ import pytest
 from tests.builders import any_root, deployment_in
 from tests.contract.queue_actors import Died
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
-from tidegate.domain.deployment import AfterGate, State, Trigger, is_final
+from tidegate.domain.changes.gate import DONE, is_behind
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import AfterGate, State, Trigger, is_final
+from tidegate.domain.deploys.rerun import run_again
 from tidegate.domain.errors import CloudUnavailable, Conflict
-from tidegate.domain.gate import DONE, is_behind
-from tidegate.domain.rerun import run_again
-from tidegate.domain.waits import Waits
 from tidegate.messages import WaitAtGate
 
 LATE = "2026-03-02T20:00:00.000000+00:00"

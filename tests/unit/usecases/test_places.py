@@ -17,13 +17,13 @@ from tidegate.adapters.memory import (
     MemoryWorkflows,
 )
 from tidegate.domain.errors import NotFound, WrongState
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.messages import WaitForPlace
-from tidegate.usecases import give_places
-from tidegate.usecases.give_places import PlaceGiver
+from tidegate.usecases.plan_places import give_places
+from tidegate.usecases.plan_places.give_places import PlaceGiver
+from tidegate.usecases.plan_places.wait_for_place import PlaceWaiter
 from tidegate.usecases.repairs.free_places import FreePlaces
 from tidegate.usecases.repairs.turn import Turn
-from tidegate.usecases.wait_for_place import PlaceWaiter
 
 LIMIT = 1
 

@@ -9,16 +9,16 @@ import pytest
 from tests.builders import REPOSITORY, any_plan, sha
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
 from tidegate.adapters.memory import MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.comment import Verb
+from tidegate.domain.comments.command import Verb
 from tidegate.domain.errors import ForgeUnavailable
-from tidegate.domain.plan_request import PlanRequest
-from tidegate.domain.pull_request_record import judged
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.plan_request import PlanRequest
+from tidegate.domain.pull_requests.record import judged
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import Change
 from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.plan_by_comment import CommentPlanner
-from tidegate.usecases.receive_comment import CommentReceiver
-from tidegate.usecases.repository_source import RepositorySource
+from tidegate.usecases.comments.plan_by_comment import CommentPlanner
+from tidegate.usecases.comments.receive_comment import CommentReceiver
+from tidegate.usecases.discovery.repository_source import RepositorySource
 
 NEWER = sha(9)
 

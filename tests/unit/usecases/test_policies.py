@@ -21,22 +21,22 @@ from tidegate.adapters.memory import (
 )
 from tidegate.adapters.memory.policies import MemoryOrganizationPolicies, MemoryPolicyEngine
 from tidegate.config.configured import ConfiguredRoot
-from tidegate.domain.authors import Authors
-from tidegate.domain.change_set import Member
+from tidegate.domain.changes.change_set import Member
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.errors import AppLacksPermission, ForgeRefused
-from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.policy_approval import SetState
-from tidegate.domain.policy_files import packed, unpacked
-from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.tag_terms import tagged
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.policies.approval import SetState
+from tidegate.domain.policies.files import packed, unpacked
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.domain.tags.terms import tagged
 from tidegate.messages import CheckPolicies
 from tidegate.ports import Change
-from tidegate.usecases.check_policies import PolicyChecker
-from tidegate.usecases.hold_policies import PolicyHolder
-from tidegate.usecases.judge_policies import PolicyJudge
-from tidegate.usecases.repository_source import Granted, RepositorySource
-from tidegate.usecases.root_index import Deployable
+from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
+from tidegate.usecases.discovery.root_index import Deployable
+from tidegate.usecases.policies.check_policies import PolicyChecker
+from tidegate.usecases.policies.hold_policies import PolicyHolder
+from tidegate.usecases.policies.judge_policies import PolicyJudge
 
 FILES = {
     "policies/net/main.rego": "package main",

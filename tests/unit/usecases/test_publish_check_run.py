@@ -7,14 +7,14 @@ import pytest
 
 from tests.builders import NOW, any_artifact, any_deployment, any_lock, any_plan, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.check_run import Button, CheckRun, Conclusion
-from tidegate.domain.deployment import AfterGate, Gate, State, Trigger
+from tidegate.domain.check_runs.check_run import Button, CheckRun, Conclusion
+from tidegate.domain.deploys.deployment import AfterGate, Gate, State, Trigger
+from tidegate.domain.deploys.line import Named, Shown, Standing
 from tidegate.domain.errors import ForgeUnavailable, NotFound
-from tidegate.domain.line import Named, Shown, Standing
 from tidegate.ports import PublishedCheckRun
-from tidegate.usecases.check_run_view import PLAN_START
-from tidegate.usecases.publish_check_run import CheckRunPublisher, digest_of
-from tidegate.usecases.tell_waiting import WaitingTeller
+from tidegate.usecases.deploys.check_run_view import PLAN_START
+from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher, digest_of
+from tidegate.usecases.gates.tell_waiting import WaitingTeller
 
 
 @pytest.fixture

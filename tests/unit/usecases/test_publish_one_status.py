@@ -10,7 +10,7 @@ from tests.builders import any_deployment
 from tests.unit.usecases.terraform_world import World
 from tests.unit.usecases.test_publish_check_run import move, publisher_of, titles
 from tidegate.adapters.memory.forge import MemoryForge
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
 
 
 @dataclass(slots=True)

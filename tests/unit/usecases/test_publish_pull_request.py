@@ -21,20 +21,20 @@ from tidegate.adapters.memory import (
     MemoryPullRequests,
     MemoryTemporaryLayers,
 )
-from tidegate.domain.apply_rules import ApplyMode, ApplyRules
-from tidegate.domain.check_run import Conclusion
-from tidegate.domain.deployment import Artifact, State
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.deploys.deployment import Artifact, State
 from tidegate.domain.errors import ForgeUnavailable, NotYet
 from tidegate.domain.markdown import escaped
-from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_request_record import Applying, PullRequestState, anew, judged
-from tidegate.domain.temporary_layer import LayerState
-from tidegate.usecases.judge_policies import PolicyJudge
-from tidegate.usecases.keep_check_run import CheckRunKeeper
-from tidegate.usecases.look_at_places import PlaceLooker
-from tidegate.usecases.publish_pull_request import PublicationAsker, PullRequestPublisher
-from tidegate.usecases.pull_request_checks import ForgeChecks, ProgressShower
-from tidegate.usecases.pull_request_view import LayerPainter, PlanPainter
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
+from tidegate.domain.pull_requests.record import Applying, PullRequestState, anew, judged
+from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.usecases.plan_places.look_at_places import PlaceLooker
+from tidegate.usecases.policies.judge_policies import PolicyJudge
+from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
+from tidegate.usecases.pull_requests.publish_pull_request import PublicationAsker, PullRequestPublisher
+from tidegate.usecases.pull_requests.pull_request_checks import ForgeChecks, ProgressShower
+from tidegate.usecases.pull_requests.pull_request_view import LayerPainter, PlanPainter
 
 PULL = any_pull_request_record().spec.id
 REVISION = any_pull_request_record().spec.revision

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.builders import any_plan, sha
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, NUMBER, PullRequestWorld
-from tidegate.domain.pull_request_record import PullRequestState, judged
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.record import PullRequestState, judged
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import Change
 
 NEWER = sha(4)

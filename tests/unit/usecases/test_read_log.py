@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from tests.builders import any_job, any_layer, deployment_in
 from tidegate.adapters.memory import MemoryArtifacts, MemoryJobLogs, MemoryJobs
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.job import JobKind, job_id, log_key
 from tidegate.domain.errors import NotFound
-from tidegate.domain.job import JobKind, job_id, log_key
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import LogChunk
-from tidegate.usecases import read_log
-from tidegate.usecases.read_log import MISSING_LINE, LogReader, LogState, RawLog
+from tidegate.usecases.deploys import read_log
+from tidegate.usecases.deploys.read_log import MISSING_LINE, LogReader, LogState, RawLog
 
 
 class World:

@@ -10,8 +10,8 @@ from tests.builders import sha
 from tests.unit.usecases.test_receive_push import CHANGED, World
 from tidegate.adapters.memory import MemoryOrganizationFile
 from tidegate.config.organization import ORGANIZATION
-from tidegate.domain.review_rule import PlanReview, ReviewRule
-from tidegate.usecases.read_organization import OrganizationReader
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.usecases.discovery.read_organization import OrganizationReader
 
 
 @pytest.fixture

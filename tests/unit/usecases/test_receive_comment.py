@@ -8,13 +8,13 @@ import pytest
 
 from tests.builders import sha
 from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
-from tidegate.domain.audit import FORCED
-from tidegate.domain.authors import MAXIMUM_AUTHORS, Authors
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.deploys.audit import FORCED
+from tidegate.domain.deploys.authors import MAXIMUM_AUTHORS, Authors
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.queue import Lock, waiting_for
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import AppLacksPermission, CloudUnavailable, ForgeRefused, ForgeUnavailable
-from tidegate.domain.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.queue import Lock, waiting_for
-from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.root import queue_id
 from tidegate.ports import Change, DeliveryOutcome
 

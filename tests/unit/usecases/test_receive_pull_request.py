@@ -10,9 +10,9 @@ from tests.builders import NOW, REPOSITORY, any_artifact, any_layer, any_plan, a
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
 from tidegate.adapters.memory import MemoryCatalog, MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.errors import Conflict, ForgeUnavailable
-from tidegate.domain.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_request_record import PullRequestState, Status, judged
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.record import PullRequestState, Status, judged
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import KnownRepository
 
 NEWER = sha(4)

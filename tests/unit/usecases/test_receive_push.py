@@ -13,16 +13,16 @@ from tidegate.adapters.memory.catalog import MemoryCatalog
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
 from tidegate.adapters.memory.forge import MemoryForge
 from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.authors import Authors
-from tidegate.domain.check_run import Conclusion
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
-from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.revision import Comparison
 from tidegate.ports import Change, Delivery, DeliveryOutcome, KnownRepository
 from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.new_deployments import ChangeEnqueuer
-from tidegate.usecases.receive_push import PushReceiver
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
+from tidegate.usecases.discovery.receive_push import PushReceiver
 
 AFTER = sha(2)
 CHANGED = {**BASE, "live/app/main.tf": "# new", "live/db/main.tf": "# new"}

@@ -12,7 +12,7 @@ import pytest
 from tidegate.adapters.memory.stores import MemoryDeliveries
 from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.receive_webhook import WebhookReceiver, WebhookRequest
+from tidegate.usecases.webhooks.receive_webhook import WebhookReceiver, WebhookRequest
 
 DELIVERY = "72d3162e-cc78-11e3-81ab-4c9367dc0958"
 AFTER = "b" * 40

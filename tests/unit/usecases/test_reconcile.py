@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tidegate.adapters.memory import MemoryClock
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.reconcile import RUN_SECONDS, Reconciler
+from tidegate.usecases.repairs.reconcile import RUN_SECONDS, Reconciler
 
 
 class Repair:

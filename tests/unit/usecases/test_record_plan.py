@@ -7,13 +7,13 @@ from pydantic import ValidationError
 
 from tests.builders import any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import WrongState
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.review_rule import PlanReview, ReviewRule
-from tidegate.domain.waits import Waits
 from tidegate.messages import RecordPlan
-from tidegate.usecases.record_plan import PlanRecorder
+from tidegate.usecases.deploys.record_plan import PlanRecorder
 
 EMPTY = PlannedChanges()
 ADDS = PlannedChanges(add=1)

@@ -6,15 +6,15 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_job, any_lock, any_review, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.audit import RUNNING, audit_message, end_word, forced_message, unlock_message
-from tidegate.domain.deployment import AfterGate, Approval, Gate, State, Unlocking
+from tidegate.domain.deploys.audit import RUNNING, audit_message, end_word, forced_message, unlock_message
+from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, State, Unlocking
+from tidegate.domain.deploys.job import Job, JobKind
+from tidegate.domain.deploys.queue import QueueHead
+from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.domain.job import Job, JobKind
-from tidegate.domain.queue import QueueHead
-from tidegate.domain.review_rule import ReviewRule
 from tidegate.messages import RecordResult
-from tidegate.usecases.finish import Finisher
-from tidegate.usecases.record_result import KEPT_LAST_LINES, KEPT_MESSAGE, ResultRecorder, read_cause
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.deploys.record_result import KEPT_LAST_LINES, KEPT_MESSAGE, ResultRecorder, read_cause
 
 ENGINE_FAILED = json.dumps({"message": "terraform plan ended with exit code 1", "last_lines": "Error: no\n"})
 

@@ -6,11 +6,11 @@ import pytest
 
 from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, MAIN, REPOSITORY, EventsWorld
 from tidegate.adapters.memory import MemoryClock, MemoryEventQueue
-from tidegate.domain.deployment import Trigger
+from tidegate.domain.deploys.deployment import Trigger
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import CloudUnavailable, InvalidName, NotFound
-from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.ports import KnownRepository
-from tidegate.usecases.request_deployments import DeploymentRequester
+from tidegate.usecases.requests.request_deployments import DeploymentRequester
 
 
 @pytest.fixture

@@ -11,16 +11,16 @@ from tests.unit.usecases.terraform_world import World
 from tests.unit.usecases.test_publish_check_run import publisher_of
 from tidegate.adapters.memory import MemoryDeliveries
 from tidegate.domain.access import Access
-from tidegate.domain.deployment import State, Trigger, is_final
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import State, Trigger, is_final
+from tidegate.domain.deploys.queue import Deployed
 from tidegate.domain.moment import later
-from tidegate.domain.queue import Deployed
 from tidegate.domain.revision import Comparison
-from tidegate.domain.waits import Waits
 from tidegate.ports import Delivery, DeliveryOutcome, Enrolled
 from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.enqueue import Enqueuer
-from tidegate.usecases.ensure_worker import WorkerEnsurer
-from tidegate.usecases.rerun import RerunRequester
+from tidegate.usecases.presses.rerun import RerunRequester
+from tidegate.usecases.queues.enqueue import Enqueuer
+from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
 
 FAILED = [
     State.PLAN_FAILED,

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import any_job
 from tests.unit.usecases.terraform_world import World
-from tidegate.usecases.runner_stopped import StoppedRunner, StoppedRunnerReporter
+from tidegate.usecases.deploys.runner_stopped import StoppedRunner, StoppedRunnerReporter
 
 TASK, OTHER_TASK = "arn:aws:ecs:eu-central-1:123456789012:task/c/1", "arn:aws:ecs:eu-central-1:123456789012:task/c/2"
 KILLED = StoppedRunner(TASK, any_job().id, "start-token", "OutOfMemoryError")

@@ -6,10 +6,10 @@ import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_root
 from tidegate.adapters.memory import MemoryCatalog, MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.deployment_query import parse_deployment_query
-from tidegate.domain.deployment_summary import summary_of
+from tidegate.domain.deploys.query import parse_deployment_query
+from tidegate.domain.deploys.summary import summary_of
 from tidegate.domain.errors import NotFound
-from tidegate.usecases.search_deployments import SEARCHED, DeploymentSearcher
+from tidegate.usecases.deploys.search_deployments import SEARCHED, DeploymentSearcher
 
 
 @pytest.fixture

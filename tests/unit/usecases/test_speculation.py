@@ -16,15 +16,15 @@ from tidegate.adapters.memory import (
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
+from tidegate.domain.deploys.job import JobKind, job_digest, job_parts
+from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.errors import Conflict, NoFreePlace, NotFound, WrongState
-from tidegate.domain.job import JobKind, job_digest, job_parts
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.policy import HeldPolicySet
-from tidegate.domain.temporary_layer import Checkout, LayerState
+from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
 from tidegate.messages import BeginSpeculation, RecordSpeculation
-from tidegate.usecases.begin_speculation import SpeculationBeginner
-from tidegate.usecases.give_places import PlaceGiver
-from tidegate.usecases.record_speculation import SpeculationRecorder
+from tidegate.usecases.plan_places.give_places import PlaceGiver
+from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
+from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
 
 LIMIT = 1
 EMPTY = any_plan(changes=PlannedChanges())

@@ -8,11 +8,11 @@ import pytest
 
 from tests.builders import NOW, REPOSITORY, any_plan, seen, sha
 from tests.unit.usecases.pull_request_world import HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
-from tidegate.domain.pull_request_record import PullRequestState, judged
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.record import PullRequestState, judged
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import Change, KnownRepository
-from tidegate.usecases import tell_base_moved
-from tidegate.usecases.tell_base_moved import BaseTeller
+from tidegate.usecases.pull_requests import tell_base_moved
+from tidegate.usecases.pull_requests.tell_base_moved import BaseTeller
 
 NEWER, NEWEST = sha(8), sha(9)
 

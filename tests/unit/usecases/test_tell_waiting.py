@@ -7,9 +7,9 @@ import pytest
 from tests.builders import any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tests.unit.usecases.test_publish_check_run import publisher_of
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
 from tidegate.ports import Enrolled
-from tidegate.usecases.tell_waiting import WaitingTeller
+from tidegate.usecases.gates.tell_waiting import WaitingTeller
 
 TOLD = {state for state in State if state not in {State.QUEUED, State.PLANNING, State.APPROVED}} - {
     State.GATED,

@@ -6,10 +6,10 @@ import pytest
 
 from tests.builders import any_deployment, deployment_in
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
-from tidegate.domain.deployment import State
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import Conflict, NotFound, WrongState
-from tidegate.domain.review_rule import PlanReview, ReviewRule
-from tidegate.domain.waits import Waits
 from tidegate.messages import WaitAtGate
 
 LATE = "2026-03-02T20:00:00.000000+00:00"

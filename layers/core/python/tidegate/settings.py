@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Self
 
-from tidegate.domain.queue import ROUNDS_PER_EXECUTION
-from tidegate.domain.review_rule import PlanReview
+from tidegate.domain.deploys.queue import ROUNDS_PER_EXECUTION
+from tidegate.domain.deploys.review_rule import PlanReview
 
 
 class MissingSettingError(Exception):

@@ -8,9 +8,9 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, any_revision, sha
 from tests.unit.usecases.deploy_queue.test_validate_revision import related
-from tidegate.domain.check_run_face import View
-from tidegate.domain.check_run_text import render
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.check_runs.face import View
+from tidegate.domain.check_runs.text import render
+from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.revision import Comparison
 
 BASE = 8

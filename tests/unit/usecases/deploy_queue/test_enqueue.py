@@ -8,9 +8,9 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_lock
 from tests.unit.usecases.deploy_queue.world import QUEUE, manual
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.errors import CloudUnavailable, Conflict, OversizedRecord
-from tidegate.domain.waits import Waits
 from tidegate.usecases.decide_again import TRIES, deciding_again
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, deployment_in
 from tests.unit.usecases.deploy_queue.world import QUEUE, applying
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.execution_closed import ClosedExecution
+from tidegate.usecases.queues.execution_closed import ClosedExecution
 
 
 def release(world, execution, status="ABORTED"):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_revision, deployment_in
 from tests.unit.usecases.deploy_queue.world import LATER, QUEUE, manual
-from tidegate.domain.deployment import State, Unlocking
+from tidegate.domain.deploys.deployment import State, Unlocking
 from tidegate.domain.errors import CloudUnavailable, ForgeUnavailable
 from tidegate.domain.revision import Comparison
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_job, any_lock, any_revision, deployment_in
 from tests.unit.usecases.deploy_queue.world import QUEUE, applying
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.domain.job import JobKind
 
 
 def test_an_applied_deployment_becomes_the_baseline_and_frees_the_queue(world):

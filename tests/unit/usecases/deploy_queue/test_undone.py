@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, any_deployed, any_deployment, any_revision
 from tests.unit.usecases.deploy_queue.world import QUEUE, World
-from tidegate.domain.deployment import Gate, State, Trigger, moves_baseline
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import Gate, State, Trigger, moves_baseline
 from tidegate.domain.errors import Conflict
 from tidegate.domain.revision import Comparison
-from tidegate.domain.waits import Waits
 from tidegate.messages import RecordOutcome
 from tidegate.ports import Enrolled
 

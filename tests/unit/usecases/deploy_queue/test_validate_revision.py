@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, any_revision, any_root, deployment_in
-from tidegate.domain.deployment import State, Trigger
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.revision import Comparison
-from tidegate.domain.waits import Waits
 
 
 def related(world, first, second, how):

@@ -17,30 +17,30 @@ from tidegate.adapters.memory import (
     MemoryJobs,
     MemoryWorkflows,
 )
-from tidegate.domain.deployment import State, Trigger, Unlocking
+from tidegate.domain.deploys.deployment import State, Trigger, Unlocking
+from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.queue import QueueHead
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.domain.job import JobKind
-from tidegate.domain.queue import QueueHead
 from tidegate.messages import (
     ClaimDeployment,
     RecordOutcome,
     ValidateRevision,
     WaitForSignal,
 )
-from tidegate.usecases.claim_deployment import DeploymentClaimer
-from tidegate.usecases.close_worker import WorkerCloser
-from tidegate.usecases.end_deployment import DeploymentEnder
-from tidegate.usecases.enqueue import Enqueuer
-from tidegate.usecases.ensure_worker import WorkerEnsurer
-from tidegate.usecases.execution_closed import QueueReleaser
-from tidegate.usecases.find_former_root import FormerRoots
-from tidegate.usecases.find_undone import UndoneBefore
-from tidegate.usecases.finish import Finisher
-from tidegate.usecases.hand_over_worker import WorkerHandover
-from tidegate.usecases.record_outcome import OutcomeRecorder
-from tidegate.usecases.unlock import QueueUnlocker
-from tidegate.usecases.validate_revision import RevisionValidator
-from tidegate.usecases.wait_for_signal import SignalWaiter
+from tidegate.usecases.deploys.find_undone import UndoneBefore
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.discovery.find_former_root import FormerRoots
+from tidegate.usecases.presses.unlock import QueueUnlocker
+from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
+from tidegate.usecases.queues.close_worker import WorkerCloser
+from tidegate.usecases.queues.end_deployment import DeploymentEnder
+from tidegate.usecases.queues.enqueue import Enqueuer
+from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
+from tidegate.usecases.queues.execution_closed import QueueReleaser
+from tidegate.usecases.queues.hand_over_worker import WorkerHandover
+from tidegate.usecases.queues.record_outcome import OutcomeRecorder
+from tidegate.usecases.queues.validate_revision import RevisionValidator
+from tidegate.usecases.queues.wait_for_signal import SignalWaiter
 
 QUEUE = any_queue()
 LATER = "2026-03-02T12:00:00.000000+00:00"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.unit.usecases.terraform_world import World
 from tidegate.adapters.memory import MemoryCatalog, MemoryDeliveries, MemoryEventQueue, MemoryForgeDeliveries
 from tidegate.adapters.memory.redeliveries import MemoryRedeliveries
-from tidegate.domain.queue import Worker
+from tidegate.domain.deploys.queue import Worker
 from tidegate.usecases.repairs.turn import Turn
 
 

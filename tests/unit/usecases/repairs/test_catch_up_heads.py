@@ -7,9 +7,9 @@ import pytest
 from tests.builders import NOW, REPOSITORY, sha
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.ports import KnownRepository
-from tidegate.usecases.missed_push import HEAD
 from tidegate.usecases.repairs.catch_up_heads import ASKED, CatchUpHeads
 from tidegate.usecases.repairs.resend_deliveries import ResendDeliveries
+from tidegate.usecases.webhooks.missed_push import HEAD
 
 KNOWN = KnownRepository(REPOSITORY, installation=7, default_branch="main", seen=sha(1), seen_at=NOW)
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_job, deployment_in
-from tidegate.domain.deployment import Ending, State
+from tidegate.domain.deploys.deployment import Ending, State
+from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.errors import CloudUnavailable, Conflict
-from tidegate.domain.job import JobKind
-from tidegate.usecases.end_deployment import DeploymentEnder
-from tidegate.usecases.finish import Finisher
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.queues.end_deployment import DeploymentEnder
 from tidegate.usecases.repairs.close_orphans import CloseOrphans
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployment, any_lock, any_root
-from tidegate.domain.deployment import Trigger
+from tidegate.domain.deploys.deployment import Trigger
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.execution_closed import ClosedExecution
+from tidegate.usecases.queues.execution_closed import ClosedExecution
 from tidegate.usecases.repairs.refresh_lines import RefreshLines
 from tidegate.usecases.repairs.release_queues import WATCHED, ReleaseQueues
 from tidegate.usecases.repairs.start_workers import StartWorkers

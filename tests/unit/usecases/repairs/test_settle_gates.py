@@ -5,8 +5,8 @@ import pytest
 from tests.builders import any_root, deployment_in
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tests.unit.usecases.repairs.broken_world import BrokenWorld
-from tidegate.domain.deployment import State
-from tidegate.domain.waits import Waits
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import State
 from tidegate.usecases.repairs.settle_gates import SettleGates
 
 

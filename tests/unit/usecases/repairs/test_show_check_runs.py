@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import deployment_in
-from tidegate.domain.deployment import State
+from tidegate.domain.deploys.deployment import State
 from tidegate.ports import PublishedCheckRun
 from tidegate.usecases.repairs.show_check_runs import ShowCheckRuns, is_due
 

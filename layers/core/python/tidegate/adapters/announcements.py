@@ -42,9 +42,9 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from tidegate.adapters.boto import cloud_errors
-from tidegate.domain.deployment import Deployment
+from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 
 SOURCE = "tidegate"
 DETAIL_TYPE = "Deployment changed"

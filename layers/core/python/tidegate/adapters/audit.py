@@ -28,7 +28,7 @@ import json
 from typing import Any
 
 from tidegate.adapters.boto import cloud_errors
-from tidegate.domain.audit import AuditMessage
+from tidegate.domain.deploys.audit import AuditMessage
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable
 
 _ATTRIBUTES = ("state", "repository", "root", "version")

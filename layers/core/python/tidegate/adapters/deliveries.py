@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tidegate.adapters.aws_http import Aws, AwsError
+from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.domain.errors import NotFound
 from tidegate.ports.deliveries import Delivery, DeliveryOutcome
 

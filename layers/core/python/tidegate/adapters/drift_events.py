@@ -19,7 +19,7 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from tidegate.adapters.boto import cloud_errors
-from tidegate.domain.drift import DriftFinding, DriftRecord, DriftState
+from tidegate.domain.drift.drift import DriftFinding, DriftRecord, DriftState
 from tidegate.domain.errors import CloudUnavailable
 
 SOURCE, DETAIL_TYPE, EVENT_VERSION = "tidegate", "Drift", 1

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tidegate.adapters.records import unpack
-from tidegate.domain.job import Job
+from tidegate.domain.deploys.job import Job
 
 RECORD = "record"
 #: Lines of running jobs are kept for a day; the complete log is in S3 by then.

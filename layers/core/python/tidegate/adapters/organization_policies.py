@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tidegate.adapters.boto import cloud_errors
-from tidegate.domain.policy_files import MAXIMUM_FILE, MAXIMUM_FILES, ORGANIZATION, is_policy_file
+from tidegate.domain.policies.files import MAXIMUM_FILE, MAXIMUM_FILES, ORGANIZATION, is_policy_file
 
 
 class S3OrganizationPolicies:

@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from tidegate.adapters.boto import cloud_errors, error_code
-from tidegate.domain.drift import DriftRecord
+from tidegate.domain.drift.drift import DriftRecord
 from tidegate.domain.errors import ScheduleRefused
 from tidegate.domain.root import schedule_name
 

@@ -25,8 +25,8 @@ from tidegate.settings import (
 
 if TYPE_CHECKING:
     from tidegate.adapters.app_secret import StoredAppSecret
-    from tidegate.adapters.github import AppCredentials
-    from tidegate.adapters.gitlab import GitLabCredentials, GitLabForge
+    from tidegate.adapters.github.forge import AppCredentials
+    from tidegate.adapters.gitlab.forge import GitLabCredentials, GitLabForge
     from tidegate.adapters.patience import QueuePatience
     from tidegate.ports import (
         Announcements,
@@ -88,80 +88,80 @@ class Adapters:
 
     @cached_property
     def queues(self) -> DeployQueues:
-        from tidegate.adapters.dynamodb_queues import DynamoDeployQueues
+        from tidegate.adapters.dynamodb.queues import DynamoDeployQueues
 
         return DynamoDeployQueues(self._dynamodb, self._table)
 
     @cached_property
     def deployments(self) -> Deployments:
-        from tidegate.adapters.dynamodb_deployments import DynamoDeployments
+        from tidegate.adapters.dynamodb.deployments import DynamoDeployments
 
         return DynamoDeployments(self._dynamodb, self._table)
 
     @cached_property
     def catalog(self) -> Catalog:
-        from tidegate.adapters.dynamodb_catalog import DynamoCatalog
+        from tidegate.adapters.dynamodb.catalog import DynamoCatalog
 
         return DynamoCatalog(self._dynamodb, self._table)
 
     @cached_property
     def check_runs(self) -> CheckRuns:
-        from tidegate.adapters.dynamodb_deployments import DynamoCheckRuns
+        from tidegate.adapters.dynamodb.deployments import DynamoCheckRuns
 
         return DynamoCheckRuns(self._dynamodb, self._table)
 
     @cached_property
     def pull_check_runs(self) -> CheckRuns:
-        from tidegate.adapters.dynamodb_deployments import DynamoPullCheckRuns
+        from tidegate.adapters.dynamodb.deployments import DynamoPullCheckRuns
 
         return DynamoPullCheckRuns(self._dynamodb, self._table)
 
     @cached_property
     def line_boards(self) -> LineBoards:
-        from tidegate.adapters.dynamodb_lines import DynamoLineBoards
+        from tidegate.adapters.dynamodb.lines import DynamoLineBoards
 
         return DynamoLineBoards(self._dynamodb, self._table)
 
     @cached_property
     def change_sets(self) -> ChangeSets:
-        from tidegate.adapters.dynamodb_change_sets import DynamoChangeSets
+        from tidegate.adapters.dynamodb.change_sets import DynamoChangeSets
 
         return DynamoChangeSets(self._dynamodb, self._table)
 
     @cached_property
     def pull_requests(self) -> PullRequests:
-        from tidegate.adapters.dynamodb_pull_requests import DynamoPullRequests
+        from tidegate.adapters.dynamodb.pull_requests import DynamoPullRequests
 
         return DynamoPullRequests(self._dynamodb, self._table)
 
     @cached_property
     def temporary_layers(self) -> TemporaryLayers:
-        from tidegate.adapters.dynamodb_pull_requests import DynamoTemporaryLayers
+        from tidegate.adapters.dynamodb.pull_requests import DynamoTemporaryLayers
 
         return DynamoTemporaryLayers(self._dynamodb, self._table)
 
     @cached_property
     def plan_places(self) -> PlanPlaces:
-        from tidegate.adapters.dynamodb_plan_places import DynamoPlanPlaces
+        from tidegate.adapters.dynamodb.plan_places import DynamoPlanPlaces
 
         return DynamoPlanPlaces(self._dynamodb, self._table)
 
     @cached_property
     def jobs(self) -> Jobs:
-        from tidegate.adapters.dynamodb_jobs import DynamoJobs
+        from tidegate.adapters.dynamodb.jobs import DynamoJobs
 
         return DynamoJobs(self._dynamodb, self._table)
 
     @cached_property
     def deliveries(self) -> Deliveries:
-        from tidegate.adapters.aws_http import Aws
+        from tidegate.adapters.aws.client import Aws
         from tidegate.adapters.deliveries import DynamoDeliveries
 
         return DynamoDeliveries(Aws(), self._table)
 
     @cached_property
     def events(self) -> EventQueue:
-        from tidegate.adapters.aws_http import Aws
+        from tidegate.adapters.aws.client import Aws
         from tidegate.adapters.deliveries import SqsEventQueue, queues_of_events
 
         settings = EventQueueSettings.from_env(self.environ)
@@ -206,7 +206,7 @@ class Adapters:
 
     @cached_property
     def policy_engine(self) -> PolicyEngine:
-        from tidegate.adapters.rego import RegoEngine
+        from tidegate.adapters.rego.engine import RegoEngine
 
         return RegoEngine()
 
@@ -236,7 +236,7 @@ class Adapters:
         """GitLab's API, None where GitHub is served."""
         if not AddressSettings.from_env(self.environ).is_gitlab:
             return None
-        from tidegate.adapters.gitlab import GitLabForge
+        from tidegate.adapters.gitlab.forge import GitLabForge
 
         settings = ForgeSettings.from_env(self.environ)
         web = LinkSettings.from_env(self.environ).web
@@ -252,14 +252,14 @@ class Adapters:
         if self.gitlab is not None:
             return self.gitlab
         settings = ForgeSettings.from_env(self.environ)
-        from tidegate.adapters.github import GitHubForge
+        from tidegate.adapters.github.forge import GitHubForge
 
         given = settings.github_token
         return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url, comment_token=given)
 
     @cached_property
     def history(self) -> SourceHistory:
-        from tidegate.adapters.git import GitSource
+        from tidegate.adapters.git.trees import GitSource
 
         return GitSource(self.environ)
 
@@ -276,13 +276,13 @@ class Adapters:
         return self._stored_app_secret.current()
 
     def _app_credentials(self) -> AppCredentials:
-        from tidegate.adapters.github import AppCredentials
+        from tidegate.adapters.github.forge import AppCredentials
 
         secret = self._app_secret
         return AppCredentials(secret["app_id"], secret["private_key"])
 
     def _gitlab_credentials(self) -> GitLabCredentials:
-        from tidegate.adapters.gitlab import GitLabCredentials
+        from tidegate.adapters.gitlab.forge import GitLabCredentials
 
         secret, settings = self._app_secret, ForgeSettings.from_env(self.environ)
         return GitLabCredentials(settings.gitlab_token or secret["token"], secret["clone_token"])

@@ -12,29 +12,29 @@ from tidegate.settings import MachineSettings
 
 if TYPE_CHECKING:
     from tidegate.usecases.authorize import Authorizer
-    from tidegate.usecases.begin_job import JobBeginner
-    from tidegate.usecases.carry_out_review import ReviewCarrier
-    from tidegate.usecases.claim_deployment import DeploymentClaimer
-    from tidegate.usecases.close_worker import WorkerCloser
-    from tidegate.usecases.decide_gate import GateDecider
-    from tidegate.usecases.decide_review import ReviewDecider
-    from tidegate.usecases.end_deployment import DeploymentEnder
-    from tidegate.usecases.enqueue import Enqueuer
-    from tidegate.usecases.ensure_worker import WorkerEnsurer
-    from tidegate.usecases.execution_closed import QueueReleaser
-    from tidegate.usecases.finish import Finisher
-    from tidegate.usecases.hand_over_job import JobHandover
-    from tidegate.usecases.hand_over_worker import WorkerHandover
-    from tidegate.usecases.open_gates import GateOpener
-    from tidegate.usecases.record_outcome import OutcomeRecorder
-    from tidegate.usecases.record_plan import PlanRecorder
-    from tidegate.usecases.record_result import ResultRecorder
-    from tidegate.usecases.request_review import ReviewRequester
-    from tidegate.usecases.runner_stopped import StoppedRunnerReporter
-    from tidegate.usecases.unlock import QueueUnlocker
-    from tidegate.usecases.validate_revision import RevisionValidator
-    from tidegate.usecases.wait_at_gate import GateWaiter
-    from tidegate.usecases.wait_for_signal import SignalWaiter
+    from tidegate.usecases.deploys.begin_job import JobBeginner
+    from tidegate.usecases.deploys.finish import Finisher
+    from tidegate.usecases.deploys.hand_over_job import JobHandover
+    from tidegate.usecases.deploys.record_plan import PlanRecorder
+    from tidegate.usecases.deploys.record_result import ResultRecorder
+    from tidegate.usecases.deploys.runner_stopped import StoppedRunnerReporter
+    from tidegate.usecases.gates.decide_gate import GateDecider
+    from tidegate.usecases.gates.open_gates import GateOpener
+    from tidegate.usecases.gates.wait_at_gate import GateWaiter
+    from tidegate.usecases.presses.unlock import QueueUnlocker
+    from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
+    from tidegate.usecases.queues.close_worker import WorkerCloser
+    from tidegate.usecases.queues.end_deployment import DeploymentEnder
+    from tidegate.usecases.queues.enqueue import Enqueuer
+    from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
+    from tidegate.usecases.queues.execution_closed import QueueReleaser
+    from tidegate.usecases.queues.hand_over_worker import WorkerHandover
+    from tidegate.usecases.queues.record_outcome import OutcomeRecorder
+    from tidegate.usecases.queues.validate_revision import RevisionValidator
+    from tidegate.usecases.queues.wait_for_signal import SignalWaiter
+    from tidegate.usecases.reviews.carry_out_review import ReviewCarrier
+    from tidegate.usecases.reviews.decide_review import ReviewDecider
+    from tidegate.usecases.reviews.request_review import ReviewRequester
 
 
 class Deploys(Adapters):
@@ -48,40 +48,40 @@ class Deploys(Adapters):
 
     @cached_property
     def queue_unlocker(self) -> QueueUnlocker:
-        from tidegate.usecases.unlock import QueueUnlocker
+        from tidegate.usecases.presses.unlock import QueueUnlocker
 
         return QueueUnlocker(self.queues, self.deployments, self.audit, self.announcements, self.worker_ensurer)
 
     @cached_property
     def finisher(self) -> Finisher:
-        from tidegate.usecases.finish import Finisher
+        from tidegate.usecases.deploys.finish import Finisher
 
         return Finisher(self.deployments, self.jobs, self.audit)
 
     @cached_property
     def review_carrier(self) -> ReviewCarrier:
-        from tidegate.usecases.carry_out_review import ReviewCarrier
+        from tidegate.usecases.reviews.carry_out_review import ReviewCarrier
 
         return ReviewCarrier(self.deployments, self.workflows, self.announcements, self.finisher)
 
     @cached_property
     def review_decider(self) -> ReviewDecider:
-        from tidegate.usecases.decide_review import ReviewDecider
+        from tidegate.usecases.reviews.decide_review import ReviewDecider
 
         return ReviewDecider(self.deployments, self.workflows, self.announcements, self.finisher, self.artifacts)
 
     @cached_property
     def deployment_claimer(self) -> DeploymentClaimer:
-        from tidegate.usecases.claim_deployment import DeploymentClaimer
+        from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
 
         rounds = MachineSettings.from_env(self.environ).rounds
         return DeploymentClaimer(self.queues, self.announcements, rounds)
 
     @cached_property
     def revision_validator(self) -> RevisionValidator:
-        from tidegate.usecases.find_former_root import FormerRoots
-        from tidegate.usecases.find_undone import UndoneBefore
-        from tidegate.usecases.validate_revision import RevisionValidator
+        from tidegate.usecases.deploys.find_undone import UndoneBefore
+        from tidegate.usecases.discovery.find_former_root import FormerRoots
+        from tidegate.usecases.queues.validate_revision import RevisionValidator
 
         formers = FormerRoots(self.catalog, self.deployments)
         undone = UndoneBefore(self.deployments, self.change_sets)
@@ -89,37 +89,37 @@ class Deploys(Adapters):
 
     @cached_property
     def deployment_ender(self) -> DeploymentEnder:
-        from tidegate.usecases.end_deployment import DeploymentEnder
+        from tidegate.usecases.queues.end_deployment import DeploymentEnder
 
         return DeploymentEnder(self.queues, self.jobs, self.finisher, self.announcements, self.clock)
 
     @cached_property
     def outcome_recorder(self) -> OutcomeRecorder:
-        from tidegate.usecases.record_outcome import OutcomeRecorder
+        from tidegate.usecases.queues.record_outcome import OutcomeRecorder
 
         return OutcomeRecorder(self.queues, self.deployment_ender)
 
     @cached_property
     def signal_waiter(self) -> SignalWaiter:
-        from tidegate.usecases.wait_for_signal import SignalWaiter
+        from tidegate.usecases.queues.wait_for_signal import SignalWaiter
 
         return SignalWaiter(self.queues, self.workflows)
 
     @cached_property
     def worker_closer(self) -> WorkerCloser:
-        from tidegate.usecases.close_worker import WorkerCloser
+        from tidegate.usecases.queues.close_worker import WorkerCloser
 
         return WorkerCloser(self.queues)
 
     @cached_property
     def worker_handover(self) -> WorkerHandover:
-        from tidegate.usecases.hand_over_worker import WorkerHandover
+        from tidegate.usecases.queues.hand_over_worker import WorkerHandover
 
         return WorkerHandover(self.queues, self.worker_ensurer)
 
     @cached_property
     def queue_releaser(self) -> QueueReleaser:
-        from tidegate.usecases.execution_closed import QueueReleaser
+        from tidegate.usecases.queues.execution_closed import QueueReleaser
 
         return QueueReleaser(
             self.queues, self.deployments, self.announcements, self.deployment_ender, self.worker_ensurer
@@ -127,8 +127,8 @@ class Deploys(Adapters):
 
     @cached_property
     def job_beginner(self) -> JobBeginner:
-        from tidegate.usecases.begin_job import JobBeginner
-        from tidegate.usecases.judge_gate import GateJudge
+        from tidegate.usecases.deploys.begin_job import JobBeginner
+        from tidegate.usecases.gates.judge_gate import GateJudge
 
         gates = GateJudge(self.deployments, self.change_sets)
         return JobBeginner(
@@ -137,31 +137,31 @@ class Deploys(Adapters):
 
     @cached_property
     def job_handover(self) -> JobHandover:
-        from tidegate.usecases.hand_over_job import JobHandover
+        from tidegate.usecases.deploys.hand_over_job import JobHandover
 
         return JobHandover(self.jobs, self.forge)
 
     @cached_property
     def plan_recorder(self) -> PlanRecorder:
-        from tidegate.usecases.record_plan import PlanRecorder
+        from tidegate.usecases.deploys.record_plan import PlanRecorder
 
         return PlanRecorder(self.deployments, self.announcements, self.clock)
 
     @cached_property
     def review_requester(self) -> ReviewRequester:
-        from tidegate.usecases.request_review import ReviewRequester
+        from tidegate.usecases.reviews.request_review import ReviewRequester
 
         return ReviewRequester(self.deployments, self.workflows, self.announcements, self.clock)
 
     @cached_property
     def gate_waiter(self) -> GateWaiter:
-        from tidegate.usecases.wait_at_gate import GateWaiter
+        from tidegate.usecases.gates.wait_at_gate import GateWaiter
 
         return GateWaiter(self.deployments, self.change_sets, self.workflows, self.announcements, self.clock)
 
     @cached_property
     def gate_opener(self) -> GateOpener:
-        from tidegate.usecases.open_gates import GateOpener
+        from tidegate.usecases.gates.open_gates import GateOpener
 
         return GateOpener(
             self.queues,
@@ -176,7 +176,7 @@ class Deploys(Adapters):
     @cached_property
     def gate_decider(self) -> GateDecider:
         from tidegate.domain.access import Action
-        from tidegate.usecases.decide_gate import GateDecider
+        from tidegate.usecases.gates.decide_gate import GateDecider
 
         enqueue, may = self.enqueuer.enqueue, self.authorizer.may
         return GateDecider(
@@ -190,24 +190,24 @@ class Deploys(Adapters):
 
     @cached_property
     def result_recorder(self) -> ResultRecorder:
-        from tidegate.usecases.record_result import ResultRecorder
+        from tidegate.usecases.deploys.record_result import ResultRecorder
 
         return ResultRecorder(self.deployments, self.jobs, self.finisher, self.announcements, self.clock)
 
     @cached_property
     def stopped_runner_reporter(self) -> StoppedRunnerReporter:
-        from tidegate.usecases.runner_stopped import StoppedRunnerReporter
+        from tidegate.usecases.deploys.runner_stopped import StoppedRunnerReporter
 
         return StoppedRunnerReporter(self.jobs, self.workflows)
 
     @cached_property
     def worker_ensurer(self) -> WorkerEnsurer:
-        from tidegate.usecases.ensure_worker import WorkerEnsurer
+        from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
 
         return WorkerEnsurer(self.queues, self.workflows)
 
     @cached_property
     def enqueuer(self) -> Enqueuer:
-        from tidegate.usecases.enqueue import Enqueuer
+        from tidegate.usecases.queues.enqueue import Enqueuer
 
         return Enqueuer(self.queues, self.deployments, self.audit, self.announcements, self.worker_ensurer)

@@ -12,14 +12,14 @@ from tidegate.settings import BusSettings, DriftRunSettings, ForgeSettings, Link
 
 if TYPE_CHECKING:
     from tidegate.config.declarations import Drift
-    from tidegate.domain.drift import DriftRecord
+    from tidegate.domain.drift.drift import DriftRecord
     from tidegate.ports import Delivery, DriftEvents, Drifts, ForgeIssues, KnownRepository, Schedules, Workflows
-    from tidegate.usecases.align_drift import DriftAligner
-    from tidegate.usecases.conclude_drift import DriftConcluder
-    from tidegate.usecases.discover_drift import DriftDiscoverer
-    from tidegate.usecases.look_at_drift import DriftLooker
-    from tidegate.usecases.receive_drift import DriftReceiver
-    from tidegate.usecases.report_drift import DriftReporter
+    from tidegate.usecases.drift.align_drift import DriftAligner
+    from tidegate.usecases.drift.conclude_drift import DriftConcluder
+    from tidegate.usecases.drift.discover_drift import DriftDiscoverer
+    from tidegate.usecases.drift.look_at_drift import DriftLooker
+    from tidegate.usecases.drift.receive_drift import DriftReceiver
+    from tidegate.usecases.drift.report_drift import DriftReporter
 
 
 class DriftWork(PullRequestWork):
@@ -27,7 +27,7 @@ class DriftWork(PullRequestWork):
 
     @cached_property
     def drifts(self) -> Drifts:
-        from tidegate.adapters.dynamodb_drifts import DynamoDrifts
+        from tidegate.adapters.dynamodb.drifts import DynamoDrifts
 
         return DynamoDrifts(self._dynamodb, self._table)
 
@@ -58,20 +58,20 @@ class DriftWork(PullRequestWork):
         if self.gitlab is not None:
             return self.gitlab
         settings = ForgeSettings.from_env(self.environ)
-        from tidegate.adapters.github import GitHubForge
+        from tidegate.adapters.github.forge import GitHubForge
 
         return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url)
 
     @cached_property
     def drift_reporter(self) -> DriftReporter:
-        from tidegate.usecases.report_drift import DriftReporter
+        from tidegate.usecases.drift.report_drift import DriftReporter
 
         page = LinkSettings.from_env(self.environ).web.rstrip("/")
         return DriftReporter(self.issues, self._check_run_keeper, page)
 
     @cached_property
     def drift_aligner(self) -> DriftAligner:
-        from tidegate.usecases.align_drift import DriftAligner
+        from tidegate.usecases.drift.align_drift import DriftAligner
 
         def withdraw(record: DriftRecord) -> None:
             self.drift_reporter.withdraw(record)
@@ -80,7 +80,7 @@ class DriftWork(PullRequestWork):
 
     @cached_property
     def drift_discoverer(self) -> DriftDiscoverer:
-        from tidegate.usecases.discover_drift import DriftDiscoverer
+        from tidegate.usecases.drift.discover_drift import DriftDiscoverer
 
         return DriftDiscoverer(
             self.drifts,
@@ -95,8 +95,8 @@ class DriftWork(PullRequestWork):
 
     @cached_property
     def drift_concluder(self) -> DriftConcluder:
-        from tidegate.usecases.close_pull_request import remove_plans
-        from tidegate.usecases.conclude_drift import DriftConcluder
+        from tidegate.usecases.drift.conclude_drift import DriftConcluder
+        from tidegate.usecases.pull_requests.close_pull_request import remove_plans
 
         return DriftConcluder(
             self.drifts,
@@ -112,13 +112,13 @@ class DriftWork(PullRequestWork):
 
     @cached_property
     def drift_receiver(self) -> DriftReceiver:
-        from tidegate.usecases.receive_drift import DriftReceiver
+        from tidegate.usecases.drift.receive_drift import DriftReceiver
 
         return DriftReceiver(self.deliveries, self._repository_source, self._change_enqueuer.enqueue_all)
 
     @cached_property
     def drift_looker(self) -> DriftLooker:
-        from tidegate.usecases.look_at_drift import DriftLooker
+        from tidegate.usecases.drift.look_at_drift import DriftLooker
 
         return DriftLooker(self.drifts, self.deployments)
 

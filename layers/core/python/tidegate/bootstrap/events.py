@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from tidegate.config.declarations import Drift
-    from tidegate.domain.change_set import Key
-    from tidegate.domain.comment import Verb
-    from tidegate.domain.policy import HeldPolicySet
+    from tidegate.domain.changes.change_set import Key
+    from tidegate.domain.comments.command import Verb
+    from tidegate.domain.policies.policy import HeldPolicySet
     from tidegate.ports import Delivery, DeliveryOutcome, KnownRepository
-    from tidegate.usecases.answer_button import ButtonAnswerer
-    from tidegate.usecases.answer_comment import Comment, CommentWork
-    from tidegate.usecases.check_run_view import CheckRunPainter
-    from tidegate.usecases.new_deployments import ChangeEnqueuer
-    from tidegate.usecases.publish_check_run import CheckRunPublisher
-    from tidegate.usecases.read_organization import OrganizationReader
-    from tidegate.usecases.receive_comment import CommentReceiver
-    from tidegate.usecases.receive_push import Push, PushReceiver
-    from tidegate.usecases.receive_request import RequestReceiver
-    from tidegate.usecases.refresh_line import LineRefresher
-    from tidegate.usecases.repository_source import Granted, RepositorySource
-    from tidegate.usecases.rerun import RerunRequester
-    from tidegate.usecases.root_index import Deployable
+    from tidegate.usecases.comments.answer_comment import Comment, CommentWork
+    from tidegate.usecases.comments.receive_comment import CommentReceiver
+    from tidegate.usecases.deploys.check_run_view import CheckRunPainter
+    from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher
+    from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
+    from tidegate.usecases.discovery.read_organization import OrganizationReader
+    from tidegate.usecases.discovery.receive_push import Push, PushReceiver
+    from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
+    from tidegate.usecases.discovery.root_index import Deployable
+    from tidegate.usecases.presses.answer_button import ButtonAnswerer
+    from tidegate.usecases.presses.rerun import RerunRequester
+    from tidegate.usecases.queues.refresh_line import LineRefresher
+    from tidegate.usecases.requests.receive_request import RequestReceiver
 
 
 class Events(Deploys):
@@ -38,7 +38,7 @@ class Events(Deploys):
 
     @cached_property
     def check_run_painter(self) -> CheckRunPainter:
-        from tidegate.usecases.check_run_view import CheckRunPainter, Links
+        from tidegate.usecases.deploys.check_run_view import CheckRunPainter, Links
 
         settings = LinkSettings.from_env(self.environ)
         bucket = ArtifactSettings.from_env(self.environ).bucket
@@ -56,8 +56,8 @@ class Events(Deploys):
 
     @cached_property
     def check_run_publisher(self) -> CheckRunPublisher:
-        from tidegate.usecases.publish_check_run import CheckRunPublisher
-        from tidegate.usecases.tell_waiting import WaitingTeller
+        from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher
+        from tidegate.usecases.gates.tell_waiting import WaitingTeller
 
         waiting = WaitingTeller(self.change_sets, self.deployments, self.announcements)
         return CheckRunPublisher(
@@ -66,7 +66,7 @@ class Events(Deploys):
 
     @cached_property
     def line_refresher(self) -> LineRefresher:
-        from tidegate.usecases.refresh_line import LineRefresher
+        from tidegate.usecases.queues.refresh_line import LineRefresher
 
         return LineRefresher(
             self.queues, self.line_boards, self.deployments, self.check_runs, self.announcements, self.clock
@@ -74,7 +74,7 @@ class Events(Deploys):
 
     @cached_property
     def push_receiver(self) -> PushReceiver:
-        from tidegate.usecases.receive_push import PushReceiver
+        from tidegate.usecases.discovery.receive_push import PushReceiver
 
         return PushReceiver(
             self.deliveries,
@@ -93,7 +93,7 @@ class Events(Deploys):
         """Ask for a push once more, where webhooks are not signed."""
         if self.witness is None:
             return push
-        from tidegate.usecases.confirm_webhook import PushConfirmer
+        from tidegate.usecases.webhooks.confirm_webhook import PushConfirmer
 
         return PushConfirmer(self.witness, self.audit).confirm(push)
 
@@ -101,7 +101,7 @@ class Events(Deploys):
         """Ask for a comment once more, where webhooks are not signed."""
         if self.witness is None:
             return None
-        from tidegate.usecases.confirm_webhook import CommentConfirmer
+        from tidegate.usecases.webhooks.confirm_webhook import CommentConfirmer
 
         return CommentConfirmer(self.forge, self.witness, self.audit).doubts(comment)
 
@@ -113,7 +113,7 @@ class Events(Deploys):
 
     @cached_property
     def comment_receiver(self) -> CommentReceiver:
-        from tidegate.usecases.receive_comment import CommentReceiver
+        from tidegate.usecases.comments.receive_comment import CommentReceiver
 
         return CommentReceiver(
             self.deliveries,
@@ -140,13 +140,13 @@ class Events(Deploys):
 
     @cached_property
     def request_receiver(self) -> RequestReceiver:
-        from tidegate.usecases.receive_request import RequestReceiver
+        from tidegate.usecases.requests.receive_request import RequestReceiver
 
         return RequestReceiver(self.deliveries, self._repository_source, self._change_enqueuer, self.authorizer)
 
     @cached_property
     def rerun_requester(self) -> RerunRequester:
-        from tidegate.usecases.rerun import RerunRequester
+        from tidegate.usecases.presses.rerun import RerunRequester
 
         return RerunRequester(
             self.deliveries,
@@ -178,14 +178,14 @@ class Events(Deploys):
 
     @cached_property
     def _change_enqueuer(self) -> ChangeEnqueuer:
-        from tidegate.usecases.new_deployments import ChangeEnqueuer
+        from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
 
         return ChangeEnqueuer(self.change_sets, self.enqueuer.enqueue)
 
     @cached_property
     def _merge_enqueuer(self) -> ChangeEnqueuer:
-        from tidegate.usecases.applied_before import AppliedBefore
-        from tidegate.usecases.new_deployments import ChangeEnqueuer
+        from tidegate.usecases.discovery.applied_before import AppliedBefore
+        from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
 
         applied = AppliedBefore(
             self.queues,
@@ -202,19 +202,19 @@ class Events(Deploys):
 
     @cached_property
     def _repository_source(self) -> RepositorySource:
-        from tidegate.usecases.repository_source import RepositorySource
+        from tidegate.usecases.discovery.repository_source import RepositorySource
 
         return RepositorySource(self.forge, self.history, self._organization)
 
     @cached_property
     def _organization(self) -> OrganizationReader:
-        from tidegate.usecases.read_organization import OrganizationReader
+        from tidegate.usecases.discovery.read_organization import OrganizationReader
 
         return OrganizationReader(self.organization_file, ReviewSettings.from_env(self.environ).plan_review)
 
     @cached_property
     def button_answerer(self) -> ButtonAnswerer:
-        from tidegate.usecases.answer_button import ButtonAnswerer
+        from tidegate.usecases.presses.answer_button import ButtonAnswerer
 
         return ButtonAnswerer(
             self.deployments,

@@ -14,13 +14,13 @@ from tidegate.settings import ForgeSettings, LinkSettings, OperatorSettings
 if TYPE_CHECKING:
     from tidegate.adapters.accounts import OAuthClient
     from tidegate.ports import Accounts, JobLogs
-    from tidegate.usecases.look_at_change import ChangeLooker
-    from tidegate.usecases.look_at_deployment import DeploymentLooker
-    from tidegate.usecases.look_at_pull_request import PullRequestLooker
-    from tidegate.usecases.look_at_queue import QueueLooker
-    from tidegate.usecases.read_log import LogReader
-    from tidegate.usecases.request_deployments import DeploymentRequester
-    from tidegate.usecases.search_deployments import DeploymentSearcher
+    from tidegate.usecases.deploys.look_at_deployment import DeploymentLooker
+    from tidegate.usecases.deploys.read_log import LogReader
+    from tidegate.usecases.deploys.search_deployments import DeploymentSearcher
+    from tidegate.usecases.gates.look_at_change import ChangeLooker
+    from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestLooker
+    from tidegate.usecases.queues.look_at_queue import QueueLooker
+    from tidegate.usecases.requests.request_deployments import DeploymentRequester
     from tidegate.web.application import WebApplication
     from tidegate.web.session import Sessions
 
@@ -57,49 +57,49 @@ class WebPages(Repairs):
 
     @cached_property
     def job_logs(self) -> JobLogs:
-        from tidegate.adapters.dynamodb_jobs import DynamoJobLogs
+        from tidegate.adapters.dynamodb.jobs import DynamoJobLogs
 
         return DynamoJobLogs(self._dynamodb, self._table)
 
     @cached_property
     def queue_looker(self) -> QueueLooker:
-        from tidegate.usecases.look_at_queue import QueueLooker
+        from tidegate.usecases.queues.look_at_queue import QueueLooker
 
         return QueueLooker(self.queues, self.deployments, self.catalog)
 
     @cached_property
     def deployment_looker(self) -> DeploymentLooker:
-        from tidegate.usecases.look_at_deployment import DeploymentLooker
+        from tidegate.usecases.deploys.look_at_deployment import DeploymentLooker
 
         return DeploymentLooker(self.queues, self.jobs, self.check_runs, self.artifacts, self.addresses)
 
     @cached_property
     def log_reader(self) -> LogReader:
-        from tidegate.usecases.read_log import LogReader
+        from tidegate.usecases.deploys.read_log import LogReader
 
         return LogReader(self.jobs, self.job_logs, self.artifacts)
 
     @cached_property
     def deployment_searcher(self) -> DeploymentSearcher:
-        from tidegate.usecases.search_deployments import DeploymentSearcher
+        from tidegate.usecases.deploys.search_deployments import DeploymentSearcher
 
         return DeploymentSearcher(self.catalog)
 
     @cached_property
     def change_looker(self) -> ChangeLooker:
-        from tidegate.usecases.look_at_change import ChangeLooker
+        from tidegate.usecases.gates.look_at_change import ChangeLooker
 
         return ChangeLooker(self.change_sets, self.deployments)
 
     @cached_property
     def pull_request_looker(self) -> PullRequestLooker:
-        from tidegate.usecases.look_at_pull_request import PullRequestLooker
+        from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestLooker
 
         return PullRequestLooker(self.pull_requests, self.temporary_layers, self.place_looker)
 
     @cached_property
     def deployment_requester(self) -> DeploymentRequester:
-        from tidegate.usecases.request_deployments import DeploymentRequester
+        from tidegate.usecases.requests.request_deployments import DeploymentRequester
 
         return DeploymentRequester(self.catalog, self.deliveries, self.events, self.clock)
 

@@ -13,36 +13,36 @@ from tidegate.settings import LinkSettings, PlaceSettings
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from tidegate.domain.change_set import Key
-    from tidegate.domain.comment import Verb
-    from tidegate.domain.policy import HeldPolicySet
+    from tidegate.domain.changes.change_set import Key
+    from tidegate.domain.comments.command import Verb
+    from tidegate.domain.policies.policy import HeldPolicySet
     from tidegate.ports import Delivery, KnownRepository
-    from tidegate.usecases.answer_comment import CommentWork
-    from tidegate.usecases.apply_pull_request import PullRequestApplier
-    from tidegate.usecases.begin_speculation import SpeculationBeginner
-    from tidegate.usecases.cancel_applies import ApplyCanceller
-    from tidegate.usecases.check_policies import PolicyChecker
-    from tidegate.usecases.close_applied import AppliedCloser
-    from tidegate.usecases.close_pull_request import PullRequestCloser, PullRequestStopper
-    from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
-    from tidegate.usecases.give_places import PlaceGiver
-    from tidegate.usecases.hold_policies import PolicyHolder
-    from tidegate.usecases.judge_held_plan import HeldPlanJudge
-    from tidegate.usecases.judge_policies import PolicyJudge
-    from tidegate.usecases.keep_check_run import CheckRunKeeper
-    from tidegate.usecases.look_at_places import PlaceLooker
-    from tidegate.usecases.merge_applied import AppliedMerger
-    from tidegate.usecases.plan_by_comment import CommentPlanner
-    from tidegate.usecases.publish_pull_request import PublicationAsker, PullRequestPublisher
-    from tidegate.usecases.pull_request_checks import ForgeChecks, ProgressShower
-    from tidegate.usecases.pull_request_view import LayerPainter, PlanPainter
-    from tidegate.usecases.receive_pull_request import PullRequestFollower, PullRequestReceiver
-    from tidegate.usecases.record_speculation import SpeculationRecorder
-    from tidegate.usecases.repository_source import Granted
-    from tidegate.usecases.restart_pull_request import PullRequestRestarter
-    from tidegate.usecases.root_index import Deployable
-    from tidegate.usecases.tell_base_moved import BaseTeller
-    from tidegate.usecases.wait_for_place import PlaceWaiter
+    from tidegate.usecases.comments.answer_comment import CommentWork
+    from tidegate.usecases.comments.plan_by_comment import CommentPlanner
+    from tidegate.usecases.deploys.judge_held_plan import HeldPlanJudge
+    from tidegate.usecases.discovery.repository_source import Granted
+    from tidegate.usecases.discovery.root_index import Deployable
+    from tidegate.usecases.plan_places.give_places import PlaceGiver
+    from tidegate.usecases.plan_places.look_at_places import PlaceLooker
+    from tidegate.usecases.plan_places.wait_for_place import PlaceWaiter
+    from tidegate.usecases.policies.check_policies import PolicyChecker
+    from tidegate.usecases.policies.hold_policies import PolicyHolder
+    from tidegate.usecases.policies.judge_policies import PolicyJudge
+    from tidegate.usecases.pull_requests.apply_pull_request import PullRequestApplier
+    from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
+    from tidegate.usecases.pull_requests.cancel_applies import ApplyCanceller
+    from tidegate.usecases.pull_requests.close_applied import AppliedCloser
+    from tidegate.usecases.pull_requests.close_pull_request import PullRequestCloser, PullRequestStopper
+    from tidegate.usecases.pull_requests.discover_pull_request import PullRequestDiscoverer
+    from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
+    from tidegate.usecases.pull_requests.merge_applied import AppliedMerger
+    from tidegate.usecases.pull_requests.publish_pull_request import PublicationAsker, PullRequestPublisher
+    from tidegate.usecases.pull_requests.pull_request_checks import ForgeChecks, ProgressShower
+    from tidegate.usecases.pull_requests.pull_request_view import LayerPainter, PlanPainter
+    from tidegate.usecases.pull_requests.receive_pull_request import PullRequestFollower, PullRequestReceiver
+    from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
+    from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
+    from tidegate.usecases.pull_requests.tell_base_moved import BaseTeller
 
 _EVENTS = frozenset({"pull_request", "pull_request_review", "merge_group"})
 
@@ -52,8 +52,8 @@ class PullRequestWork(Events):
 
     @cached_property
     def pull_request_discoverer(self) -> PullRequestDiscoverer:
-        from tidegate.usecases.affected_layers import LayerFinder
-        from tidegate.usecases.discover_pull_request import PullRequestDiscoverer
+        from tidegate.usecases.pull_requests.affected_layers import LayerFinder
+        from tidegate.usecases.pull_requests.discover_pull_request import PullRequestDiscoverer
 
         return PullRequestDiscoverer(
             self.pull_requests,
@@ -66,7 +66,7 @@ class PullRequestWork(Events):
 
     @cached_property
     def pull_request_restarter(self) -> PullRequestRestarter:
-        from tidegate.usecases.restart_pull_request import PullRequestRestarter
+        from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
 
         return PullRequestRestarter(
             self.pull_requests,
@@ -93,7 +93,7 @@ class PullRequestWork(Events):
 
     @cached_property
     def base_teller(self) -> BaseTeller:
-        from tidegate.usecases.tell_base_moved import BaseTeller
+        from tidegate.usecases.pull_requests.tell_base_moved import BaseTeller
 
         return BaseTeller(
             self.pull_requests, self.temporary_layers, self.forge, self.announcements, self.deliveries, self.clock
@@ -101,13 +101,13 @@ class PullRequestWork(Events):
 
     @property
     def comment_works(self) -> Mapping[Verb, CommentWork]:
-        from tidegate.domain.comment import Verb
+        from tidegate.domain.comments.command import Verb
 
         return {Verb.PLAN: self.comment_planner, Verb.APPLY: self.pull_request_applier}
 
     @cached_property
     def pull_request_applier(self) -> PullRequestApplier:
-        from tidegate.usecases.apply_pull_request import PullRequestApplier
+        from tidegate.usecases.pull_requests.apply_pull_request import PullRequestApplier
 
         return PullRequestApplier(
             self.deliveries,
@@ -123,7 +123,7 @@ class PullRequestWork(Events):
 
     @cached_property
     def applied_merger(self) -> AppliedMerger:
-        from tidegate.usecases.merge_applied import AppliedMerger
+        from tidegate.usecases.pull_requests.merge_applied import AppliedMerger
 
         return AppliedMerger(
             self.pull_requests, self.temporary_layers, self.deployments, self.forge, self.publication.show_again
@@ -131,14 +131,14 @@ class PullRequestWork(Events):
 
     @cached_property
     def _applied_closer(self) -> AppliedCloser:
-        from tidegate.usecases.close_applied import AppliedCloser
+        from tidegate.usecases.pull_requests.close_applied import AppliedCloser
 
         unlock, cancel = self.queue_unlocker.unlock, self.apply_canceller.cancel
         return AppliedCloser(self.queues, self.deployments, self.forge, unlock, cancel, self.clock)
 
     @cached_property
     def apply_canceller(self) -> ApplyCanceller:
-        from tidegate.usecases.cancel_applies import ApplyCanceller
+        from tidegate.usecases.pull_requests.cancel_applies import ApplyCanceller
 
         return ApplyCanceller(
             self.queues,
@@ -151,25 +151,25 @@ class PullRequestWork(Events):
 
     @cached_property
     def comment_planner(self) -> CommentPlanner:
-        from tidegate.usecases.plan_by_comment import CommentPlanner
+        from tidegate.usecases.comments.plan_by_comment import CommentPlanner
 
         return CommentPlanner(self._repository_source, self.authorizer, self.pull_request_follower)
 
     @cached_property
     def pull_request_checks(self) -> ForgeChecks:
-        from tidegate.usecases.pull_request_checks import ForgeChecks
+        from tidegate.usecases.pull_requests.pull_request_checks import ForgeChecks
 
         return ForgeChecks(self._check_run_keeper, self._layer_painter, self.policy_judge)
 
     @cached_property
     def pull_request_publisher(self) -> PublicationAsker:
-        from tidegate.usecases.publish_pull_request import PublicationAsker
+        from tidegate.usecases.pull_requests.publish_pull_request import PublicationAsker
 
         return PublicationAsker(self.pull_requests, self.announcements)
 
     @cached_property
     def publication(self) -> PullRequestPublisher:
-        from tidegate.usecases.publish_pull_request import PullRequestPublisher
+        from tidegate.usecases.pull_requests.publish_pull_request import PullRequestPublisher
 
         return PullRequestPublisher(
             self.pull_requests,
@@ -185,7 +185,7 @@ class PullRequestWork(Events):
 
     @cached_property
     def progress_shower(self) -> ProgressShower:
-        from tidegate.usecases.pull_request_checks import ProgressShower
+        from tidegate.usecases.pull_requests.pull_request_checks import ProgressShower
 
         return ProgressShower(
             self.pull_requests,
@@ -198,26 +198,26 @@ class PullRequestWork(Events):
 
     @cached_property
     def _check_run_keeper(self) -> CheckRunKeeper:
-        from tidegate.usecases.keep_check_run import CheckRunKeeper
+        from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
 
         return CheckRunKeeper(self.pull_check_runs, self.forge)
 
     @cached_property
     def _layer_painter(self) -> LayerPainter:
-        from tidegate.usecases.pull_request_view import LayerPainter
+        from tidegate.usecases.pull_requests.pull_request_view import LayerPainter
 
         settings = LinkSettings.from_env(self.environ)
         return LayerPainter(self.forge, settings.web.rstrip("/"))
 
     @property
     def _plan_painter(self) -> PlanPainter:
-        from tidegate.usecases.pull_request_view import PlanPainter
+        from tidegate.usecases.pull_requests.pull_request_view import PlanPainter
 
         return PlanPainter(self.artifacts, self._layer_painter)
 
     @cached_property
     def pull_request_stopper(self) -> PullRequestStopper:
-        from tidegate.usecases.close_pull_request import PullRequestStopper
+        from tidegate.usecases.pull_requests.close_pull_request import PullRequestStopper
 
         return PullRequestStopper(
             self.temporary_layers, self.workflows, self.pull_request_checks, self.clock, self._leave_places
@@ -225,7 +225,7 @@ class PullRequestWork(Events):
 
     @cached_property
     def pull_request_closer(self) -> PullRequestCloser:
-        from tidegate.usecases.close_pull_request import PullRequestCloser
+        from tidegate.usecases.pull_requests.close_pull_request import PullRequestCloser
 
         return PullRequestCloser(
             self.pull_requests, self.temporary_layers, self.artifacts, self.pull_request_stopper, self.clock
@@ -233,7 +233,7 @@ class PullRequestWork(Events):
 
     @cached_property
     def pull_request_follower(self) -> PullRequestFollower:
-        from tidegate.usecases.receive_pull_request import PullRequestFollower
+        from tidegate.usecases.pull_requests.receive_pull_request import PullRequestFollower
 
         return PullRequestFollower(
             self.pull_requests,
@@ -250,7 +250,7 @@ class PullRequestWork(Events):
 
     @cached_property
     def pull_request_receiver(self) -> PullRequestReceiver:
-        from tidegate.usecases.receive_pull_request import PullRequestReceiver
+        from tidegate.usecases.pull_requests.receive_pull_request import PullRequestReceiver
 
         return PullRequestReceiver(
             self.deliveries,
@@ -263,7 +263,7 @@ class PullRequestWork(Events):
 
     @cached_property
     def speculation_beginner(self) -> SpeculationBeginner:
-        from tidegate.usecases.begin_speculation import SpeculationBeginner
+        from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
 
         return SpeculationBeginner(
             self.temporary_layers,
@@ -278,7 +278,7 @@ class PullRequestWork(Events):
 
     @cached_property
     def place_giver(self) -> PlaceGiver:
-        from tidegate.usecases.give_places import PlaceGiver
+        from tidegate.usecases.plan_places.give_places import PlaceGiver
 
         def settle(token: str, output: Mapping[str, Any]) -> None:
             self.workflows.settle(token, output)
@@ -287,13 +287,13 @@ class PullRequestWork(Events):
 
     @cached_property
     def place_waiter(self) -> PlaceWaiter:
-        from tidegate.usecases.wait_for_place import PlaceWaiter
+        from tidegate.usecases.plan_places.wait_for_place import PlaceWaiter
 
         return PlaceWaiter(self.temporary_layers, self.plan_places, self.place_giver, self.announcements)
 
     @cached_property
     def place_looker(self) -> PlaceLooker:
-        from tidegate.usecases.look_at_places import PlaceLooker
+        from tidegate.usecases.plan_places.look_at_places import PlaceLooker
 
         return PlaceLooker(self.plan_places, self.temporary_layers)
 
@@ -302,19 +302,19 @@ class PullRequestWork(Events):
 
     @cached_property
     def speculation_recorder(self) -> SpeculationRecorder:
-        from tidegate.usecases.record_speculation import SpeculationRecorder
+        from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
 
         return SpeculationRecorder(self.temporary_layers, self.announcements, self.clock, self._leave_places)
 
     @cached_property
     def policy_holder(self) -> PolicyHolder:
-        from tidegate.usecases.hold_policies import PolicyHolder
+        from tidegate.usecases.policies.hold_policies import PolicyHolder
 
         return PolicyHolder(self._repository_source, self.artifacts, self.organization_policies)
 
     @cached_property
     def policy_checker(self) -> PolicyChecker:
-        from tidegate.usecases.check_policies import PolicyChecker
+        from tidegate.usecases.policies.check_policies import PolicyChecker
 
         return PolicyChecker(
             self.temporary_layers,
@@ -327,12 +327,12 @@ class PullRequestWork(Events):
 
     @cached_property
     def policy_judge(self) -> PolicyJudge:
-        from tidegate.usecases.judge_policies import PolicyJudge
+        from tidegate.usecases.policies.judge_policies import PolicyJudge
 
         return PolicyJudge(self.forge)
 
     @cached_property
     def held_plan_judge(self) -> HeldPlanJudge:
-        from tidegate.usecases.judge_held_plan import HeldPlanJudge
+        from tidegate.usecases.deploys.judge_held_plan import HeldPlanJudge
 
         return HeldPlanJudge(self.deployments, self.pull_requests, self.policy_judge, self.plan_recorder)

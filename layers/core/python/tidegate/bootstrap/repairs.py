@@ -11,9 +11,9 @@ from tidegate.bootstrap.drift import DriftWork
 from tidegate.settings import ForgeSettings
 
 if TYPE_CHECKING:
-    from tidegate.domain.pull_request_record import PullRequestRecord
+    from tidegate.domain.pull_requests.record import PullRequestRecord
     from tidegate.ports import ForgeDeliveries, Redeliveries
-    from tidegate.usecases.reconcile import Reconciler
+    from tidegate.usecases.repairs.reconcile import Reconciler
     from tidegate.usecases.repairs.turn import Repair
 
 
@@ -24,23 +24,23 @@ class Repairs(DriftWork):
     def forge_deliveries(self) -> ForgeDeliveries:
         settings = ForgeSettings.from_env(self.environ)
         if settings.is_gitlab:
-            from tidegate.adapters.gitlab import GitLabDeliveries
+            from tidegate.adapters.gitlab.forge import GitLabDeliveries
 
             return GitLabDeliveries()
-        from tidegate.adapters.github_deliveries import GitHubDeliveries
+        from tidegate.adapters.github.deliveries import GitHubDeliveries
 
         return GitHubDeliveries(self._app_credentials, api_url=settings.api_url)
 
     @cached_property
     def redeliveries(self) -> Redeliveries:
-        from tidegate.adapters.dynamodb_redeliveries import DynamoRedeliveries
+        from tidegate.adapters.dynamodb.redeliveries import DynamoRedeliveries
 
         return DynamoRedeliveries(self._dynamodb, self._table)
 
     @cached_property
     def reconciler(self) -> Reconciler:
         """All repairs: a deployment that is back in line needs a worker, and only the last ones ask the forge."""
-        from tidegate.usecases.reconcile import Reconciler
+        from tidegate.usecases.repairs.reconcile import Reconciler
 
         return Reconciler(
             self.clock, {**self._of_records(), **self._of_queues(), **self._of_pull_requests(), **self._of_webhooks()}

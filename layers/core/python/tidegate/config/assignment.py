@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from tidegate.config.declarations import DeclaredGlob, DeclaredStack, RootDeclaration
 from tidegate.config.loaded import LoadedConfiguration
-from tidegate.config.model import FILE
+from tidegate.config.model.file import FILE
+from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.errors import quoted
 from tidegate.domain.root import Root
-from tidegate.domain.stack import DEFAULT_STACK
-from tidegate.domain.tag_index import TagIndex
-from tidegate.domain.tag_query import TagQuery
-from tidegate.domain.tag_terms import Tagged, directory_fits, tagged
+from tidegate.domain.tags.index import TagIndex
+from tidegate.domain.tags.query import TagQuery
+from tidegate.domain.tags.terms import Tagged, directory_fits, tagged
 
 #: Tags that roots get with their stacks and from the branch, so that queries of stacks never see them.
 _LATE = ("stack_name:", "branch:", "dest_branch:")

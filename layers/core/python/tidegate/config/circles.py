@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidegate.config.configured import ConfiguredRoot
-from tidegate.config.model import FILE
-from tidegate.domain.change_set import Candidates, Key
+from tidegate.config.model.file import FILE
+from tidegate.domain.changes.change_set import Candidates, Key
+from tidegate.domain.changes.stack import Stack
 from tidegate.domain.errors import quoted
-from tidegate.domain.stack import Stack
 
 #: Roots of a circle that are shown: more are hard to read.
 _SHOWN = 12

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidegate.domain.access import Access
-from tidegate.domain.change_set import Candidate, Key
-from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.changes.change_set import Candidate, Key
+from tidegate.domain.changes.stack import DEFAULT_STACK, Stack
+from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.root import Root
-from tidegate.domain.stack import DEFAULT_STACK, Stack
-from tidegate.domain.tag_query import TagQuery
-from tidegate.domain.tag_terms import Tagged
-from tidegate.domain.workflow import RunSettings
+from tidegate.domain.tags.query import TagQuery
+from tidegate.domain.tags.terms import Tagged
 
 _STACK = "stack_name:"
 

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidegate.domain.access import Access
-from tidegate.domain.drift import DriftReport
-from tidegate.domain.plan_options import ALLOWED_PLAN_ARGS
-from tidegate.domain.review_rule import ReviewRule
-from tidegate.domain.stack import StackDefinition
-from tidegate.domain.tag_query import TagQuery
-from tidegate.domain.temporary_layer import Checkout
-from tidegate.domain.timetable import Interval, Window
-from tidegate.domain.workflow import WorkflowStep
+from tidegate.domain.changes.stack import StackDefinition
+from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.domain.deploys.workflow import WorkflowStep
+from tidegate.domain.drift.drift import DriftReport
+from tidegate.domain.drift.timetable import Interval, Window
+from tidegate.domain.pull_requests.plan_options import ALLOWED_PLAN_ARGS
+from tidegate.domain.pull_requests.temporary_layer import Checkout
+from tidegate.domain.tags.query import TagQuery
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.root import Engine, EngineName
 
 

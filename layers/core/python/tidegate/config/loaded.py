@@ -19,14 +19,14 @@ from tidegate.config.declarations import (
     RootDeclaration,
 )
 from tidegate.config.limits import Limits
-from tidegate.config.model import WHEN_MODIFIED
-from tidegate.domain.apply_rules import ApplyRules
-from tidegate.domain.policy_set import PolicySet
-from tidegate.domain.requirements import Requirements
-from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.config.model.file import WHEN_MODIFIED
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.domain.policies.policy_set import PolicySet
+from tidegate.domain.pull_requests.apply_rules import ApplyRules
+from tidegate.domain.pull_requests.requirements import Requirements
 from tidegate.domain.root import Engine, Root
-from tidegate.domain.tag_query import TagQuery
-from tidegate.domain.tag_terms import Tagged
+from tidegate.domain.tags.query import TagQuery
+from tidegate.domain.tags.terms import Tagged
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from tidegate.config.declarations import DeclaredStack, DestinationBranch
 from tidegate.config.document import KEY, Document, read_document
 from tidegate.config.loaded import DeclaredRoot, LoadedConfiguration, Misleading, RequirementCheck, without_file
 from tidegate.config.misleading import misleading
-from tidegate.config.model import FILE, SECTIONS, Configuration
-from tidegate.config.model_rights import CheckSection
+from tidegate.config.model.file import FILE, SECTIONS, Configuration
+from tidegate.config.model.rights import CheckSection
 from tidegate.config.organization import Organization
 from tidegate.config.refusals import refusals_of
 from tidegate.config.root_sections import Around as AroundRoots
@@ -28,10 +28,10 @@ from tidegate.config.stack_sections import (
     engine_text,
 )
 from tidegate.config.uncollected import uncollected
-from tidegate.domain.apply_rules import ApplyRules
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.policy_set import PolicySet
-from tidegate.domain.review_rule import PlanReview, ReviewRule
+from tidegate.domain.policies.policy_set import PolicySet
+from tidegate.domain.pull_requests.apply_rules import ApplyRules
 
 #: What holds around a file.
 Around = PlanReview | Organization

@@ -11,9 +11,9 @@ from tidegate.config.document import Document, Path
 from tidegate.config.loaded import LoadedConfiguration, Misleading
 from tidegate.config.refusals import MOST_TOLD, nearest
 from tidegate.config.substitution import PREFIX
+from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.errors import quoted
-from tidegate.domain.stack import DEFAULT_STACK
-from tidegate.domain.tag_query import TagQuery
+from tidegate.domain.tags.query import TagQuery
 
 _REFERENCE = re.compile(rf"\$\{{{PREFIX}([A-Z0-9_]+)\}}")
 _STACK, _BRANCHES = "stack_name:", ("branch:", "dest_branch:")

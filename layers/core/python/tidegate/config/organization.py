@@ -21,13 +21,13 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from tidegate.config.document import KEY, Document, Path, Place, read_document
 from tidegate.config.limits import Limits
-from tidegate.config.model import Configuration
-from tidegate.config.model_roots import ReviewChoice, ReviewSection
+from tidegate.config.model.file import Configuration
+from tidegate.config.model.roots import ReviewChoice, ReviewSection
 from tidegate.config.refusals import refusal_of
 from tidegate.config.section import Section, sections_of
 from tidegate.config.values import FormatVersion, Name, as_list, empty_if_absent, refused
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import InvalidConfiguration, quoted
-from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import EngineName
 
 #: The key of the file in the artifact bucket, which messages name it by.

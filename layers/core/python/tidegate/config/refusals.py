@@ -12,7 +12,7 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from tidegate.config.document import KEY, Document, Path
-from tidegate.config.model import SECTIONS
+from tidegate.config.model.file import SECTIONS
 from tidegate.config.section import Section, keys_at
 from tidegate.domain.errors import InvalidConfiguration, InvalidStacks, UnknownStack, quoted
 

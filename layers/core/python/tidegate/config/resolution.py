@@ -18,12 +18,12 @@ from tidegate.config.declarations import RootDeclaration
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.settings import Settings, Unusable
 from tidegate.config.sizes import refused_sizes
-from tidegate.domain.change_set import Candidate
+from tidegate.domain.changes.change_set import Candidate
+from tidegate.domain.changes.stack import Stack, resolve_stacks
 from tidegate.domain.root import Root
-from tidegate.domain.stack import Stack, resolve_stacks
-from tidegate.domain.tag_index import TagIndex
-from tidegate.domain.tag_query import TagQuery
-from tidegate.domain.tag_terms import Tagged, tagged
+from tidegate.domain.tags.index import TagIndex
+from tidegate.domain.tags.query import TagQuery
+from tidegate.domain.tags.terms import Tagged, tagged
 
 
 def configure(

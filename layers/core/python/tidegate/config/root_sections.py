@@ -10,14 +10,14 @@ from typing import TypeVar
 from tidegate.config.declarations import DeclaredGlob, RootDeclaration
 from tidegate.config.document import KEY, Document, Path
 from tidegate.config.loaded import DeclaredRoot
-from tidegate.config.model import WHEN_MODIFIED, Configuration
-from tidegate.config.model_roots import DirectorySection, EngineSection, ReviewSection, WhenModifiedSection
+from tidegate.config.model.file import WHEN_MODIFIED, Configuration
+from tidegate.config.model.roots import DirectorySection, EngineSection, ReviewSection, WhenModifiedSection
 from tidegate.config.patterns import check_patterns
 from tidegate.config.refusals import MOST_TOLD
+from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.errors import InvalidConfiguration, InvalidName, quoted
-from tidegate.domain.review_rule import ReviewRule
 from tidegate.domain.root import Engine, Root, directory, root_name
-from tidegate.domain.root_discovery import default_root_name, is_module_file
+from tidegate.domain.roots.discovery import default_root_name, is_module_file
 
 _Part = TypeVar("_Part")
 

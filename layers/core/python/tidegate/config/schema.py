@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidegate.config.model import FILE, Configuration
+from tidegate.config.model.file import FILE, Configuration
 
 
 def json_schema() -> dict[str, Any]:

@@ -11,18 +11,18 @@ from pydantic_core import PydanticCustomError
 
 from tidegate.config.declarations import DeclaredWorkflow, EngineText, Hooks, RootDeclaration
 from tidegate.config.loaded import LoadedConfiguration
-from tidegate.config.model import FILE
+from tidegate.config.model.file import FILE
 from tidegate.config.substitution import PREFIX, UnsetVariable, filled, filled_step
 from tidegate.config.values import exact_version
 from tidegate.domain.access import UNMATCHED, Access
+from tidegate.domain.changes.nests import nests_of
+from tidegate.domain.changes.stack import DEFAULT_STACK, Stack, StackDefinition
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, WorkflowStep
+from tidegate.domain.deploys.workflow_rules import apply_problem, plan_problem
 from tidegate.domain.errors import TidegateError, quoted
-from tidegate.domain.nests import nests_of
-from tidegate.domain.review_rule import PlanReview, ReviewRule
 from tidegate.domain.root import Engine, EngineName
-from tidegate.domain.stack import DEFAULT_STACK, Stack, StackDefinition
-from tidegate.domain.tag_query import parse_tag_query
-from tidegate.domain.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, WorkflowStep
-from tidegate.domain.workflow_rules import apply_problem, plan_problem
+from tidegate.domain.tags.query import parse_tag_query
 
 _VERSIONS = "A version is such as 1.11.4, without operators"
 #: Bytes that all steps and variables of a root may have, filled in: they are stored with each of its deployments and

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tidegate.config.configured import ConfiguredRoot
-from tidegate.config.model import FILE
+from tidegate.config.model.file import FILE
 from tidegate.domain.errors import quoted
-from tidegate.domain.tag_index import TagIndex
+from tidegate.domain.tags.index import TagIndex
 
 #: Bytes that the names of all roots may have which one depends on. A record has room for 400 KB in all, of which how
 #: its root runs may take 100 KB, and who may do what with it 50 KB.

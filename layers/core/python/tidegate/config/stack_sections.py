@@ -14,16 +14,16 @@ from tidegate.config.declarations import (
     Hooks,
 )
 from tidegate.config.document import KEY, Document, Path
-from tidegate.config.model_branches import DriftSection
-from tidegate.config.model_rights import AccessSection
-from tidegate.config.model_roots import EngineSection
-from tidegate.config.model_stacks import EngineTextSection, StackSection, StacksSection
-from tidegate.config.model_workflows import HooksSection, WorkflowSection
+from tidegate.config.model.branches import DriftSection
+from tidegate.config.model.rights import AccessSection
+from tidegate.config.model.roots import EngineSection
+from tidegate.config.model.stacks import EngineTextSection, StackSection, StacksSection
+from tidegate.config.model.workflows import HooksSection, WorkflowSection
 from tidegate.config.refusals import refusal_of_stacks
 from tidegate.config.substitution import has_variables
+from tidegate.domain.changes.stack import StackDefinition, examine_stacks
+from tidegate.domain.deploys.workflow import WorkflowStep
 from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.stack import StackDefinition, examine_stacks
-from tidegate.domain.workflow import WorkflowStep
 
 
 def declared_stacks(

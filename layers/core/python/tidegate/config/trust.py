@@ -13,12 +13,12 @@ from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.resolution import configure
 from tidegate.domain.access import Access
-from tidegate.domain.change_set import Key
+from tidegate.domain.changes.change_set import Key
+from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.errors import quoted
-from tidegate.domain.requirements import Requirements
-from tidegate.domain.review_rule import ReviewRule
+from tidegate.domain.pull_requests.requirements import Requirements
 from tidegate.domain.root import Root
-from tidegate.domain.tag_terms import Tagged
+from tidegate.domain.tags.terms import Tagged
 
 _BRANCH = "branch:"
 

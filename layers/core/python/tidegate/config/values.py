@@ -15,9 +15,9 @@ from tidegate.config.patterns import root_patterns
 from tidegate.domain.access import grantee
 from tidegate.domain.errors import InvalidName, quoted
 from tidegate.domain.root import directory, root_name, workspace_name
-from tidegate.domain.tag_query import TagQuery, parse_tag_query
-from tidegate.domain.tag_terms import RESERVED
-from tidegate.domain.tag_words import InvalidTagQuery
+from tidegate.domain.tags.query import TagQuery, parse_tag_query
+from tidegate.domain.tags.terms import RESERVED
+from tidegate.domain.tags.words import InvalidTagQuery
 
 _STACK_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _LONGEST_PATTERN = 200

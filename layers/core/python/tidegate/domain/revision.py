@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from tidegate.domain.deployment import Deployment, State, Trigger
-from tidegate.domain.queue import Deployed, QueueHead
+from tidegate.domain.deploys.deployment import Deployment, State, Trigger
+from tidegate.domain.deploys.queue import Deployed, QueueHead
 from tidegate.domain.root import Revision
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.line import Shown
+    from tidegate.domain.deploys.line import Shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from tidegate.domain.authors import Authors
+from tidegate.domain.deploys.authors import Authors
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.apply_rules import MergeMethod
-    from tidegate.domain.check_run import CheckRun
+    from tidegate.domain.check_runs.check_run import CheckRun
     from tidegate.domain.permission import Permission
-    from tidegate.domain.pull_request import PullRequest, PullRequestReview
-    from tidegate.domain.pull_request_record import SeenPullRequest
+    from tidegate.domain.pull_requests.apply_rules import MergeMethod
+    from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview
+    from tidegate.domain.pull_requests.record import SeenPullRequest
     from tidegate.domain.revision import Comparison
 
 

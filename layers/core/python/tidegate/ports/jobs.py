@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.job import Job, TakenJob
+    from tidegate.domain.deploys.job import Job, TakenJob
 
 
 @dataclass(frozen=True, slots=True)

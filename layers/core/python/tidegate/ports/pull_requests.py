@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.pull_request_record import PullRequestRecord
-    from tidegate.domain.temporary_layer import TemporaryLayer
+    from tidegate.domain.pull_requests.record import PullRequestRecord
+    from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 
 
 class PullRequests(Protocol):

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.deployment import Deployment
-    from tidegate.domain.queue import QueueHead, Waiting
+    from tidegate.domain.deploys.deployment import Deployment
+    from tidegate.domain.deploys.queue import QueueHead, Waiting
 
 
 class DeployQueues(Protocol):

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.access import Access, Action, Person, judge_access, teams_among
+from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.decision import Decision
-from tidegate.domain.deployment import Deployment
+from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.queue import QueueHead
+from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import AppLacksPermission, NotFound
 from tidegate.domain.permission import Permission
-from tidegate.domain.queue import QueueHead
-from tidegate.domain.review_rule import PlanReview
 from tidegate.domain.root import QUEUE_SEPARATOR
-from tidegate.domain.stack import DEFAULT_STACK
 from tidegate.ports import Deployments, DeployQueues, Forge
 
 #: An installation of the App and a repository (``owner/name``).

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TypeVar
 
-from tidegate.usecases.read_log import LogPage
+from tidegate.usecases.deploys.read_log import LogPage
 
 Made = TypeVar("Made")
 

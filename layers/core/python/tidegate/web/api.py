@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
-from tidegate.domain.deployment import Deployment, Unlocking
-from tidegate.domain.deployment_query import parse_deployment_query
-from tidegate.domain.deployment_summary import summary_of
+from tidegate.domain.deploys.deployment import Deployment, Unlocking
+from tidegate.domain.deploys.query import parse_deployment_query
+from tidegate.domain.deploys.summary import summary_of
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import MAXIMUM_REPOSITORY, queue_id
-from tidegate.usecases.search_deployments import SEARCHED
+from tidegate.usecases.deploys.search_deployments import SEARCHED
 from tidegate.web import models
 from tidegate.web.answer_size import fitting
 from tidegate.web.authorization import Access, Authorization

@@ -16,12 +16,12 @@ from typing import Generic, TypeVar
 
 from tidegate.domain.access import Action
 from tidegate.domain.decision import Decision
-from tidegate.domain.deployment import Deployment
+from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.job import JobKind, job_parts
 from tidegate.domain.errors import ForgeRefused, NotFound
-from tidegate.domain.job import JobKind, job_parts
 from tidegate.domain.permission import Permission
+from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.domain.root import queue_id, repository_name, root_name
-from tidegate.domain.temporary_layer import TemporaryLayer
 from tidegate.ports import (
     Accounts,
     Catalog,

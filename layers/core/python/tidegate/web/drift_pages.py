@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
-from tidegate.usecases.look_at_drift import DriftView
+from tidegate.usecases.drift.look_at_drift import DriftView
 from tidegate.web.api import described
 from tidegate.web.authorization import Authorization
 from tidegate.web.drift_models import DriftList, drift_schedule

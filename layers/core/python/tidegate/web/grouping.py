@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from tidegate.domain.deployment_summary import DeploymentSummary
-from tidegate.usecases.look_at_queue import RootView
+from tidegate.domain.deploys.summary import DeploymentSummary
+from tidegate.usecases.queues.look_at_queue import RootView
 
 #: A root that nothing was deployed to for so long, and where nothing waits, is folded away: it may be gone.
 RESTING = timedelta(days=180)

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidegate.domain.deployment import State, Trigger
-from tidegate.domain.gate import Point
-from tidegate.domain.job import JobKind
-from tidegate.domain.review_rule import PlanReview
+from tidegate.domain.changes.gate import Point
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.root import MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
-from tidegate.usecases.read_log import LogState
+from tidegate.usecases.deploys.read_log import LogState
 
 #: A part of a repository's name: neither ``.`` nor ``..``, which are directories.
 _PART = r"\.{0,2}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,97}"

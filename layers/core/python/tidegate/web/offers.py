@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.domain.access import Action
+from tidegate.domain.changes.gate import WAITING, can_be_retried
 from tidegate.domain.decision import Decision
-from tidegate.domain.deployment import Deployment, State
-from tidegate.domain.gate import WAITING, can_be_retried
-from tidegate.domain.queue import QueueHead
-from tidegate.domain.review import Followup, excluded, expires_at, judge_press, needed_approvals
+from tidegate.domain.deploys.deployment import Deployment, State
+from tidegate.domain.deploys.queue import QueueHead
+from tidegate.domain.deploys.review import Followup, excluded, expires_at, judge_press, needed_approvals
 from tidegate.web.authorization import Access, Authorization
 
 _NOT = Decision(False, "")

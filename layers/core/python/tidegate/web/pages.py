@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.domain.deployment import Deployment, State, Unlocking
-from tidegate.domain.deployment_query import parse_deployment_query
-from tidegate.domain.deployment_summary import DeploymentSummary
-from tidegate.domain.gate import WAITING
+from tidegate.domain.changes.gate import WAITING
+from tidegate.domain.deploys.deployment import Deployment, State, Unlocking
+from tidegate.domain.deploys.query import parse_deployment_query
+from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.domain.root import queue_id, root_name
-from tidegate.domain.tag_words import InvalidTagQuery
+from tidegate.domain.tags.words import InvalidTagQuery
 from tidegate.ports import HistoryPage
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.grouping import is_resting

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tidegate.domain.decision import Decision
-from tidegate.domain.deployment import Unlocking
+from tidegate.domain.deploys.deployment import Unlocking
 from tidegate.ports import (
     Accounts,
     Catalog,
@@ -20,13 +20,13 @@ from tidegate.ports import (
     TemporaryLayers,
 )
 from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.look_at_change import ChangeLooker
-from tidegate.usecases.look_at_deployment import DeploymentLooker
-from tidegate.usecases.look_at_drift import DriftLooker
-from tidegate.usecases.look_at_pull_request import PullRequestLooker
-from tidegate.usecases.look_at_queue import QueueLooker
-from tidegate.usecases.read_log import LogReader
-from tidegate.usecases.search_deployments import DeploymentSearcher
+from tidegate.usecases.deploys.look_at_deployment import DeploymentLooker
+from tidegate.usecases.deploys.read_log import LogReader
+from tidegate.usecases.deploys.search_deployments import DeploymentSearcher
+from tidegate.usecases.drift.look_at_drift import DriftLooker
+from tidegate.usecases.gates.look_at_change import ChangeLooker
+from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestLooker
+from tidegate.usecases.queues.look_at_queue import QueueLooker
 from tidegate.web.refusals import UnknownRoot
 from tidegate.web.session import Sessions
 

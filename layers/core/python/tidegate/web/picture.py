@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup, escape
 
-from tidegate.domain.change_overview import StackOverview
-from tidegate.domain.deployment import State
+from tidegate.domain.changes.overview import StackOverview
+from tidegate.domain.deploys.deployment import State
 from tidegate.domain.markdown import plain
 from tidegate.web.picture_layout import HEIGHT, WIDTH, Arrow, Point, layout
 

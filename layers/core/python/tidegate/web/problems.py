@@ -18,7 +18,7 @@ from tidegate.domain.errors import (
     TooLate,
     WrongState,
 )
-from tidegate.domain.tag_words import InvalidTagQuery
+from tidegate.domain.tags.words import InvalidTagQuery
 from tidegate.web import refusals
 
 #: What a refusal answers. What is in no line of it is a fault of ours.

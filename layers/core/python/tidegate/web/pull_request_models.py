@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tidegate.domain.check_run import Conclusion
-from tidegate.domain.policy import PolicyFinding, Severity
-from tidegate.domain.pull_request_record import ConditionType, PullRequestRecord, PullRequestState, Status
-from tidegate.domain.pull_request_tally import tally
-from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
-from tidegate.usecases.look_at_pull_request import PullRequestView
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.policies.policy import PolicyFinding, Severity
+from tidegate.domain.pull_requests.record import ConditionType, PullRequestRecord, PullRequestState, Status
+from tidegate.domain.pull_requests.tally import tally
+from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
+from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestView
 from tidegate.web.models import Changes, JobLink, Moment, Shown
 from tidegate.web.shapes import Shapes, changes_of
 

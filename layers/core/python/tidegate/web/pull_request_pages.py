@@ -10,11 +10,11 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
-from tidegate.domain.policy import PolicyFinding, PolicyVerdict
-from tidegate.domain.pull_request_record import PullRequestRecord
-from tidegate.domain.pull_request_tally import tally
-from tidegate.domain.temporary_layer import LayerState, TemporaryLayer
-from tidegate.usecases.look_at_pull_request import PullRequestView
+from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict
+from tidegate.domain.pull_requests.record import PullRequestRecord
+from tidegate.domain.pull_requests.tally import tally
+from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
+from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestView
 from tidegate.web.api import NameInPath, OwnerInPath, described
 from tidegate.web.authorization import Authorization
 from tidegate.web.models import RepositoryName

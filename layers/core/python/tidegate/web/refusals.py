@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.domain.comment import nearest
+from tidegate.domain.comments.command import nearest
 from tidegate.domain.errors import TidegateError, quoted
 
 

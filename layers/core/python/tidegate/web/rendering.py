@@ -13,14 +13,14 @@ from aws_lambda_powertools.event_handler import Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from tidegate.domain.change_overview import by_stack
-from tidegate.domain.check_run import Conclusion
-from tidegate.domain.deployment import State, is_final
-from tidegate.domain.drift import DriftState
+from tidegate.domain.changes.overview import by_stack
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.deploys.deployment import State, is_final
+from tidegate.domain.deploys.review import moment
+from tidegate.domain.drift.drift import DriftState
 from tidegate.domain.markdown import plain
-from tidegate.domain.pull_request_record import PullRequestRecord, PullRequestState
-from tidegate.domain.review import moment
-from tidegate.domain.temporary_layer import LayerState
+from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.web.grouping import grouped
 from tidegate.web.picture import progress
 from tidegate.web.problems import Answered

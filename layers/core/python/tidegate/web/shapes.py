@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote, urlencode
 
-from tidegate.domain.change_overview import AwaitedMember, StackOverview, awaited, overview
-from tidegate.domain.deployment import Deployment, Review, Unlocking
-from tidegate.domain.deployment_summary import DeploymentSummary
-from tidegate.domain.gate import Point
-from tidegate.domain.job import job_parts
-from tidegate.domain.plan import PlannedChanges
-from tidegate.domain.queue import Lock
-from tidegate.domain.review import excluded, expires_at, needed_approvals
+from tidegate.domain.changes.gate import Point
+from tidegate.domain.changes.overview import AwaitedMember, StackOverview, awaited, overview
+from tidegate.domain.deploys.deployment import Deployment, Review, Unlocking
+from tidegate.domain.deploys.job import job_parts
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.queue import Lock
+from tidegate.domain.deploys.review import excluded, expires_at, needed_approvals
+from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.ports import HistoryPage, KnownRepository
-from tidegate.usecases.look_at_change import ChangeView
-from tidegate.usecases.look_at_deployment import DeploymentView
-from tidegate.usecases.look_at_queue import Place, QueueView, RootView
-from tidegate.usecases.read_log import LogPage, Subject
-from tidegate.usecases.search_deployments import Found
+from tidegate.usecases.deploys.look_at_deployment import DeploymentView
+from tidegate.usecases.deploys.read_log import LogPage, Subject
+from tidegate.usecases.deploys.search_deployments import Found
+from tidegate.usecases.gates.look_at_change import ChangeView
+from tidegate.usecases.queues.look_at_queue import Place, QueueView, RootView
 from tidegate.web.models import (
     ApprovalModel,
     AuditedModel,

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from tidegate.adapters.cursor import cursor, place
 from tidegate.adapters.memory.stores import MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.deployment import Deployment
-from tidegate.domain.deployment_summary import DeploymentSummary, summary_of
+from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.queue import QueueHead
+from tidegate.domain.deploys.summary import DeploymentSummary, summary_of
 from tidegate.domain.errors import NotFound
-from tidegate.domain.queue import QueueHead
 from tidegate.ports import HistoryPage, KnownRepository
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegate.domain.drift import DriftRecord
+from tidegate.domain.drift.drift import DriftRecord
 from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound, ScheduleRefused, TidegateError
 
 Key = tuple[str, str]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegate.domain.apply_rules import MergeMethod
-from tidegate.domain.check_run import CheckRun
+from tidegate.domain.check_runs.check_run import CheckRun
 from tidegate.domain.errors import ForgeRefused, NotFound, TidegateError
 from tidegate.domain.permission import Permission
-from tidegate.domain.pull_request import PullRequest, PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_request_record import SeenPullRequest
+from tidegate.domain.pull_requests.apply_rules import MergeMethod
+from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.record import SeenPullRequest
 from tidegate.domain.revision import Comparison
 from tidegate.ports import Change, FailedDelivery
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tidegate.domain.line import Shown
+from tidegate.domain.deploys.line import Shown
 from tidegate.ports import LineBoard
 
 

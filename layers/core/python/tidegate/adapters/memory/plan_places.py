@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection, Iterable
 
 from tidegate.domain.errors import NotFound
-from tidegate.domain.plan_places import Places, handed_over, joined, left, taken
+from tidegate.domain.plan_places.plan_places import Places, handed_over, joined, left, taken
 
 
 class MemoryPlanPlaces:

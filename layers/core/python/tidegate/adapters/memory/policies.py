@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidegate.domain.policy import PolicyVerdict
-from tidegate.domain.tested_policies import TestedPolicies
+from tidegate.domain.policies.policy import PolicyVerdict
+from tidegate.domain.policies.tested_policies import TestedPolicies
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.domain.errors import Conflict, NotFound, TidegateError
-from tidegate.domain.pull_request_record import PullRequestRecord
-from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.domain.pull_requests.record import PullRequestRecord
+from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 
 
 class MemoryPullRequests:

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegate.domain.deployment import Deployment
+from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.job import Job, TakenJob
+from tidegate.domain.deploys.queue import QueueHead, Waiting, order, waiting_for
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
-from tidegate.domain.job import Job, TakenJob
-from tidegate.domain.queue import QueueHead, Waiting, order, waiting_for
 from tidegate.ports import Delivery, DeliveryOutcome, LogChunk, PublishedCheckRun
 
 

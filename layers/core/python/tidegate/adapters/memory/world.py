@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from tidegate.domain.audit import AuditMessage
-from tidegate.domain.deployment import Deployment
+from tidegate.domain.deploys.audit import AuditMessage
+from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound, TooLate
-from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.ports import Delivery, ObjectStart
 
 

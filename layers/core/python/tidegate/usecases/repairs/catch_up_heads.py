@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.ports import Catalog, Deliveries, Forge, KnownRepository
-from tidegate.usecases.missed_push import missed_push
 from tidegate.usecases.repairs.turn import Turn
+from tidegate.usecases.webhooks.missed_push import missed_push
 
 #: Repositories that one run asks the forge about: one call each, of 5,000 an hour and installation.
 ASKED = 60

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidegate.domain.deployment import Deployment, State, is_final
+from tidegate.domain.deploys.deployment import Deployment, State, is_final
+from tidegate.domain.deploys.queue import QueueHead, waiting_for
 from tidegate.domain.errors import NotFound
-from tidegate.domain.queue import QueueHead, waiting_for
 from tidegate.ports import Announcements, Deployments, DeployQueues
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.repairs.turn import Turn

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from tidegate.domain.errors import ForgeRefused, NotFound
-from tidegate.domain.pull_request_record import PullRequestRecord, SeenPullRequest, stands_where
+from tidegate.domain.pull_requests.record import PullRequestRecord, SeenPullRequest, stands_where
 from tidegate.ports import Catalog, Deliveries, Delivery, Forge, KnownRepository, PullRequests
 from tidegate.usecases.repairs.turn import Turn
 

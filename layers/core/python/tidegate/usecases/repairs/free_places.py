@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from tidegate.domain.errors import NotFound
-from tidegate.domain.temporary_layer import TemporaryLayer
+from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.ports import Drifts, PlanPlaces, PullRequests, TemporaryLayers
-from tidegate.usecases.give_places import PlaceGiver
+from tidegate.usecases.plan_places.give_places import PlaceGiver
 from tidegate.usecases.repairs.turn import Turn
 
 #: Repositories that one run looks at; each asks about the executions of those who plan in it.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tidegate.domain.deploys.queue import Worker
 from tidegate.domain.errors import NotFound
-from tidegate.domain.queue import Worker
 from tidegate.ports import DeployQueues, Workflows
-from tidegate.usecases.execution_closed import ClosedExecution
+from tidegate.usecases.queues.execution_closed import ClosedExecution
 from tidegate.usecases.repairs.turn import Turn
 
 #: Workers that one run looks after: Step Functions describes some ten executions a second for a whole account.

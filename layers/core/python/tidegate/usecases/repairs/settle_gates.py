@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tidegate.domain.deployment import Deployment
-from tidegate.domain.gate import WAITING
-from tidegate.domain.wait_circles import circles
+from tidegate.domain.changes.gate import WAITING
+from tidegate.domain.changes.wait_circles import circles
+from tidegate.domain.deploys.deployment import Deployment
 from tidegate.ports import Deployments
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.repairs.turn import Turn

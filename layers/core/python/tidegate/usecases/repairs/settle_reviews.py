@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidegate.domain.deployment import Deployment
+from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.review import is_decided
 from tidegate.domain.errors import NotFound
-from tidegate.domain.review import is_decided
 from tidegate.ports import Deployments
 from tidegate.usecases.repairs.turn import Turn
 

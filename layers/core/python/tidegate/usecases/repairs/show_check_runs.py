@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidegate.domain.deployment import Deployment, is_final
+from tidegate.domain.deploys.deployment import Deployment, is_final
 from tidegate.domain.errors import NotFound
 from tidegate.ports import Announcements, CheckRuns, Deployments
 from tidegate.usecases.repairs.turn import RUNS_EVERY, Turn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidegate.domain.queue import has_work
+from tidegate.domain.deploys.queue import has_work
 from tidegate.ports import DeployQueues
 from tidegate.usecases.repairs.turn import Turn
 

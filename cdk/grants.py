@@ -1,0 +1,395 @@
+"""The rights and the environment variables that go with each capability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aws_cdk import ArnFormat
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+
+from cdk.asl_state_machine import execution_arn, machine_arn
+from cdk.capabilities import (
+    PLANS,
+    SPECULATIONS,
+    Capability,
+    Grant,
+    Surroundings,
+    allow,
+    on_jobs,
+    on_records,
+    tell_missing,
+)
+from cdk.storage import LISTS
+
+_COLON = ArnFormat.COLON_RESOURCE_NAME
+_READ = ("dynamodb:GetItem",)
+_READ_MANY = (*_READ, "dynamodb:BatchGetItem")
+_WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem")
+
+
+def grant(function: lambda_.Function, capability: Capability, around: Surroundings) -> None:
+    """Give a function what a capability needs."""
+    given = _GRANTS[capability](around)
+    for statement in given.statements:
+        function.add_to_role_policy(statement)
+    for name, value in given.environment.items():
+        function.add_environment(name, value)
+
+
+def _records(*kinds: str, actions: tuple[str, ...]) -> Callable[[Surroundings], Grant]:
+    def given(around: Surroundings) -> Grant:
+        table = around.storage.table
+        return Grant((on_records(table.table_arn, kinds, *actions),), {"TIDEGATE_TABLE": table.table_name})
+
+    return given
+
+
+def _pull_checks(around: Surroundings) -> Grant:
+    """What shows a pull request also links to the pages: else it would look otherwise, depending on who shows it."""
+    given = _records("shown", actions=(*_READ_MANY, "dynamodb:PutItem"))(around)
+    return Grant(given.statements, {**given.environment, "TIDEGATE_WEB_URL": around.web_url})
+
+
+def _queues(around: Surroundings) -> Grant:
+    """One statement for both kinds: their transactions must fit it whether keys are checked singly or together."""
+    table = around.storage.table
+    rights = (*_READ, "dynamodb:Query", *_WRITE, "dynamodb:DeleteItem")
+    return Grant((on_records(table.table_arn, ("queue", "deployment"), *rights),), {"TIDEGATE_TABLE": table.table_name})
+
+
+def _open_index(around: Surroundings) -> Grant:
+    table = around.storage.table
+    return Grant((allow("dynamodb:Query", on=f"{table.table_arn}/index/open"),), {"TIDEGATE_TABLE": table.table_name})
+
+
+def _repositories(around: Surroundings) -> Grant:
+    table = around.storage.table
+    return Grant((_on_repositories(table.table_arn, "dynamodb:Query"),), {"TIDEGATE_TABLE": table.table_name})
+
+
+def _on_repositories(table: str, *actions: str) -> iam.PolicyStatement:
+    return allow(*actions, on=table, under={"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["repositories"]}})
+
+
+def _catalog(*more: str) -> Callable[[Surroundings], Grant]:
+    """The repositories are one partition; an index has one statement, as its keys are not the table's."""
+
+    def given(around: Surroundings) -> Grant:
+        table = around.storage.table
+        repositories = _on_repositories(table.table_arn, *_READ, "dynamodb:Query", *more)
+        indexes = [allow("dynamodb:Query", on=f"{table.table_arn}/index/{name}") for name in LISTS]
+        return Grant((repositories, *indexes), {"TIDEGATE_TABLE": table.table_name})
+
+    return given
+
+
+def _send_events(around: Surroundings) -> Grant:
+    push, press = around.messaging.push.queue, around.messaging.press.queue
+    return Grant(
+        (allow("sqs:SendMessage", on=push.queue_arn), allow("sqs:SendMessage", on=press.queue_arn)),
+        {"TIDEGATE_PUSH_QUEUE": push.queue_url, "TIDEGATE_PRESS_QUEUE": press.queue_url},
+    )
+
+
+def _announce(around: Surroundings) -> Grant:
+    queue, line, bus = around.messaging.check_run.queue, around.messaging.line.queue, around.messaging.bus
+    statements = (
+        allow("sqs:SendMessage", on=queue.queue_arn),
+        allow("sqs:SendMessage", on=line.queue_arn),
+        allow("events:PutEvents", on=bus.event_bus_arn),
+    )
+    environment = {
+        "TIDEGATE_CHECK_RUN_QUEUE": queue.queue_url,
+        "TIDEGATE_LINE_QUEUE": line.queue_url,
+        "TIDEGATE_EVENT_BUS": bus.event_bus_name,
+    }
+    return Grant(statements, environment)
+
+
+def _ask_gates(around: Surroundings) -> Grant:
+    queue = around.messaging.change.queue
+    return Grant((allow("sqs:SendMessage", on=queue.queue_arn),), {"TIDEGATE_CHANGE_QUEUE": queue.queue_url})
+
+
+def _audit(around: Surroundings) -> Grant:
+    topic = around.messaging.audit.topic_arn
+    return Grant((allow("sns:Publish", on=topic),), {"TIDEGATE_AUDIT_TOPIC": topic})
+
+
+def _start_deploys(around: Surroundings) -> Grant:
+    machine = machine_arn(around.stack, around.deploy_machine)
+    return Grant((allow("states:StartExecution", on=machine),), {"TIDEGATE_DEPLOY_STATE_MACHINE": machine})
+
+
+def _watch_deploys(around: Surroundings) -> Grant:
+    executions = execution_arn(around.stack, around.deploy_machine)
+    return Grant((allow("states:DescribeExecution", on=executions),), {})
+
+
+def _answer_workers(around: Surroundings) -> Grant:
+    machine = machine_arn(around.stack, around.deploy_machine)
+    return Grant((allow("states:SendTaskSuccess", on=machine),), {})
+
+
+def _answer_jobs(around: Surroundings) -> Grant:
+    machine = machine_arn(around.stack, around.terraform_machine)
+    return Grant((allow("states:SendTaskSuccess", "states:SendTaskFailure", on=machine),), {})
+
+
+def _start_pull_requests(around: Surroundings) -> Grant:
+    machine = machine_arn(around.stack, around.pull_request_machine)
+    executions = execution_arn(around.stack, around.pull_request_machine)
+    statements = (
+        allow("states:StartExecution", on=machine),
+        allow("states:StopExecution", "states:DescribeExecution", on=executions),
+    )
+    return Grant(statements, {"TIDEGATE_PULL_REQUEST_STATE_MACHINE": machine})
+
+
+def _answer_speculations(around: Surroundings) -> Grant:
+    machines = around.pull_request_machine, around.drift_machine
+    return Grant(tuple(allow("states:SendTaskFailure", on=machine_arn(around.stack, name)) for name in machines), {})
+
+
+def _places(around: Surroundings) -> Grant:
+    table = around.storage.table
+    machines = around.pull_request_machine, around.drift_machine
+    statements = (
+        on_records(table.table_arn, ("places",), *_READ, *_WRITE),
+        *(allow("states:SendTaskSuccess", on=machine_arn(around.stack, name)) for name in machines),
+    )
+    environment = {
+        "TIDEGATE_TABLE": table.table_name,
+        "TIDEGATE_PULL_REQUEST_PLANS": around.settings.pull_request_plans,
+    }
+    return Grant(statements, environment)
+
+
+def _schedule_drift(around: Surroundings) -> Grant:
+    schedules, machine = around.schedules, machine_arn(around.stack, around.drift_machine)
+    to_scheduler = {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
+    writing = ("scheduler:CreateSchedule", "scheduler:UpdateSchedule", "scheduler:DeleteSchedule")
+    statements = (
+        on_records(around.storage.table.table_arn, ("drift",), "dynamodb:Query", "dynamodb:DeleteItem"),
+        allow(*writing, on=schedules.each_arn),
+        allow("iam:PassRole", on=schedules.role.role_arn, under=to_scheduler),
+    )
+    environment = {
+        "TIDEGATE_DRIFT_SCHEDULES": schedules.name,
+        "TIDEGATE_DRIFT_STATE_MACHINE": machine,
+        "TIDEGATE_SCHEDULER_ROLE": schedules.role.role_arn,
+        "TIDEGATE_UNDELIVERED_QUEUE_ARN": around.messaging.undelivered.queue_arn,
+    }
+    return Grant(statements, environment)
+
+
+def _watch_drift(around: Surroundings) -> Grant:
+    executions = execution_arn(around.stack, around.drift_machine)
+    environment = {"TIDEGATE_DRIFT_STATE_MACHINE": machine_arn(around.stack, around.drift_machine)}
+    return Grant((allow("states:DescribeExecution", on=executions),), environment)
+
+
+def _tell_bus(around: Surroundings) -> Grant:
+    bus = around.messaging.bus
+    return Grant((allow("events:PutEvents", on=bus.event_bus_arn),), {"TIDEGATE_EVENT_BUS": bus.event_bus_name})
+
+
+def _speculation_jobs(around: Surroundings) -> Grant:
+    table = around.storage.table
+    return Grant(
+        (on_jobs(table.table_arn, "speculate", *_READ, *_WRITE),),
+        {"TIDEGATE_TABLE": table.table_name},
+    )
+
+
+def _remove_layers(around: Surroundings) -> Grant:
+    table, bucket = around.storage.table, around.storage.bucket
+    statements = (
+        on_records(table.table_arn, ("layer",), "dynamodb:BatchWriteItem"),
+        *(allow("s3:DeleteObject", on=bucket.arn_for_objects(f"plans/{jobs}/*")) for jobs in SPECULATIONS),
+    )
+    return Grant(statements, {"TIDEGATE_TABLE": table.table_name, "TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
+
+
+def _read_artifacts(around: Surroundings) -> Grant:
+    bucket = around.storage.bucket
+    statements = (
+        allow("s3:GetObject", on=bucket.arn_for_objects("plans/*")),
+        allow("s3:GetObject", on=bucket.arn_for_objects("logs/*")),
+        tell_missing(bucket.bucket_arn, "plans/*", "logs/*"),
+    )
+    environment = {
+        "TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name,
+        "TIDEGATE_EXECUTION_URL": around.settings.execution_url or _console_execution(around),
+        "TIDEGATE_WEB_URL": around.web_url,
+    }
+    return Grant(statements, environment)
+
+
+def _read_organization(around: Surroundings) -> Grant:
+    bucket = around.storage.bucket
+    statements = (
+        allow("s3:GetObject", on=bucket.arn_for_objects("configuration/organization.yaml")),
+        tell_missing(bucket.bucket_arn, "configuration/*"),
+    )
+    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
+
+
+def _store_policies(around: Surroundings) -> Grant:
+    """What lists the organization's policies is what tells that its configuration is missing."""
+    bucket = around.storage.bucket
+    statements = (
+        allow("s3:PutObject", on=bucket.arn_for_objects("policies/*")),
+        allow("s3:GetObject", on=bucket.arn_for_objects("configuration/policies/*")),
+    )
+    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
+
+
+def _check_policies(around: Surroundings) -> Grant:
+    bucket = around.storage.bucket
+    statements = (
+        *(
+            allow("s3:GetObject", on=bucket.arn_for_objects(f"plans/{jobs}/plan.json"))
+            for jobs in (*PLANS, *SPECULATIONS)
+        ),
+        allow("s3:GetObject", on=bucket.arn_for_objects("policies/*")),
+        tell_missing(bucket.bucket_arn, "plans/*", "policies/*"),
+    )
+    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
+
+
+def _console_execution(around: Surroundings) -> str:
+    """Return the address of a deployment's execution in the console, with ``{deployment}`` left open."""
+    region = around.stack.region
+    execution = execution_arn(around.stack, around.terraform_machine).removesuffix("*") + "{deployment}"
+    return f"https://{region}.console.aws.amazon.com/states/home?region={region}#/v2/executions/details/{execution}"
+
+
+def _plan_review(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_PLAN_REVIEW": around.settings.plan_review})
+
+
+def _comment_prefixes(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_COMMENT_PREFIXES": around.settings.comment_prefixes})
+
+
+def _rounds(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_ROUNDS_PER_EXECUTION": around.settings.rounds_per_execution})
+
+
+def _forge_address(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_FORGE": around.settings.forge, "TIDEGATE_FORGE_URL": around.settings.forge_url})
+
+
+def _push_queue(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_PUSH_QUEUE": around.messaging.push.queue.queue_url})
+
+
+def _press_queue(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_PRESS_QUEUE": around.messaging.press.queue.queue_url})
+
+
+def _check_run_queue(around: Surroundings) -> Grant:
+    messaging = around.messaging
+    environment = {
+        "TIDEGATE_CHECK_RUN_QUEUE": messaging.check_run.queue.queue_url,
+        "TIDEGATE_EVENT_BUS": messaging.bus.event_bus_name,
+    }
+    return Grant((allow("sqs:SendMessage", on=messaging.check_run.queue.queue_arn),), environment)
+
+
+def _line_queues(around: Surroundings) -> Grant:
+    """What looks at lines sends itself to both queues, and to the check-run queue; the bus is not its business."""
+    line, later = around.messaging.line.queue, around.messaging.line_later.queue
+    statements = (allow("sqs:SendMessage", on=line.queue_arn), allow("sqs:SendMessage", on=later.queue_arn))
+    return Grant(statements, {"TIDEGATE_LINE_QUEUE": line.queue_url, "TIDEGATE_LINE_LATER_QUEUE": later.queue_url})
+
+
+def _forge(around: Surroundings) -> Grant:
+    settings = around.settings
+    environment = {
+        "TIDEGATE_APP_SECRET_NAME": settings.app_secret_name,
+        "TIDEGATE_FORGE": settings.forge,
+        "TIDEGATE_FORGE_URL": settings.forge_url,
+        "TIDEGATE_FORGE_API_URL": settings.forge_api_url,
+    }
+    return Grant((_secret(around, settings.app_secret_name),), environment)
+
+
+def _operators(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_OPERATORS_TEAM": around.settings.operators_team})
+
+
+def _webhook_secret(around: Surroundings) -> Grant:
+    name = around.settings.webhook_secret_name
+    environment = {"TIDEGATE_WEBHOOK_SECRET_NAME": name, "TIDEGATE_FORGE": around.settings.forge}
+    return Grant((_secret(around, name),), environment)
+
+
+def _secret(around: Surroundings, name: str) -> iam.PolicyStatement:
+    """Secrets Manager ends each ARN with six characters of its own."""
+    arn = around.stack.format_arn(
+        service="secretsmanager", resource="secret", resource_name=f"{name}-??????", arn_format=_COLON
+    )
+    return allow("secretsmanager:GetSecretValue", on=arn)
+
+
+_GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
+    Capability.QUEUES: _queues,
+    Capability.READ_QUEUES: _records("queue", actions=(*_READ, "dynamodb:Query")),
+    Capability.HEADS: _records("queue", actions=("dynamodb:Query", "dynamodb:UpdateItem")),
+    Capability.MANY_DEPLOYMENTS: _records("deployment", actions=("dynamodb:BatchGetItem",)),
+    Capability.DEPLOYMENTS: _records("deployment", actions=(*_READ, *_WRITE)),
+    Capability.READ_DEPLOYMENTS: _records("deployment", actions=_READ_MANY),
+    Capability.CHANGE_SETS: _records("change", actions=("dynamodb:Query", *_WRITE)),
+    Capability.READ_CHANGE_SETS: _records("change", actions=("dynamodb:Query",)),
+    Capability.PULL_REQUESTS: _records("pull", actions=(*_READ_MANY, "dynamodb:PutItem")),
+    Capability.READ_PULL_REQUESTS: _records("pull", actions=_READ_MANY),
+    Capability.PLACES: _places,
+    Capability.READ_PLACES: _records("places", actions=_READ),
+    Capability.READ_LAYERS: _records("layer", actions=_READ_MANY),
+    Capability.LAYERS: _records("layer", actions=(*_READ_MANY, "dynamodb:PutItem")),
+    Capability.PULL_CHECKS: _pull_checks,
+    Capability.REMOVE_LAYERS: _remove_layers,
+    Capability.DRIFTS: _records("drift", actions=(*_READ, "dynamodb:PutItem")),
+    Capability.READ_DRIFTS: _records("drift", actions=_READ_MANY),
+    Capability.SCHEDULE_DRIFT: _schedule_drift,
+    Capability.WATCH_DRIFT: _watch_drift,
+    Capability.SPECULATION_JOBS: _speculation_jobs,
+    Capability.READ_CATALOG: _catalog(),
+    Capability.REPOSITORIES: _repositories,
+    Capability.CATALOG: _catalog("dynamodb:PutItem"),
+    Capability.JOBS: _records("job", actions=(*_READ, *_WRITE)),
+    Capability.READ_JOBS: _records("job", actions=(*_READ, "dynamodb:Query")),
+    Capability.DELIVERIES: _records("delivery", actions=(*_READ, *_WRITE)),
+    Capability.OPEN_INDEX: _open_index,
+    Capability.SEND_EVENTS: _send_events,
+    Capability.ANNOUNCE: _announce,
+    Capability.TELL_BUS: _tell_bus,
+    Capability.ASK_GATES: _ask_gates,
+    Capability.AUDIT: _audit,
+    Capability.START_DEPLOYS: _start_deploys,
+    Capability.WATCH_DEPLOYS: _watch_deploys,
+    Capability.START_PULL_REQUESTS: _start_pull_requests,
+    Capability.ANSWER_SPECULATIONS: _answer_speculations,
+    Capability.ANSWER_WORKERS: _answer_workers,
+    Capability.ANSWER_JOBS: _answer_jobs,
+    Capability.READ_ARTIFACTS: _read_artifacts,
+    Capability.READ_ORGANIZATION: _read_organization,
+    Capability.STORE_POLICIES: _store_policies,
+    Capability.CHECK_POLICIES: _check_policies,
+    Capability.PLAN_REVIEW: _plan_review,
+    Capability.COMMENT_PREFIXES: _comment_prefixes,
+    Capability.ROUNDS: _rounds,
+    Capability.FORGE_ADDRESS: _forge_address,
+    Capability.PUSH_QUEUE: _push_queue,
+    Capability.PRESS_QUEUE: _press_queue,
+    Capability.CHECK_RUN_QUEUE: _check_run_queue,
+    Capability.LINES: _records("line", actions=("dynamodb:Query", "dynamodb:PutItem", "dynamodb:BatchWriteItem")),
+    Capability.READ_LINES: _records("line", actions=_READ),
+    Capability.LINE_QUEUES: _line_queues,
+    Capability.FORGE: _forge,
+    Capability.OPERATORS: _operators,
+    Capability.WEBHOOK_SECRET: _webhook_secret,
+}

@@ -1,0 +1,1 @@
+"""The one table: records, queues and indexes in DynamoDB."""

@@ -1,0 +1,1 @@
+"""Repositories that nobody here trusts, read with git."""

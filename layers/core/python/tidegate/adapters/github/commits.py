@@ -1,0 +1,107 @@
+"""Commits and branches on GitHub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from github import GithubException
+from github.Repository import Repository
+
+from tidegate.adapters.github.access import NOT_FOUND, READ_CONTENTS, READ_METADATA, UNPROCESSABLE, GitHubAccess
+from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.errors import NotFound
+from tidegate.domain.revision import Comparison
+from tidegate.domain.root import commit_sha
+from tidegate.ports import Change
+
+#: Seconds that a token for cloning is good for at least: an engine may fetch modules late in its init.
+CLONE_MARGIN = 1800
+#: Commits of a change whose authors are looked up: so many pages of as many as GitHub gives at once.
+_COMMITS_PER_PAGE, _PAGES = 100, 10
+
+#: Who commits what people edit and merge on GitHub's pages.
+_ITSELF = "web-flow"
+
+_Json = Mapping[str, Any]
+
+
+class GitHubCommits:
+    """The part of the port ``Forge`` that is about commits and branches."""
+
+    _access: GitHubAccess
+
+    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+        def call(repo: Repository) -> Comparison:
+            try:
+                return Comparison(repo.compare(base, head, comparison_commits_per_page=1).status)
+            except GithubException as error:
+                if error.status != NOT_FOUND:
+                    raise
+            return Comparison.BASE_MISSING if _has_commit(repo, head) else Comparison.HEAD_MISSING
+
+        return self._access.call(installation, repository, READ_CONTENTS, call)
+
+    def change(self, installation: int, repository: str, base: str, head: str) -> Change:
+        def call(repo: Repository) -> Change:
+            try:
+                first, commits = _compared(repo, base, head)
+            except GithubException as error:
+                if error.status != NOT_FOUND:
+                    raise
+                raise NotFound("common commit of", f"{base} and {head}") from None
+            authors, committers = (_people(role, commits, first["total_commits"]) for role in ("author", "committer"))
+            return Change(commit_sha(first["merge_base_commit"]["sha"]), authors, committers)
+
+        return self._access.call(installation, repository, READ_CONTENTS, call)
+
+    def branch_head(self, installation: int, repository: str, branch: str) -> str:
+        path = f"/commits/{quote(f'heads/{branch}', safe='')}?per_page=1"
+
+        def call(repo: Repository) -> str:
+            try:
+                _, answer = repo.requester.requestJsonAndCheck("GET", repo.url + path)
+            except GithubException as error:
+                if error.status not in {NOT_FOUND, UNPROCESSABLE}:
+                    raise
+                raise NotFound("branch", branch) from None
+            return str(answer["sha"])
+
+        return commit_sha(self._access.call(installation, repository, READ_CONTENTS, call))
+
+    def default_branch(self, installation: int, repository: str) -> str:
+        return self._access.call(installation, repository, READ_METADATA, lambda repo: repo.default_branch)
+
+    def clone_token(self, installation: int, repository: str) -> str:
+        return self._access.token(installation, repository, READ_CONTENTS, CLONE_MARGIN)
+
+
+def _compared(repo: Repository, base: str, head: str) -> tuple[_Json, Sequence[_Json]]:
+    """Return the first page of a comparison, and the commits of all pages that are read."""
+    path = f"{repo.url}/compare/{quote(base)}...{quote(head)}?per_page={_COMMITS_PER_PAGE}"
+    _, first = repo.requester.requestJsonAndCheck("GET", path)
+    commits = list(first["commits"])
+    for page in range(2, _PAGES + 1):
+        if len(commits) >= first["total_commits"]:
+            break
+        _, more = repo.requester.requestJsonAndCheck("GET", f"{path}&page={page}")
+        commits += more["commits"]
+    return first, commits
+
+
+def _people(role: str, commits: Sequence[_Json], total: int) -> Authors:
+    """Return who made or committed the commits, as far as GitHub knows whose their addresses are."""
+    logins = (commit[role]["login"] for commit in commits if commit.get(role))
+    return Authors(known=len(commits) >= total).and_also(Authors(tuple(each for each in logins if each != _ITSELF)))
+
+
+def _has_commit(repo: Repository, sha: str) -> bool:
+    """Tell whether the forge has a commit. GitHub answers 422 for a SHA that it does not know, others 404."""
+    try:
+        repo.get_commit(sha).complete()
+    except GithubException as error:
+        if error.status in {NOT_FOUND, UNPROCESSABLE}:
+            return False
+        raise
+    return True

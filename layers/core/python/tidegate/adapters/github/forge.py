@@ -1,0 +1,39 @@
+"""GitHub: the port ``Forge`` on PyGithub, with the App's installation tokens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tidegate.adapters.addresses import GitHubAddresses
+from tidegate.adapters.github.access import AppCredentials, GitHubAccess, GitHubApp
+from tidegate.adapters.github.checks import GitHubChecks
+from tidegate.adapters.github.comments import GitHubComments
+from tidegate.adapters.github.commits import GitHubCommits
+from tidegate.adapters.github.issues import GitHubIssues
+from tidegate.adapters.github.people import GitHubPeople
+from tidegate.adapters.github.pulls import GitHubPulls
+
+__all__ = ["AppCredentials", "GitHubForge"]
+
+
+class GitHubForge(
+    GitHubAddresses, GitHubChecks, GitHubComments, GitHubCommits, GitHubIssues, GitHubPeople, GitHubPulls
+):
+    """The ports ``Forge`` and ``ForgeIssues``. ``credentials`` is asked when the first token is needed.
+
+    With ``comment_token``, comments are those of the user that it belongs to, and not the App's.
+    """
+
+    def __init__(
+        self,
+        credentials: Callable[[], AppCredentials],
+        *,
+        url: str,
+        api_url: str,
+        comment_token: str = "",
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(url)
+        self._comment_token = comment_token
+        self._access = GitHubAccess(GitHubApp(credentials, api_url=api_url, now=now), now)

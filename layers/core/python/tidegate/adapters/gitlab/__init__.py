@@ -1,0 +1,1 @@
+"""GitLab, by its API."""

@@ -1,0 +1,97 @@
+"""Commits and branches on GitLab."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+from tidegate.adapters.gitlab.access import BAD_REQUEST, NOT_FOUND, GitLabAccess, project
+from tidegate.domain.deploys.authors import UNKNOWN, Authors
+from tidegate.domain.errors import ForgeRefused, NotFound
+from tidegate.domain.revision import Comparison
+from tidegate.domain.root import commit_sha
+from tidegate.ports import Change
+
+#: The address that GitLab gives to who wants to keep their own private.
+_PRIVATE = re.compile(r"\d+-([A-Za-z0-9_.-]{1,100})@users\.noreply\..+")
+#: Commits of a change, and addresses in them, whose authors are looked up.
+MAXIMUM_COMMITS, MAXIMUM_ADDRESSES = 1000, 10
+
+
+class GitLabCommits:
+    """The part of the port ``Forge`` that is about commits and branches."""
+
+    _access: GitLabAccess
+
+    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+        old, new = self._resolved(repository, base), self._resolved(repository, head)
+        if old is None or new is None:
+            return Comparison.BASE_MISSING if old is None else Comparison.HEAD_MISSING
+        if old == new:
+            return Comparison.IDENTICAL
+        common = self.merge_base(repository, old, new)
+        return {old: Comparison.AHEAD, new: Comparison.BEHIND}.get(common or "", Comparison.DIVERGED)
+
+    def change(self, installation: int, repository: str, base: str, head: str) -> Change:
+        common = self.merge_base(repository, base, head)
+        if common is None:
+            raise NotFound("common commit of", f"{base} and {head}")
+        path = f"{project(repository)}/repository/compare"
+        found = self._access.call("GET", path, {"from": common, "to": head})
+        return Change(commit_sha(common), *self._people(found["commits"]))
+
+    def branch_head(self, installation: int, repository: str, branch: str) -> str:
+        found = self._access.find(f"{project(repository)}/repository/branches/{quote(branch, safe='')}")
+        if found is None:
+            raise NotFound("branch", branch)
+        return commit_sha(found["commit"]["id"])
+
+    def default_branch(self, installation: int, repository: str) -> str:
+        return str(self._access.call("GET", project(repository))["default_branch"])
+
+    def clone_token(self, installation: int, repository: str) -> str:
+        return self._access.credentials().clone_token
+
+    def _resolved(self, repository: str, commit: str) -> str | None:
+        """Return the SHA of a commit, or of a branch's; None when there is none."""
+        found = self._access.find(f"{project(repository)}/repository/commits/{quote(commit, safe='')}")
+        return None if found is None else commit_sha(found["id"])
+
+    def merge_base(self, repository: str, base: str, head: str) -> str | None:
+        """Return the newest commit that both have in common. GitLab answers 400 for a commit that it does not have."""
+        try:
+            path = f"{project(repository)}/repository/merge_base"
+            return str(self._access.call("GET", path, {"refs[]": [base, head]})["id"])
+        except ForgeRefused as error:
+            if error.status in {BAD_REQUEST, NOT_FOUND}:
+                return None
+            raise
+
+    def _people(self, commits: list[Any]) -> tuple[Authors, Authors]:
+        """Return who made and who committed the commits, as far as GitLab tells whose their addresses are."""
+        authors, committers = (_addresses(role, commits) for role in ("author", "committer"))
+        if len(commits) >= MAXIMUM_COMMITS or len(authors | committers) > MAXIMUM_ADDRESSES:
+            return UNKNOWN, UNKNOWN
+        known = {address: self._author(address) for address in sorted(authors | committers)}
+        made, committed = (_together(known[each] for each in sorted(which)) for which in (authors, committers))
+        return made, Authors(committed.logins)
+
+    def _author(self, address: str) -> Authors:
+        private = _PRIVATE.fullmatch(address)
+        if private is not None:
+            return Authors((private[1],))
+        found = self._access.call("GET", "/users", {"search": address})
+        return Authors((found[0]["username"],)) if len(found) == 1 else UNKNOWN
+
+
+def _addresses(role: str, commits: Iterable[Any]) -> set[str]:
+    return {str(commit[f"{role}_email"]).lower() for commit in commits if commit.get(f"{role}_email")}
+
+
+def _together(every: Iterable[Authors]) -> Authors:
+    found = Authors()
+    for authors in every:
+        found = found.and_also(authors)
+    return found

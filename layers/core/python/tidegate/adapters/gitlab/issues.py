@@ -1,0 +1,43 @@
+"""Issues of a project on GitLab: the port ``ForgeIssues``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.adapters.gitlab.access import NOT_FOUND, GitLabAccess, project
+from tidegate.adapters.gitlab.comments import harmless
+from tidegate.domain.errors import ForgeRefused, NotFound
+
+
+class GitLabIssues:
+    """The part of the adapter for GitLab that is about issues."""
+
+    _access: GitLabAccess
+
+    def open_issue(self, installation: int, repository: str, title: str, text: str) -> int:
+        wanted = {"title": title, "description": harmless(text)}
+        return int(self._access.call("POST", _issues(repository), body=wanted)["iid"])
+
+    def write_issue(self, installation: int, repository: str, issue: int, text: str, *, is_open: bool) -> None:
+        wanted = {"description": harmless(text), "state_event": "reopen" if is_open else "close"}
+        try:
+            self._access.call("PUT", f"{_issues(repository)}/{issue}", body=wanted)
+        except ForgeRefused as error:
+            if error.status != NOT_FOUND:
+                raise
+            raise NotFound("issue", str(issue)) from None
+
+    def our_issues(self, installation: int, repository: str, marker: str) -> Sequence[int]:
+        ours = self._access.me.id
+        every = self._access.pages(
+            _issues(repository), state="opened", author_id=ours, order_by="created_at", sort="asc"
+        )
+        return [
+            each["iid"]
+            for each in every
+            if each["author"]["id"] == ours and (each["description"] or "").startswith(marker)
+        ]
+
+
+def _issues(repository: str) -> str:
+    return f"{project(repository)}/issues"

@@ -1,0 +1,118 @@
+"""The whole of ``tidegate.yaml``. Descriptions of keys are what docs/configuration.md and editors show."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from tidegate.config import section
+from tidegate.config.model.apply import Apply, MergeAfterApply
+from tidegate.config.model.branches import BranchTagsSection, Destination, DriftSection
+from tidegate.config.model.policies import MOST_SETS, PolicySetName, PolicySetSection
+from tidegate.config.model.pull_requests import PullRequestsSection
+from tidegate.config.model.rights import AccessSection, RequirementsSection
+from tidegate.config.model.roots import (
+    DirectorySection,
+    EngineChoice,
+    ReviewChoice,
+    ReviewSection,
+    RootSection,
+    WhenModified,
+    WhenModifiedSection,
+)
+from tidegate.config.model.stacks import StacksSection
+from tidegate.config.model.workflows import HooksSection, WorkflowSection
+from tidegate.config.section import Section
+from tidegate.config.values import DirectoryAsWritten, FormatVersion, as_list, empty_if_absent
+from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
+
+FILE = "tidegate.yaml"
+
+#: What changes a root when nothing else is said: files of its directory and below.
+WHEN_MODIFIED = ("**/*.tf*", "**/*.tofu*", ".terraform.lock.hcl")
+
+_Empty = BeforeValidator(empty_if_absent)
+
+
+class Configuration(Section):
+    """The whole file. Without `roots` and `dirs`, roots are discovered as if there were no file."""
+
+    version: Annotated[FormatVersion, Field(description="The version of this format.")] = 1
+    engine: Annotated[EngineChoice | None, Field(description="The engine of roots that name none.")] = None
+    when_modified: Annotated[WhenModified, Field(description="What changes roots that do not say it themselves.")] = (
+        WhenModifiedSection()
+    )
+    plan_review: Annotated[ReviewChoice, Field(description="Who reviews plans.")] = ReviewSection()
+    roots: Annotated[tuple[RootSection, ...] | None, Field(description="Root modules, as a list.")] = None
+    dirs: Annotated[
+        dict[
+            DirectoryAsWritten,
+            Annotated[
+                DirectorySection, BeforeValidator(empty_if_absent, json_schema_input_type=DirectorySection | None)
+            ],
+        ]
+        | None,
+        Field(description="Root modules by directory, or by a pattern of directories, with their workspaces."),
+    ] = None
+    stacks: Annotated[
+        StacksSection,
+        BeforeValidator(empty_if_absent, json_schema_input_type=StacksSection | None),
+        Field(description="Groups of roots, with variables, engines, and rules between each other."),
+    ] = StacksSection.model_validate({})
+    workflows: Annotated[
+        tuple[WorkflowSection, ...],
+        BeforeValidator(as_list, json_schema_input_type=list[WorkflowSection]),
+        Field(max_length=200, description="How jobs run."),
+    ] = ()
+    hooks: Annotated[
+        HooksSection,
+        BeforeValidator(empty_if_absent, json_schema_input_type=HooksSection | None),
+        Field(description="Steps around those of all workflows."),
+    ] = HooksSection()
+    access_control: Annotated[
+        AccessSection | None, _Empty, Field(description="Who may do what. Without it, whoever may write.")
+    ] = None
+    apply_requirements: Annotated[
+        RequirementsSection,
+        BeforeValidator(empty_if_absent, json_schema_input_type=RequirementsSection | None),
+        Field(description="What a pull request must fulfil before it is deployed by hand."),
+    ] = RequirementsSection()
+    apply: Apply = ApplyMode.ON_MERGE
+    merge_after_apply: MergeAfterApply = None
+    tags: Annotated[
+        BranchTagsSection,
+        BeforeValidator(empty_if_absent, json_schema_input_type=BranchTagsSection | None),
+        Field(description="Tags that roots get from branches."),
+    ] = BranchTagsSection.model_validate({})
+    destination_branches: Annotated[
+        tuple[Destination, ...],
+        BeforeValidator(as_list, json_schema_input_type=list[Destination]),
+        Field(
+            max_length=100,
+            description="Branches whose pull requests are planned. Without it, that is the default branch alone.",
+        ),
+    ] = ()
+    pull_requests: Annotated[
+        PullRequestsSection,
+        BeforeValidator(empty_if_absent, json_schema_input_type=PullRequestsSection | None),
+        Field(description="How pull requests are planned."),
+    ] = PullRequestsSection()
+    policy_sets: Annotated[
+        dict[PolicySetName, PolicySetSection],
+        BeforeValidator(empty_if_absent, json_schema_input_type=dict[str, PolicySetSection] | None),
+        Field(default_factory=dict, max_length=MOST_SETS, description="Policies that plans are held against."),
+    ]
+    drift: Annotated[DriftSection | None, _Empty, Field(description="When roots are looked at for drift.")] = None
+
+    @property
+    def declares_roots(self) -> bool:
+        return self.roots is not None or self.dirs is not None
+
+    @property
+    def apply_rules(self) -> ApplyRules:
+        return ApplyRules(self.apply, self.merge_after_apply)
+
+
+#: The sections by their place in the file, where ``*`` stands for any name or number.
+SECTIONS = section.sections_of(Configuration)

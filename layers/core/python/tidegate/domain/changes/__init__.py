@@ -1,0 +1,1 @@
+"""A change of several roots: stacks, layers, gates, who waits for whom."""

@@ -1,0 +1,1 @@
+"""Check runs: how each state of a deployment looks."""

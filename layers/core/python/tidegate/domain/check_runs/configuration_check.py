@@ -1,0 +1,110 @@
+"""The check run ``tidegate/config``: what of a commit's configuration cannot be used, or that it is in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tidegate.domain.check_runs.check_run import Annotation, CheckRun, Conclusion, Level
+from tidegate.domain.errors import InvalidConfiguration
+from tidegate.domain.markdown import code, escaped
+
+NAME = "tidegate/config"
+#: Refused names that are listed; more would not be read, and the forge limits the text.
+_LISTED = 50
+_OWN = "tidegate.yaml"
+_AFTER = "Correct the file and merge that: every root is then planned, so that nothing is missed."
+_OF_ORGANIZATION = (
+    "This is not a file of this repository: an operator corrects it with `tidegate organization set FILE`. "
+    "After that, merge again what should be deployed, or deploy it by hand."
+)
+#: Mistakes that are told: each also as a note on its line, of which the forge takes 50.
+_MISTAKES = 30
+#: The title of such a note, and characters of its text.
+_NOTE = "This cannot be used"
+_MESSAGE = 2000
+
+
+def external_id(sha: str) -> str:
+    """Return what the check run on ``sha`` is found by: it belongs to the commit, not to a deployment."""
+    return f"config-{sha}"
+
+
+def render_invalid(sha: str, error: InvalidConfiguration) -> CheckRun:
+    """Show that the configuration file cannot be used: each mistake, where it is and what is allowed."""
+    mistakes = (error, *error.others)
+    lines = [f"- {_place(each)}: {escaped(each.problem)}. {escaped(each.allowed)}." for each in mistakes[:_MISTAKES]]
+    if len(mistakes) > _MISTAKES:
+        lines.append(f"- … and {len(mistakes) - _MISTAKES} more: `tidegate validate` tells them all")
+    after = _AFTER if error.file == _OWN else _OF_ORGANIZATION
+    summary = "\n".join([*lines, "", f"Nothing of this commit is deployed. {after}"])
+    where = f"line {error.line}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes, first in line {error.line}"
+    notes = tuple(_note(each) for each in mistakes[:_MISTAKES] if each.file == _OWN)
+    return replace(_failed(sha, f"{error.file} cannot be used ({where})", summary), annotations=notes)
+
+
+def _place(error: InvalidConfiguration) -> str:
+    column = "" if error.column is None else f", column {error.column}"
+    return f"{code(error.file)}, line {error.line}{column}"
+
+
+def _note(error: InvalidConfiguration) -> Annotation:
+    return Annotation(error.file, error.line, Level.FAILURE, _NOTE, f"{error.problem}. {error.allowed}."[:_MESSAGE])
+
+
+def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
+    """Show which roots are not deployed, such as for their names; ``refused`` has a sentence for each."""
+    lines = [f"- {escaped(sentence)}" for sentence in refused[:_LISTED]]
+    if len(refused) > _LISTED:
+        lines.append(f"- … and {len(refused) - _LISTED} more")
+    summary = "\n".join(
+        [
+            "These roots are not deployed until that is corrected, here or in `tidegate.yaml`; others are.",
+            "The commit that corrects the file deploys them.",
+            "",
+            *lines,
+        ]
+    )
+    return _failed(sha, f"Not deployed: {len(refused)}", summary)
+
+
+def render_valid(sha: str, deployed: Sequence[str], stacks: int, notes: Sequence[str] = ()) -> CheckRun:
+    """Show that the configuration file is in order.
+
+    ``deployed`` are the roots that this commit deploys, with their stacks where they have several; they are in
+    ``stacks`` stacks. ``notes`` are sentences on what it does not deploy although the file names it.
+    """
+    lines = [f"- {code(name)}" for name in deployed[:_LISTED]]
+    if len(deployed) > _LISTED:
+        lines.append(f"- … and {len(deployed) - _LISTED} more")
+    what = "This commit deploys:" if deployed else "This commit changes none of the roots, so nothing is deployed."
+    told = [f"- {escaped(note)}" for note in notes[:_LISTED]]
+    besides = ["", "Besides:", "", *told] if told else []
+    summary = "\n".join([f"`tidegate.yaml` is in order. {what}", "", *lines, *besides]).rstrip()
+    return _completed(
+        sha, _counted(len(deployed), stacks), summary, Conclusion.NEUTRAL if notes else Conclusion.SUCCESS
+    )
+
+
+def _counted(deployments: int, stacks: int) -> str:
+    """Return how many deployments there are, and in how many stacks."""
+    if not deployments:
+        return "In order; nothing is deployed"
+    inside = f" in {stacks} stacks" if stacks > 1 else ""
+    return f"In order: {deployments} deployment{'' if deployments == 1 else 's'}{inside}"
+
+
+def _failed(sha: str, title: str, summary: str) -> CheckRun:
+    return _completed(sha, title, summary, Conclusion.FAILURE)
+
+
+def _completed(sha: str, title: str, summary: str, conclusion: Conclusion) -> CheckRun:
+    return CheckRun(
+        name=NAME,
+        sha=sha,
+        external_id=external_id(sha),
+        status="completed",
+        title=title,
+        summary=summary,
+        conclusion=conclusion,
+    )

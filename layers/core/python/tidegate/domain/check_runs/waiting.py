@@ -1,0 +1,65 @@
+"""How deployments look that wait in line: next to go, behind others, or held back by the queue's lock."""
+
+from __future__ import annotations
+
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.check_runs.face import UNLOCK, Face, PlaceInLine, View
+from tidegate.domain.deploys.deployment import Deployment, State, Trigger
+from tidegate.domain.deploys.queue import Lock
+from tidegate.domain.deploys.review import moment
+from tidegate.domain.markdown import code, escaped
+
+_THEN = "Then planning starts by itself."
+
+
+def queued(deployment: Deployment, view: View) -> Face:
+    """Return how a deployment in line looks. A lock holds back all but those that were asked for by hand."""
+    if view.lock is not None and deployment.trigger is not Trigger.MANUAL:
+        return _blocked(view, view.lock)
+    if view.place is None:
+        return Face("Queued", _with_others(view, "**In line.** Planning starts by itself."), "queued")
+    number = view.place.number
+    if number == 1 and view.place.running is None:
+        return Face(
+            "Queued: next to go", _with_others(view, "**In line**, next to go. Planning starts by itself."), "queued"
+        )
+    title = "Queued: next to go" if number == 1 else f"Queued: place {number} in line"
+    where = "next to go" if number == 1 else f"at place {number}"
+    return Face(title, _with_others(view, f"**In line**, {where} on {moment(view.place.as_of)}. {_THEN}"), "queued")
+
+
+def _blocked(view: View, lock: Lock) -> Face:
+    commit = code(lock.revision[:7])
+    from_ = f" ([{commit}]({view.locker.url}))" if view.locker and view.locker.url else f" ({commit})"
+    where = f" at place {view.place.number}" if view.place else ""
+    return Face(
+        "Blocked: the queue is locked",
+        _with_others(
+            view,
+            f"**The queue of this root is locked** since {moment(lock.at)} by {code(lock.by)}{from_}: "
+            f"{escaped(lock.reason)}",
+            f"This deployment waits{where} until the queue is unlocked. **Unlock** lets all that wait here go on, "
+            "in their order; whoever may write to this repository may press it.",
+        ),
+        conclusion=Conclusion.ACTION_REQUIRED,
+        actions=(UNLOCK,),
+    )
+
+
+def _with_others(view: View, *paragraphs: str) -> tuple[str, ...]:
+    """Return the paragraphs, with who goes first."""
+    lines = []
+    if view.place and view.place.running:
+        lines.append(f"* {view.place.running} {_does(view.place)}.")
+    if view.place and view.place.behind:
+        lines.append(f"* This deployment waits for {view.place.behind}, which goes directly before it.")
+    return (*paragraphs, "\n".join(lines)) if lines else paragraphs
+
+
+def _does(place: PlaceInLine) -> str:
+    """Return what the one does that runs."""
+    if place.gate is State.BLOCKED:
+        return "is blocked by others of its change: retry or reject it there"
+    if place.gate is State.GATED:
+        return "waits for others of its change"
+    return "waits for its plan review" if place.reviewing else "runs now"

@@ -1,0 +1,1 @@
+"""Comments of people: what they ask for, and what is replied."""

@@ -1,0 +1,282 @@
+"""What a comment asks for: read like a command line, but never run.
+
+::
+
+    tidegate plan [-p ROOT]... [-d DIR]... [-- OPTION...]
+    tidegate plan [TAG QUERY] [-- OPTION...]
+    tidegate apply [-p ROOT]...
+    tidegate deploy [-p ROOT]... [--force]
+    tidegate unlock [-p ROOT]...
+    tidegate help
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from tidegate.domain.errors import InvalidName
+from tidegate.domain.markdown import code, escaped, fenced, plain
+from tidegate.domain.root import directory, root_name
+from tidegate.domain.tags.query import parse_tag_query
+from tidegate.domain.tags.words import InvalidTagQuery
+
+#: Roots, directories and options that one command may name, of each so many.
+MAXIMUM_ROOTS = 50
+#: Characters of a word that are compared with what is known.
+_COMPARED = 200
+_ROOT, _DIRECTORY, _FORCE = ("-p", "--root", "--project"), ("-d", "--dir"), ("--force",)
+#: Words of the engines and of other tools, which mean something else here.
+_ENGINE_WORDS = frozenset({"destroy", "init", "import", "state", "taint", "validate", "refresh"})
+_ENGINES = frozenset({"terraform", "tofu", "opentofu"})
+#: What stands between a tag query and the engine's options, unless it is quoted.
+_SEPARATOR = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?<!\S)--(?!\S)""")
+
+
+class Verb(StrEnum):
+    """What may be asked for."""
+
+    PLAN = "plan"
+    APPLY = "apply"
+    DEPLOY = "deploy"
+    UNLOCK = "unlock"
+    HELP = "help"
+
+
+_FLAGS: dict[Verb, tuple[str, ...]] = {
+    Verb.PLAN: (*_ROOT, *_DIRECTORY),
+    Verb.APPLY: _ROOT,
+    Verb.DEPLOY: (*_ROOT, *_FORCE),
+    Verb.UNLOCK: _ROOT,
+    Verb.HELP: (),
+}
+
+
+#: Why nobody needs force for these.
+_FORCELESS = {
+    Verb.PLAN: "A plan asks for nothing that could be passed over.",
+    Verb.APPLY: "What is missing for it must be done first.",
+    Verb.UNLOCK: "Whoever may write to this repository may unlock.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: for which roots (none named: all that the pull request changes), and whether by force.
+
+    A ``plan`` may name directories beside the roots, or have a tag ``query`` in place of both, which can be parsed;
+    ``options`` are the engine's, unjudged.
+    """
+
+    verb: Verb
+    roots: tuple[str, ...] = ()
+    force: bool = False
+    directories: tuple[str, ...] = ()
+    query: str = ""
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Misread:
+    """A comment that is no command: what is wrong and what to write instead, in Markdown."""
+
+    reply: str
+
+
+class _RefusalError(Exception):
+    """Why a word cannot be taken, in Markdown."""
+
+
+def read_comment(text: str, prefix: str = "tidegate") -> Command | Misread:
+    """Return what a comment of one line asks for. Its first word is one of the configured prefixes.
+
+    ``prefix`` is how the answers' examples begin.
+    """
+    try:
+        return _command(text, prefix)
+    except _RefusalError as refusal:
+        return Misread(f"{refusal}\n\n{usage(prefix)}")
+
+
+def usage(prefix: str = "tidegate") -> str:
+    """Return the commands in short, in Markdown."""
+    return (
+        f"```\n{prefix} plan [-p ROOT]... [-d DIR]... [-- OPTION...]\n{prefix} plan [TAG QUERY] [-- OPTION...]\n"
+        f"{prefix} apply [-p ROOT]...\n{prefix} deploy [-p ROOT]... [--force]\n{prefix} unlock [-p ROOT]...\n"
+        f"{prefix} help\n```\n`{prefix} help` explains them."
+    )
+
+
+def help_text(prefix: str = "tidegate") -> str:
+    """Return what the commands do, in Markdown."""
+    return f"""### What you can ask Tidegate for
+
+| Comment | What it does |
+|---|---|
+| `{prefix} plan` | Plans this pull request again, merged with its base branch as that is now. |
+| `{prefix} plan -p ROOT` | Plans this root only, also one that is not planned by itself. Several need several `-p`. |
+| `{prefix} plan -d DIR` | Plans the changed roots in this directory. |
+| `{prefix} plan TAG QUERY` | Plans the changed roots that a tag query means, such as `prod and not dir:live/**`. |
+| `{prefix} plan -- -target=ADDRESS` | Gives options to the engine: those of `pull_requests.allowed_plan_args`. |
+| `{prefix} apply` | Applies the plans of this pull request before the merge, where that is configured. |
+| `{prefix} apply -p ROOT` | Applies the plan of this root only. |
+| `{prefix} deploy` | Deploys the head of this pull request to every root that it changes, before it is merged. |
+| `{prefix} deploy -p ROOT` | Deploys it to this root only. Name several with several `-p`. |
+| `{prefix} deploy --force` | Passes over missing approvals, conflicts and failing checks. Recorded in the audit log. |
+| `{prefix} unlock` | Unlocks the queues of the roots that this pull request changes: merges deploy again. |
+| `{prefix} unlock -p ROOT` | Unlocks the queue of this root only. |
+| `{prefix} help` | Shows this. |
+
+A deploy by hand goes before merges that wait, shows its plan as a check run on this pull request's head, \
+and waits there for **Confirm** or **Reject** as any other. It locks the queues of its roots: merges wait until \
+somebody unlocks them, so that none undoes unseen what was tried here.
+
+Who may write to this repository may ask. Comments must have one line; edits are not read."""
+
+
+def did_you_mean(word: str, known: Sequence[str]) -> str:
+    """Return a sentence in Markdown that names the nearest of ``known``, empty if none is near."""
+    near = nearest(word, known)
+    return f"Did you mean {code(near)}?" if near else ""
+
+
+def nearest(word: str, known: Sequence[str]) -> str | None:
+    """Return the one of ``known`` that a word was probably meant to be, if one is near."""
+    tried = word[:_COMPARED]
+    near = difflib.get_close_matches(tried, known, n=1) or difflib.get_close_matches(tried.lower(), known, n=1)
+    return near[0] if near else None
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise _RefusalError("A quote is not closed, or a backslash stands at the end.") from None
+
+
+def _command(text: str, prefix: str) -> Command:
+    first = text.split(maxsplit=2)
+    if len(first) == 1:
+        raise _RefusalError("What shall I do?")
+    verb, rest = _verb(first[1], prefix), "".join(first[2:])
+    match verb:
+        case Verb.HELP:
+            return Command(verb)
+        case Verb.PLAN:
+            return _plan(rest, prefix)
+        case _:
+            return _flags(_words(rest), verb, prefix)
+
+
+def _plan(rest: str, prefix: str) -> Command:
+    """Read what comes after ``plan``. A tag query is not split into words: its quotes and columns are its own."""
+    selection, options = _parts(rest)
+    if not selection or selection.startswith("-"):
+        command = _flags(_words(selection), Verb.PLAN, prefix)
+    else:
+        command = Command(Verb.PLAN, query=_query(selection))
+    return replace(command, options=_few(_words(options), "options"))
+
+
+def _parts(rest: str) -> tuple[str, str]:
+    """Return what is to be planned, and the engine's options, as they are written."""
+    for found in _SEPARATOR.finditer(rest):
+        if found.group() == "--":
+            return rest[: found.start()].strip(), rest[found.end() :].strip()
+    return rest.strip(), ""
+
+
+def _query(text: str) -> str:
+    try:
+        return parse_tag_query(text).text
+    except InvalidTagQuery as error:
+        raise _RefusalError(_pointing(text, error)) from None
+
+
+def _pointing(text: str, error: InvalidTagQuery) -> str:
+    """Return what is wrong with a tag query, with a mark below the column, if that is near enough to be seen."""
+    said = f"The tag query fails at column {error.column}: {escaped(error.problem)}. {escaped(error.allowed)}."
+    if error.column > _COMPARED or plain(text) != text:
+        return said
+    mark = " " * (error.column - 1) + "^"
+    shown = "\n".join((text[:_COMPARED], mark))
+    return f"{said}\n\n{fenced(shown)}"
+
+
+def _flags(words: Sequence[str], verb: Verb, prefix: str) -> Command:
+    roots: list[str] = []
+    directories: list[str] = []
+    force = False
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        flag, equals, value = word.partition("=")
+        if flag in _ROOT:
+            roots.append(_name(root_name, "root", value if equals else _next(rest, flag, "root")))
+        elif flag in _DIRECTORY and verb is Verb.PLAN:
+            directories.append(_name(directory, "directory", value if equals else _next(rest, flag, "directory")))
+        elif word in _FORCE and verb is Verb.DEPLOY:
+            force = True
+        else:
+            raise _unknown(word, verb, prefix)
+    return Command(verb, _few(roots, "roots"), force, _few(directories, "directories"))
+
+
+def _few(names: Sequence[str], what: str) -> tuple[str, ...]:
+    once = tuple(dict.fromkeys(names))
+    if len(once) > MAXIMUM_ROOTS:
+        raise _RefusalError(f"One comment may name {MAXIMUM_ROOTS} {what} at most.")
+    return once
+
+
+def _verb(word: str, prefix: str) -> Verb:
+    lowered = word.lower()
+    if lowered in {"-h", "--help"}:
+        return Verb.HELP
+    if lowered in set(Verb):
+        return Verb(lowered)
+    if lowered in _ENGINES or lowered in _ENGINE_WORDS:
+        raise _RefusalError(_engine_hint(word, prefix))
+    raise _RefusalError(_sentences(f"There is no command {code(word, 60)}.", did_you_mean(word, list(Verb))))
+
+
+def _engine_hint(word: str, prefix: str) -> str:
+    return (
+        f"{code(word, 60)} is a command of the engine. Tidegate runs the engine itself: `{prefix} deploy` plans, "
+        "shows the plan for review, and applies exactly that plan once it is confirmed."
+    )
+
+
+def _next(rest: list[str], flag: str, what: str) -> str:
+    if not rest or rest[0].startswith("-"):
+        raise _RefusalError(f"{code(flag)} needs the name of a {what} after it.")
+    return rest.pop(0)
+
+
+def _name(normal: Callable[[str], str], what: str, name: str) -> str:
+    try:
+        return normal(name)
+    except InvalidName as error:
+        raise _RefusalError(f"{code(name, 60)} cannot be the name of a {what}: {error.advice}.") from None
+
+
+def _unknown(word: str, verb: Verb, prefix: str) -> _RefusalError:
+    flags = _FLAGS[verb]
+    if word in _FORCE:
+        return _RefusalError(_sentences(f"`{verb}` takes no {code(word)}.", _FORCELESS[verb]))
+    if word.startswith("-"):
+        near = did_you_mean(word, flags)
+        after = f"Options of the engine come after `--`: `{prefix} plan -- OPTION`." if verb is Verb.PLAN else ""
+        return _RefusalError(_sentences(f"`{verb}` has no option {code(word, 60)}.", near, after))
+    return _RefusalError(
+        f"{code(word, 60)} does not belong here. Name a root with `-p`, such as "
+        f"{code(f'{prefix} {verb} -p {word}', 100)}."
+    )
+
+
+def _sentences(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)

@@ -1,0 +1,164 @@
+"""What is replied under pull requests, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tidegate.domain.changes.stack import DEFAULT_STACK
+from tidegate.domain.comments.command import did_you_mean
+from tidegate.domain.decision import Decision
+from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.review import moment
+from tidegate.domain.errors import InvalidConfiguration
+from tidegate.domain.markdown import code, escaped
+from tidegate.domain.pull_requests.pull_request import PullRequest
+from tidegate.domain.pull_requests.requirements import Missing
+
+#: Roots that a reply lists; more would not be read.
+_LISTED = 50
+
+
+def not_here(verb: str, prefix: str) -> str:
+    """Return that a command is not carried out here."""
+    return (
+        f"**Nothing was done**: {code(f'{prefix} {verb}')} is not carried out here yet. Merge the pull request to "
+        f"deploy it, or comment {code(f'{prefix} deploy')}, which deploys its head and waits for a review of the plan."
+    )
+
+
+def not_confirmed(doubt: str) -> str:
+    """Return why a comment is not carried out of which the forge has not what was told. ``doubt`` is a sentence."""
+    return f"**Nothing was done**: this comment is not what Tidegate was told of. {doubt} Write a new one."
+
+
+def not_planned(problems: Iterable[str]) -> str:
+    """Return why nothing is planned again; ``problems`` are sentences in Markdown."""
+    return f"**Nothing is planned again:**\n\n{_list(problems)}"
+
+
+def nothing_meant(affected: Sequence[str]) -> str:
+    """Return that a directory or a tag query means none of the roots that the pull request changes."""
+    there = f"It changes {_names(affected)}." if affected else "It changes no root."
+    return (
+        f"**Nothing is planned again:** none of the roots that this pull request changes is meant. {there} "
+        "Name a root with `-p ROOT` to have it planned in any case."
+    )
+
+
+def requirements_missing(pull_request: PullRequest, missing: Missing, prefix: str) -> str:
+    """Return the one reply that names everything that a deploy by hand lacks."""
+    head = code(pull_request.head_sha[:7])
+    lines = _list((*missing.always, *missing.configured))
+    after = "Comment again once that is done."
+    if missing.configured and not missing.always:
+        after += (
+            f" In an emergency, {code(f'{prefix} deploy --force')} passes over it: that is recorded in the audit log, "
+            "and the plan waits for its review all the same."
+        )
+    return f"**Nothing of {head} is deployed**, because this is missing:\n\n{lines}\n\n{after}"
+
+
+def head_moved(bound: str, pull_request: PullRequest) -> str:
+    """Return that a comment is about an earlier head, ``bound``, and does nothing about the one of now."""
+    then, now = code(bound[:7]), code(pull_request.head_sha[:7])
+    return (
+        f"**Nothing of {now} is deployed**: the head was {then} when this comment was received. What it put in line of "
+        f"{then} by then stays there. Comment again to deploy {now}."
+    )
+
+
+def forced(by: str, pull_request: PullRequest, roots: Sequence[str], missing: Missing) -> str:
+    """Return the warning that requirements were passed over, and which."""
+    what = f"{code(pull_request.head_sha[:7])} to {_names(roots)}"
+    if not missing.configured:
+        return (
+            f"**Forced** by {code(by)}: {what}. Nothing was missing, so `--force` passed over nothing. "
+            "It is recorded in the audit log."
+        )
+    return (
+        f"⚠️ **Forced** by {code(by)}: {what} is deployed although this is missing:\n\n{_list(missing.configured)}\n\n"
+        "This is recorded in the audit log. The plan waits for its review as any other."
+    )
+
+
+def nothing_changed(notes: Iterable[str]) -> str:
+    """Return that there is nothing to deploy or unlock; ``notes`` are sentences on what was seen besides."""
+    told = _list([escaped(note) for note in notes])
+    base = "**This pull request changes no root**, so there is nothing to do. Name one with `-p ROOT` to choose it."
+    return f"{base}\n\n{told}" if told else base
+
+
+def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
+    """Return which roots do not exist, which may have been meant, and what there is. Nothing was done."""
+    names = sorted(known)
+    lines = [f"There is no root {code(name)}. {did_you_mean(name, names)}".rstrip() for name in unknown]
+    there = f"The roots are {_names(names)}." if names else "There are no roots here yet."
+    return f"**Nothing was done.**\n\n{_list(lines)}\n\n{there}"
+
+
+def roots_refused(problems: Sequence[str]) -> str:
+    """Return why roots cannot be deployed; ``problems`` are sentences. Nothing was done."""
+    return f"**Nothing was done.**\n\n{_list(escaped(problem) for problem in problems)}"
+
+
+def not_found(problem: str) -> str:
+    """Return that the forge does not have what the comment is about."""
+    return f"**Nothing was done.** {escaped(problem)}"
+
+
+def invalid_configuration(error: InvalidConfiguration) -> str:
+    """Return where the configuration is wrong. Nothing was done."""
+    return (
+        f"**Nothing was done**, because {code(error.file)} cannot be used (line {error.line}): "
+        f"{escaped(error.problem)}. {escaped(error.allowed)}."
+    )
+
+
+def app_lacks(permissions: Sequence[str]) -> str:
+    """Return which permissions the App was not given. Nothing was done."""
+    return (
+        f"**Nothing was done**: Tidegate's App lacks {_names(permissions)} here. Who owns the App adds it in its "
+        "settings (*Permissions & events*), and who owns the organization accepts it. Comment again after that."
+    )
+
+
+def base_does_not_count(pull_request: PullRequest, main: str) -> str:
+    """Return that nothing is done for a pull request that goes where changes do not count."""
+    return (
+        f"**Nothing was done**: pull requests from {code(pull_request.head_branch)} to "
+        f"{code(pull_request.base_branch)} are neither deployed nor unlock queues, as anybody who "
+        "may push can make such a branch, and no rule that asks for the branch of a change would hold. "
+        f"Open it against {code(main)}, or add the branch to "
+        "`destination_branches` in the default branch's `tidegate.yaml`."
+    )
+
+
+def may_not_unlock(by: str) -> str:
+    """Return that somebody may not unlock."""
+    return f"**Nothing was unlocked.** {code(by)} may not write to this repository. Ask somebody who may to comment."
+
+
+def in_line_already(wanted: Deployment, earlier: Deployment, where: str) -> str:
+    """Return that another deployment is what is asked for. ``where`` is the address of its check run."""
+    root = code(wanted.root.name)
+    what = root if wanted.stack == DEFAULT_STACK else f"{root} of stack {code(wanted.stack)}"
+    state, asked = earlier.state.replace("_", " "), moment(earlier.requested_at)
+    return (
+        f"{what} at {code(wanted.revision.short)} is in line already ({state}): {code(earlier.requested_by)} asked for "
+        f"it on {asked}. Go on with [its check run]({where})."
+    )
+
+
+def unlocked(told: Sequence[tuple[str, Decision]]) -> str:
+    """Return what became of each queue: pairs of root and decision."""
+    lines = [f"{code(name)}: {'🔓 ' if decision.done else ''}{escaped(decision.reason)}" for name, decision in told]
+    return _list(lines[:_LISTED])
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(code(name) for name in names[:_LISTED])
+    return f"{shown} and {len(names) - _LISTED} more" if len(names) > _LISTED else shown
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

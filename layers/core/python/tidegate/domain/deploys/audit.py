@@ -1,0 +1,150 @@
+"""What the audit topic hears: who approved, rejected, forced or unlocked what, where, how an apply ended.
+
+And what a webhook told in somebody's name without the forge confirming it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tidegate.domain.deploys.deployment import Audited, Deployment, State, Unlocking
+from tidegate.domain.deploys.job import JobKind, job_id
+from tidegate.domain.deploys.queue import Lock, QueueHead
+
+#: Version of the message's shape: raised when a field changes its meaning or goes.
+AUDIT_VERSION = 1
+
+RUNNING = "RUNNING"
+REJECTED = "REJECTED"
+FORCED = "FORCED"
+UNLOCKED = "UNLOCKED"
+UNCONFIRMED = "UNCONFIRMED"
+
+#: How the end of a deployment whose apply had begun is called.
+_ENDS = {
+    State.APPLIED: "SUCCESS",
+    State.APPLY_FAILED: "FAILURE",
+    State.ENGINE_FAULT: "FAILURE",
+    State.OUTCOME_UNKNOWN: "UNKNOWN",
+}
+_DIGEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class AuditMessage:
+    """A message for the audit topic.
+
+    ``event`` is the same whenever the same event is published again. Messages of one ``group`` (a deployment,
+    or a queue) are delivered in the order in which they were published. Both are at most 128 printable
+    ASCII characters. ``body`` is plain data with the fields ``state``, ``repository``, ``root`` and ``version``.
+    """
+
+    event: str
+    group: str
+    body: Mapping[str, Any]
+
+    @property
+    def state(self) -> str:
+        return str(self.body["state"])
+
+
+def end_word(deployment: Deployment, state: State, *, had_begun: bool) -> str | None:
+    """Return what the audit topic hears when ``deployment`` ends in ``state``; None when it hears nothing.
+
+    ``had_begun`` tells whether the topic may have heard before that the apply runs.
+    """
+    if state is State.REJECTED:
+        return REJECTED
+    return _ENDS.get(state) if had_begun or deployment.apply_job is not None else None
+
+
+def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
+    """Return the message that ``word`` became true of the deployment at ``at`` (ISO 8601 in UTC)."""
+    job = deployment.apply_job or job_id(deployment.id, JobKind.APPLY, 1)
+    is_apply = word not in {REJECTED, FORCED}
+    event = f"{job if is_apply else deployment.id}:{word}"
+    ending, review, plan = deployment.ending, deployment.review, deployment.plan
+    body = {
+        "version": AUDIT_VERSION,
+        "event_id": event,
+        "id": job if is_apply else deployment.id,
+        "state": word,
+        "at": at,
+        "deployment": deployment.id,
+        "repository": deployment.repository,
+        "root": deployment.root.name,
+        "dir": deployment.root.dir,
+        "workspace": deployment.root.workspace,
+        "revision": deployment.revision.sha,
+        "branch": deployment.revision.branch,
+        "trigger": deployment.trigger.value,
+        "pull_request": deployment.pull_request,
+        "forced": deployment.forced,
+        "initiating_user": deployment.requested_by,
+        "approved_by": review.by if review and review.approved else None,
+        "approved_at": review.at if review and review.approved else None,
+        "approvals": [{"by": approval.by, "at": approval.at} for approval in review.approvals] if review else [],
+        "rejected_by": deployment.rejected_by,
+        "plan_sha256": plan.file.sha256 if plan else None,
+        "engine": deployment.root.engine.name.value,
+        "engine_version": plan.engine_version if plan else None,
+        "started": deployment.apply_started_at,
+        "ended": ending.at if ending else None,
+        "reason": ending.reason if ending else deployment.reason,
+    }
+    return AuditMessage(event, deployment.id, body)
+
+
+def forced_message(deployment: Deployment) -> AuditMessage:
+    """Return the message that a deployment was asked for whose apply requirements were passed over."""
+    return audit_message(deployment, FORCED, deployment.requested_at)
+
+
+def unlock_message(head: QueueHead, lock: Lock, unlocking: Unlocking) -> AuditMessage:
+    """Return the message that ``lock`` was taken off the queue. A lock is taken off once."""
+    group = hashlib.sha256(head.queue.encode()).hexdigest()[:_DIGEST]
+    which = hashlib.sha256(f"{head.queue} {lock.at} {lock.deployment}".encode()).hexdigest()[:_DIGEST]
+    event = f"unlock-{which}:{UNLOCKED}"
+    body = {
+        "version": AUDIT_VERSION,
+        "event_id": event,
+        "id": lock.deployment or None,
+        "state": UNLOCKED,
+        "at": unlocking.at,
+        "deployment": lock.deployment or None,
+        "repository": head.home,
+        "root": head.root_name,
+        "revision": lock.revision,
+        "initiating_user": unlocking.by,
+        "locked_by": lock.by,
+        "locked_at": lock.at,
+        "reason": lock.reason,
+    }
+    return AuditMessage(event, f"queue-{group}", body)
+
+
+def unconfirmed_message(delivery: str, repository: str, by: str, reason: str, at: str) -> AuditMessage:
+    """Return the message that a webhook told of something in somebody's name that the forge does not confirm."""
+    event = f"{delivery}:{UNCONFIRMED}"
+    body = {
+        "version": AUDIT_VERSION,
+        "event_id": event,
+        "id": delivery,
+        "state": UNCONFIRMED,
+        "at": at,
+        "deployment": None,
+        "repository": repository,
+        "root": None,
+        "initiating_user": by,
+        "reason": reason,
+    }
+    return AuditMessage(event, delivery, body)
+
+
+def with_audited(deployment: Deployment, message: AuditMessage) -> Deployment:
+    """Return the record that says that the topic took ``message``."""
+    audited = Audited(message.event, message.state, str(message.body["at"]))
+    return replace(deployment, audited=(*deployment.audited, audited))

@@ -1,0 +1,325 @@
+"""The deploy queue of one root: what it holds, what may be taken from it, when its worker may end.
+
+The queue's head is one item with a version. Every accepted change raises the version, and a worker
+that waits or closes does so only at the version that it decided on: so no wake-up is lost
+(design rule 3) and at most one deployment is in flight (rule 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from tidegate.domain.deploys.deployment import Deployment, State, Trigger, Unlocking, moves_baseline
+from tidegate.domain.root import QUEUE_SEPARATOR, Revision, worker_name
+
+#: Rounds (claims) after which a worker hands over to a fresh execution. A round takes under 60 events
+#: of the deploy machine's history; 200 stay below half of the 25,000 that Step Functions allows.
+ROUNDS_PER_EXECUTION = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """Why merges wait: who locked the queue, when (ISO 8601, UTC), for which revision, and the reason.
+
+    ``deployment`` is the one that locked it. ``unlocking`` is who takes it away, once that is decided and
+    until the audit topic knows. ``before`` is the lock that a manual deployment found and took the place of:
+    it comes back if that deployment changes nothing. ``pull_request`` is the one that the locking deployment is of.
+    """
+
+    by: str
+    at: str
+    revision: str
+    reason: str
+    deployment: str = ""
+    unlocking: Unlocking | None = None
+    before: Lock | None = None
+    pull_request: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The deploy execution that owns the queue. ``started`` once it has claimed for the first time."""
+
+    execution: str
+    generation: int
+    started: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A deployment in line."""
+
+    deployment: str
+    trigger: Trigger
+    revision: str
+    requested_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """The deployment that later revisions are compared with."""
+
+    deployment: str
+    revision: Revision
+    state: State
+    trigger: Trigger
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a root stands in one of its stacks; see QueueHead for what the names mean."""
+
+    stack: str
+    deployed: Deployed | None = None
+    attempted: Deployed | None = None
+    undone: Deployed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHead:
+    """The head of a root's queue.
+
+    ``length`` is the number of deployments in line; stores keep it, so that a reader sees when the
+    line that it read is older or newer than the head. ``token`` is the task token of a worker that
+    waits for a signal; it stays until the worker's next claim, as settling it twice is harmless.
+    ``last`` is the deployment that left ``in_flight`` last: a call that comes again announces it again.
+    ``deployed`` is what later revisions are compared with; ``attempted`` is the last deployment that was
+    let in and ended, however it ended: only its revision may be run again. ``undone`` is the newest one that was let
+    in and came to a bad end, while nothing that contains it is done. ``unlocked`` is the last unlocking. ``by_stack``
+    tells the same three for each stack of a root that is in several.
+    """
+
+    queue: str
+    version: int = 0
+    length: int = 0
+    generation: int = 0
+    lock: Lock | None = None
+    worker: Worker | None = None
+    token: str | None = None
+    in_flight: str | None = None
+    last: str | None = None
+    deployed: Deployed | None = None
+    attempted: Deployed | None = None
+    undone: Deployed | None = None
+    unlocked: Unlocking | None = None
+    by_stack: tuple[Standing, ...] = ()
+
+    @property
+    def home(self) -> str:
+        """The repository of the queue's root."""
+        return self.queue.partition(QUEUE_SEPARATOR)[0]
+
+    @property
+    def root_name(self) -> str:
+        """The name of the queue's root."""
+        return self.queue.partition(QUEUE_SEPARATOR)[2]
+
+
+#: A deployment that ended like this was never let in: it is no attempt.
+_NOT_LET_IN = frozenset({State.REFUSED, State.SUPERSEDED})
+_DONE = frozenset({State.APPLIED, State.NO_CHANGES})
+
+
+class Step(StrEnum):
+    """What a worker does next. The values are the deploy machine's words."""
+
+    DEPLOY = "deploy"
+    WAIT = "wait"
+    HAND_OVER = "hand over"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A worker's next step and why."""
+
+    step: Step
+    reason: str
+    take: Waiting | None = None
+
+
+#: Manual deployments go first. One that is run again must not be overtaken by a merge, or it would go backwards. What
+#: undoes drift goes last: a merge undoes it as well.
+_RANKS = {Trigger.MANUAL: 0, Trigger.RERUN: 1, Trigger.MERGE: 2, Trigger.DRIFT: 3}
+
+
+def order(waiting: Waiting) -> tuple[int, str, str]:
+    """Sort key of the queue: manual, then run again, then merged, then drift; in each first in, first out."""
+    return (_RANKS[waiting.trigger], waiting.requested_at, waiting.deployment)
+
+
+def may_take(first: Waiting | None, lock: Lock | None) -> bool:
+    """Tell whether the first in line may be taken: a lock holds back all but manual deployments."""
+    return first is not None and (lock is None or first.trigger is Trigger.MANUAL)
+
+
+def next_worker(head: QueueHead) -> Worker:
+    """Return the worker of the next generation: its execution's name was never used before."""
+    generation = head.generation + 1
+    return Worker(worker_name(head.queue, generation), generation)
+
+
+def works_here(head: QueueHead, execution: str) -> bool:
+    """Tell whether ``execution`` is the queue's worker."""
+    return head.worker is not None and head.worker.execution == execution
+
+
+def locks_queue(deployment: Deployment, head: QueueHead) -> bool:
+    """Tell whether the queue's lock is the one that this deployment put there."""
+    return head.lock is not None and head.lock.deployment == deployment.id
+
+
+def has_work(head: QueueHead, first: Waiting | None) -> bool:
+    """Tell whether a worker would have something to do, given the first in line."""
+    return head.in_flight is not None or may_take(first, head.lock)
+
+
+def next_step(
+    head: QueueHead, first: Waiting | None, execution: str, rounds: int, most_rounds: int = ROUNDS_PER_EXECUTION
+) -> NextStep:
+    """Decide what the worker ``execution`` does next, given the first in line."""
+    if not works_here(head, execution):
+        return NextStep(Step.STOP, "Another execution works on this queue.")
+    if head.in_flight is not None:
+        return NextStep(Step.DEPLOY, "This deployment was claimed before and has not ended.")
+    if not may_take(first, head.lock):
+        reason = (
+            "Nothing is waiting."
+            if first is None
+            else "The queue is locked, and nothing that was asked for by hand is waiting."
+        )
+        return NextStep(Step.WAIT, reason)
+    if rounds >= most_rounds:
+        return NextStep(Step.HAND_OVER, f"This execution has worked for {rounds} rounds.")
+    return NextStep(Step.DEPLOY, "It is the first in line.", first)
+
+
+def waiting_for(deployment: Deployment) -> Waiting:
+    """Return the deployment's place in line."""
+    return Waiting(deployment.id, deployment.trigger, deployment.revision.sha, deployment.requested_at)
+
+
+def with_another(head: QueueHead, first: Waiting | None, deployment: Deployment) -> tuple[QueueHead, Waiting]:
+    """Return a queue's head and the first in line, given both, once ``deployment`` is in line as well."""
+    waiting = waiting_for(deployment)
+    after = replace(head, version=head.version + 1, length=head.length + 1)
+    return after, waiting if first is None else min(first, waiting, key=order)
+
+
+def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
+    """Return what later revisions are compared with once ``deployment`` has ended."""
+    return _as_deployed(deployment) if moves_baseline(deployment.state) else before
+
+
+def attempt_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
+    """Return the latest attempt once ``deployment`` has ended: what was let in, however it ended."""
+    return before if deployment.state in _NOT_LET_IN else _as_deployed(deployment)
+
+
+def undone_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
+    """Return the newest attempt that is left undone once ``deployment`` has ended.
+
+    One that neither contains what was left undone before it, nor was looked at for its sake, leaves that as it is.
+    """
+    was_let_in = deployment.state not in _NOT_LET_IN or deployment.gate is not None
+    takes_over = before is None or deployment.contains == before.deployment or deployment.look_twice
+    if not (was_let_in and takes_over):
+        return before
+    return None if deployment.state in _DONE else _as_deployed(deployment)
+
+
+def standing_of(head: QueueHead, deployment: Deployment) -> Standing:
+    """Return how the root of a deployment stands in the deployment's stack.
+
+    Only the whole queue's is known while the root was in one stack only.
+    """
+    own = next((each for each in head.by_stack if each.stack == deployment.stack), None)
+    if own is not None:
+        return own
+    if deployment.shared and head.by_stack:
+        return Standing(deployment.stack)
+    return Standing(deployment.stack, head.deployed, head.attempted, head.undone)
+
+
+def head_after(head: QueueHead, deployment: Deployment) -> QueueHead:
+    """Return the head that knows what later revisions are compared with, once ``deployment`` has ended."""
+    others = tuple(each for each in head.by_stack if each.stack != deployment.stack)
+    is_apart = deployment.shared or len(others) < len(head.by_stack)
+    own = _stands(standing_of(head, deployment), deployment)
+    whole = _stands(Standing("", head.deployed, head.attempted, head.undone), deployment)
+    return replace(
+        head,
+        deployed=whole.deployed,
+        attempted=whole.attempted,
+        undone=whole.undone,
+        by_stack=(*others, own) if is_apart else others,
+    )
+
+
+def _stands(before: Standing, ended: Deployment) -> Standing:
+    return Standing(
+        before.stack,
+        baseline_after(ended, before.deployed),
+        attempt_after(ended, before.attempted),
+        undone_after(ended, before.undone),
+    )
+
+
+def _as_deployed(deployment: Deployment) -> Deployed:
+    return Deployed(deployment.id, deployment.revision, deployment.state, deployment.trigger)
+
+
+def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
+    """Return the queue's lock once ``deployment`` is let in: one by hand locks, so that no merge undoes it unseen."""
+    if deployment.trigger is not Trigger.MANUAL:
+        return lock
+    found = None if lock is None or lock.unlocking else replace(lock, before=None)
+    return Lock(
+        deployment.requested_by,
+        at,
+        deployment.revision.sha,
+        _why_locked(deployment),
+        deployment.id,
+        before=found,
+        pull_request=deployment.pull_request,
+    )
+
+
+def _why_locked(deployment: Deployment) -> str:
+    short = deployment.revision.short
+    if deployment.base_sha:
+        return (
+            f"{short} of pull request {deployment.pull_request} is applied before it is merged. Other merges wait "
+            "until it is merged, or the queue is unlocked."
+        )
+    return f"{short} is deployed by hand. Merges wait until the queue is unlocked."
+
+
+def apply_refusal(root: str, pull_request: int | None, lock: Lock | None) -> str:
+    """Return why a pull request is not applied to a root whose queue has this lock; an empty text if it may be.
+
+    One would undo what another has applied. Its own lock, unless it is not known what was applied, lets it through.
+    """
+    if lock is None or lock.unlocking or (pull_request is not None and lock.pull_request == pull_request):
+        return ""
+    by = f"pull request {lock.pull_request}" if lock.pull_request is not None else lock.by
+    return (
+        f"The queue of {root} is locked by {by}: {lock.reason} Wait for that, or unlock it with "
+        f"tidegate unlock -p {root} if it may be undone."
+    )
+
+
+def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
+    """Return the queue's lock once ``deployment`` has ended.
+
+    An unknown outcome locks until somebody has looked (design rule 5). The lock of a manual deployment that
+    changed nothing goes away again, and what it found comes back.
+    """
+    if deployment.state is State.OUTCOME_UNKNOWN:
+        reason = "It is not known what the last apply changed. Inspect the state, then unlock the queue."
+        return Lock("tidegate", at, deployment.revision.sha, reason, deployment.id)
+    is_its_own = lock is not None and lock.deployment == deployment.id
+    if lock is not None and is_its_own and not moves_baseline(deployment.state):
+        return lock.before
+    return lock

@@ -1,0 +1,42 @@
+"""A deployment as lists show it: all but what only its own page has room for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from tidegate.domain.changes.stack import DEFAULT_STACK
+from tidegate.domain.deploys.deployment import Deployment, Plan, Review, State, Trigger
+from tidegate.domain.root import Revision, Root
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentSummary:
+    """The fields of ``Deployment`` that lists need; each means what it means there."""
+
+    id: str
+    repository: str
+    root: Root
+    revision: Revision
+    trigger: Trigger
+    requested_by: str
+    requested_at: str
+    state: State = State.QUEUED
+    reason: str = ""
+    error: str = ""
+    changed_at: str = ""
+    plan: Plan | None = None
+    review: Review | None = None
+    apply_job: str | None = None
+    pull_request: int | None = None
+    forced: bool = False
+    rerun_of: str | None = None
+    stack: str = DEFAULT_STACK
+    within: tuple[str, ...] = ()
+    shared: bool = False
+    change_set: str = ""
+    layer: int = 1
+
+
+def summary_of(deployment: Deployment) -> DeploymentSummary:
+    """Return what lists show of ``deployment``."""
+    return DeploymentSummary(**{field.name: getattr(deployment, field.name) for field in fields(DeploymentSummary)})

@@ -1,0 +1,1 @@
+"""Drift: schedules, what was found, what is shown of it."""

@@ -1,0 +1,1 @@
+"""Policies: sets, verdicts, approvals."""

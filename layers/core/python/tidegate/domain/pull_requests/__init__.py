@@ -1,0 +1,1 @@
+"""Pull requests: the record, temporary layers, comments, applying before the merge."""

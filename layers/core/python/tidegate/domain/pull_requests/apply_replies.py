@@ -1,0 +1,119 @@
+"""What is replied under pull requests about applying them, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tidegate.domain.check_runs.face import many, people
+from tidegate.domain.markdown import code, escaped
+from tidegate.domain.policies.approval import SetState, Standing
+from tidegate.domain.pull_requests.pull_request import PullRequest
+
+#: How the comment begins that a pull request gets when it is closed after it was applied: so it is found again.
+CLOSED_MARKER = "<!-- tidegate:applied-and-closed -->"
+#: Lines of one kind that a reply lists; more would not be read.
+_LISTED = 50
+
+
+def applied_on_merge(prefix: str) -> str:
+    """Return how changes are applied where that is not asked for in pull requests."""
+    return (
+        "**Nothing was applied**: here, changes are applied once they are merged. Merge the pull request: each root is "
+        f"planned anew then and applied as its review says. To try the head out before, comment "
+        f"{code(f'{prefix} deploy')}. To apply in pull requests, add `apply: in_pull_request` to the default branch's "
+        "`tidegate.yaml`."
+    )
+
+
+def apply_missing(pull_request: PullRequest, missing: Sequence[str], prefix: str) -> str:
+    """Return the one reply that names everything that an apply lacks; ``missing`` are sentences in Markdown."""
+    return (
+        f"**Nothing of {code(pull_request.head_sha[:7])} is applied**, because this is missing:\n\n{_list(missing)}\n\n"
+        f"Comment {code(f'{prefix} apply')} again once that is done."
+    )
+
+
+def not_planned_yet(pull_request: PullRequest) -> str:
+    """Return that the policies do not know the head yet."""
+    head = code(pull_request.head_sha[:7])
+    return f"What policies say of {head} is not known yet. Wait for the check `tidegate/plan`."
+
+
+def without_plan(root: str, prefix: str) -> str:
+    """Return that the policies do not know the plan of a root."""
+    return (
+        f"What policies say of {code(root)} is not known, as there is no plan of all of it here. Comment "
+        f"{code(f'{prefix} plan -p {root}')} first."
+    )
+
+
+def held_up(standing: Standing) -> str:
+    """Return why a policy set holds an apply up."""
+    name = code(standing.policy_set.name)
+    if standing.state is SetState.WAITING:
+        return f"What policy set {name} says is not known yet. Wait for its check."
+    if standing.state is SetState.UNKNOWN:
+        return f"Policy set {name} has no plan of {_roots(standing)} to judge. Correct what failed there, and push."
+    owners, wanted = standing.policy_set.owners, many(standing.policy_set.approvals, "approving review")
+    instead = f"get {wanted} by its owners, {people(owners)}" if owners else "ask who may change it: nobody owns it"
+    return f"Policy set {name} fails. Change the plan, or {instead}."
+
+
+def merge_refused(head: str, problem: str, lacks: Sequence[str] = ()) -> str:
+    """Return that all is applied, and the forge does not merge. ``lacks`` are permissions that the App has not."""
+    what = (
+        f"Give Tidegate's App {' and '.join(code(each) for each in lacks)} (its settings, *Permissions & events*), or "
+        "merge it yourself."
+        if lacks
+        else "Do what it asks for, then merge, or comment `tidegate apply` again."
+    )
+    return (
+        f"**All of {code(head[:7])} is applied, and the pull request could not be merged.** The forge says: "
+        f"{escaped(problem, 300)}\n\n{what} The queues of its roots stay locked until then. The merge deploys nothing "
+        "again."
+    )
+
+
+def closed_unmerged(
+    applied: Sequence[tuple[str, str]],
+    cancelled: Sequence[tuple[str, str]] = (),
+    going_on: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Return what is so once a pull request is closed that is to be applied: pairs of a root and a commit.
+
+    What waited is ``cancelled``; what is being applied is ``going_on``, and stays as what is applied does.
+    """
+    closed = "This pull request was closed without being merged"
+    parts = [_stays(f"**{closed}, and what it applied stays:**", applied)] if applied else []
+    if going_on:
+        parts.append(f"**{closed}, and this is being applied:** it goes on, and stays.\n\n{_list(_commits(going_on))}")
+    if cancelled:
+        again = "To apply it after all, reopen the pull request and comment `tidegate apply` again."
+        parts.append(f"**{closed}, so this is not applied any more.** {again}\n\n{_list(_commits(cancelled))}")
+    return "\n".join([CLOSED_MARKER, "\n\n".join(parts)])
+
+
+def _commits(roots: Sequence[tuple[str, str]]) -> list[str]:
+    lines = [f"{code(root)}, from {code(sha[:7])}" for root, sha in roots[:_LISTED]]
+    return [*lines, f"and {len(roots) - _LISTED} more"] if len(roots) > _LISTED else lines
+
+
+def _stays(title: str, applied: Sequence[tuple[str, str]]) -> str:
+    roots = " ".join(f"-p {root}" for root, _ in applied[:_LISTED])
+    return (
+        f"{title}\n\n{_list(_commits(applied))}\n\n"
+        "* To keep it, reopen the pull request and merge it: nothing is deployed again.\n"
+        "* To undo it, merge a change that touches these roots, and unlock their queues: its plan takes back what only "
+        "this pull request had, and waits for people whatever `plan_review` says.\n"
+        f"* To unlock, comment {code(f'tidegate unlock {roots}', 2000)}. Until then the queues stay locked: merges "
+        "wait, so that none undoes unseen what was applied. Who may unlock a root is said by `access_control`, else "
+        "whoever may write."
+    )
+
+
+def _roots(standing: Standing) -> str:
+    return people(tuple(layer.root.name for layer in standing.missing))
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

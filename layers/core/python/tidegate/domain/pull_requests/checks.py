@@ -1,0 +1,224 @@
+"""What the check runs of a pull request say: ``tidegate/plan`` on the whole, ``tidegate/plan: ROOT`` on each layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.domain.changes.stack import DEFAULT_STACK
+from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Conclusion
+from tidegate.domain.check_runs.face import counts, many, people
+from tidegate.domain.deploys.plan_text import cut_start, fenced_plan
+from tidegate.domain.markdown import code, escaped, fenced, one_line
+from tidegate.domain.plan_places.text import NOBODY_WAITS, WaitingPlans
+from tidegate.domain.policies.text import policy_check_name
+from tidegate.domain.pull_requests.blocks import LAST_LINES, LayerView, alarms, link, table
+from tidegate.domain.pull_requests.record import PullRequestRecord
+from tidegate.domain.pull_requests.remarks import AGAIN, not_planned, older, with_options
+from tidegate.domain.pull_requests.tally import Tally, by_importance, tally
+from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
+
+WHOLE = "tidegate/plan"
+#: Bytes of the table of roots, and of what is destroyed.
+_TABLE, _DESTROYED, _REMARKS, _WAITING = 35_000, 12_000, 5_000, 1_000
+
+_ENDED = {
+    LayerState.PLANNED: ("Planned", Conclusion.SUCCESS),
+    LayerState.NO_CHANGES: ("Nothing to change", Conclusion.SUCCESS),
+    LayerState.FAILED: ("The plan failed", Conclusion.FAILURE),
+    LayerState.REFUSED: ("Not planned: it was refused", Conclusion.FAILURE),
+    LayerState.CANCELLED: ("Not planned", Conclusion.CANCELLED),
+}
+
+
+def render_whole(
+    record: PullRequestRecord,
+    views: Sequence[LayerView],
+    page_url: str,
+    blocking: Sequence[str] = (),
+    fault: str = "",
+    *,
+    waiting: WaitingPlans = NOBODY_WAITS,
+) -> CheckRun:
+    """Return what the check run of the whole says. ``page_url`` lists all of the pull request.
+
+    ``blocking`` are the policy sets that hold up the merge, ``fault`` is why Tidegate itself failed, if it did,
+    ``waiting`` are the plans that wait for a place.
+    """
+    title, summary, conclusion = _whole(record, views, link("this page", page_url), blocking, fault, waiting=waiting)
+    return CheckRun(
+        name=WHOLE,
+        sha=record.spec.head_sha,
+        external_id=record.execution,
+        status="completed" if conclusion else "in_progress",
+        title=one_line(title, MAXIMUM_TITLE),
+        summary=summary,
+        conclusion=conclusion,
+        details_url=page_url,
+    )
+
+
+def render_layer(view: LayerView) -> CheckRun:
+    """Return what the check run of one layer says, once it has ended."""
+    layer = view.layer
+    title, conclusion = _ENDED[layer.state]
+    if layer.state is LayerState.PLANNED and layer.plan:
+        title = counts(layer.plan.changes)
+    return CheckRun(
+        name=layer_check_name(layer),
+        sha=layer.sha,
+        external_id=layer.id,
+        status="completed",
+        title=one_line(title, MAXIMUM_TITLE),
+        summary=_layer_summary(view),
+        text=_layer_text(view),
+        conclusion=conclusion,
+        details_url=view.log_url,
+    )
+
+
+def render_stopped(record: PullRequestRecord, reason: str, page_url: str) -> CheckRun:
+    """Return what the check run of the whole says when nothing works on this commit any more: why."""
+    return CheckRun(
+        WHOLE,
+        record.spec.head_sha,
+        record.execution,
+        "completed",
+        one_line(reason, MAXIMUM_TITLE),
+        f"{escaped(reason)} What was planned of {code(record.spec.head_sha[:7])} is not shown.",
+        conclusion=Conclusion.CANCELLED,
+        details_url=page_url,
+    )
+
+
+def is_of_pull_request(name: str) -> bool:
+    """Tell whether a check run of this name shows a pull request, or a policy set on one."""
+    return name == WHOLE or name.startswith((f"{WHOLE}: ", policy_check_name("")))
+
+
+def layer_check_name(layer: TemporaryLayer) -> str:
+    """Return the name of a layer's check run: its root, and its stack where the root is in several."""
+    name = f"{WHOLE}: {layer.root.name}"
+    return f"{name} ({layer.stack})" if layer.shared else name
+
+
+def _whole(
+    record: PullRequestRecord,
+    views: Sequence[LayerView],
+    everything: str,
+    blocking: Sequence[str],
+    fault: str,
+    *,
+    waiting: WaitingPlans,
+) -> tuple[str, str, Conclusion | None]:
+    """Return title, summary and conclusion; without one it goes on."""
+    if fault:
+        again = f"The operators have an alarm. {AGAIN}"
+        why = f"Before all was planned: {escaped(fault, 500)} {again}"
+        return "Tidegate failed", f"{why}\n\n{_roots(views, everything)}".strip(), Conclusion.FAILURE
+    if record.discovered != record.spec.revision:
+        return "Planning begins", "Tidegate looks for the roots that this pull request changes.", None
+    if not record.layers:
+        return _unplanned(record)
+    return _counted(record, views, everything, blocking, waiting)
+
+
+def _unplanned(record: PullRequestRecord) -> tuple[str, str, Conclusion]:
+    """Return what is said of a pull request without layers."""
+    if record.notice:
+        return "Not planned", escaped(record.notice, 2000), _of_unplanned(record)
+    summary = "Merging this changes no root: there is nothing to plan."
+    if not record.notes:
+        return "No root would change", summary, Conclusion.SUCCESS
+    return "Nothing is planned by itself", not_planned("", record.notes, _REMARKS), Conclusion.SUCCESS
+
+
+def _of_unplanned(record: PullRequestRecord) -> Conclusion:
+    """Return the verdict on what is not planned on purpose, or cannot be.
+
+    Checks are of commits. A neutral one counts as passed, also for another pull request of the same commit: where
+    policy sets judge, nobody gets one for what they refused.
+    """
+    if not (record.spec.from_fork or record.skipped):
+        return Conclusion.FAILURE
+    return Conclusion.ACTION_REQUIRED if record.guarded else Conclusion.NEUTRAL
+
+
+def _counted(
+    record: PullRequestRecord,
+    views: Sequence[LayerView],
+    everything: str,
+    blocking: Sequence[str],
+    waiting: WaitingPlans,
+) -> tuple[str, str, Conclusion | None]:
+    layers = [each.layer for each in views]
+    found = tally(layers)
+    summary = "\n\n".join(
+        filter(
+            None,
+            (
+                f"**{many(found.total, 'root')}**: {found}.",
+                escaped(str(waiting), _WAITING),
+                f"**Held up by {_sets(blocking)}.** Each has a check of its own." if blocking else "",
+                older(record.is_older),
+                with_options(layers),
+                _roots(views, everything),
+                not_planned(record.notice, record.notes, _REMARKS),
+            ),
+        )
+    )
+    done = sum(1 for each in layers if each.is_done)
+    if done < found.total:
+        behind = f", {len(waiting)} waiting for a place" if waiting else ""
+        return f"Planning… {done} of {found.total} done{behind}", summary, None
+    return _title(record, found, layers, blocking), summary, _conclusion(record, found, layers, blocking)
+
+
+def _title(record: PullRequestRecord, found: Tally, layers: Sequence[TemporaryLayer], blocking: Sequence[str]) -> str:
+    parts = [
+        str(found),
+        f"held up by {many(len(blocking), 'policy set')}" if blocking else "",
+        "not all could be planned" if record.notice else "",
+        "planned with options" if any(each.options for each in layers) else "",
+        f"older than {record.spec.base}" if record.overtaken else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _conclusion(
+    record: PullRequestRecord, found: Tally, layers: Sequence[TemporaryLayer], blocking: Sequence[str]
+) -> Conclusion:
+    """Return the verdict. Plans with options are a look, and none: who chooses what is planned would decide it."""
+    if found.failed or found.refused or found.unplanned or blocking or record.notice:
+        return Conclusion.FAILURE
+    return Conclusion.ACTION_REQUIRED if any(each.options for each in layers) else Conclusion.SUCCESS
+
+
+def _sets(names: Sequence[str]) -> str:
+    word = "policy set" if len(names) == 1 else "policy sets"
+    return f"{word} {people(tuple(names))}"
+
+
+def _roots(views: Sequence[LayerView], everything: str) -> str:
+    ordered = {each.layer.id: each for each in views}
+    layers = by_importance(each.layer for each in views)
+    rows = table([ordered[each.id] for each in layers], _TABLE, everything) if views else ""
+    return "\n\n".join(filter(None, (*alarms(layers, _DESTROYED), rows)))
+
+
+def _layer_summary(view: LayerView) -> str:
+    layer = view.layer
+    stack = f" of stack {code(layer.stack)}" if layer.shared or layer.stack != DEFAULT_STACK else ""
+    place = f"Root {code(layer.root.name)}{stack} in {code(layer.root.dir)}, workspace {code(layer.root.workspace)}."
+    why = escaped(layer.why, 300)
+    parts = (escaped(layer.reason), *alarms([layer], _DESTROYED), place, why, link("Log", view.log_url))
+    return "\n\n".join(filter(None, parts))
+
+
+def _layer_text(view: LayerView) -> str:
+    layer = view.layer
+    if layer.state is LayerState.PLANNED and view.plan_text:
+        return fenced_plan(view.plan_text, view.plan_size, MAXIMUM_TEXT)
+    if layer.last_lines:
+        lines = fenced(cut_start(layer.last_lines.rstrip(), 4 * LAST_LINES))
+        return f"The engine's last lines:\n\n{lines}"
+    return ""

@@ -1,0 +1,202 @@
+"""The comment that a pull request gets for each stack: what the merge would change there, within the forge's limit.
+
+What is least important is folded away first: unchanged roots are one line, long plans are cut, then there is a table
+instead of plans, of which the first hundred rows are shown. Whatever is left out is counted and linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidegate.domain.changes.stack import DEFAULT_STACK
+from tidegate.domain.check_runs.face import many
+from tidegate.domain.markdown import bounded, code, escaped, size
+from tidegate.domain.policies.approval import SetState, Standing
+from tidegate.domain.policies.text import standing_lines, verdict_lines
+from tidegate.domain.pull_requests.apply import HEADING, ApplyView
+from tidegate.domain.pull_requests.blocks import LayerView, alarms, blocks, link, names
+from tidegate.domain.pull_requests.merge import next_steps, on_merge
+from tidegate.domain.pull_requests.remarks import not_planned, older, with_options
+from tidegate.domain.pull_requests.tally import Tally, awaited, by_importance, tally, tiers
+from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState, TemporaryLayer
+
+#: GitHub's limit is in characters; bytes are never fewer.
+MAXIMUM_COMMENT = 65_536
+#: How each of our comments begins, so that it is found again.
+MARKER = "<!-- tidegate:plan "
+#: In place of the stack's name, in hexadecimal, where there is none.
+NO_STACK = "none"
+_NAME = 100
+#: Bytes of each part that is shown whatever else there is. Plans and failures share what these leave.
+_DESTROYED, _POLICIES, _UNCHANGED, _MERGE, _NEXT, _NOTICE = 8_000, 10_000, 3_000, 6_000, 6_000, 10_000
+_MISSING = 3_000
+_PLANS = "### Plans\n\n"
+_GLUE = 40
+
+
+@dataclass(frozen=True, slots=True)
+class CommentView:
+    """What one stack's comment shows. ``layers`` are those of the stack, ``stacks`` all of the pull request.
+
+    ``base`` is the branch that it goes to, ``page_url`` lists all of it, and ``fault`` why
+    Tidegate itself failed, if it did. ``notice`` and ``notes`` say what is not planned, ``older`` that the plans are
+    older than the base branch. ``applied`` is how far it is applied, where that is done in pull requests.
+    ``standings`` say where the policy sets stand by the approvals of the head.
+    """
+
+    stack: str
+    layers: Sequence[LayerView]
+    stacks: Mapping[str, Sequence[TemporaryLayer]]
+    base: str
+    page_url: str = ""
+    fault: str = ""
+    notice: str = ""
+    notes: str = ""
+    older: str = ""
+    applied: ApplyView | None = None
+    standings: Sequence[Standing] = ()
+
+
+def marker(stack: str) -> str:
+    """Return the line that the comment of a stack begins with. The readers of the comment do not see it."""
+    return f"{MARKER}{stack.encode().hex() or NO_STACK} -->"
+
+
+def stack_of(comment: str) -> str:
+    """Return the stack whose comment begins so. Only comments that our App wrote are read."""
+    name = comment.removeprefix(MARKER).partition(" ")[0]
+    return "" if name == NO_STACK else bytes.fromhex(name).decode()
+
+
+def render_comment(view: CommentView) -> str:
+    """Return the comment of a stack."""
+    ordered = {each.layer.id: each for each in view.layers}
+    views = [ordered[layer.id] for layer in by_importance(each.layer for each in view.layers)]
+    shown = [each for each in views if each.layer.state is not LayerState.NO_CHANGES]
+    head = _head(view)
+    missing = not_planned(view.notice, view.notes, _MISSING)
+    middle = _joined(*alarms([each.layer for each in views], _DESTROYED), missing, *_policies(views, view.standings))
+    end = _joined(_unchanged(views), *_outlook(view), link("All of this pull request", view.page_url))
+    room = MAXIMUM_COMMENT - size(head) - size(middle) - size(end) - _GLUE
+    failures, plans = blocks(shown, room, link("this page", view.page_url)) if shown else ("", "")
+    return _joined(head, failures, middle, f"{_PLANS}{plans}" if plans else "", end)
+
+
+def render_nothing(stack: str, sha: str) -> str:
+    """Return the comment of a stack that a newer commit does not change any more."""
+    where = f" of stack {code(stack, _NAME)}" if _is_named(stack) else ""
+    return f"{marker(stack)}\n{_heading(stack)}\n\nAs of commit {code(sha[:7])}, nothing{where} would change."
+
+
+def render_notice(stack: str, sha: str, notice: str) -> str:
+    """Return the comment that tells why nothing is planned of a commit. Lines of ``notice`` are paragraphs."""
+    lines = [escaped(line) for line in notice.splitlines() if line.strip()]
+    why = bounded([f"{line}\n" for line in lines], _NOTICE, lambda count: f"… and {count} more lines.")
+    return f"{marker(stack)}\n{_heading(stack)}\n\n**Commit {code(sha[:7])} is not planned.**\n\n{why}".rstrip()
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
+
+
+def _is_named(stack: str) -> bool:
+    return bool(stack) and stack != DEFAULT_STACK
+
+
+def _heading(stack: str, place: str = "") -> str:
+    return f"## Tidegate: stack {code(stack, _NAME)}{place}" if _is_named(stack) else f"## Tidegate{place}"
+
+
+def _head(view: CommentView) -> str:
+    """Return marker and heading, the line of counts, what was planned, and whether Tidegate failed."""
+    layers = [each.layer for each in view.layers]
+    found = _held_up(tally(layers), view.standings)
+    sets = f" **{many(len(found.failing), 'policy set')} {'fails' if len(found.failing) == 1 else 'fail'}.**"
+    counts = f"**{many(found.total, 'root')}**: {found}.{sets if found.failing else ''}"
+    fault = f"**Tidegate failed** before all was planned: {escaped(view.fault, 500)}" if view.fault else ""
+    return _joined(
+        f"{marker(view.stack)}\n{_heading(view.stack, _tier(view))}",
+        counts,
+        fault,
+        older(view.older),
+        with_options(layers),
+        _planned_from(layers[0], view.base),
+    )
+
+
+def _tier(view: CommentView) -> str:
+    places = tiers({stack: awaited(layers) for stack, layers in view.stacks.items()})
+    last = max(places.values(), default=1)
+    return f", tier {places[view.stack]} of {last}" if last > 1 else ""
+
+
+def _planned_from(layer: TemporaryLayer, base: str) -> str:
+    head = f"Planned from commit {code(layer.sha[:7])}"
+    if layer.checkout is Checkout.BRANCH:
+        return f"{head} alone, without what {code(base, _NAME)} has besides."
+    return f"{head}, merged into {code(base, _NAME)} at {code(layer.base_sha[:7])}."
+
+
+def _held_up(found: Tally, standings: Sequence[Standing]) -> Tally:
+    """Return the tally without the sets that their owners let pass."""
+    passed = _let_pass(standings)
+    return replace(found, failing=tuple(name for name in found.failing if name not in passed))
+
+
+def _let_pass(standings: Sequence[Standing]) -> Collection[str]:
+    """Return the sets that their owners let pass."""
+    return {each.policy_set.name for each in standings if each.state is SetState.APPROVED}
+
+
+def _stuck(view: CommentView) -> tuple[str, ...]:
+    """Return the other stacks in which something holds up the merge."""
+    others = {name: layers for name, layers in view.stacks.items() if name != view.stack}
+    found = {name: _held_up(tally(layers), view.standings) for name, layers in others.items()}
+    return tuple(name for name, each in found.items() if each.failed or each.refused or each.unplanned or each.failing)
+
+
+def _policies(views: Sequence[LayerView], standings: Sequence[Standing]) -> Iterator[str]:
+    """Yield who approved, and what the policy sets say of each root, those that refuse it first."""
+    layers = [each.layer for each in views]
+    found = tally(layers)
+    spoken = {verdict.policy_set for each in layers if not each.options for verdict in each.verdicts}
+    passing = spoken - {*found.failing, *found.warning}
+    lines = [*standing_lines(each for each in standings if each.policy_set.name in found.failing)]
+    passed = _let_pass(standings)
+    lines += [line for each in sorted(layers, key=_refusals) for line in _said(each, passed)]
+    if passing:
+        lines.append(f"* Policy sets that pass: {', '.join(code(name, _NAME) for name in sorted(passing)[:20])}")
+    if lines:
+        checks = "the check of each policy set has them all"
+        text = bounded(lines, _POLICIES, lambda count: f"* … and {count} more lines: {checks}")
+        yield f"### Policies\n\n{text}"
+
+
+def _refusals(layer: TemporaryLayer) -> bool:
+    return not any(each.failed for each in layer.verdicts)
+
+
+def _said(layer: TemporaryLayer, passed: Collection[str]) -> Iterator[str]:
+    verdicts = [each for each in layer.verdicts if each.failed or each.findings]
+    if verdicts:
+        failed = {each.policy_set for each in verdicts if each.failed}
+        refused = "refused" if failed.difference(passed) else "refused, and let pass by owners"
+        yield f"* {code(layer.root.name, _NAME)} is {refused if failed else 'let pass'}:"
+        yield from (f"  {line}" for line in verdict_lines(verdicts))
+
+
+def _unchanged(views: Sequence[LayerView]) -> str:
+    found = [each for each in views if each.layer.state is LayerState.NO_CHANGES]
+    return f"Unchanged: {names(found, _UNCHANGED)}." if found else ""
+
+
+def _outlook(view: CommentView) -> Iterator[str]:
+    def listed(sentences: Sequence[str], room: int) -> str:
+        return bounded([f"* {each}" for each in sentences], room, lambda count: f"* … and {count} more.")
+
+    layers, applied = [each.layer for each in view.layers], view.applied
+    heading = HEADING if applied else "What happens on merge"
+    yield f"### {heading}\n\n{listed(on_merge(view.stack, view.stacks, applied), _MERGE)}"
+    steps = next_steps(layers, _held_up(tally(layers), view.standings), applied, _stuck(view))
+    yield f"### What to do now\n\n{listed(steps, _NEXT)}"

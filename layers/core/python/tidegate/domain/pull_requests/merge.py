@@ -1,0 +1,163 @@
+"""What happens on merge, as a comment tells it: who waits for whom, who reviews, and what is to be done before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from tidegate.domain.access import EVERYBODY, Action, spelled
+from tidegate.domain.check_runs.face import people
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.domain.markdown import code
+from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.pull_requests.apply import ApplyView, apply_steps, how_applied
+from tidegate.domain.pull_requests.remarks import AGAIN, PLAN
+from tidegate.domain.pull_requests.tally import Tally, awaited
+from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
+
+#: Sentences of one kind: beyond these nobody reads, and roots have their own on the deployment's check run.
+_SENTENCES = 10
+_NAME = 60
+_ON_MERGE = "Each root is planned anew on what the merge makes, and deployed by its own queue."
+
+
+def on_merge(
+    stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]], applied: ApplyView | None = None
+) -> Sequence[str]:
+    """Return what happens to a stack's roots on merge, a sentence each. ``stacks`` are all of the pull request.
+
+    ``applied`` is how far it is applied, where that is done before.
+    """
+    layers = [each for each in stacks[stack] if not each.is_extra]
+    extra = tuple(each.root.name for each in stacks[stack] if each.is_extra)
+    deployed = [
+        *(how_applied(applied) if applied else [_ON_MERGE]),
+        *_between_stacks(stack, stacks),
+        *_inside(layers),
+        *_reviews(layers),
+    ]
+    left = [f"{people(extra)}: planned as somebody asked for it. The merge does not deploy it."] if extra else []
+    return [*(deployed if layers else ()), *left]
+
+
+def next_steps(
+    layers: Collection[TemporaryLayer], found: Tally, applied: ApplyView | None = None, stuck: tuple[str, ...] = ()
+) -> Sequence[str]:
+    """Return what is to be done now, a sentence each. ``found`` are the counts; ``applied`` is as for ``on_merge``.
+
+    ``stuck`` are the other stacks in which something holds up the merge.
+    """
+    lines = [*_corrections(found), *_approvals(layers, found)]
+    if any(each.options for each in layers):
+        lines.append(f"Comment {PLAN} to plan without options, before the merge.")
+    last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
+    if applied:
+        return [*lines, *apply_steps(applied, ready=not lines, look=_look(found)), last]
+    return [*(lines or [_merge(found, stuck)]), last]
+
+
+def _between_stacks(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> Iterator[str]:
+    plan_after = _present({name for each in stacks[stack] for name in each.waits.plan_after}, stack, stacks)
+    apply_after = _present({name for each in stacks[stack] for name in each.waits.apply_after}, stack, stacks)
+    waiting = tuple(name for name in stacks if name != stack and stack in awaited(stacks[name]))
+    if plan_after:
+        yield f"They are planned only after {_stacks(plan_after)} {_is(plan_after)} deployed."
+    if set(apply_after) - set(plan_after):
+        after = tuple(name for name in apply_after if name not in plan_after)
+        yield f"They are applied only after {_stacks(after)} {_is(after)} deployed."
+    if waiting:
+        yield f"{_begins(_stacks(waiting))} {'wait' if len(waiting) > 1 else 'waits'} for them."
+
+
+def _present(names: Collection[str], stack: str, stacks: Collection[str]) -> tuple[str, ...]:
+    return tuple(name for name in stacks if name in names and name != stack)
+
+
+def _stacks(names: tuple[str, ...]) -> str:
+    return f"stack{'s' if len(names) > 1 else ''} {people(names)}"
+
+
+def _begins(words: str) -> str:
+    """Return words as the beginning of a sentence; names in them stay as they are."""
+    return words[:1].upper() + words[1:]
+
+
+def _is(names: tuple[str, ...]) -> str:
+    return "are" if len(names) > 1 else "is"
+
+
+def _inside(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+    ordered = [each for each in layers if each.waits.roots]
+    for each in ordered[:_SENTENCES]:
+        yield f"{code(each.root.name, _NAME)} is planned after {people(each.waits.roots)}."
+    if len(ordered) > _SENTENCES:
+        yield f"{len(ordered) - _SENTENCES} more roots are planned after others of this stack."
+
+
+def _reviews(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+    rules: dict[tuple[ReviewRule, tuple[str, ...]], list[str]] = {}
+    for each in layers:
+        rules.setdefault((each.review, _reviewers(each)), []).append(each.root.name)
+    for (rule, reviewers), roots in list(rules.items())[:_SENTENCES]:
+        which = "Each plan with changes" if len(rules) == 1 else f"A plan with changes of {people(tuple(roots))}"
+        yield _review(which, rule, reviewers)
+    if len(rules) > _SENTENCES:
+        yield f"{len(rules) - _SENTENCES} more rules of reviews hold for other roots."
+
+
+def _reviewers(layer: TemporaryLayer) -> tuple[str, ...]:
+    return layer.access.who_may(Action.REVIEW) if layer.access else (EVERYBODY,)
+
+
+def _review(which: str, rule: ReviewRule, reviewers: tuple[str, ...]) -> str:
+    if rule.when is not PlanReview.ALWAYS:
+        return f"{which} is applied without a review."
+    by = "one person" if rule.approvals == 1 else f"{rule.approvals} people"
+    others = ", none of whom made the change" if rule.exclude_authors else ""
+    return f"{which} waits for a review by {by}{others}: {_who(reviewers)}."
+
+
+def _who(reviewers: tuple[str, ...]) -> str:
+    if not reviewers:
+        return "but by `access_control` nobody may"
+    if reviewers == (EVERYBODY,):
+        return "whoever may write to this repository"
+    return people(tuple(spelled(each) for each in reviewers))
+
+
+def _corrections(found: Tally) -> Iterator[str]:
+    if found.failed:
+        yield "Correct what failed and push. Merged as it is, it fails again."
+    if found.refused:
+        yield "Change what was refused: it says why. It was not run."
+    if found.unplanned:
+        yield f"Not all is planned. {AGAIN}"
+
+
+def _approvals(layers: Collection[TemporaryLayer], found: Tally) -> Iterator[str]:
+    held = {each.name: each for layer in layers for each in layer.policy_sets}
+    for name in found.failing[:_SENTENCES]:
+        yield f"Policy set {code(name, _NAME)} fails: change the plan, or {_approval(held.get(name))}."
+    if len(found.failing) > _SENTENCES:
+        yield f"{len(found.failing) - _SENTENCES} more policy sets fail: each has a check of its own."
+
+
+def _approval(held: HeldPolicySet | None) -> str:
+    if held is None or not held.owners:
+        return "ask who may change the policies; nobody owns this set"
+    how_many = "an approving review" if held.approvals == 1 else f"approving reviews by {held.approvals}"
+    return f"get {how_many} of this commit by its owners: {people(held.owners)}"
+
+
+def _merge(found: Tally, stuck: tuple[str, ...]) -> str:
+    if stuck:
+        look = _look(found) if found.changed else "Nothing would change here."
+        return f"{look} {_begins(_stacks(stuck))} {'holds' if len(stuck) == 1 else 'hold'} up the merge."
+    if not found.changed:
+        return "Nothing would change. Merge when you like."
+    return f"{_look(found).removesuffix('.')}, then merge."
+
+
+def _look(found: Tally) -> str:
+    if found.changes.destroy or found.changes.replace:
+        return "Look at what is destroyed and replaced."
+    return "Read the plans."

@@ -1,0 +1,47 @@
+"""What is said of a pull request's plans besides themselves: what is missing, older, or planned with options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.domain.check_runs.face import people
+from tidegate.domain.markdown import bounded, code, escaped
+from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
+
+#: What a comment asks for who wants all of a pull request planned once more.
+PLAN = "`tidegate plan`"
+AGAIN = f"Comment {PLAN} to have it planned again."
+#: Groups of roots, and options of one, that are named.
+_NAMED = 5
+
+
+def older(sentence: str) -> str:
+    """Return that plans are older than their base branch, as ``sentence`` says, and what helps; or nothing."""
+    if not sentence:
+        return ""
+    return f"> [!WARNING]\n> **Out of date:** {escaped(sentence, 2000)} Comment {PLAN} to plan it with that."
+
+
+def with_options(layers: Sequence[TemporaryLayer]) -> str:
+    """Return which layers were planned with options of the engine, or nothing."""
+    given: dict[tuple[str, ...], list[str]] = {}
+    for each in layers:
+        if each.options:
+            given.setdefault(each.options, []).append(each.root.name)
+    lines = [f"> * {people(tuple(roots))} with {_shown(options)}" for options, roots in list(given.items())[:_NAMED]]
+    if not lines:
+        return ""
+    more = [f"> * and more with {len(given) - _NAMED} others"] if len(given) > _NAMED else []
+    head = f"> [!NOTE]\n> **Planned with options**, so this is no verdict: comment {PLAN} to have one.\n>"
+    return "\n".join((head, *lines, *more))
+
+
+def not_planned(notice: str, notes: str, room: int) -> str:
+    """Return what is not planned, a line for each line of these, in ``room`` bytes: what holds up the merge first."""
+    lines = [f"* {escaped(line)}" for text in (notice, notes) for line in text.splitlines() if line.strip()]
+    return f"### Not planned\n\n{bounded(lines, room, lambda count: f'* … and {count} more.')}" if lines else ""
+
+
+def _shown(options: Sequence[str]) -> str:
+    shown = " ".join(code(each, 100) for each in options[:_NAMED])
+    return f"{shown} and {len(options) - _NAMED} more" if len(options) > _NAMED else shown

@@ -1,0 +1,1 @@
+"""Root modules: which directories they are, and what changes them."""

@@ -1,0 +1,1 @@
+"""Webhooks: which fields of which events are used, and what they mean."""

@@ -1,0 +1,1 @@
+"""People ask for something in comments."""

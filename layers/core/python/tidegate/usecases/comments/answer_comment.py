@@ -1,0 +1,109 @@
+"""Answer a comment under its pull request. What the forge refuses of that is told in the outcome, and never raised.
+
+Whoever may comment can delete the comment, or lock the conversation: nobody shall raise an alarm that way, nor have
+the work done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from tidegate.domain.comments.command import Command
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.ports import DeliveryOutcome, Forge
+
+#: GitHub's words for what people see at once under their comment.
+_ACCEPTED, _REFUSED = "rocket", "confused"
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment, as the delivery (its id) tells it. ``pull_request`` and ``comment`` are the forge's numbers."""
+
+    delivery: str
+    repository: str
+    pull_request: int
+    comment: int
+    text: str
+    installation: int
+    sender: str
+    received_at: str
+
+    @property
+    def where(self) -> tuple[int, str]:
+        return self.installation, self.repository
+
+    @property
+    def prefix(self) -> str:
+        """The word that it begins with: answers use the same."""
+        return self.text.split(maxsplit=1)[0].lower()
+
+
+class CommentWork(Protocol):
+    """Carries out what one verb asks for."""
+
+    def carry_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
+        """Do what the command says, answer the comment, and return what became of it.
+
+        Raise NotFound, InvalidConfiguration, CyclicChange and AppLacksPermission to have them answered, as well as
+        ForgeUnavailable to be called again later, with the same comment.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class CommentAnswerer:
+    """Answers one comment. ``pull_request`` and ``comment`` are the forge's numbers.
+
+    Each method returns sentences for the outcome: empty, or what could not be shown.
+    """
+
+    forge: Forge
+    installation: int
+    repository: str
+    pull_request: int
+    comment: int
+
+    def accept(self) -> str:
+        """Show that the command was understood and is done."""
+        return self._react(_ACCEPTED)
+
+    def refuse(self, reply: str) -> str:
+        """Show that nothing is done, and reply why. Raise ForgeUnavailable when there is no reply for now."""
+        return " ".join(filter(None, (self._react(_REFUSED), self.reply(reply))))
+
+    def reply(self, text: str) -> str:
+        """Write a comment (Markdown). Raise ForgeUnavailable."""
+        return _told(lambda: self.forge.comment(self.installation, self.repository, self.pull_request, text))
+
+    def _react(self, reaction: str) -> str:
+        """React, if the forge can: a reaction is not worth doing all the rest again."""
+        place = self.installation, self.repository, self.pull_request
+        try:
+            return _told(lambda: self.forge.react(*place, self.comment, reaction))
+        except ForgeUnavailable as error:
+            return f"The reaction could not be shown: {error}"
+
+
+def answerer(forge: Forge, comment: Comment) -> CommentAnswerer:
+    """Return who answers a comment."""
+    return CommentAnswerer(forge, *comment.where, comment.pull_request, comment.comment)
+
+
+def outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> DeliveryOutcome:
+    """Return what became of a comment, with what could not be shown of the answer."""
+    return DeliveryOutcome(" ".join(filter(None, (text, *problems))), deployments)
+
+
+def refused(forge: Forge, comment: Comment, reply: str) -> DeliveryOutcome:
+    """Refuse a comment: ``reply`` says why, in Markdown."""
+    return outcome(f"Refused: {reply}", answerer(forge, comment).refuse(reply))
+
+
+def _told(show: Callable[[], object]) -> str:
+    try:
+        show()
+    except ForgeRefused as error:
+        return f"The answer could not be shown: {error}"
+    return ""

@@ -1,0 +1,91 @@
+"""Look whether a pull request fulfils what is required of deploys by hand: who approves it, and who these are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tidegate.domain.access import Person, teams_among
+from tidegate.domain.permission import Permission
+from tidegate.domain.pull_requests.pull_request import PullRequest
+from tidegate.domain.pull_requests.requirements import (
+    Required,
+    Requirements,
+    approvers,
+    missing_by_root,
+    missing_for_all,
+)
+from tidegate.domain.revision import is_on_branch
+from tidegate.ports import Forge, PullRequests
+from tidegate.usecases.pull_requests.find_makers import makers
+
+#: Later than every review: when a pull request was pointed at a base branch that nobody has taken notice of yet.
+_NOT_SEEN_YET = "9999-12-31T00:00:00+00:00"
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementsChecker:
+    """Asks the forge for reviews only where approvals are required, and of people only what these depend on.
+
+    ``records`` tell since when a pull request goes to its base branch, where that matters. ``where`` is an installation
+    of the App and a repository. Every method raises ForgeUnavailable and ForgeRefused.
+    """
+
+    forge: Forge
+    records: PullRequests | None = None
+
+    def for_all(self, where: tuple[int, str], pull_request: PullRequest, wanted: Requirements) -> tuple[str, ...]:
+        """Return what is missing, in Markdown, where the same is required of every root."""
+        seen, approving = self._looked_at(where, pull_request, [wanted])
+        return missing_for_all(seen, approving, wanted)
+
+    def by_root(self, where: tuple[int, str], pull_request: PullRequest, required: Required) -> tuple[str, ...]:
+        """Return what is missing by root and stack, in Markdown."""
+        every = [each for wanted in required.values() for each in wanted or ()]
+        seen, approving = self._looked_at(where, pull_request, every)
+        return missing_by_root(seen, approving, required)
+
+    def _looked_at(
+        self, where: tuple[int, str], pull_request: PullRequest, wanted: Iterable[Requirements]
+    ) -> tuple[PullRequest, list[Person]]:
+        """Return the pull request with all that the requirements depend on, and who approves it."""
+        compared = self._compared(where, pull_request, wanted)
+        asking = [each for each in wanted if each.asks_people]
+        return self._approved(where, compared, asking) if asking else (compared, [])
+
+    def _compared(
+        self, where: tuple[int, str], pull_request: PullRequest, wanted: Iterable[Requirements]
+    ) -> PullRequest:
+        """Return the pull request with what its head lacks of the base branch, if that matters."""
+        if not any(each.undiverged for each in wanted):
+            return pull_request
+        newest = self.forge.branch_head(*where, pull_request.base_branch)
+        contains = is_on_branch(self.forge.compare(*where, newest, pull_request.head_sha))
+        return replace(pull_request, lacks="" if contains else newest)
+
+    def _approved(
+        self, where: tuple[int, str], pull_request: PullRequest, asking: Iterable[Requirements]
+    ) -> tuple[PullRequest, list[Person]]:
+        reviews = self.forge.reviews(*where, pull_request.number)
+        seen = replace(pull_request, base_since=self._base_since(where[1], pull_request))
+        if approvers(seen, reviews):
+            seen = replace(seen, made_by=makers(self.forge, where, seen.base_branch, seen.head_sha))
+        teams = teams_among([grantee for each in asking for grantee in each.grantees])
+        return seen, [self._person(where, login, teams) for login in approvers(seen, reviews)]
+
+    def _base_since(self, repository: str, pull_request: PullRequest) -> str:
+        """Return since when it goes to its base branch: nothing is known of one that opened before Tidegate came."""
+        found = self.records.many([(repository, pull_request.number)]) if self.records else ()
+        if not found:
+            return ""
+        spec = found[0].spec
+        return spec.base_since if spec.base == pull_request.base_branch else _NOT_SEEN_YET
+
+    def _person(self, where: tuple[int, str], login: str, teams: Iterable[str]) -> Person:
+        """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""
+        permission = self.forge.permission(*where, login)
+        if permission < Permission.READ:
+            return Person(login, permission)
+        owner = where[1].partition("/")[0]
+        found = (team for team in teams if self.forge.is_team_member(where[0], owner, team, login))
+        return Person(login, permission, frozenset(found))

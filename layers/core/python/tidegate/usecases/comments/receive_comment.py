@@ -1,0 +1,266 @@
+"""Receive a comment on a pull request: deploy its head by hand, unlock queues, or explain what can be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.domain.access import Action
+from tidegate.domain.changes.change_set import Key
+from tidegate.domain.comments import replies
+from tidegate.domain.comments.command import Command, Misread, Verb, help_text, read_comment
+from tidegate.domain.decision import Decision
+from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.deployment import Deployment, Trigger, Unlocking
+from tidegate.domain.errors import AppLacksPermission, CyclicChange, InvalidConfiguration, NotFound
+from tidegate.domain.markdown import escaped
+from tidegate.domain.permission import Permission
+from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.pull_requests.pull_request import PullRequest
+from tidegate.domain.pull_requests.requirements import Missing, always_missing, may_not_write
+from tidegate.domain.root import Revision, queue_id
+from tidegate.ports import Catalog, Change, Deliveries, Delivery, DeliveryOutcome, Forge
+from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.comments.answer_comment import Comment, CommentWork, answerer, outcome, refused
+from tidegate.usecases.comments.check_requirements import RequirementsChecker
+from tidegate.usecases.comments.find_repeats import find_repeats
+from tidegate.usecases.discovery.discover_roots import all_roots, discover_roots
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
+from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
+from tidegate.usecases.discovery.root_index import Deployable
+from tidegate.usecases.webhooks.conclude import conclude, is_concluded
+
+#: Returns the policy sets that hold for roots, by root and stack.
+Hold = Callable[[tuple[int, str], Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
+
+
+def _no_policies(
+    _where: tuple[int, str], _granted: Granted, _members: Sequence[Deployable]
+) -> Mapping[Key, tuple[HeldPolicySet, ...]]:
+    return {}
+
+
+def _no_doubts(_comment: Comment) -> DeliveryOutcome | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class CommentReceiver:
+    """Receives comments; receiving one again is harmless.
+
+    ``unlock`` unlocks a queue and says what came of it. ``others`` carry out verbs besides those of this class.
+    ``doubts`` refuses a comment that the forge itself does not confirm. ``hold`` stores the policy sets that the plans
+    of heads are held against.
+    """
+
+    deliveries: Deliveries
+    source: RepositorySource
+    catalog: Catalog
+    changes: ChangeEnqueuer
+    authorizer: Authorizer
+    unlock: Callable[[str, Unlocking], Decision]
+    others: Mapping[Verb, CommentWork] = field(default_factory=dict)
+    doubts: Callable[[Comment], DeliveryOutcome | None] = _no_doubts
+    hold: Hold = _no_policies
+
+    @property
+    def forge(self) -> Forge:
+        return self.source.forge
+
+    def receive(self, delivery: Delivery) -> str:
+        """Return, and store with the delivery, what became of the comment. Raise as for pushes."""
+        if is_concluded(self.deliveries, delivery.id):
+            return "The comment was answered before."
+        comment = Comment(delivery=delivery.id, received_at=delivery.received_at, **delivery.fields)
+        return conclude(self.deliveries, delivery.id, lambda: self.doubts(comment) or self._outcome(comment))
+
+    def _outcome(self, comment: Comment) -> DeliveryOutcome:
+        command = read_comment(comment.text, comment.prefix)
+        try:
+            if isinstance(command, Misread):
+                return self._refuse(comment, command.reply)
+            return self._carried_out(comment, command)
+        except (NotFound, InvalidConfiguration, CyclicChange, AppLacksPermission) as error:
+            return self._refuse(comment, _why_not(error))
+
+    def _carried_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
+        match command.verb:
+            case Verb.HELP:
+                reply = help_text(comment.prefix)
+                return outcome("The commands were explained.", answerer(self.forge, comment).reply(reply))
+            case Verb.UNLOCK:
+                return self._unlock(comment, command)
+            case Verb.DEPLOY:
+                return self._deploy(comment, command)
+            case verb if verb in self.others:
+                return self.others[verb].carry_out(comment, command)
+            case verb:
+                return self._refuse(comment, replies.not_here(verb, comment.prefix))
+
+    def _refuse(self, comment: Comment, reply: str) -> DeliveryOutcome:
+        return refused(self.forge, comment, reply)
+
+    def _deploy(self, comment: Comment, command: Command) -> DeliveryOutcome:
+        pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
+        bound = self.deliveries.bind(comment.delivery, pull_request.head_sha)
+        if bound != pull_request.head_sha:
+            return self._refuse(comment, replies.head_moved(bound, pull_request))
+        granted = self.source.granted(*comment.where, pull_request.head_branch, pull_request.base_branch)
+        if not granted.is_destination:
+            return self._refuse(comment, replies.base_does_not_count(pull_request, granted.main))
+        missing = self._missing(comment, pull_request, granted.configuration)
+        lacks = _lacks(comment, command, pull_request, missing)
+        if missing.always or (lacks and not command.roots):
+            return self._refuse(comment, lacks)
+        change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
+        members = self._members(comment, command, pull_request, change, granted)
+        if isinstance(members, str):
+            return self._refuse(comment, "\n\n".join(filter(None, (lacks, members))))
+        authors = Authors((pull_request.author,)).and_also(change.authors)
+        deployments = new_deployments(_request(comment, command, pull_request, authors), members)
+        missing = self._missing_by_root(comment, pull_request, granted, deployments, missing)
+        lacks = _lacks(comment, command, pull_request, missing)
+        if lacks:
+            return self._refuse(comment, lacks)
+        # No merge has looked at what policies say of this head: its plan is held against them, whatever is forced.
+        held = self.hold(comment.where, granted, members)
+        deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
+        self.changes.enqueue_all(deployments)
+        return self._accepted(comment, command, pull_request, deployments, missing)
+
+    def _accepted(
+        self,
+        comment: Comment,
+        command: Command,
+        pull_request: PullRequest,
+        deployments: Sequence[Deployment],
+        missing: Missing,
+    ) -> DeliveryOutcome:
+        answer, names = answerer(self.forge, comment), list(dict.fromkeys(each.root.name for each in deployments))
+        problems = [answer.accept()]
+        if command.force:
+            problems.append(answer.reply(replies.forced(comment.sender, pull_request, names, missing)))
+        ids = tuple(deployment.id for deployment in deployments)
+        return outcome(f"Enqueued: {', '.join(names)}.", *problems, deployments=ids)
+
+    def _missing(self, comment: Comment, pull_request: PullRequest, configuration: LoadedConfiguration) -> Missing:
+        """Return what is missing before it is known which roots are deployed."""
+        always = always_missing(pull_request)
+        least = Permission.WRITE if configuration.policies is None else Permission.READ
+        if self.forge.permission(*comment.where, comment.sender) < least:
+            always = (may_not_write(comment.sender), *always)
+        checker, wanted = RequirementsChecker(self.forge), configuration.requirements
+        return Missing(always, checker.for_all(comment.where, pull_request, wanted))
+
+    def _missing_by_root(
+        self,
+        comment: Comment,
+        pull_request: PullRequest,
+        granted: Granted,
+        deployments: Sequence[Deployment],
+        missing: Missing,
+    ) -> Missing:
+        """Return what is missing by root: who may deploy it, and what checks require of it."""
+        refusals = self.authorizer.refusals(accesses(deployments), comment.where, Action.APPLY, comment.sender)
+        missing = replace(missing, always=tuple(escaped(refusal) for refusal in refusals))
+        told = tuple(self._repeats(comment, deployments))
+        if granted.configuration.checks is None:
+            return replace(missing, configured=(*missing.configured, *told))
+        keys = [(each.root.name, each.stack) for each in deployments]
+        required = {key: granted.requirements[key] for key in keys}
+        checker = RequirementsChecker(self.forge)
+        return replace(missing, configured=(*checker.by_root(comment.where, pull_request, required), *told))
+
+    def _repeats(self, comment: Comment, deployments: Sequence[Deployment]) -> Iterator[str]:
+        """Yield what of it was asked for before, and has not ended."""
+        for each, earlier in find_repeats(self.authorizer.queues, self.authorizer.deployments, deployments):
+            checks = self.forge.pull_request_checks_url(comment.repository, comment.pull_request)
+            yield replies.in_line_already(each, earlier, checks)
+
+    def _members(
+        self, comment: Comment, command: Command, pull_request: PullRequest, change: Change, granted: Granted
+    ) -> tuple[Deployable, ...] | str:
+        """Return what the pull request's head deploys, or why it does not deploy anything, in Markdown."""
+        review = self.source.review
+        with self.source.fetch(*comment.where, pull_request.head_sha, change.after) as trees:
+            if not command.roots:
+                found = discover_roots(trees, comment.repository, review, granted, by_hand=True)
+                return found.members or replies.nothing_changed(found.notes + found.refused)
+            known = all_roots(trees, comment.repository, review, granted)
+        unknown = [name for name in command.roots if name not in known.names]
+        if unknown:
+            return replies.unknown_roots(unknown, known.names)
+        problems = known.problems(command.roots)
+        return replies.roots_refused(problems) if problems else known.named(command.roots)
+
+    def _unlock(self, comment: Comment, command: Command) -> DeliveryOutcome:
+        permission = self.forge.permission(*comment.where, comment.sender)
+        if permission < Permission.READ:
+            return self._refuse(comment, replies.may_not_unlock(comment.sender))
+        elsewhere = self._elsewhere(comment)
+        if elsewhere:
+            return self._refuse(comment, elsewhere)
+        known = [head.root_name for head in self.catalog.roots(comment.repository)]
+        names = command.roots or self._changed(comment)
+        if not names:
+            return self._refuse(comment, replies.nothing_changed(()))
+        unknown = [name for name in names if name not in known] if command.roots else []
+        if unknown:
+            return self._refuse(comment, replies.unknown_roots(unknown, known))
+        told = [(name, self._unlocked(comment, name, permission)) for name in names]
+        problem = answerer(self.forge, comment).reply(replies.unlocked(told))
+        return outcome(" ".join(f"{name}: {decision.reason}" for name, decision in told), problem)
+
+    def _elsewhere(self, comment: Comment) -> str:
+        """Return why the pull request's branches do not count, in Markdown, or an empty text if they do."""
+        pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
+        main = self.forge.default_branch(*comment.where)
+        if pull_request.base_branch == main:
+            return ""  # Queues can be unlocked from here also while the default branch's file cannot be used.
+        granted = self.source.granted(*comment.where, pull_request.head_branch, pull_request.base_branch)
+        return "" if granted.is_destination else replies.base_does_not_count(pull_request, main)
+
+    def _changed(self, comment: Comment) -> Sequence[str]:
+        """Return the names of the roots that the pull request changes."""
+        pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
+        change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
+        with self.source.fetch(*comment.where, pull_request.head_sha, change.after) as trees:
+            found = discover_roots(trees, comment.repository, by_hand=True)
+            return [root.name for root in found.roots]
+
+    def _unlocked(self, comment: Comment, name: str, permission: Permission) -> Decision:
+        """Unlock a queue, if who comments may: by the rule of the deployment that locked it."""
+        queue = queue_id(comment.repository, name)
+        may = self.authorizer.may_unlock(queue, comment.installation, comment.sender, permission)
+        return self.unlock(queue, Unlocking(comment.sender, comment.received_at)) if may.done else may
+
+
+def _lacks(comment: Comment, command: Command, pull_request: PullRequest, missing: Missing) -> str:
+    """Return the reply that names what holds the command up, or an empty text when nothing does."""
+    if missing.always or (missing.configured and not command.force):
+        return replies.requirements_missing(pull_request, missing, comment.prefix)
+    return ""
+
+
+def _why_not(error: NotFound | InvalidConfiguration | CyclicChange | AppLacksPermission) -> str:
+    if isinstance(error, InvalidConfiguration):
+        return replies.invalid_configuration(error)
+    if isinstance(error, AppLacksPermission):
+        return replies.app_lacks(error.permissions)
+    return replies.not_found(str(error))
+
+
+def _request(comment: Comment, command: Command, pull_request: PullRequest, authors: Authors) -> Request:
+    return Request(
+        comment.repository,
+        comment.installation,
+        Revision(pull_request.head_sha, pull_request.head_branch),
+        Trigger.MANUAL,
+        f"comment {comment.comment}",
+        comment.sender,
+        comment.received_at,
+        authors,
+        pull_request.number,
+        command.force,
+    )

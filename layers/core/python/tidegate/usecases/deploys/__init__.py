@@ -1,0 +1,1 @@
+"""A deployment on its way: plan, apply, end, and what people see of it."""

@@ -1,0 +1,129 @@
+"""Begin a plan or an apply: create the job that a runner takes, and show that it begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.domain.changes.gate import WAITING
+from tidegate.domain.deploys.audit import RUNNING, audit_message, with_audited
+from tidegate.domain.deploys.deployment import AfterGate, Deployment, Gate, State
+from tidegate.domain.deploys.job import Job, JobKind, job_digest, job_id
+from tidegate.domain.errors import ApplyAlreadyStarted, GateShut, WrongState
+from tidegate.messages import BeginJob, JobBegun
+from tidegate.ports import Announcements, AuditLog, Clock, Deployments, ForgeAddresses, Jobs
+from tidegate.usecases.gates.judge_gate import GateJudge
+
+#: Attempts to plan in all; the number is the Terraform machine's.
+PLAN_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class JobBeginner:
+    """Begins jobs. Called again with the same message, it changes nothing more and answers the same."""
+
+    deployments: Deployments
+    jobs: Jobs
+    addresses: ForgeAddresses
+    audit: AuditLog
+    announcements: Announcements
+    clock: Clock
+    gates: GateJudge
+
+    def begin(self, message: BeginJob) -> JobBegun:
+        """Create the job and move the deployment on.
+
+        Raise WrongState, AuditUnavailable, ApplyAlreadyStarted, or GateShut where an apply must wait at its gate once
+        more: then no job was begun. Raise Conflict when somebody else changed the deployment meanwhile.
+        """
+        deployment = self.deployments.get(message.deployment)
+        kind = JobKind(message.kind)
+        job = self._job(deployment, kind, job_id(deployment.id, kind, message.attempt))
+        if kind is JobKind.PLAN:
+            self._begin_plan(deployment, job, message.tries)
+        else:
+            self._begin_apply(deployment, job)
+        return JobBegun(job=job.id, digest=job_digest(job))
+
+    def _begin_plan(self, deployment: Deployment, job: Job, tries: int) -> None:
+        at = self.clock.now()
+        reason = "" if tries == 1 else f"This is attempt {tries} of {PLAN_ATTEMPTS}: the one before was interrupted."
+        if deployment.state is State.PLANNING:
+            planning = replace(deployment, reason=reason, changed_at=at)
+        elif deployment.state is State.QUEUED or _goes_on(deployment, AfterGate.PLAN, AfterGate.PLAN_AGAIN):
+            # What was planned before the gate is not what will be applied.
+            why = deployment.reason if _goes_on(deployment, AfterGate.PLAN_AGAIN) else reason
+            planning = replace(
+                deployment.moved(State.PLANNING, at, why), gate=None, plan=None, review=None, verdicts=()
+            )
+        else:
+            raise WrongState(deployment.id, deployment.state, "a plan")
+        self.jobs.create(job)
+        self.announcements.changed(self.deployments.save(replace(planning, plan_job=job.id)))
+
+    def _begin_apply(self, deployment: Deployment, job: Job) -> None:
+        """Create the job, audit, move on: no runner is started for a job that this did not answer.
+
+        So no apply starts without its audit message, and where there is no job, there was no message.
+        """
+        if deployment.apply_job is not None:
+            if deployment.state is not State.APPLYING or deployment.apply_job != job.id:
+                raise ApplyAlreadyStarted(deployment.id)
+            self.announcements.changed(deployment)
+            return
+        at = self.clock.now()
+        deployment = self._passed(deployment, at)
+        applying = replace(deployment.moved(State.APPLYING, at), apply_job=job.id, apply_started_at=at)
+        self.jobs.create(job)
+        running = audit_message(applying, RUNNING, at)
+        self.audit.publish(running)
+        self.announcements.changed(self.deployments.save(with_audited(applying, running)))
+
+    def _passed(self, deployment: Deployment, at: str) -> Deployment:
+        """Return the approved deployment; a gate that leads here was looked at a moment ago.
+
+        Raise GateShut, with the deployment back at its gate, when what it waited for was run again while it was
+        reviewed.
+        """
+        if _goes_on(deployment, AfterGate.APPLY):
+            return replace(deployment.moved(State.APPROVED, at, deployment.reason), gate=None)
+        if _goes_on_waiting(deployment):
+            raise GateShut(deployment.id)
+        if deployment.state is not State.APPROVED:
+            raise WrongState(deployment.id, deployment.state, "an apply")
+        if deployment.plan is not None and self.gates.is_shut(deployment):
+            why = "What goes before this was run again since its plan was confirmed."
+            gated = replace(deployment.moved(State.GATED, at, why), gate=Gate(deployment.plan.job, at))
+            self.announcements.changed(self.deployments.save(gated))
+            raise GateShut(deployment.id)
+        return deployment
+
+    def _job(self, deployment: Deployment, kind: JobKind, job: str) -> Job:
+        plan = deployment.plan if kind is JobKind.APPLY else None
+        return Job(
+            id=job,
+            deployment=deployment.id,
+            kind=kind,
+            repository=deployment.repository,
+            sha=deployment.revision.sha,
+            clone_url=self.addresses.clone_url(deployment.repository),
+            root=deployment.root,
+            installation=deployment.installation,
+            plan_file=plan.file if plan else None,
+            lock_file=plan.lock_file if plan else None,
+            engine_version=plan.engine_version if plan else None,
+            plan_json=plan.json if plan else None,
+            stack=deployment.stack,
+            run=deployment.run,
+            base_sha=deployment.base_sha,
+        )
+
+
+def _goes_on(deployment: Deployment, *ways: AfterGate) -> bool:
+    """Tell whether the deployment's gate is open, and this is what follows."""
+    return deployment.state is State.GATED and deployment.gate is not None and deployment.gate.next in ways
+
+
+def _goes_on_waiting(deployment: Deployment) -> bool:
+    """Tell whether the deployment was sent back to the gate before its apply, and this comes again."""
+    waits = deployment.gate is not None and deployment.gate.next is None
+    return waits and deployment.state in WAITING and deployment.plan is not None

@@ -1,0 +1,60 @@
+"""Find out whether a deployment contains what others of an older change held up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.domain.changes.gate import dependency, is_done, is_held_as
+from tidegate.domain.deploys.deployment import Deployment, moves_baseline
+from tidegate.domain.deploys.queue import Deployed
+from tidegate.domain.errors import NotFound
+from tidegate.ports import ChangeSets, Deployments, Enrolled
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneBefore:
+    """Looks at what came to a bad end before. Of most it reads nothing but the record."""
+
+    deployments: Deployments
+    change_sets: ChangeSets
+
+    def is_held_up(self, deployment: Deployment, undone: Deployed) -> bool:
+        """Tell whether ``undone`` was to go after others that are not done, and the deployment does not wait for them.
+
+        So it is, too, when nobody knows any more. What began to be applied had passed its gate.
+        """
+        try:
+            old = self.deployments.get(undone.deployment)
+        except NotFound:
+            return True
+        if moves_baseline(old.state):
+            return False
+        if old.look_twice or not old.waits.any:
+            return old.look_twice
+        newer = {(each.root, each.stack) for each in self._members(deployment)}
+        return not is_held_as(deployment, old, newer, self._others(old))
+
+    def behind(self, deployment: Deployment, deployed: Deployed) -> Deployment:
+        """Return a deployment that is superseded by one that was deployed last and came to a bad end, as it is saved.
+
+        Its changes are applied once that one's are: whoever says so of that one says so of this one as well. Raise
+        Conflict when somebody else writes: do it all again then.
+        """
+        try:
+            newer = self.deployments.get(deployed.deployment)
+        except NotFound:
+            return deployment
+        if newer.contains == deployment.id:
+            return deployment
+        behind = self.deployments.save(replace(deployment, contains=newer.contains))
+        self.deployments.save(replace(newer, contains=behind.id))
+        return behind
+
+    def _others(self, old: Deployment) -> dict[tuple[str, str], bool]:
+        members = self._members(old)
+        records = self.deployments.many([each.deployment for each in members])
+        found = [dependency(each.root, each.stack, records.get(each.deployment)) for each in members]
+        return {(each.root, each.stack): is_done(each) for each in found}
+
+    def _members(self, deployment: Deployment) -> list[Enrolled]:
+        return list(self.change_sets.deployments(deployment.change_set)) if deployment.change_set else []

@@ -1,0 +1,64 @@
+"""Record a plan, and decide what it needs: nothing, policies, to wait for other stacks, a review, or the apply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deploys.deployment import Deployment, Plan, State
+from tidegate.domain.deploys.review import Need, PlanVerdict, judge_plan
+from tidegate.domain.errors import WrongState
+from tidegate.messages import PlanRecorded, RecordPlan
+from tidegate.ports import Announcements, Clock, Deployments
+
+#: The Terraform machine's word for a plan that waits for other stacks before anything else. An empty one need not.
+GATE = "gate"
+#: Its word for a plan that policy sets hold for. They have nothing to say of an empty one.
+POLICIES = "policies"
+_STATES = {Need.NOTHING: State.NO_CHANGES, Need.APPLY: State.APPROVED}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecorder:
+    """Records plans. Called again with the same plan, it changes nothing more and answers the same."""
+
+    deployments: Deployments
+    announcements: Announcements
+    clock: Clock
+
+    def record(self, message: RecordPlan) -> PlanRecorded:
+        """Store the plan and the decision. Raise WrongState when the deployment is not being planned."""
+        deployment = self.deployments.get(message.deployment)
+        if not deployment.policy_sets or not message.plan.changes.any:
+            return self.decide(deployment, message.plan)
+        if deployment.state is State.PLANNING:
+            planned = replace(deployment, plan=message.plan, verdicts=(), changed_at=self.clock.now())
+            self.deployments.save(planned)
+        elif deployment.plan != message.plan:
+            raise WrongState(deployment.id, deployment.state, "recording a plan")
+        return PlanRecorded(next=POLICIES, reason="It is held against policies.")
+
+    def decide(self, deployment: Deployment, plan: Plan) -> PlanRecorded:
+        """Store and return what the deployment's plan needs, whatever policies say. Raise as ``record``."""
+        verdict = judge_plan(deployment, plan)
+        is_gated = bool(deployment.waits.apply_after) and verdict.next is not Need.NOTHING
+        if deployment.state is State.PLANNING:
+            deployment = self.deployments.save(self._planned(deployment, plan, verdict, is_gated))
+        elif deployment.plan != plan:
+            raise WrongState(deployment.id, deployment.state, "recording a plan")
+        if is_gated:  # The wait at the gate, which follows at once, is shown by itself; so is the request for review.
+            return PlanRecorded(next=GATE, reason="Other stacks are applied first.")
+        if verdict.next is not Need.REVIEW:
+            self.announcements.changed(deployment)
+        return PlanRecorded(next=verdict.next.value, reason=verdict.reason)
+
+    def _planned(
+        self,
+        deployment: Deployment,
+        plan: Plan,
+        verdict: PlanVerdict,
+        is_gated: bool,  # noqa: FBT001  # One of two answers.
+    ) -> Deployment:
+        at = self.clock.now()
+        if is_gated or verdict.next is Need.REVIEW:
+            return replace(deployment, plan=plan, changed_at=at)
+        return replace(deployment.moved(_STATES[verdict.next], at, verdict.reason), plan=plan)

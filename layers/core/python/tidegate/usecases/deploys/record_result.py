@@ -1,0 +1,109 @@
+"""Record how a deployment ended, show it, and audit it if an apply had begun."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from tidegate.domain.deploys.deployment import Deployment, Ending, State, ends_without_result, is_final
+from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
+from tidegate.domain.deploys.review import missing_approvals
+from tidegate.messages import RecordResult, ResultRecorded
+from tidegate.ports import Announcements, Clock, Deployments, Jobs
+from tidegate.usecases.deploys.finish import Finisher
+
+#: Characters of the engine's last lines, and of an error's message, that the record keeps.
+KEPT_LAST_LINES = 12_000
+KEPT_MESSAGE = 1_000
+#: Nothing reports a result any more in these: what ended depends on whether a runner took the apply.
+_WITHOUT_RESULT = frozenset({State.ENGINE_FAULT, State.OUTCOME_UNKNOWN})
+#: What people read for the errors that they may meet; every other shows its name.
+_WORDS = {
+    "TerraformClientError": "",
+    POLICIES_REFUSED: "",
+    "NoFreePlace": "",
+    "States.HeartbeatTimeout": "The runner sent no sign of life for a minute. ",
+    "States.Timeout": "The time limit was over. ",
+    "RunnerStopped": "The runner stopped: ",
+    "Interrupted": "The runner was told to stop: ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What is known of a failure: a sentence or two, and the engine's last lines."""
+
+    message: str = ""
+    last_lines: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRecorder:
+    """Records results. A deployment that has ended stays as it is, and is shown again."""
+
+    deployments: Deployments
+    jobs: Jobs
+    finisher: Finisher
+    announcements: Announcements
+    clock: Clock
+
+    def record(self, message: RecordResult) -> ResultRecorded:
+        """End the deployment, as was decided first.
+
+        Raise Conflict, or CloudUnavailable when the audit topic does not take the message: try again.
+        """
+        deployment = self.deployments.get(message.deployment)
+        if not is_final(deployment.state):
+            ended = self.finisher.ended(deployment, self._ending(deployment, message))
+            deployment = self.deployments.save(ended)
+        self.announcements.changed(deployment)
+        return ResultRecorded(state=deployment.state.value)
+
+    def _ending(self, deployment: Deployment, message: RecordResult) -> Ending:
+        failure = read_cause(message.cause)
+        state = State(message.state)
+        if state in _WITHOUT_RESULT:
+            taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)
+            state = ends_without_result(deployment.state, apply_was_taken=taken)
+        last_lines = (message.last_lines or failure.last_lines)[-KEPT_LAST_LINES:]
+        reason = _reason(deployment, state, message, failure)
+        return Ending(state, reason, message.error or "", last_lines, self.clock.now())
+
+
+def read_cause(cause: str | None) -> Failure:
+    """Read the cause of a failed state: a runner's or a Lambda function's JSON, or any text."""
+    try:
+        document = json.loads(cause or "")
+    except ValueError:
+        return Failure(message=(cause or "")[:KEPT_MESSAGE])
+    if not isinstance(document, dict):
+        return Failure(message=str(document)[:KEPT_MESSAGE])
+    message = document.get("message") or document.get("errorMessage") or ""
+    return Failure(str(message)[:KEPT_MESSAGE], str(document.get("last_lines") or "")[-KEPT_LAST_LINES:])
+
+
+def _reason(deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> str:
+    if state is State.REVIEW_EXPIRED:
+        return _expired(deployment)
+    if state is State.GATE_EXPIRED:
+        return deployment.reason
+    if message.error is None or state is State.APPLIED:
+        return ""
+    return in_words(message.error, failure)
+
+
+def in_words(error: str, failure: Failure) -> str:
+    """Return what people read of the failure that a state of a state machine ended with."""
+    words = _WORDS.get(error, f"{error}: ")
+    return f"{words}{failure.message}".rstrip(" :")
+
+
+def _expired(deployment: Deployment) -> str:
+    """Return what there is to say of a review whose time ran out: who answered nevertheless, and too late."""
+    review = deployment.review
+    if review is not None and review.approved is not None:
+        return f"The decision by {review.by} came when the time was over."
+    if review is not None and review.approvals:
+        given = ", ".join(approval.by for approval in review.approvals)
+        return f"Confirmed by {given}; {missing_approvals(deployment)} more had to confirm in time."
+    return ""

@@ -1,0 +1,1 @@
+"""What a commit changes becomes deployments."""

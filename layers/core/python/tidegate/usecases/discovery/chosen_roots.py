@@ -1,0 +1,39 @@
+"""Which roots a comment is about: those that the pull request changes, or those that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.domain.comments import replies
+from tidegate.domain.pull_requests.pull_request import PullRequest
+from tidegate.usecases.discovery.discover_roots import all_roots, discover_roots
+from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
+from tidegate.usecases.discovery.root_index import Deployable
+
+
+def chosen_roots(  # noqa: PLR0917  # One value each.
+    source: RepositorySource,
+    where: tuple[int, str],
+    pull_request: PullRequest,
+    after: str,
+    granted: Granted,
+    names: Sequence[str],
+    *,
+    by_hand: bool,
+) -> tuple[Deployable, ...] | str:
+    """Return what a head deploys whose commits come after the commit ``after``, or in Markdown why it is nothing.
+
+    ``names`` are roots, all that it changes if there are none; ``by_hand`` is as for ``discover_roots``. Raise
+    InvalidConfiguration, CyclicChange, NotFound, ForgeUnavailable and ForgeRefused.
+    """
+    repository, review = where[1], source.review
+    with source.fetch(*where, pull_request.head_sha, after) as trees:
+        if not names:
+            found = discover_roots(trees, repository, review, granted, by_hand=by_hand)
+            return found.members or replies.nothing_changed(found.notes + found.refused)
+        known = all_roots(trees, repository, review, granted)
+    unknown = [name for name in names if name not in known.names]
+    if unknown:
+        return replies.unknown_roots(unknown, known.names)
+    problems = known.problems(names)
+    return replies.roots_refused(problems) if problems else known.named(names)

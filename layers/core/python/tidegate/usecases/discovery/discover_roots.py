@@ -1,0 +1,263 @@
+"""Discover what a commit changes: roots in their stacks, by the configuration file and by what directories hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+from tidegate.config.loaded import LoadedConfiguration, without_file
+from tidegate.config.loader import Around, load_configuration
+from tidegate.config.model.file import FILE
+from tidegate.config.resolution import configure
+from tidegate.config.uncollected import uncollected
+from tidegate.domain.changes.change_set import CHANGED, Candidate, Key
+from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.domain.errors import InvalidConfiguration
+from tidegate.domain.root import Root
+from tidegate.ports import FileChange, PushedTrees
+from tidegate.usecases.discovery.find_roots import CommitModules
+from tidegate.usecases.discovery.root_index import Configure, Deployable, RootIndex, Selection
+from tidegate.usecases.discovery.touched_roots import TouchedRoots
+
+_BY_CONFIGURATION = "This commit changes what tidegate.yaml says of it, or it counts as new by that."
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What a commit changes and pulls in, each member after what it waits for.
+
+    ``refused`` has a sentence for each root that cannot be deployed until something is corrected, ``notes`` for what
+    else was seen; ``skips`` tells whether one of these is of a root that the commit touches and the file holds back.
+    ``kept`` are the names of roots that it touches, and the file keeps for people. ``configures`` tells whether the
+    commit brings this file, ``configuration`` is what it says.
+    ``index`` serves the discovery of the next commit.
+    """
+
+    index: RootIndex = field(compare=False)
+    members: tuple[Deployable, ...] = ()
+    refused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    skips: bool = False
+    configures: bool = False
+    configuration: LoadedConfiguration = field(default_factory=without_file, compare=False)
+    kept: tuple[str, ...] = ()
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """The roots by name, each once."""
+        roots = {each.member.root.name: each.member.root for each in self.members}
+        return tuple(roots[name] for name in sorted(roots))
+
+
+@dataclass(frozen=True, slots=True)
+class AllRoots:
+    """All roots of a commit, in their stacks."""
+
+    configured: ConfiguredRoots
+    names: tuple[str, ...]
+
+    def problems(self, names: Iterable[str]) -> list[str]:
+        """Return a sentence for each of the named roots that is in no stack."""
+        return [*_refused(self.configured, names), *_left_out(self.configured, names)]
+
+    def named(self, names: Collection[str]) -> tuple[Deployable, ...]:
+        """Return the named roots, in all of their stacks, and nothing that they pull in. Raise CyclicChange."""
+        chosen = [each for each in self.configured.roots if each.root.name in names]
+        return Selection(self.configured, chosen).deployables([each.key for each in chosen])
+
+
+@uncollected()
+def discover_roots(
+    trees: PushedTrees,
+    repository: str,
+    review: Around = PlanReview.ALWAYS,
+    configuring: Configure = configure,
+    *,
+    by_hand: bool = False,
+    known: RootIndex | None = None,
+) -> Discovery:
+    """Return what the commit changes. Raise InvalidConfiguration when its file cannot be used, and CyclicChange.
+
+    ``review`` is what holds around the file, such as which plans wait for people where it does not tell.
+    ``by_hand`` tells that a person asks: then roots count, too, that the file keeps from merges. ``known`` is the
+    index of the commit before, made with the same ``review`` and ``configuring``: it is used up, and saves the work
+    that does not depend on what changed.
+    """
+    own = next((change for change in trees.changes if change.path == FILE), None)
+    if not trees.before_is_known:
+        known = None
+    after = (own.after if own else None) if known else trees.files.get(FILE)
+    read = trees.read({blob for blob in (after, own.before if own else None) if blob})
+    index = _index(trees, repository, review, configuring, own, read, known)
+    search = _Search(trees, index, own, read, review)
+    members = search.members(by_hand=by_hand)
+    return Discovery(
+        index,
+        members,
+        tuple(search.refused),
+        tuple(dict.fromkeys((*search.notes, *search.skipped))),
+        bool(search.skipped),
+        own is not None and own.after is not None,
+        index.configuration,
+        tuple(search.kept),
+    )
+
+
+def read_configuration(trees: PushedTrees, repository: str, review: Around = PlanReview.ALWAYS) -> LoadedConfiguration:
+    """Return what the file of the newer commit says, as ``discover_roots`` does."""
+    blob = trees.files.get(FILE)
+    return _loaded(blob, trees.read({blob} if blob else ()), repository, review)
+
+
+@uncollected()
+def all_roots(
+    trees: PushedTrees, repository: str, review: Around = PlanReview.ALWAYS, configuring: Configure = configure
+) -> AllRoots:
+    """Return all roots of the newer commit. Raise InvalidConfiguration when its file cannot be used."""
+    configuration = read_configuration(trees, repository, review)
+    index = RootIndex(CommitModules(trees), repository, configuration, configuring)
+    return AllRoots(index.configured, tuple(sorted(root.name for root in index.found.roots)))
+
+
+def _loaded(blob: str | None, read: Mapping[str, bytes], repository: str, review: Around) -> LoadedConfiguration:
+    return load_configuration(read[blob] if blob else None, repository, review)
+
+
+def _index(  # noqa: PLR0917  # One value each.
+    trees: PushedTrees,
+    repository: str,
+    review: Around,
+    configuring: Configure,
+    own: FileChange | None,
+    read: Mapping[str, bytes],
+    known: RootIndex | None,
+) -> RootIndex:
+    """Return the index of the newer commit: the known one, as far as the changes leave it as it is."""
+    if known is None:
+        configuration = _loaded(trees.files.get(FILE), read, repository, review)
+        return RootIndex(CommitModules(trees), repository, configuration, configuring)
+    same = known.modules.advance(trees, uses_count=known.discovers)
+    if own is not None:
+        return known.other(_loaded(own.after, read, repository, review))
+    return known if same else known.other(known.configuration)
+
+
+class _Search:
+    """Looks for what a commit changes; ``refused``, ``skipped``, ``kept`` and ``notes`` say what it sees besides."""
+
+    def __init__(
+        self, trees: PushedTrees, index: RootIndex, own: FileChange | None, read: Mapping[str, bytes], review: Around
+    ) -> None:
+        self._index = index
+        self._own = own
+        self._read, self._review = read, review
+        self._touched = TouchedRoots(trees, index)
+        self.refused: list[str] = []
+        self.skipped: list[str] = []
+        self.kept: list[str] = []
+        self.notes = [_gone(place) for place in sorted(self._touched.former)]
+
+    def members(self, *, by_hand: bool) -> tuple[Deployable, ...]:
+        if self._own is None and not self._touched.anything:
+            return ()
+        self._tell()
+        touched = (each for name in self._touched.names for each in self._index.by_name.get(name, ()))
+        changed = {each.key: each for each in (*touched, *self._anew())}
+        selection = self._index.by_hand if by_hand else self._index.of_merges
+        members = selection.deployables(changed)
+        refused = selection.after(members, self._refused_anew())
+        kept = [] if by_hand else [changed[key] for key in sorted(changed) if not changed[key].autoplan]
+        self.skipped += map(_kept, kept)
+        self.kept += sorted({each.root.name for each in kept})
+        looked_at = selection.after(members, [each.candidate for each in kept])
+        return tuple(self._explained(_waiting(each, refused, looked_at)) for each in members)
+
+    def _explained(self, each: Deployable) -> Deployable:
+        """Return a member with what reached it, if no file of its own did."""
+        member = each.member
+        if member.why != CHANGED:
+            return each
+        why = self._touched.why(member.root) if member.root.name in self._touched.names else _BY_CONFIGURATION
+        return replace(each, member=replace(member, why=why)) if why else each
+
+    def _refused_anew(self) -> list[Candidate]:
+        """Return the roots that the commit changes, or refuses by its file, where they would be without a mistake."""
+        touched, configured = self._touched.names, self._index.configured
+        before = configured.refused if self._own is None else self._earlier.configured.refused if self._earlier else {}
+        refused = [each for each in configured.held_back if each.root.name in touched or each.root.name not in before]
+        places = self._touched.places & self._index.found.misnamed.keys()
+        misnamed = (
+            self._index.configured_as(Root(_harmless(place), place) for place in sorted(places)) if places else None
+        )
+        if misnamed is None:
+            return refused
+        return [*refused, *(each.candidate for each in misnamed.roots), *misnamed.held_back]
+
+    def _tell(self) -> None:
+        """Say what of the roots that the commit touches is not deployed; if it touches the file, of all."""
+        found, configured, touched = self._index.found, self._index.configured, self._touched.names
+        told = touched if self._own is None else touched | {root.name for root in found.roots}
+        self.notes += [_gone(root.dir) for root in found.gone if self._own or root.name in touched]
+        self.skipped += _left_out(configured, told)
+        places = self._touched.places | self._misnamed_anew()
+        self.refused += [found.misnamed[place] for place in sorted(found.misnamed) if place in places]
+        self.refused += _refused(configured, told)
+
+    def _anew(self) -> Iterable[ConfiguredRoot]:
+        """Return what the commit itself configures anew: put in a stack, moved, or with another engine or other steps.
+
+        After a file that could not be used every root counts as new: what was pushed under it was not deployed.
+        """
+        if self._own is None:
+            return ()
+        before = {each.key: (each.root, each.run) for each in self._earlier.configured.roots} if self._earlier else {}
+        return (each for each in self._index.configured.roots if before.get(each.key) != (each.root, each.run))
+
+    def _misnamed_anew(self) -> set[str]:
+        """Return the directories whose names are told because the file changed: they were no such roots before."""
+        if self._own is None:
+            return set()
+        return self._index.found.misnamed.keys() - (self._earlier.found.misnamed.keys() if self._earlier else ())
+
+    @cached_property
+    def _earlier(self) -> RootIndex | None:
+        """Return the same commit as the file before it has it, None if that could not be used."""
+        try:
+            blob = self._own.before if self._own else None
+            return self._index.other(_loaded(blob, self._read, self._index.repository, self._review))
+        except InvalidConfiguration:
+            return None
+
+
+def _refused(configured: ConfiguredRoots, names: Iterable[str]) -> Iterator[str]:
+    return (f"{name}: {configured.refused[name]}" for name in sorted(names) if name in configured.refused)
+
+
+def _left_out(configured: ConfiguredRoots, names: Iterable[str]) -> Iterator[str]:
+    return (f"{name}: {configured.left_out[name]}" for name in sorted(names) if name in configured.left_out)
+
+
+def _harmless(place: str) -> str:
+    """Return a name for a directory that cannot be a root's name: it is shown, and never one."""
+    return re.sub(r"[^A-Za-z0-9._/-]", "?", place)[:100]
+
+
+def _waiting(
+    each: Deployable, refused: Mapping[Key, tuple[Key, ...]], by_hand: Mapping[Key, tuple[Key, ...]]
+) -> Deployable:
+    key = each.member.key
+    if not (refused.get(key) or by_hand.get(key)):
+        return each
+    waits = replace(each.member.waits, refused=refused.get(key, ()), by_hand=by_hand.get(key, ()))
+    return replace(each, member=replace(each.member, waits=waits))
+
+
+def _kept(each: ConfiguredRoot) -> str:
+    return f"{each.root.name}: It changed, and no merge deploys it (autoplan: false). Deploy it by hand."
+
+
+def _gone(place: str) -> str:
+    return f"The directory {place!a} holds no root module (any more): nothing is deployed, and nothing destroyed."

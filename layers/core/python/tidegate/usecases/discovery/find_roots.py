@@ -1,0 +1,169 @@
+"""Find the roots of a commit: those that its file declares, and those that its modules are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidegate.config.declarations import DeclaredGlob
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.domain.errors import InvalidName
+from tidegate.domain.root import Root, directory, root_name
+from tidegate.domain.roots.discovery import (
+    TOP,
+    Module,
+    default_root_name,
+    directory_of,
+    is_module_file,
+    modules_in,
+    root_directories,
+)
+from tidegate.domain.roots.module_file import ModuleFile, read_module_file
+from tidegate.domain.tags.terms import directory_fits
+from tidegate.ports import PushedTrees
+
+_DEFAULT = "default"
+_NOTHING = ModuleFile()
+
+
+class CommitModules:
+    """The modules of a commit. One request fetches all that their files say, when that is needed first."""
+
+    def __init__(self, trees: PushedTrees) -> None:
+        self._read = trees.read
+        self._files = {path: blob for path, blob in trees.files.items() if is_module_file(path)}
+        self._counted = Counter(directory_of(path) for path in self._files)
+        self._said: dict[str, ModuleFile] | None = None
+        self._modules: Mapping[str, Module] | None = None
+
+    @property
+    def places(self) -> Collection[str]:
+        """The directories of modules."""
+        return self._counted.keys()
+
+    @property
+    def modules(self) -> Mapping[str, Module]:
+        """The modules by directory."""
+        if self._said is None:
+            self._said = self._told(self._files)
+        if self._modules is None:
+            self._modules = modules_in(self._said)
+        return self._modules
+
+    def advance(self, trees: PushedTrees, *, uses_count: bool) -> bool:
+        """Become the modules of the commit that follows, and tell whether what was found in them still holds.
+
+        ``uses_count`` tells whether it matters what modules use, or only where they are. This takes time for what
+        changed only.
+        """
+        self._read = trees.read
+        changed = {change.path: change.after for change in trees.changes if is_module_file(change.path)}
+        same = self._count(changed)
+        if not uses_count:
+            self._said = self._modules = None
+        if self._said is not None:
+            told = self._told({path: blob for path, blob in changed.items() if blob is not None})
+            same &= all(told.get(path, _NOTHING) == self._said.get(path, _NOTHING) for path in changed)
+            for path in changed:
+                self._said.pop(path, None)
+            self._said.update(told)
+        if not same:
+            self._modules = None
+        return same
+
+    def _count(self, changed: Mapping[str, str | None]) -> bool:
+        """Take files over, and tell whether all directories stay."""
+        before = {place: place in self._counted for place in map(directory_of, changed)}
+        for path, blob in changed.items():
+            place = directory_of(path)
+            self._counted[place] += (blob is not None) - (path in self._files)
+            if blob is None:
+                self._files.pop(path, None)
+            else:
+                self._files[path] = blob
+        for place in before:
+            if not self._counted[place]:
+                del self._counted[place]
+        return all((place in self._counted) is there for place, there in before.items())
+
+    def _told(self, files: Mapping[str, str]) -> dict[str, ModuleFile]:
+        contents = self._read(set(files.values()))
+        return {path: read_module_file(path, contents[blob]) for path, blob in files.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRoots:
+    """The roots of a commit. ``declared`` are those that the file names, ``discovered`` those that modules are.
+
+    ``gone`` are declared roots whose directories hold no module. ``misnamed`` says by directory why a module is no
+    root because of its name.
+    """
+
+    declared: tuple[Root, ...]
+    discovered: tuple[Root, ...]
+    gone: tuple[Root, ...]
+    misnamed: Mapping[str, str]
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        return self.declared + self.discovered
+
+
+def is_discovered(configuration: LoadedConfiguration, place: str) -> bool:
+    """Tell whether the module in a directory may be a root although the file does not name it."""
+    return _discovers_all(configuration) or any(directory_fits(each.pattern, place) for each in configuration.globs)
+
+
+def find_roots(commit: CommitModules, repository: str, configuration: LoadedConfiguration) -> FoundRoots:
+    """Return the roots of a commit as a file has them, its own or an earlier one."""
+    declared = [each.root for each in configuration.roots or ()]
+    there = tuple(root for root in declared if root.dir in commit.places)
+    gone = tuple(root for root in declared if root.dir not in commit.places)
+    misnamed: dict[str, str] = {}
+    discovered: Iterable[Root] = ()
+    if _discovers_all(configuration) or configuration.globs:
+        own = {root.dir for root in declared}
+        places = [place for place in root_directories(commit.modules) if place not in own]
+        discovered = _named(_discovered(configuration, repository, places), {root.name for root in declared}, misnamed)
+    return FoundRoots(there, tuple(discovered), gone, misnamed)
+
+
+def _discovers_all(configuration: LoadedConfiguration) -> bool:
+    return configuration.roots is None and not configuration.globs
+
+
+def _discovered(configuration: LoadedConfiguration, repository: str, places: Iterable[str]) -> Iterator[Root]:
+    """Yield what modules are as roots, in whatever name: first the one at the top, which keeps its name."""
+    everywhere = [_DEFAULT] if _discovers_all(configuration) else []
+    globs = sorted(configuration.globs, key=lambda each: -len(each.pattern))
+    for place in sorted(places, key=lambda place: (place != TOP, place)):
+        name = default_root_name(repository, place)
+        for workspace in everywhere or _workspaces(globs, place):
+            yield Root(name if workspace == _DEFAULT else f"{name}/{workspace}", place, workspace)
+
+
+def _workspaces(globs: Sequence[DeclaredGlob], place: str) -> list[str]:
+    """Return the workspaces that the longest glob which fits a directory gives to it."""
+    fitting = next((each.pattern for each in globs if directory_fits(each.pattern, place)), None)
+    return [each.workspace or _DEFAULT for each in globs if each.pattern == fitting]
+
+
+def _named(roots: Iterable[Root], taken: Collection[str], misnamed: dict[str, str]) -> list[Root]:
+    """Return the roots with names that may be, and add a sentence for each of the others."""
+    found: dict[str, Root] = {}
+    for root in roots:
+        try:
+            _check(root, found, taken)
+        except InvalidName as error:
+            misnamed[root.dir] = str(error)
+        else:
+            found[root.name] = root
+    return list(found.values())
+
+
+def _check(root: Root, *taken: Collection[str]) -> None:
+    directory(root.dir)
+    root_name(root.name)
+    if any(root.name in names for names in taken):
+        raise InvalidName("root name", root.name, "another root has it; give one of them another")

@@ -1,0 +1,123 @@
+"""Make the deployments of a change's members, and enqueue them: for merges, comments and requests alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tidegate.domain.access import Access
+from tidegate.domain.changes.change_set import stack_layers
+from tidegate.domain.deploys.authors import UNKNOWN, Authors
+from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.moment import later
+from tidegate.domain.root import Revision, change_set_id, deployment_id
+from tidegate.ports import ChangeSets, Enrolled
+from tidegate.usecases.authorize import subject
+from tidegate.usecases.discovery.root_index import Deployable
+from tidegate.usecases.queues.enqueue_all import enqueue_all
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What asks for deployments: which repository and revision, who, when (ISO 8601 in UTC), and why.
+
+    ``tells_apart`` is a text that other requests for the same revision do not have. ``base_sha`` is the commit that the
+    revision is merged with before, if a pull request is applied.
+    """
+
+    repository: str
+    installation: int
+    revision: Revision
+    trigger: Trigger
+    tells_apart: str
+    by: str
+    at: str
+    authors: Authors = UNKNOWN
+    pull_request: int | None = None
+    forced: bool = False
+    base_sha: str = ""
+
+
+def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Deployment]:
+    """Return a deployment for each member, in their order; the same ones for the same request.
+
+    Layers are counted inside each stack. Of one root, each later one is asked for a microsecond later: so they stand in
+    line in the order of their waits.
+    A change of one member needs no id, as it waits for nothing, unless for what is refused.
+    """
+    is_one = len(members) > 1 or any(each.member.waits.refused for each in members)
+    change = change_set_id(request.repository, request.revision.sha, request.tells_apart) if is_one else ""
+    layers = stack_layers(each.member for each in members)
+    before: Counter[str] = Counter()
+    deployments = []
+    for each in members:
+        name = each.member.root.name
+        at = later(request.at, before[name])
+        before[name] += 1
+        deployments.append(_deployment(request, each, at, change, layers[each.member.stack]))
+    return deployments
+
+
+def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:
+    """Return the rules of who may do what with deployments, by what each is for, in words."""
+    found: dict[str, Access | None] = {}
+    for each in deployments:
+        what = subject(each)
+        if found.setdefault(what, each.access) != each.access:
+            found[f"root {each.root.name} in {what}"] = each.access
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEnqueuer:
+    """Enqueues the deployments of a change; once more is harmless. ``enqueue`` takes one, new or known."""
+
+    change_sets: ChangeSets
+    enqueue: Callable[[Deployment], object]
+
+    def enqueue_all(self, deployments: Sequence[Deployment]) -> None:
+        """Enqueue all, none before it is known which belong together: the first may ask for the others at once.
+
+        Raise ExceptionGroup when some could not be enqueued; all others are then.
+        """
+        for change in dict.fromkeys(each.change_set for each in deployments if each.change_set):
+            self.change_sets.enroll(change, [_enrolled(each) for each in deployments if each.change_set == change])
+        enqueue_all(deployments, self.enqueue)
+
+
+def _enrolled(deployment: Deployment) -> Enrolled:
+    return Enrolled(deployment.root.name, deployment.stack, deployment.id, deployment.requested_at)
+
+
+def _deployment(request: Request, each: Deployable, at: str, change: str, layers: tuple[int, int]) -> Deployment:
+    member, configured, sha = each.member, each.configured, request.revision.sha
+    first, last = layers
+    apart = member.stack if configured.shared else ""
+    return Deployment(
+        id=deployment_id(request.repository, member.root.name, sha, request.tells_apart, apart),
+        repository=request.repository,
+        root=member.root,
+        revision=request.revision,
+        trigger=request.trigger,
+        requested_by=request.by,
+        requested_at=at,
+        installation=request.installation,
+        changed_at=at,
+        authors=request.authors.logins,
+        authors_known=request.authors.known,
+        pull_request=request.pull_request,
+        base_sha=request.base_sha,
+        forced=request.forced,
+        review_rule=configured.review_rule,
+        stack=member.stack,
+        within=configured.within,
+        shared=configured.shared,
+        change_set=change,
+        why=member.why,
+        layer=member.layer - first + 1,
+        layers=last - first + 1,
+        waits=member.waits,
+        run=configured.run,
+        access=configured.access,
+    )

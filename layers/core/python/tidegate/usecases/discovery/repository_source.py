@@ -1,0 +1,87 @@
+"""The commits of a repository, fetched with a token for exactly that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from tidegate.config.branches import may_go
+from tidegate.config.configured import ConfiguredRoots
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.loader import Around, always_reviewed
+from tidegate.config.trust import trusted
+from tidegate.domain.changes.change_set import Key
+from tidegate.domain.pull_requests.requirements import Requirements
+from tidegate.domain.root import Root
+from tidegate.ports import Forge, PushedTrees, SourceHistory
+from tidegate.usecases.discovery.discover_roots import read_configuration
+from tidegate.usecases.discovery.find_roots import CommitModules, find_roots
+
+#: Stands for no commit, so that everything in the other one is new.
+_NO_COMMIT = "0" * 40
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What the default branch grants: what its file says, and its roots.
+
+    Called in place of ``configure``, it says what holds for roots of another commit, whose own file grants nothing;
+    ``requirements`` then have what deploys of these require. ``branch`` and ``dest_branch`` are as in ``configure``.
+    ``main`` is the default branch's name, ``commit`` where it is.
+    """
+
+    configuration: LoadedConfiguration
+    roots: tuple[Root, ...]
+    branch: str = ""
+    dest_branch: str = ""
+    requirements: dict[Key, tuple[Requirements, ...] | None] = field(default_factory=dict)
+    main: str = ""
+    commit: str = ""
+
+    def __call__(self, _own: LoadedConfiguration, roots: Iterable[Root]) -> ConfiguredRoots:
+        judged = trusted(self.configuration, self.roots, roots, self.branch, self.dest_branch)
+        self.requirements.update(judged.requirements)
+        return judged.configured
+
+    @property
+    def is_destination(self) -> bool:
+        """Whether pull requests of ``branch`` to ``dest_branch`` count: those to the default branch, if none is named.
+
+        Who may push makes a branch of any name: policies and requirements of ``dest_branch`` would be the author's.
+        """
+        destinations = self.configuration.destination_branches
+        return may_go(destinations, self.branch, self.dest_branch) if destinations else self.dest_branch == self.main
+
+
+@dataclass(frozen=True, slots=True)
+class RepositorySource:
+    """Fetches commits. ``around`` tells what holds around a repository's file."""
+
+    forge: Forge
+    history: SourceHistory
+    around: Callable[[], Around] = always_reviewed
+
+    @property
+    def review(self) -> Around:
+        """What holds around a repository's file now. Raise CloudUnavailable."""
+        return self.around()
+
+    def fetch(
+        self, installation: int, repository: str, after: str, before: str = _NO_COMMIT
+    ) -> AbstractContextManager[PushedTrees]:
+        """Fetch a commit, and what it changed since another. Raise as ``SourceHistory.fetch`` does."""
+        url = self.forge.clone_url(repository)
+        return self.history.fetch(url, self.forge.clone_token(installation, repository), before, after)
+
+    def granted(self, installation: int, repository: str, branch: str, dest_branch: str) -> Granted:
+        """Return what the default branch grants a commit of ``branch`` that goes to ``dest_branch``.
+
+        Raise InvalidConfiguration when the default branch's file cannot be used, and as ``fetch`` does.
+        """
+        main = self.forge.default_branch(installation, repository)
+        head = self.forge.branch_head(installation, repository, main)
+        with self.fetch(installation, repository, head) as trees:
+            configuration = read_configuration(trees, repository, self.review)
+            roots = find_roots(CommitModules(trees), repository, configuration).roots
+        return Granted(configuration, roots, branch, dest_branch, main=main, commit=head)

@@ -1,0 +1,113 @@
+"""Which roots the files of a commit touch: by the patterns that hold for them, and by the modules that they use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from tidegate.config.patterns import FilePatterns, root_patterns
+from tidegate.domain.root import Root
+from tidegate.domain.roots.discovery import directory_of, is_module_file, owner_of, users_of
+from tidegate.ports import PushedTrees
+from tidegate.usecases.discovery.find_roots import is_discovered
+from tidegate.usecases.discovery.root_index import RootIndex
+
+#: Changed files outside of a root's directory that are looked at, to say by which of them it is reached.
+_LOOKED_AT = 10
+#: Characters of a path that a sentence shows.
+_SHOWN = 120
+
+
+class TouchedRoots:
+    """What changed files touch.
+
+    A declared root is touched by every file that its patterns mean. One that is discovered is touched by files of its
+    own module, of those in its directory, and of the modules that it uses, where a file belongs to the nearest module
+    around it; and by every file that a pattern means which leads out of its directory.
+    """
+
+    def __init__(self, trees: PushedTrees, index: RootIndex) -> None:
+        self._index = index
+        self._paths = [change.path for change in trees.changes]
+
+    @cached_property
+    def former(self) -> set[str]:
+        """The directories that held a module before, which may have been a root, and hold none any more."""
+        changed = {directory_of(path) for path in self._paths if is_module_file(path)}
+        gone = {place for place in changed if place not in self._index.modules.places}
+        return {place for place in gone if is_discovered(self._index.configuration, place)}
+
+    @property
+    def anything(self) -> bool:
+        """Whether a root may be touched: found out without reading a module."""
+        return bool(self._declared or self._modules or self._index.looks_around)
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names of the roots that are touched, whether their directories are there or not."""
+        names = set(self._declared)
+        if self._index.looks_around:
+            names |= self._index.outward_patterns.concerned(self._paths)
+        for place in self.places:
+            names.update(self._index.discovered_in.get(place, ()))
+        return names
+
+    @cached_property
+    def places(self) -> set[str]:
+        """The directories of modules that changed files belong to, and of all that use these."""
+        return users_of(self._modules, self._index.modules.modules) if self._modules else set()
+
+    def why(self, root: Root) -> str:
+        """Return by what a root is reached whose own files the commit leaves alone, or nothing: it changes these."""
+        if root.dir in {"", "."} or any(path.startswith(f"{root.dir}/") for path in self._paths):
+            return ""
+        path = self._reached.get(root.name)
+        if path is None:
+            return "This commit changes files outside of its directory that it uses."
+        return f"This commit changes {path if len(path) <= _SHOWN else path[:_SHOWN] + '…'}, which it uses."
+
+    @cached_property
+    def _reached(self) -> dict[str, str]:
+        """The first files that reach roots, by the roots' names."""
+        found: dict[str, str] = {}
+        for path in self._paths[:_LOOKED_AT]:
+            for name in self._reached_by(path):
+                found.setdefault(name, path)
+        return found
+
+    def _reached_by(self, path: str) -> Iterator[str]:
+        yield from self._index.declared_patterns.concerned([path])
+        if self._index.looks_around:
+            yield from self._index.outward_patterns.concerned([path])
+        owner = owner_of(path, self._index.modules.places, self.former) if self._index.discovers else None
+        for place in users_of({owner}, self._index.modules.modules) if owner is not None else ():
+            yield from self._index.discovered_in.get(place, ())
+
+    @cached_property
+    def _declared(self) -> set[str]:
+        return self._index.declared_patterns.concerned(self._paths)
+
+    @cached_property
+    def _modules(self) -> set[str]:
+        """The directories of modules that changed files belong to: for each the nearest one at or above it."""
+        if not self._index.discovers:
+            return set()
+        owners = (self._index.modules.places, self.former)
+        patterns: dict[str, FilePatterns] = {}
+        changed: set[str] = set()
+        for path in self._paths:
+            place = owner_of(path, *owners)
+            if place is None or place in changed:
+                continue
+            if place not in patterns:
+                patterns[place] = root_patterns(place, self._patterns(place))
+            if patterns[place].match(path):
+                changed.add(place)
+        return changed
+
+    def _patterns(self, place: str) -> tuple[str, ...]:
+        """Return the patterns of a module: of the roots that it may be, in any workspace, or else those of all."""
+        workspaces = {each.workspace or "default" for each in self._index.configuration.globs} or {"default"}
+        declarations = self._index.declarations
+        here = [declarations.of(Root("", place, workspace)).when_modified for workspace in sorted(workspaces)]
+        return tuple(dict.fromkeys(pattern for patterns in here for pattern in patterns))

@@ -1,0 +1,1 @@
+"""Drift: looked for, shown, undone."""

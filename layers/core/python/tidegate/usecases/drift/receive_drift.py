@@ -1,0 +1,75 @@
+"""Receive what a run asks for that found drift: deployments of the commit that it looked at, to undo the drift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tidegate.config.resolution import configure
+from tidegate.domain.access import EVERYBODY
+from tidegate.domain.deploys.authors import UNKNOWN
+from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound
+from tidegate.domain.root import Revision
+from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
+from tidegate.usecases.discovery.discover_roots import all_roots
+from tidegate.usecases.discovery.new_deployments import Request, new_deployments
+from tidegate.usecases.discovery.repository_source import RepositorySource
+from tidegate.usecases.discovery.root_index import Selection
+from tidegate.usecases.drift.conclude_drift import drift_request
+from tidegate.usecases.webhooks.conclude import conclude
+
+#: Who asks for it.
+_SCHEDULE = "tidegate"
+
+
+@dataclass(frozen=True, slots=True)
+class DriftReceiver:
+    """Receives such requests; receiving one again is harmless. ``enqueue_all`` enqueues the deployments of a change."""
+
+    deliveries: Deliveries
+    source: RepositorySource
+    enqueue_all: Callable[[list[Deployment]], object]
+
+    def receive(self, delivery: Delivery) -> str:
+        """Return, and store with the delivery, what became of the request. Raise as for pushes."""
+        return conclude(self.deliveries, delivery.id, lambda: self._outcome(delivery))
+
+    def _outcome(self, delivery: Delivery) -> DeliveryOutcome:
+        try:
+            deployments = self._deployments(delivery)
+        except (NotFound, InvalidConfiguration, CyclicChange) as error:
+            return DeliveryOutcome(f"{error} Nothing is deployed.")
+        self.enqueue_all(deployments)
+        names = ", ".join(each.root.name for each in deployments)
+        return DeliveryOutcome(f"Enqueued to undo drift: {names}.", tuple(each.id for each in deployments))
+
+    def _deployments(self, delivery: Delivery) -> list[Deployment]:
+        given = delivery.fields
+        where, wanted = (given["installation"], given["repository"]), {(root, stack) for root, stack in given["roots"]}
+        configuring = partial(configure, branch=given["branch"], dest_branch=given["branch"])
+        with self.source.fetch(*where, given["sha"]) as trees:
+            configured = all_roots(trees, given["repository"], self.source.review, configuring).configured
+        chosen = [each for each in configured.roots if each.key in wanted]
+        members = Selection(configured, chosen).deployables([each.key for each in chosen])
+        request = Request(
+            given["repository"],
+            given["installation"],
+            Revision(given["sha"], given["branch"]),
+            Trigger.DRIFT,
+            drift_request(delivery.id.removeprefix("drift-")),
+            _SCHEDULE,
+            delivery.received_at,
+            UNKNOWN,  # They are found when it is its turn: what is deployed then is what it changes.
+        )
+        why = f"The schedule {given['schedule']} found drift."
+        return [_judged(replace(each, why=why)) for each in new_deployments(request, members)]
+
+
+def _judged(deployment: Deployment) -> Deployment:
+    """Let people look at the plan where not everybody may deploy: nobody in particular asks for it."""
+    if deployment.access is None or EVERYBODY in deployment.access.apply:
+        return deployment
+    return replace(deployment, review_rule=replace(deployment.review_rule, when=PlanReview.ALWAYS))

@@ -1,0 +1,1 @@
+"""Gates: deployments that wait for others of their change."""

@@ -1,0 +1,145 @@
+"""Decide about a deployment that waits for others of its change: the one way for buttons, pages and the API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tidegate.domain.changes.gate import DONE, WAITING, rejected, stepped_aside, waits_for
+from tidegate.domain.decision import Decision
+from tidegate.domain.deploys.deployment import AfterGate, Deployment, State, is_final
+from tidegate.domain.deploys.rerun import run_again, state_refusal
+from tidegate.ports import Announcements, ChangeSets, Deployments, Enrolled, Workflows
+from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.gates.settle_gate import settle_gate
+from tidegate.usecases.queues.enqueue_all import enqueue_all
+
+
+@dataclass(frozen=True, slots=True)
+class GateDecider:
+    """Decides about gates. Who may decide at all, the caller has looked up before.
+
+    ``enqueue`` is as for pushes. ``may_apply`` tells whether somebody may have a deployment applied: a retry runs
+    those of other stacks again.
+    """
+
+    deployments: Deployments
+    change_sets: ChangeSets
+    workflows: Workflows
+    announcements: Announcements
+    enqueue: Callable[[Deployment], object]
+    may_apply: Callable[[Deployment, str], Decision]
+
+    def decide(self, deployment: str, retry: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
+        """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC): retry, or else reject.
+
+        The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable,
+        ForgeUnavailable or ExceptionGroup: call it again with the same ``at`` then.
+        """
+        return self.retry(deployment, by, at) if retry else self.reject(deployment, by, at)
+
+    def reject(self, deployment: str, by: str, at: str) -> Decision:
+        """End a deployment as rejected. Its queue's worker records and audits it, once the gate's token is settled."""
+        return deciding_again(lambda: self._reject(deployment, by, at))
+
+    def retry(self, deployment: str, by: str, at: str) -> Decision:
+        """Run again what blocks a deployment, also by blocking what it waits for, and look at the gate again."""
+        blocked = self.deployments.get(deployment)
+        refusal = _refusal(blocked)
+        if blocked.gate is None or refusal is not None:
+            return Decision(False, refusal or "")
+        if blocked.gate.circle:
+            return Decision(False, blocked.gate.circle)
+        if blocked.waits.refused:
+            (root, stack), *_ = blocked.waits.refused
+            return Decision(
+                False, f"{root} ({stack}) is refused: correct it, and merge that. Nothing can be run again."
+            )
+        again, told = [], []
+        for old in self._to_blame(blocked):
+            new = run_again(old, old.revision.branch, by, at, f"gate {blocked.id} {old.stack} {at}")
+            if new.id == old.id:  # This demand comes again, and what it began has failed meanwhile.
+                continue
+            reason = self._retry_refusal(old, by)
+            told.append(f"{_name(old)}: {reason or 'runs again.'}")
+            if reason is None:
+                again.append((old, new))
+        self._run(blocked.change_set, again)
+        if told and not again:
+            return Decision(False, f"Nothing that blocks this can be run again. {' '.join(told)}")
+        return Decision(True, f"{by} retried. {' '.join(told) or 'What was to run again does so already.'}")
+
+    def _retry_refusal(self, old: Deployment, by: str) -> str | None:
+        reason = state_refusal(old, only_failed=True)
+        if reason is not None:
+            return reason
+        if old.pull_request is not None:
+            # What is run again must be on the default branch: it would be refused, and block this anew.
+            return f"it is of the pull request #{old.pull_request}: ask there for a deploy again, or merge it."
+        allowed = self.may_apply(old, by)
+        return None if allowed.done else allowed.reason
+
+    def _reject(self, identifier: str, by: str, at: str) -> Decision:
+        deployment = self.deployments.get(identifier)
+        gate = deployment.gate
+        if gate is not None and (gate.next, gate.by, gate.at) == (AfterGate.REJECTED, by, at):
+            return self._rejected(deployment)
+        refusal = _refusal(deployment)
+        if gate is None or refusal is not None:
+            return Decision(False, refusal or "")
+        return self._rejected(self.deployments.save(rejected(deployment, gate, by, at)))
+
+    def _rejected(self, deployment: Deployment) -> Decision:
+        settle_gate(deployment, self.deployments, self.workflows)
+        self.announcements.changed(deployment)
+        return Decision(True, f"{deployment.rejected_by} rejected this deployment while it waited for others.")
+
+    def _to_blame(self, blocked: Deployment) -> Sequence[Deployment]:
+        """Return what came to a bad end of all that a deployment waits for, also by way of others that are blocked."""
+        members = self.change_sets.deployments(blocked.change_set)
+        records = self.deployments.many([each.deployment for each in members])
+        seen, todo = {blocked.id}, [blocked]
+        found = []
+        while todo:
+            one = todo.pop()
+            awaited = [each for each in members if waits_for(one, each.root, each.stack)]
+            for record in [records[each.deployment] for each in awaited if each.deployment in records]:
+                if record.id in seen:
+                    continue
+                seen.add(record.id)
+                if record.state is State.BLOCKED:
+                    todo.append(record)
+                elif is_final(record.state) and record.state not in DONE and record.contained_by is None:
+                    found.append(record)
+        return sorted(found, key=_name)
+
+    def _run(self, change_set: str, again: Sequence[tuple[Deployment, Deployment]]) -> None:
+        """Enqueue what runs again, and only then let it stand for the root: who dies before is asked once more."""
+        enqueue_all([new for _, new in again], self.enqueue)
+        self.change_sets.enroll(
+            change_set, [Enrolled(new.root.name, new.stack, new.id, new.requested_at) for _, new in again]
+        )
+        for old, new in again:
+            self.announcements.repeated(old.id, new.id)
+        self.announcements.change_moved(change_set)
+
+
+def _refusal(deployment: Deployment) -> str | None:
+    """Return why there is nothing to decide about at the deployment's gate; None when there is."""
+    gate = deployment.gate
+    if deployment.state not in WAITING or gate is None:
+        words = deployment.state.replace("_", " ")
+        return f"This deployment is {words} now and does not wait for others of its change."
+    if gate.next is AfterGate.REJECTED:
+        return f"{gate.by} rejected this deployment before. That decision stands."
+    if stepped_aside(deployment):
+        return "This deployment is run again, after others of its root and change."
+    if gate.next is AfterGate.SUPERSEDED:
+        return "A newer revision has taken the place of this deployment."
+    if gate.next is not None:
+        return "This deployment need not wait any more, and goes on by itself."
+    return None
+
+
+def _name(deployment: Deployment) -> str:
+    return f"{deployment.root.name} ({deployment.stack})"

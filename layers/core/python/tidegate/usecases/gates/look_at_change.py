@@ -1,0 +1,57 @@
+"""Look at a change: its deployments, and what one of them waits for. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tidegate.domain.changes.overview import AwaitedMember, awaited
+from tidegate.domain.deploys.deployment import Deployment, is_final
+from tidegate.domain.errors import NotFound
+from tidegate.ports import ChangeSets, Deployments, Enrolled
+
+#: Members that are looked up: ten reads.
+SHOWN_MEMBERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """The newest deployment of each root in each stack of a change; ``left_out`` more are too many to be shown."""
+
+    id: str
+    deployments: tuple[Deployment, ...]
+    left_out: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        return all(is_final(one.state) for one in self.deployments)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLooker:
+    """Looks at changes, with a bounded number of reads."""
+
+    change_sets: ChangeSets
+    deployments: Deployments
+
+    def look(self, change: str) -> ChangeView:
+        """Return a change as it is now. Raise NotFound when none has this id, or none of it is enqueued yet."""
+        enrolled = self.change_sets.deployments(change)
+        found = self._records(enrolled)
+        if not found:
+            raise NotFound("change", change)
+        return ChangeView(change, found, max(0, len(enrolled) - SHOWN_MEMBERS))
+
+    def awaited(self, deployment: Deployment) -> tuple[AwaitedMember, ...]:
+        """Return what a deployment still waits for of its change."""
+        waits = deployment.waits
+        stacks = {*waits.plan_after, *waits.apply_after, *((deployment.stack,) if waits.roots else ())}
+        if not deployment.change_set or not stacks or is_final(deployment.state):
+            return ()
+        enrolled = self.change_sets.deployments(deployment.change_set)
+        return awaited(deployment, self._records(one for one in enrolled if one.stack in stacks))
+
+    def _records(self, enrolled: Iterable[Enrolled]) -> tuple[Deployment, ...]:
+        wanted = [one.deployment for one in enrolled][:SHOWN_MEMBERS]
+        known = self.deployments.many(wanted)
+        return tuple(known[one] for one in wanted if one in known)

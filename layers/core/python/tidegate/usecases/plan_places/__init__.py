@@ -1,0 +1,1 @@
+"""Places for speculative plans: waited for, given, looked at."""

@@ -1,0 +1,1 @@
+"""Policies: stored, held against plans, judged."""

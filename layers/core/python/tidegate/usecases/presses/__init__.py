@@ -1,0 +1,1 @@
+"""People press buttons: decide, unlock, run again."""

@@ -1,0 +1,154 @@
+"""Answer a press of a check run's button: decide a review or about a gate, unlock a queue, or say why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidegate.domain.access import Action
+from tidegate.domain.changes.gate import WAITING
+from tidegate.domain.check_runs.check_run import Button
+from tidegate.domain.check_runs.text import check_run_name, render_continued, render_foreign
+from tidegate.domain.decision import Decision
+from tidegate.domain.deploys.deployment import AfterGate, Deployment, Unlocking
+from tidegate.domain.deploys.review import Followup, judge_press
+from tidegate.domain.errors import NotFound
+from tidegate.ports import Announcements, CheckRuns, Deployments, Forge
+
+#: What people do who press a button.
+_ACTIONS = {
+    Button.CONFIRM: Action.REVIEW,
+    Button.REJECT: Action.REVIEW,
+    Button.RETRY: Action.APPLY,
+    Button.UNLOCK: Action.UNLOCK,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """A press of a button: on which check run, by whom, and when it was received (ISO 8601, UTC)."""
+
+    repository: str
+    installation: int
+    check_run: int
+    name: str
+    sha: str
+    external_id: str
+    identifier: str
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ButtonAnswerer:
+    """Answers presses. Every refusal shows on the pressed check run.
+
+    ``may`` judges whether a person may do something with a deployment. ``decide`` decides a deployment's review,
+    ``decide_gate`` retries at its gate or rejects it there, ``unlock`` unlocks a queue; all say what came of it.
+    """
+
+    deployments: Deployments
+    check_runs: CheckRuns
+    forge: Forge
+    announcements: Announcements
+    may: Callable[[Deployment, Action, str], Decision]
+    decide: Callable[[str, bool, str, str], Decision]
+    decide_gate: Callable[[str, bool, str, str], Decision]
+    unlock: Callable[[str, Unlocking], Decision]
+
+    def answer(self, press: Press) -> str:
+        """Do what the button says, or refuse. Return what was done, in a few words, for the log."""
+        deployment = self._deployment(press)
+        if deployment is None:
+            return self._refuse_foreign(press)
+        if _decided_by(press, deployment):
+            return self._decide(press, deployment)
+        shown = self.check_runs.published(deployment.id)
+        if shown is not None and shown.id != press.check_run:
+            return self._refuse_outdated(press, deployment, shown.id)
+        return self._answer(press, deployment)
+
+    def _answer(self, press: Press, deployment: Deployment) -> str:
+        """Do what a button on the deployment's newest check run says, if it exists and the person may."""
+        if press.identifier not in _ACTIONS:
+            return self._refuse(deployment, f"There is no button {press.identifier!r}.")
+        judged = self.may(deployment, _ACTIONS[Button(press.identifier)], press.by)
+        if not judged.done:
+            return self._refuse(deployment, judged.reason)
+        if press.identifier == Button.UNLOCK:
+            return self._unlock(press, deployment)
+        if press.identifier == Button.RETRY or (press.identifier == Button.REJECT and _is_at_gate(deployment)):
+            return self._decide_gate(press, deployment)
+        return self._decide(press, deployment)
+
+    def _deployment(self, press: Press) -> Deployment | None:
+        """Return the deployment that the pressed check run shows, if it does show one of ours."""
+        try:
+            deployment = self.deployments.get(press.external_id)
+        except NotFound:
+            return None
+        ours = (deployment.repository, deployment.installation, deployment.revision.sha)
+        is_ours = ours == (press.repository, press.installation, press.sha)
+        return deployment if is_ours and press.name == check_run_name(deployment) else None
+
+    def _decide(self, press: Press, deployment: Deployment) -> str:
+        decision = self.decide(deployment.id, press.identifier == Button.CONFIRM, press.by, press.at)
+        if decision.done:
+            return "decided"
+        return self._refuse(deployment, decision.reason)
+
+    def _decide_gate(self, press: Press, deployment: Deployment) -> str:
+        is_retry = press.identifier == Button.RETRY
+        decision = self.decide_gate(deployment.id, is_retry, press.by, press.at)
+        if decision.done:
+            return "retried" if is_retry else "rejected"
+        return self._refuse(deployment, decision.reason)
+
+    def _unlock(self, press: Press, deployment: Deployment) -> str:
+        decision = self.unlock(deployment.queue, Unlocking(press.by, press.at))
+        if decision.done:
+            return "unlocked"
+        return self._refuse(deployment, decision.reason)
+
+    def _refuse(self, deployment: Deployment, reason: str) -> str:
+        """Let the refusal be shown, with whatever else the check run comes to say meanwhile."""
+        self.announcements.answered(deployment.id, reason)
+        return f"refused: {reason}"
+
+    def _refuse_outdated(self, press: Press, deployment: Deployment, newest: int) -> str:
+        url = self.forge.check_run_url(press.repository, newest)
+        check_run = render_continued(deployment, url, _why_outdated(press, deployment))
+        self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
+        return "refused: outdated"
+
+    def _refuse_foreign(self, press: Press) -> str:
+        problem = "This button belongs to no deployment that Tidegate knows here, so nothing was done."
+        check_run = render_foreign(press.name, press.sha, press.external_id, problem)
+        self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
+        return "refused: foreign"
+
+
+def _why_outdated(press: Press, deployment: Deployment) -> str:
+    """Return why a button on an outdated check run has no effect: who decided before, if a review was answered."""
+    if press.identifier in (Button.CONFIRM, Button.REJECT) and deployment.review is not None:
+        verdict = judge_press(deployment, press.identifier == Button.CONFIRM, press.by, press.at)
+        if verdict.followup is Followup.REFUSE:
+            return verdict.reason
+    return "This check run is outdated: the newer one counts."
+
+
+def _is_at_gate(deployment: Deployment) -> bool:
+    """Tell whether who rejects the deployment does so at its gate, also when that is delivered once more."""
+    gate = deployment.gate
+    return deployment.state in WAITING or (gate is not None and gate.next is AfterGate.REJECTED)
+
+
+def _decided_by(press: Press, deployment: Deployment) -> bool:
+    """Tell whether this press was saved before: its first delivery may have died before it settled the token.
+
+    That holds on a check run that is outdated by now, too, as the decision itself may have opened a newer one.
+    """
+    if press.identifier not in (Button.CONFIRM, Button.REJECT):
+        return False
+    approve = press.identifier == Button.CONFIRM
+    return judge_press(deployment, approve, press.by, press.at).followup is Followup.SETTLE_AGAIN

@@ -1,0 +1,1 @@
+"""Pull requests: discovered, planned, shown, applied, closed."""

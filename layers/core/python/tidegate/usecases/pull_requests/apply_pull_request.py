@@ -1,0 +1,233 @@
+"""Carry out ``tidegate apply``: deploy the merge result of a pull request before its merge, if nothing is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tidegate.domain.access import Action
+from tidegate.domain.changes.change_set import Key
+from tidegate.domain.comments import replies as comment_replies
+from tidegate.domain.comments.command import Command
+from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.deploys.queue import apply_refusal
+from tidegate.domain.markdown import escaped
+from tidegate.domain.permission import Permission
+from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.pull_requests import apply_replies
+from tidegate.domain.pull_requests.apply_rules import ApplyRules
+from tidegate.domain.pull_requests.pull_request import PullRequest
+from tidegate.domain.pull_requests.record import Applying, PullRequestRecord
+from tidegate.domain.pull_requests.requirements import always_missing, may_not_write
+from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
+from tidegate.domain.root import Revision
+from tidegate.ports import Change, Deliveries, DeliveryOutcome, DeployQueues, Forge, PullRequests, TemporaryLayers
+from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.comments.answer_comment import Comment, answerer, outcome, refused
+from tidegate.usecases.comments.check_requirements import RequirementsChecker
+from tidegate.usecases.comments.find_repeats import find_repeats
+from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.discovery.chosen_roots import chosen_roots
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
+from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
+from tidegate.usecases.policies.judge_policies import PolicyJudge
+
+#: Policy sets by root and stack.
+_Held = Mapping[Key, tuple[HeldPolicySet, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a comment asks for, as all of it is found at one moment."""
+
+    comment: Comment
+    command: Command
+    pull_request: PullRequest
+    granted: Granted
+
+    @property
+    def where(self) -> tuple[int, str]:
+        return self.comment.where
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestApplier:
+    """Applies pull requests. Asked once more for the same comment, it enqueues the same deployments.
+
+    ``follow`` brings the record of a pull request to what the forge has now.
+    """
+
+    deliveries: Deliveries
+    source: RepositorySource
+    queues: DeployQueues
+    records: PullRequests
+    layers: TemporaryLayers
+    changes: ChangeEnqueuer
+    authorizer: Authorizer
+    policies: PolicyJudge
+    follow: Callable[[int, str, int], str]
+
+    @property
+    def forge(self) -> Forge:
+        return self.source.forge
+
+    def carry_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
+        pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
+        bound = self.deliveries.bind(comment.delivery, pull_request.head_sha)
+        granted = self.source.granted(*comment.where, pull_request.head_branch, pull_request.base_branch)
+        asked = _Asked(comment, command, pull_request, granted)
+        reply = _not_here(asked, bound)
+        if reply:
+            return refused(self.forge, comment, reply)
+        missing = self._always(asked)
+        if missing:
+            return self._refuse(asked, missing)
+        # Where the base branch is now is what it is merged with, whatever comes meanwhile.
+        base = self.forge.branch_head(*comment.where, pull_request.base_branch)
+        change = self.forge.change(*comment.where, base, pull_request.head_sha)
+        members = chosen_roots(
+            self.source, comment.where, pull_request, change.after, granted, command.roots, by_hand=bool(command.roots)
+        )
+        if isinstance(members, str):
+            return refused(self.forge, comment, _both(self._lacks_of_all(asked), members))
+        deployments = new_deployments(_request(asked, change, base), members)
+        return self._applied(asked, deployments)
+
+    def _applied(self, asked: _Asked, deployments: Sequence[Deployment]) -> DeliveryOutcome:
+        """Enqueue the deployments unless something is missing. The record knows of them before anybody works."""
+        held, by_policies = self._policies(asked, deployments)
+        missing = [
+            *self._people(asked, deployments),
+            *self._required(asked, deployments),
+            *self._locks(asked, deployments),
+            *self._repeats(asked, deployments),
+            *by_policies,
+        ]
+        if missing:
+            return self._refuse(asked, missing)
+        # What is applied is planned anew, perhaps with another result: that plan is held against the same sets.
+        deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
+        self._remember(asked, deployments)
+        self.changes.enqueue_all(deployments)
+        names = list(dict.fromkeys(each.root.name for each in deployments))
+        accepted = answerer(self.forge, asked.comment).accept()
+        ids = tuple(each.id for each in deployments)
+        return outcome(f"Enqueued: {', '.join(names)}.", accepted, deployments=ids)
+
+    def _refuse(self, asked: _Asked, missing: Sequence[str]) -> DeliveryOutcome:
+        reply = apply_replies.apply_missing(asked.pull_request, missing, asked.comment.prefix)
+        return refused(self.forge, asked.comment, reply)
+
+    def _always(self, asked: _Asked) -> Sequence[str]:
+        """Return what is missing whatever the roots are: then it is not told which roots there are."""
+        comment, always = asked.comment, always_missing(asked.pull_request)
+        least = Permission.WRITE if asked.granted.configuration.policies is None else Permission.READ
+        if self.forge.permission(*comment.where, comment.sender) < least:
+            return (may_not_write(comment.sender), *always)
+        return always
+
+    def _people(self, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
+        refusals = self.authorizer.refusals(accesses(deployments), asked.where, Action.APPLY, asked.comment.sender)
+        return map(escaped, refusals)
+
+    def _lacks_of_all(self, asked: _Asked) -> str:
+        """Return what is missing also of roots that were named wrongly, as a reply, or an empty text."""
+        missing = () if asked.granted.configuration.checks else self._required(asked, ())
+        return apply_replies.apply_missing(asked.pull_request, missing, asked.comment.prefix) if missing else ""
+
+    def _required(self, asked: _Asked, deployments: Sequence[Deployment]) -> Sequence[str]:
+        checker, configuration = RequirementsChecker(self.forge, self.records), asked.granted.configuration
+        if configuration.checks is None:
+            return checker.for_all(asked.where, asked.pull_request, configuration.requirements)
+        keys = [(each.root.name, each.stack) for each in deployments]
+        return checker.by_root(asked.where, asked.pull_request, {key: asked.granted.requirements[key] for key in keys})
+
+    def _locks(self, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
+        """Yield which queues others have locked, such as other pull requests that are applied."""
+        for name, queue in dict.fromkeys((each.root.name, each.queue) for each in deployments):
+            lock = self.queues.read(queue)[0].lock
+            refusal = apply_refusal(name, asked.pull_request.number, lock)
+            if refusal:
+                yield escaped(refusal)
+
+    def _repeats(self, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
+        """Yield what of it was asked for before, and has not ended."""
+        for each, earlier in find_repeats(self.queues, self.authorizer.deployments, deployments):
+            checks = self.forge.pull_request_checks_url(asked.comment.repository, asked.pull_request.number)
+            yield comment_replies.in_line_already(each, earlier, checks)
+
+    def _policies(self, asked: _Asked, deployments: Sequence[Deployment]) -> tuple[_Held, Sequence[str]]:
+        """Return which sets hold for each root in its stack, and what these lack by the plans that are shown."""
+        if not asked.granted.configuration.policy_sets:
+            return {}, ()
+        record = self._record(asked)
+        spec, pull_request = record.spec, asked.pull_request
+        now = pull_request.head_sha, pull_request.base_branch
+        if record.discovered != spec.revision or (spec.head_sha, spec.base) != now:
+            return {}, [apply_replies.not_planned_yet(pull_request)]
+        # A plan with options, such as for one resource, may leave out what a policy refuses; a stopped one is none.
+        layers = self.layers.many(record.layers)
+        whole = [each for each in layers if not each.options and each.state is not LayerState.CANCELLED]
+        planned = {(each.root.name, each.stack): each for each in whole}
+        keys = {(each.root.name, each.stack): None for each in deployments}
+        unknown = dict.fromkeys(root for root, stack in keys if (root, stack) not in planned)
+        judged = [layer for key, layer in planned.items() if key in keys]
+        missing = [apply_replies.without_plan(root, asked.comment.prefix) for root in unknown]
+        held = {key: layer.policy_sets for key, layer in planned.items() if key in keys}
+        return held, [*missing, *self._held_up(record, judged)]
+
+    def _held_up(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+        standings = self.policies.judge(record.spec, layers)
+        return (apply_replies.held_up(each) for each in standings if each.blocks)
+
+    def _record(self, asked: _Asked) -> PullRequestRecord:
+        """Return the pull request's record. One that opened before Tidegate came has none yet."""
+        number = asked.pull_request.number
+        if not self.records.many([(asked.comment.repository, number)]):
+            self.follow(*asked.where, number)
+        return self.records.get(asked.comment.repository, number)
+
+    def _remember(self, asked: _Asked, deployments: Sequence[Deployment]) -> None:
+        applies = [Applying(each.root.name, each.stack, each.id) for each in deployments]
+        deciding_again(partial(self._save, asked, asked.granted.configuration.applying, applies))
+
+    def _save(self, asked: _Asked, rules: ApplyRules, applies: Sequence[Applying]) -> None:
+        record = self._record(asked)
+        newest = {each.key: each for each in (*record.applies, *applies)}
+        saved = replace(record, rules=rules, applies=tuple(newest.values()))
+        if saved != record:
+            self.records.save(saved)
+
+
+def _not_here(asked: _Asked, bound: str) -> str:
+    """Return why nothing of this pull request is applied, whoever asks, or an empty text."""
+    pull_request, granted = asked.pull_request, asked.granted
+    if not granted.configuration.applying.in_pull_request:
+        return apply_replies.applied_on_merge(asked.comment.prefix)
+    if bound != pull_request.head_sha:
+        return comment_replies.head_moved(bound, pull_request)
+    if not granted.is_destination:
+        return comment_replies.base_does_not_count(pull_request, granted.main)
+    return ""
+
+
+def _both(one: str, other: str) -> str:
+    return "\n\n".join(filter(None, (one, other)))
+
+
+def _request(asked: _Asked, change: Change, base: str) -> Request:
+    comment, pull_request = asked.comment, asked.pull_request
+    return Request(
+        comment.repository,
+        comment.installation,
+        Revision(pull_request.head_sha, pull_request.head_branch),
+        Trigger.MANUAL,
+        f"comment {comment.comment}",
+        comment.sender,
+        comment.received_at,
+        Authors((pull_request.author,)).and_also(change.authors),
+        pull_request.number,
+        base_sha=base,
+    )

@@ -1,0 +1,98 @@
+"""Begin the speculative plan of a temporary layer: take a place for it, and create the job that a runner takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deploys.job import Job, JobKind, job_digest, job_id
+from tidegate.domain.errors import Conflict, NoFreePlace, NotFound, WrongState
+from tidegate.domain.plan_places.plan_places import asked
+from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState, TemporaryLayer
+from tidegate.messages import BeginSpeculation, JobBegun
+from tidegate.ports import Announcements, Clock, ForgeAddresses, Jobs, PlanPlaces, TemporaryLayers
+
+#: Attempts to plan in all; the number is the pull-request machine's.
+SPECULATIONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculationBeginner:
+    """Begins speculative plans. Called again with the same message, it changes nothing more and answers the same.
+
+    A repository has places for ``limit`` of them at a time. ``leave`` gives back the places of layers.
+    """
+
+    layers: TemporaryLayers
+    places: PlanPlaces
+    jobs: Jobs
+    addresses: ForgeAddresses
+    announcements: Announcements
+    clock: Clock
+    limit: int
+    leave: Callable[[str, Collection[str]], object]
+
+    def begin(self, message: BeginSpeculation) -> JobBegun:
+        """Take a place, create the job and move the layer on. A layer keeps its place from one attempt to the next.
+
+        Raise NotFound when the layer is gone, WrongState when it has ended, and NoFreePlace when it has to wait: then
+        no job was begun. Raise Conflict when somebody else changed the layer meanwhile.
+        """
+        layer = self._undone(message.layer)
+        places = self.places.take(layer.repository, layer.id, self.limit)
+        if layer.id not in places.held:
+            raise NoFreePlace(layer.id, asked(places, layer.id, self.limit).reason)
+        try:
+            return self._begin(layer, message)
+        except Conflict:
+            self._give_back(layer)
+            raise
+
+    def _undone(self, identifier: str) -> TemporaryLayer:
+        layer = self.layers.get(identifier)
+        if layer.is_done:
+            raise WrongState(layer.id, layer.state, "a plan")
+        return layer
+
+    def _give_back(self, layer: TemporaryLayer) -> None:
+        """Give the place back if the layer was cancelled while it took one: who cancelled it could not know."""
+        try:
+            self._undone(layer.id)
+        except (NotFound, WrongState):
+            self.leave(layer.repository, [layer.id])
+
+    def _begin(self, layer: TemporaryLayer, message: BeginSpeculation) -> JobBegun:
+        job = self._job(layer, job_id(layer.id, JobKind.SPECULATE, message.attempt))
+        self.jobs.create(job)
+        if layer.job != job.id:
+            reason, at = _reason(message.attempt), self.clock.now()
+            layer = self.layers.save(
+                replace(layer, state=LayerState.PLANNING, reason=reason, job=job.id, changed_at=at)
+            )
+        if not layer.schedule:
+            self.announcements.layer_changed(layer)
+        return JobBegun(job=job.id, digest=job_digest(job))
+
+    def _job(self, layer: TemporaryLayer, job: str) -> Job:
+        return Job(
+            id=job,
+            deployment=layer.id,
+            kind=JobKind.SPECULATE,
+            repository=layer.repository,
+            sha=layer.sha,
+            clone_url=self.addresses.clone_url(layer.repository),
+            root=layer.root,
+            installation=layer.installation,
+            stack=layer.stack,
+            run=layer.run,
+            allowed_providers=layer.allowed_providers,
+            allowed_modules=layer.allowed_modules,
+            base_sha=layer.base_sha,
+            merges=layer.checkout is Checkout.MERGE,
+        )
+
+
+def _reason(attempt: int) -> str:
+    if attempt == 1:
+        return ""
+    return f"This is attempt {attempt} of {SPECULATIONS}: the one before was interrupted."

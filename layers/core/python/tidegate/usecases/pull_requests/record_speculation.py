@@ -1,0 +1,61 @@
+"""Record what the speculative plan of a temporary layer came to: a plan, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deploys.deployment import Plan
+from tidegate.domain.errors import NotFound
+from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
+from tidegate.messages import RecordSpeculation, SpeculationRecorded
+from tidegate.ports import Announcements, Clock, TemporaryLayers
+from tidegate.usecases.deploys.record_result import in_words, read_cause
+
+#: A fault after the plan leaves nothing to rely on: what was not judged must not pass.
+_MAY_FAIL = frozenset({LayerState.WAITING, LayerState.PLANNING, LayerState.PLANNED, LayerState.NO_CHANGES})
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculationRecorder:
+    """Records speculative plans. Called again with the same message, it changes nothing more and answers the same.
+
+    ``leave`` gives back the places of layers, once it is known that nothing of them runs any more.
+    """
+
+    layers: TemporaryLayers
+    announcements: Announcements
+    clock: Clock
+    leave: Callable[[str, Collection[str]], object]
+
+    def record(self, message: RecordSpeculation) -> SpeculationRecorded:
+        """Store the outcome. A layer that was cancelled stays so; one that is gone counts as cancelled.
+
+        Raise Conflict when somebody else changed the layer meanwhile.
+        """
+        try:
+            layer = self.layers.get(message.layer)
+        except NotFound:
+            return SpeculationRecorded(state=LayerState.CANCELLED)
+        recorded = _failed(layer, message) if message.plan is None else _planned(layer, message.plan)
+        if recorded != layer:
+            layer = self.layers.save(replace(recorded, changed_at=self.clock.now()))
+        self.leave(layer.repository, [layer.id])
+        if not layer.schedule:
+            self.announcements.layer_changed(layer)
+        return SpeculationRecorded(state=layer.state, policies=bool(layer.plan and layer.policy_sets))
+
+
+def _planned(layer: TemporaryLayer, plan: Plan) -> TemporaryLayer:
+    if layer.is_done:
+        return layer
+    state = LayerState.PLANNED if plan.changes.any else LayerState.NO_CHANGES
+    return replace(layer, state=state, reason="", plan=plan, last_lines="")
+
+
+def _failed(layer: TemporaryLayer, message: RecordSpeculation) -> TemporaryLayer:
+    if layer.state not in _MAY_FAIL:
+        return layer
+    failure = read_cause(message.cause)
+    reason = in_words(message.error or "", failure)
+    return replace(layer, state=LayerState.FAILED, reason=reason, last_lines=failure.last_lines)

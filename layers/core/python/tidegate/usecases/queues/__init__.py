@@ -1,0 +1,1 @@
+"""Queues: deployments in line, and who works on them."""

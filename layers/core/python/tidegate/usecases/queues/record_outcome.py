@@ -1,0 +1,33 @@
+"""Record in its queue how a deployment ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.messages import OutcomeRecorded, RecordOutcome
+from tidegate.ports import DeployQueues
+from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.queues.end_deployment import DeploymentEnder
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRecorder:
+    """Records outcomes. Recorded once more, nothing changes, and all that follows is announced again."""
+
+    queues: DeployQueues
+    ender: DeploymentEnder
+
+    def record(self, message: RecordOutcome) -> OutcomeRecorded:
+        """End the deployment in its queue.
+
+        Raise Conflict, or CloudUnavailable when the audit topic does not take the message: try again.
+        """
+        return deciding_again(lambda: self._record(message))
+
+    def _record(self, message: RecordOutcome) -> OutcomeRecorded:
+        head, deployment = self.queues.read_with(message.queue, message.deployment)
+        if head.in_flight == deployment.id:
+            deployment = self.ender.end(head, deployment, message.error, head.worker)
+        else:
+            self.ender.announce(deployment, head)
+        return OutcomeRecorded(state=deployment.state.value)

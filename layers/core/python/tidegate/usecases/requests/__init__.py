@@ -1,0 +1,1 @@
+"""Operators ask for deployments."""

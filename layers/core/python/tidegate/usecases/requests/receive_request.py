@@ -1,0 +1,106 @@
+"""Receive an operator's request: deploy the default branch's head to the roots that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tidegate.config.resolution import configure
+from tidegate.domain.access import Action
+from tidegate.domain.comments.command import nearest
+from tidegate.domain.deploys.authors import UNKNOWN
+from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
+from tidegate.domain.root import Revision
+from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
+from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.discovery.discover_roots import all_roots
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
+from tidegate.usecases.discovery.repository_source import RepositorySource
+from tidegate.usecases.webhooks.conclude import conclude
+
+
+@dataclass(frozen=True, slots=True)
+class DeployRequest:
+    """An operator's request, as the delivery tells it."""
+
+    id: str
+    repository: str
+    roots: tuple[str, ...]
+    by: str
+    installation: int
+    received_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReceiver:
+    """Receives requests; receiving one again is harmless."""
+
+    deliveries: Deliveries
+    source: RepositorySource
+    changes: ChangeEnqueuer
+    authorizer: Authorizer
+
+    def receive(self, delivery: Delivery) -> str:
+        """Return, and store with the delivery, what became of the request. Raise as for pushes."""
+        fields = {**delivery.fields, "roots": tuple(delivery.fields["roots"])}
+        request = DeployRequest(id=delivery.id, received_at=delivery.received_at, **fields)
+        return conclude(self.deliveries, delivery.id, lambda: self._outcome(request))
+
+    def _outcome(self, request: DeployRequest) -> DeliveryOutcome:
+        try:
+            return self._deployed(request)
+        except (NotFound, InvalidConfiguration, CyclicChange) as error:
+            return DeliveryOutcome(f"{error} Nothing is deployed.")
+
+    def _deployed(self, request: DeployRequest) -> DeliveryOutcome:
+        where = request.installation, request.repository
+        branch = self.source.forge.default_branch(*where)
+        head = self._head(request, branch)
+        configuring = partial(configure, branch=branch, dest_branch=branch)
+        with self.source.fetch(*where, head.sha) as trees:
+            known = all_roots(trees, request.repository, self.source.review, configuring)
+        unknown = [name for name in request.roots if name not in known.names]
+        problems = [unknown_roots(unknown, known.names)] if unknown else known.problems(request.roots)
+        deployments = new_deployments(_request(request, head), () if problems else known.named(request.roots))
+        problems += self._denied(request, deployments)
+        if problems:
+            return DeliveryOutcome(f"{' '.join(problems)} Nothing is deployed.")
+        self.changes.enqueue_all(deployments)
+        names = ", ".join(request.roots)
+        return DeliveryOutcome(f"Enqueued at {head.short}: {names}.", tuple(each.id for each in deployments))
+
+    def _denied(self, request: DeployRequest, deployments: Sequence[Deployment]) -> tuple[str, ...]:
+        """Return why somebody may not deploy. Without access control that was judged when it was asked for."""
+        where = request.installation, request.repository
+        controlled = {what: access for what, access in accesses(deployments).items() if access is not None}
+        return self.authorizer.refusals(controlled, where, Action.APPLY, request.by) if controlled else ()
+
+    def _head(self, request: DeployRequest, branch: str) -> Revision:
+        """Return the branch's head as the request found it first: received again, it deploys no later one."""
+        sha = self.source.forge.branch_head(request.installation, request.repository, branch)
+        return Revision(self.deliveries.bind(request.id, sha), branch)
+
+
+def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
+    """Return sentences that say which roots do not exist, and which may have been meant."""
+    names = sorted(known)
+    told = []
+    for name in unknown:
+        near = nearest(name, names)
+        told.append(f"There is no root {quoted(name)}." + (f" Did you mean {quoted(near)}?" if near else ""))
+    return " ".join(told)
+
+
+def _request(request: DeployRequest, head: Revision) -> Request:
+    return Request(
+        request.repository,
+        request.installation,
+        head,
+        Trigger.MANUAL,
+        f"request {request.id}",
+        request.by,
+        request.received_at,
+        UNKNOWN,  # They are found when it is its turn: what is deployed then is what it changes.
+    )

@@ -1,0 +1,1 @@
+"""Plan reviews: asked for, answered, carried out."""

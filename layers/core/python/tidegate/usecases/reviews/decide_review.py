@@ -1,0 +1,68 @@
+"""Decide a plan review: the one way for buttons, pages, the API and the command line."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tidegate.domain.decision import Decision
+from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.review import Followup, answer_given, decided, judge_press
+from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
+from tidegate.ports import Announcements, Artifacts, Deployments, Workflows
+from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.reviews.carry_out_review import ReviewCarrier
+
+_ALTERED = (
+    "The stored text of this plan was altered after it was made, so nobody can read what would be applied. "
+    "Reject it, and merge or run it again for a new plan."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewDecider:
+    """Decides reviews. Who may decide at all, the caller has looked up before."""
+
+    deployments: Deployments
+    workflows: Workflows
+    announcements: Announcements
+    finisher: Finisher
+    artifacts: Artifacts
+
+    def decide(self, deployment: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
+        """Record the answer that ``by`` gave at ``at`` (ISO 8601 in UTC), and go on with it once it decides.
+
+        The same answer again is done again, and changes nothing. Raise NotFound; Conflict or CloudUnavailable:
+        call it again with the same ``at`` then.
+        """
+        return deciding_again(lambda: self._decide(deployment, approve, by, at))
+
+    def _decide(self, identifier: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
+        deployment = self.deployments.get(identifier)
+        verdict = judge_press(deployment, approve, by, at)
+        if verdict.followup is Followup.REFUSE:
+            with suppress(Conflict, CloudUnavailable):  # Whoever answered, or the reconciler, tries it again.
+                self._carrier.carry_out(deployment)
+            return Decision(False, verdict.reason)
+        if verdict.followup is Followup.DECIDE and approve and self._is_altered(deployment):
+            return Decision(False, _ALTERED)
+        if verdict.followup is Followup.DECIDE:
+            deployment = self.deployments.save(decided(deployment, approve, by, at))
+        self._carrier.go_on(deployment)
+        return Decision(True, answer_given(deployment, by))
+
+    @property
+    def _carrier(self) -> ReviewCarrier:
+        return ReviewCarrier(self.deployments, self.workflows, self.announcements, self.finisher)
+
+    def _is_altered(self, deployment: Deployment) -> bool:
+        """Tell whether the plan's stored text is not what the plan job stored. One that has expired is none."""
+        if deployment.plan is None:
+            return False
+        text = deployment.plan.text
+        try:
+            start = self.artifacts.get_start(text.key, 0)
+        except NotFound:
+            return False
+        return bool(start.sha256) and start.sha256 != text.sha256

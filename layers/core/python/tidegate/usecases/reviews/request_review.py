@@ -1,0 +1,54 @@
+"""Ask people to review a plan: keep the token that waits for them, and show the buttons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deploys.deployment import AfterGate, Deployment, Plan, Review, State
+from tidegate.domain.deploys.review import review_id
+from tidegate.domain.errors import WrongState
+from tidegate.messages import RequestReview
+from tidegate.ports import Announcements, Clock, Deployments, Workflows
+from tidegate.usecases.reviews.settle_review import settle_review
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequester:
+    """Requests reviews.
+
+    A retried state has a new token. The token is kept before the deployment is read again, and whoever
+    decides writes the decision before reading the token: so one of the two sees the other.
+    """
+
+    deployments: Deployments
+    workflows: Workflows
+    announcements: Announcements
+    clock: Clock
+
+    def request(self, message: RequestReview) -> None:
+        """Wait for a review with ``message.token``. Raise WrongState when there is no plan to review.
+
+        A late copy of an earlier attempt, with which nobody waits any more, does nothing.
+        """
+        deployment = self.deployments.get(message.deployment)
+        review = review_id(deployment, _plan(deployment))
+        if not self.deployments.keep_review_token(deployment.id, review, message.token, message.attempt):
+            return
+        if deployment.state in {State.PLANNING, State.GATED}:
+            asked = Review(id=review, asked_at=self.clock.now())
+            waiting = replace(deployment.moved(State.AWAITING_REVIEW, asked.asked_at), review=asked, gate=None)
+            deployment = self.deployments.save(waiting)
+        else:
+            deployment = self.deployments.get(message.deployment)
+        if deployment.review is not None and deployment.review.approved is not None:
+            settle_review(deployment, self.deployments, self.workflows)
+        self.announcements.changed(deployment)
+        self.announcements.line_changed(deployment.queue)
+
+
+def _plan(deployment: Deployment) -> Plan:
+    reviewable = {State.PLANNING, State.AWAITING_REVIEW, State.APPROVED, State.REJECTED}
+    is_open = deployment.gate is not None and deployment.gate.next is AfterGate.REVIEW
+    if deployment.plan is None or not (deployment.state in reviewable or (deployment.state is State.GATED and is_open)):
+        raise WrongState(deployment.id, deployment.state, "a plan review")
+    return deployment.plan

@@ -1,0 +1,1 @@
+"""Webhooks arrive, and what became of them is remembered."""
