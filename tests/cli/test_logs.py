@@ -168,7 +168,7 @@ def test_a_new_line_is_seen_within_a_second_and_ctrl_c_exits_130(api, follower):
         assert follower.stdout.readline() == f"line {number}\n"
         assert time.monotonic() - written[number] < 1
     follower.send_signal(signal.SIGINT)
-    assert follower.wait(10) == 130
+    assert follower.wait(60) == 130
     assert "Traceback" not in follower.stderr.read()
 
 

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import jwt
@@ -109,6 +110,28 @@ class Installation:
     def reconcile(self) -> None:
         """Let the five minutes of the reconciler's schedule be over."""
         self.cloud.fire_schedule("Reconcile")
+
+    def minutes_pass(self, begins: str) -> int:
+        """Let deliveries that are stored and not queued be two minutes old, if their ids begin so. Return how many."""
+        table = self.cloud.client("dynamodb")
+        found = table.query(
+            TableName=self.cloud.table,
+            IndexName="open",
+            KeyConditionExpression="#open = :open",
+            ExpressionAttributeNames={"#open": "open"},
+            ExpressionAttributeValues={":open": {"S": "delivery"}},
+        )["Items"]
+        keys = [{"pk": item["pk"], "sk": item["sk"]} for item in found]
+        meant = [key for key in keys if key["pk"]["S"].startswith(f"delivery#{begins}")]
+        then = {"S": (datetime.now(UTC) - timedelta(minutes=2)).isoformat(timespec="microseconds")}
+        for key in meant:
+            table.update_item(
+                TableName=self.cloud.table,
+                Key=key,
+                UpdateExpression="SET open_since = :then",
+                ExpressionAttributeValues={":then": then},
+            )
+        return len(meant)
 
     def object(self, bucket: str, key: str) -> bytes | None:
         """Return an object's content, or None when there is no such object."""

@@ -90,11 +90,8 @@ def test_where_it_is_configured_a_moved_base_branch_has_it_planned_again_by_itse
     pull, head = open_pull(project, {"app": thing("two")})
     pull.shown(head)
     moved = project.push_files({"app/more.tf": 'output "more" {\n  value = 1\n}\n'}, "Move on")
-
-    def planned_again():
-        project.tidegate.reconcile()
-        return pull.record.spec.base_sha == moved
-
-    eventually(planned_again, what="another plan, on what the base branch is now")
+    eventually(lambda: project.tidegate.minutes_pass("base-"), what="the wish for another plan")
+    project.tidegate.reconcile()
+    eventually(lambda: pull.record.spec.base_sha == moved, what="another plan, on what the base branch is now")
     pull.at_rest(head)
     assert "Out of date" not in comment_with(pull, f"merged into `main` at `{moved[:7]}`")

@@ -61,6 +61,7 @@ def a_plan_is_made_again_when_what_it_waits_for_changed_after_it(world: World) -
     prod.until_state(second, State.GATED)
     assert prod.record(second).plan is not None
     confirm(dev, first)
+    assert dev.until_final(first).state is State.APPLIED, dev.record(first)
     _ends_as(prod, second, State.APPLIED, *GATED, *PLANNED_AGAIN, *_APPLIED)
     assert [prod.runners(f"{second.id}-plan-{number}") for number in (1, 2, 3)] == [1, 1, 0]
     assert prod.audits(second) == ["RUNNING", "SUCCESS"]
