@@ -141,7 +141,9 @@ def test_the_end_of_a_lost_log_is_told(api, tidegate):
 def follower(api):
     """Start ``tidegate logs --follow`` as a process of its own; end it."""
     environment = {**os.environ, "TIDEGATE_URL": api.url, "TIDEGATE_TOKEN": TOKEN}
-    command = [sys.executable, "-m", "cli.main", "logs", PLAN, "--follow"]
+    # A shell that started the tests in the background has them, and all that they start, ignore Ctrl-C.
+    heeding = ["env", "--default-signal=INT"]
+    command = [*heeding, sys.executable, "-m", "cli.main", "logs", PLAN, "--follow"]
     process = subprocess.Popen(
         command, cwd=TOP, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -43,7 +43,7 @@ def test_where_not_all_who_made_it_are_known_one_more_is_needed():
     ("at", "counts"),
     [
         ("2026-03-02T07:59:59Z", False),
-        ("2026-03-02T08:00:00Z", False),
+        ("2026-03-02T08:00:00Z", True),
         ("2026-03-02T08:00:01+00:00", True),
     ],
 )

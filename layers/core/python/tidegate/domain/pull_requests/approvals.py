@@ -73,13 +73,11 @@ def outdated(reviews: Sequence[PullRequestReview], wanted: ToApprove) -> tuple[P
 
 
 def is_of_other_base(review: PullRequestReview, wanted: ToApprove) -> bool:
-    """Tell whether a review may have been given when the pull request went to another branch.
-
-    Forges tell whole seconds: of the second in which it changed nobody knows, so what is of it does not count.
-    """
+    """Tell whether a review was given when the pull request went to another branch. Forges tell whole seconds."""
     if not wanted.base_since:
         return False
-    return datetime.fromisoformat(review.at).replace(microsecond=0) <= datetime.fromisoformat(wanted.base_since)
+    since = datetime.fromisoformat(wanted.base_since).replace(microsecond=0)
+    return datetime.fromisoformat(review.at) < since
 
 
 def _approving(reviews: Sequence[PullRequestReview]) -> list[PullRequestReview]:
