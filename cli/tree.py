@@ -47,9 +47,9 @@ class Commands(Group):
         """Read the command line; of an option of commands that stands before them say where it belongs."""
         try:
             return super().parse_args(ctx, args)
-        except Exception as error:
+        except Exception as error:  # Typer keeps the class of unknown options to itself. All are raised again.
             if getattr(error, "option_name", None) in _OF_COMMANDS:
-                error.message = f"{error.option_name} belongs to a command: write it behind the command's name."  # type: ignore[attr-defined]  # As it was found to have.
+                error.message = f"{error.option_name} belongs to a command: write it behind the command's name."  # type: ignore[attr-defined]  # It has what has an option_name.
             raise
 
     def invoke(self, ctx: Any) -> Any:

@@ -93,29 +93,29 @@ class PlacesWorld:
         self._entries: Iterator[int] = itertools.count(1)
         places, layers, jobs = (Mortal(port, self.fate) for port in (self.places, self.stores.layers, self.stores.jobs))
         announcements, workflows = Mortal(MemoryAnnouncements(), self.fate), Mortal(self, self.fate)
-        self.giver = PlaceGiver(places, workflows.settle, LIMIT)  # type: ignore[arg-type]
+        self.giver = PlaceGiver(places, workflows.settle, LIMIT)
         self.beginner = SpeculationBeginner(
-            layers,  # type: ignore[arg-type]
-            places,  # type: ignore[arg-type]
-            jobs,  # type: ignore[arg-type]
+            layers,
+            places,
+            jobs,
             MemoryForge(),
-            announcements,  # type: ignore[arg-type]
+            announcements,
             self.clock,
             LIMIT,
             self.giver.leave,
         )
-        self.waiter = PlaceWaiter(layers, places, self.giver, announcements)  # type: ignore[arg-type]
-        self.recorder = SpeculationRecorder(layers, announcements, self.clock, self.giver.leave)  # type: ignore[arg-type]
+        self.waiter = PlaceWaiter(layers, places, self.giver, announcements)
+        self.recorder = SpeculationRecorder(layers, announcements, self.clock, self.giver.leave)
         self.stopper = PullRequestStopper(
-            layers,  # type: ignore[arg-type]
-            workflows,  # type: ignore[arg-type]
+            layers,
+            workflows,
             MemoryPullRequestChecks(),
             self.clock,
             self.giver.leave,
         )
         self.repair = FreePlaces(
-            places,  # type: ignore[arg-type]
-            layers,  # type: ignore[arg-type]
+            places,
+            layers,
             self.stores.pull_requests,
             self.stores.drifts,
             self.giver,

@@ -296,7 +296,7 @@ def _measured(body: bytes | IO[bytes]) -> tuple[str, int]:
     if isinstance(body, bytes):
         return hashlib.sha256(body).hexdigest(), len(body)
     body.seek(0)
-    digest = hashlib.file_digest(body, "sha256").hexdigest()  # type: ignore[arg-type]
+    digest = hashlib.file_digest(body, "sha256").hexdigest()  # type: ignore[arg-type]  # It is opened for reading bytes.
     return digest, body.seek(0, os.SEEK_END)
 
 
