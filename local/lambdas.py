@@ -26,6 +26,7 @@ from local.warden import Process, Warden
 
 _INIT_SECONDS = 10.0
 """Lambda gives a function 10 s to initialise."""
+_END_SECONDS = 10.0
 IMPORTED = (
     "aws_lambda_powertools.logging",
     "aws_lambda_powertools.utilities.batch",
@@ -195,9 +196,12 @@ class Lambdas:
         return next((name for name, pool in self._pools.items() if process in pool.all), "")
 
     def kill(self, name: str) -> None:
-        """Kill every instance of a function."""
-        for instance in list(self._pools[name].all.values()):
+        """Kill every instance of a function. They have ended when this returns: none of them gets the next event."""
+        instances = list(self._pools[name].all.values())
+        for instance in instances:
             instance.kill()
+        for instance in instances:
+            instance.process.wait(_END_SECONDS)
 
     def kill_instance(self, identifier: str) -> None:
         """Kill one instance."""

@@ -88,6 +88,13 @@ def test_a_process_that_exits_is_an_exit_error_and_the_next_call_gets_a_new_one(
     assert invoke(cloud, n=1) == ({"n": 2}, None)
 
 
+def test_an_event_after_a_function_was_killed_gets_a_new_process(cloud):
+    for _ in range(10):
+        cloud.warm(cloud.functions["Worker"])
+        cloud.kill_function(cloud.functions["Worker"])
+        assert invoke(cloud, n=1) == ({"n": 2}, None)
+
+
 def test_what_a_function_prints_is_in_its_log_group(cloud):
     mark = uuid.uuid4().hex
     invoke(cloud, n=1, mark=mark)
