@@ -22,6 +22,7 @@ from tidegate.adapters.memory import (
 )
 from tidegate.domain.deploys.deployment import Review, State, Trigger, Unlocking
 from tidegate.domain.deploys.job import JobKind, job_id
+from tidegate.domain.deploys.review import Answer
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, JobGone, WrongState
 from tidegate.domain.root import deployment_id
@@ -151,10 +152,10 @@ class World(Rules):
         unlocking = Unlocking("maintainer", self.clock.now())
         self.deliver(lambda: self.unlocker.unlock(self.queue, unlocking))
 
-    def answer(self, child: Child, approve: bool, by: str) -> None:
+    def answer(self, child: Child, answer: Answer, by: str) -> None:
         """Somebody answers the review, if there is one."""
         at = self.clock.now()
-        self.deliver(lambda: self.decider.decide(child.deployment, approve, by, at))
+        self.deliver(lambda: self.decider.decide(child.deployment, answer, by, at))
 
     def reconcile(self) -> None:
         self.deliver(self._reconcile)
@@ -300,7 +301,8 @@ class World(Rules):
         deployment = self.stores.deployments.get(child.deployment)
         if deployment.state is State.AWAITING_REVIEW:
             by = f"reviewer {len(deployment.review.approvals)}" if deployment.review else ""
-            self.decider.decide(child.deployment, outcome is not State.REJECTED, by, self.clock.now())
+            answer = Answer.REJECT if outcome is State.REJECTED else Answer.APPROVE
+            self.decider.decide(child.deployment, answer, by, self.clock.now())
         deployment = self.stores.deployments.get(child.deployment)
         if deployment.state is not State.AWAITING_REVIEW:
             child.step = "apply" if deployment.state is State.APPROVED else "end"

@@ -18,6 +18,7 @@ from tests.contract.queue_actors import BRANCHES
 from tests.contract.queue_world import World
 from tests.contract.stores import dynamodb_stores, memory_stores, new_table
 from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.review import Answer
 
 NUMBERS = st.integers(1, 6) | st.integers(BRANCHES, BRANCHES + 1)
 INDEX = st.integers(0, 10_000)
@@ -92,11 +93,11 @@ class QueueMachine(RuleBasedStateMachine):
         self.world.run_again(self.world.attempted)
 
     @precondition(lambda self: self._children())
-    @rule(index=INDEX, approve=st.booleans(), by=st.sampled_from(["maintainer", "reviewer"]), death=DEATHS)
-    def answer_a_review(self, index, approve, by, death):
+    @rule(index=INDEX, answer=st.sampled_from(Answer), by=st.sampled_from(["maintainer", "reviewer"]), death=DEATHS)
+    def answer_a_review(self, index, answer, by, death):
         children = self._children()
         self._fated(death)
-        self.world.answer(children[index % len(children)], approve, by)
+        self.world.answer(children[index % len(children)], answer, by)
 
     @rule(death=DEATHS)
     def unlock(self, death):

@@ -9,6 +9,7 @@ from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import Approval, State
 from tidegate.domain.deploys.rerun import run_again
 from tidegate.domain.deploys.review import (
+    Answer,
     Followup,
     Need,
     answer_given,
@@ -32,7 +33,7 @@ def waiting(*, approvals=1, exclude_authors=False, **fields):
 
 
 def test_the_only_approval_that_is_needed_decides_and_names_who_and_when():
-    approved = decided(waiting(), True, "reviewer", NOW)
+    approved = decided(waiting(), Answer.APPROVE, "reviewer", NOW)
     review = approved.review
     assert (approved.state, review.approved, review.by, review.at) == (State.APPROVED, True, "reviewer", NOW)
     assert (approved.history[-1].by, approved.history[-1].at) == ("reviewer", NOW)
@@ -40,7 +41,7 @@ def test_the_only_approval_that_is_needed_decides_and_names_who_and_when():
 
 
 def test_a_rejection_is_an_ending_that_nobody_sees_before_the_audit_topic_does():
-    rejected = decided(waiting(approvals=3), False, "reviewer", NOW)
+    rejected = decided(waiting(approvals=3), Answer.REJECT, "reviewer", NOW)
     assert (rejected.state, rejected.ending.state, rejected.ending.at) == (State.AWAITING_REVIEW, State.REJECTED, NOW)
     ended = rejected.ended(rejected.ending)
     assert (ended.state, ended.review.approved, ended.history[-1].by) == (State.REJECTED, False, "reviewer")
@@ -48,50 +49,50 @@ def test_a_rejection_is_an_ending_that_nobody_sees_before_the_audit_topic_does()
 
 
 def test_several_approvals_come_from_as_many_people():
-    first = decided(waiting(approvals=3), True, "first", NOW)
+    first = decided(waiting(approvals=3), Answer.APPROVE, "first", NOW)
     assert (first.state, first.review.approved, missing_approvals(first)) == (State.AWAITING_REVIEW, None, 2)
     assert "2 more approvals are needed" in answer_given(first, "first")
-    assert judge_press(first, True, "FIRST", LATER).followup is Followup.REFUSE
-    second = decided(first, True, "second", NOW)
+    assert judge_press(first, Answer.APPROVE, "FIRST", LATER).followup is Followup.REFUSE
+    second = decided(first, Answer.APPROVE, "second", NOW)
     assert "1 more approval is needed" in answer_given(second, "second")
-    third = decided(second, True, "third", LATER)
+    third = decided(second, Answer.APPROVE, "third", LATER)
     assert third.state is State.APPROVED
     assert third.review.approvals == (Approval("first", NOW), Approval("second", NOW), Approval("third", LATER))
     assert (third.review.by, third.review.at) == ("third", LATER)
 
 
 def test_one_rejection_decides_whoever_confirmed_before():
-    first = decided(waiting(approvals=2), True, "first", NOW)
-    assert judge_press(first, False, "first", LATER).followup is Followup.DECIDE
-    assert decided(first, False, "first", LATER).ending.state is State.REJECTED
+    first = decided(waiting(approvals=2), Answer.APPROVE, "first", NOW)
+    assert judge_press(first, Answer.REJECT, "first", LATER).followup is Followup.DECIDE
+    assert decided(first, Answer.REJECT, "first", LATER).ending.state is State.REJECTED
 
 
 @pytest.mark.parametrize("person", ["maintainer", "Developer"])
 def test_who_made_or_asked_for_the_change_may_not_confirm_it_where_authors_are_excluded(person):
     deployment = waiting(exclude_authors=True, authors=("developer",))
-    assert "somebody else must confirm" in judge_press(deployment, True, person, NOW).reason
-    assert judge_press(deployment, False, person, NOW).followup is Followup.DECIDE
-    assert judge_press(deployment, True, "reviewer", NOW).followup is Followup.DECIDE
-    assert judge_press(waiting(authors=("developer",)), True, person, NOW).followup is Followup.DECIDE
+    assert "somebody else must confirm" in judge_press(deployment, Answer.APPROVE, person, NOW).reason
+    assert judge_press(deployment, Answer.REJECT, person, NOW).followup is Followup.DECIDE
+    assert judge_press(deployment, Answer.APPROVE, "reviewer", NOW).followup is Followup.DECIDE
+    assert judge_press(waiting(authors=("developer",)), Answer.APPROVE, person, NOW).followup is Followup.DECIDE
 
 
-@pytest.mark.parametrize("approve", [True, False])
-def test_the_same_answer_again_is_settled_again(approve):
-    answered = decided(waiting(approvals=2), approve, "reviewer", NOW)
-    assert judge_press(answered, approve, "reviewer", NOW).followup is Followup.SETTLE_AGAIN
-    assert judge_press(answered, approve, "reviewer", LATER).followup is Followup.REFUSE
+@pytest.mark.parametrize("answer", Answer)
+def test_the_same_answer_again_is_settled_again(answer):
+    answered = decided(waiting(approvals=2), answer, "reviewer", NOW)
+    assert judge_press(answered, answer, "reviewer", NOW).followup is Followup.SETTLE_AGAIN
+    assert judge_press(answered, answer, "reviewer", LATER).followup is Followup.REFUSE
 
 
 @pytest.mark.parametrize("state", sorted(set(State) - {State.AWAITING_REVIEW}))
 def test_what_does_not_wait_is_not_decided_and_says_why(state):
-    verdict = judge_press(deployment_in(state), True, "somebody", LATER)
+    verdict = judge_press(deployment_in(state), Answer.APPROVE, "somebody", LATER)
     assert verdict.followup is Followup.REFUSE
     assert verdict.reason
 
 
 def test_a_review_that_ended_without_an_answer_is_over():
     fault = replace(waiting(), state=State.ENGINE_FAULT)
-    assert "engine fault" in judge_press(fault, True, "reviewer", NOW).reason
+    assert "engine fault" in judge_press(fault, Answer.APPROVE, "reviewer", NOW).reason
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_a_review_that_ended_without_an_answer_is_over():
 )
 def test_what_does_not_wait_for_a_review_cannot_be_decided(deployment):
     with pytest.raises(ValueError, match=deployment.id):
-        decided(deployment, True, "reviewer", NOW)
+        decided(deployment, Answer.APPROVE, "reviewer", NOW)
 
 
 def test_without_a_review_all_approvals_are_missing():

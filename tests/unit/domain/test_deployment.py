@@ -31,7 +31,7 @@ def test_only_an_approved_deployment_is_applied():
 @pytest.mark.parametrize("state", sorted(OPEN))
 @pytest.mark.parametrize("taken", [True, False])
 def test_every_open_state_can_end_without_a_result(state, taken):
-    ending = deployment_in(state).ending_without_result(taken, "States.Timeout", NOW)
+    ending = deployment_in(state).ending_without_result("States.Timeout", NOW, apply_was_taken=taken)
     ended = deployment_in(state).ended(ending)
     assert (ended.ending, ended.error) == (ending, "States.Timeout")
     assert ended.state is ends_without_result(state, apply_was_taken=taken)
@@ -46,7 +46,7 @@ def test_an_apply_that_a_runner_took_ends_as_unknown_and_no_other():
 
 
 def test_an_end_without_any_error_says_so():
-    assert "without a result" in any_deployment().ending_without_result(False, None, NOW).reason
+    assert "without a result" in any_deployment().ending_without_result(None, NOW, apply_was_taken=False).reason
 
 
 def test_the_timeline_begins_when_it_was_asked_for_and_names_every_step():

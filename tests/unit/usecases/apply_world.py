@@ -11,6 +11,7 @@ from tidegate.domain.comments.command import Verb
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.deploys.queue import head_after, lock_when_let_in, waiting_for
+from tidegate.domain.deploys.review import Answer
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
 from tidegate.domain.pull_requests.record import first_record
@@ -88,7 +89,7 @@ class ApplyWorld(EventsWorld):
             self.queues,
             self.deployments,
             ender.announce,
-            lambda deployment, by, at: reviews.decide(deployment, approve=False, by=by, at=at),
+            lambda deployment, by, at: reviews.decide(deployment, Answer.REJECT, by, at),
             gates.reject,
             self.clock,
         )

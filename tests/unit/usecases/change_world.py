@@ -20,6 +20,7 @@ from tidegate.domain.deploys.deployment import Deployment, State, is_final
 from tidegate.domain.deploys.job import JobKind, job_id
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.rerun import run_again
+from tidegate.domain.deploys.review import Answer
 from tidegate.domain.errors import GateShut
 from tidegate.domain.moment import later
 from tidegate.domain.root import deployment_id
@@ -136,9 +137,9 @@ class ChangeWorld(World):
         at = self.clock.now()
         self.deliver(lambda: self.decider.reject(deployment.id, "reviewer", at))
 
-    def answer(self, deployment: Deployment, approve: bool) -> None:
+    def answer(self, deployment: Deployment, answer: Answer) -> None:
         at = self.clock.now()
-        self.deliver(lambda: self.reviews.decide(deployment.id, approve, "reviewer", at))
+        self.deliver(lambda: self.reviews.decide(deployment.id, answer, "reviewer", at))
 
     def run_again(self, old: Deployment) -> None:
         """As the button does: what runs again stands for its root, then is in line, then gates are looked at."""

@@ -14,7 +14,7 @@ from tidegate.domain.check_runs.check_run import Button, Conclusion
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Approval, Gate, State
 from tidegate.domain.deploys.line import Shown, Standing
-from tidegate.domain.deploys.review import decided
+from tidegate.domain.deploys.review import Answer, decided
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.errors import CloudUnavailable, Conflict
 from tidegate.ports import Enrolled
@@ -27,6 +27,7 @@ from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
 from tidegate.usecases.reviews.decide_review import ReviewDecider
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
+ANSWERS = {Button.CONFIRM: Answer.APPROVE, Button.REJECT: Answer.REJECT}
 
 
 class PressedWorld(World):
@@ -166,10 +167,10 @@ def test_the_same_press_delivered_twice_settles_again_and_decides_once():
     assert "no effect" not in world.shown.summary
 
 
-@pytest.mark.parametrize("button", [Button.CONFIRM, Button.REJECT])
+@pytest.mark.parametrize("button", ANSWERS)
 def test_a_press_that_died_after_saving_is_settled_though_a_newer_check_run_was_published_meanwhile(button):
     world = PressedWorld()
-    world.deployments.save(decided(world.now, button is Button.CONFIRM, "reviewer", LATER))
+    world.deployments.save(decided(world.now, ANSWERS[button], "reviewer", LATER))
     world.publish()
     assert world.press(button) == "decided"
     assert world.workflows.settled == {"token": {"approved": button is Button.CONFIRM, "by": "reviewer", "at": LATER}}
@@ -185,7 +186,7 @@ def test_a_press_that_died_after_saving_is_settled_though_a_refused_press_overla
             self.reads += 1
             found = world.deployments.get(deployment)
             if self.reads == 1:
-                world.deployments.save(decided(found, True, "reviewer", LATER))
+                world.deployments.save(decided(found, Answer.APPROVE, "reviewer", LATER))
             return found
 
     assert "may not write" in world.press(by="mallory", deployments=DecidedMeanwhile())

@@ -13,7 +13,7 @@ from tidegate.domain.check_runs.face import View
 from tidegate.domain.check_runs.states import face_of
 from tidegate.domain.deploys.deployment import AfterGate, Gate, Review, State
 from tidegate.domain.deploys.queue import lock_when_let_in, waiting_for
-from tidegate.domain.deploys.review import Need, judge_plan, judge_press
+from tidegate.domain.deploys.review import Answer, Need, judge_plan, judge_press
 from tidegate.domain.errors import Conflict
 from tidegate.domain.pull_requests.record import Applying
 from tidegate.usecases.repairs.cancel_withdrawn import CancelWithdrawn
@@ -117,7 +117,7 @@ def test_what_is_planned_is_not_applied_unseen_nor_confirmed_and_ends_at_its_rev
     verdict = judge_plan(planning, any_plan())
     assert (verdict.next, verdict.reason) == (Need.REVIEW, WHY)
     waiting = world.deployments.save(replace(planning, state=State.AWAITING_REVIEW, **reviewed()))
-    assert WHY in judge_press(waiting, approve=True, by="reviewer", at=NOW).reason
+    assert WHY in judge_press(waiting, Answer.APPROVE, by="reviewer", at=NOW).reason
     repair = CancelWithdrawn(world.deployments, world.canceller.go_on)
     assert repair.repair(Turn(world.clock, "2100")) == 1
     assert newest(world).state is State.REJECTED

@@ -12,6 +12,7 @@ from tests.unit.usecases.change_world import ChangeWorld
 from tidegate.domain.changes.gate import WAITING
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import State, is_final
+from tidegate.domain.deploys.review import Answer
 
 AFTER_DEV = Waits(apply_after=("dev",))
 #: What merges change: ``net`` is in two stacks, ``app`` depends on it in one, ``web`` goes after these.
@@ -64,12 +65,12 @@ class ChangesInAnyOrder(RuleBasedStateMachine):
             for each in [*self.world.machines.workers.values(), *self.world.machines.children.values()]:
                 self.world.step(each, outcome)
 
-    @rule(index=INDEX, approve=st.sampled_from([True, True, False]), death=DEATHS)
-    def answer(self, index, approve, death):
+    @rule(index=INDEX, answer=st.sampled_from([Answer.APPROVE, Answer.APPROVE, Answer.REJECT]), death=DEATHS)
+    def answer(self, index, answer, death):
         asked = self._in(State.AWAITING_REVIEW)
         if asked:
             self._dies(death)
-            self.world.answer(asked[index % len(asked)], approve)
+            self.world.answer(asked[index % len(asked)], answer)
 
     @rule(index=INDEX, death=DEATHS)
     def retry(self, index, death):
@@ -139,18 +140,18 @@ def test_what_goes_before_and_is_run_again_during_a_review_is_waited_for_once_mo
     world = ChangeWorld()
     world.merge(1, (("app", "dev", Waits()), ("net", "prod", AFTER_DEV)), shared=())
     world.come_to_rest()
-    world.answer(_of(world, "app"), approve=True)
+    world.answer(_of(world, "app"), Answer.APPROVE)
     world.come_to_rest()
     first = _of(world, "app")
     assert (first.state, _of(world, "net").state) == (State.APPLIED, State.AWAITING_REVIEW)
     world.run_again(first)
     world.come_to_rest()
-    world.answer(_of(world, "net"), approve=True)
+    world.answer(_of(world, "net"), Answer.APPROVE)
     world.come_to_rest()
     assert (_of(world, "net").state, world.applied) == (State.GATED, [first.id])
-    world.answer(_of(world, "app"), approve=True)
+    world.answer(_of(world, "app"), Answer.APPROVE)
     world.come_to_rest()
-    world.answer(_of(world, "net"), approve=True)
+    world.answer(_of(world, "net"), Answer.APPROVE)
     world.come_to_rest()
     assert _of(world, "net").state is State.APPLIED
     assert world.applied == [first.id, _of(world, "app").id, _of(world, "net").id]

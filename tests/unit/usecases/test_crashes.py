@@ -16,6 +16,7 @@ from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deploys.deployment import State, Trigger, Unlocking, is_final
 from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.review import Answer
 from tidegate.messages import BeginJob, RecordOutcome, RecordResult
 from tidegate.usecases.deploys.begin_job import JobBeginner
 from tidegate.usecases.deploys.finish import Finisher
@@ -163,7 +164,7 @@ def test_a_rejection_is_audited_once_and_before_the_machine_hears_of_it(world, d
     deployment = world.waiting()
     world.deployments.keep_review_token(DEPLOYMENT, deployment.review.id, "token")
     world.workflows.waiting.add("token")
-    world.dies_and_is_done_again(death, lambda: world.decider.decide(DEPLOYMENT, False, "reviewer", NOW))
+    world.dies_and_is_done_again(death, lambda: world.decider.decide(DEPLOYMENT, Answer.REJECT, "reviewer", NOW))
     assert world.audit.states == ["REJECTED"]
     assert world.deployments.get(DEPLOYMENT).state is State.REJECTED
     assert list(world.workflows.settled) == ["token"]

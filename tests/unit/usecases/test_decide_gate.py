@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import deployment_in
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
+from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import AfterGate, State, Trigger
 from tidegate.domain.errors import NotFound
@@ -51,7 +52,7 @@ def test_a_retry_says_of_a_pull_requests_head_how_it_is_deployed_again(world):
 def test_a_rejection_settles_the_gate_whether_it_is_blocked_or_not(world, dev):
     world.member("app", "dev", dev)
     waiting = world.waits(world.planned("web"))
-    decision = world.decider.decide(waiting.id, False, "reviewer", AT)
+    decision = world.decider.decide(waiting.id, GateAnswer.REJECT, "reviewer", AT)
     assert decision.done
     assert "reviewer rejected" in decision.reason
     assert world.answers == {"token": "rejected"}
@@ -81,43 +82,43 @@ def test_the_same_rejection_again_is_done_and_changes_nothing(world):
     assert world.now(waiting) == before
 
 
-@pytest.mark.parametrize("retry", [True, False])
-def test_after_a_rejection_others_hear_that_it_stands(world, retry):
+@pytest.mark.parametrize("answer", GateAnswer)
+def test_after_a_rejection_others_hear_that_it_stands(world, answer):
     world.member("app", "dev", State.APPLY_FAILED)
     waiting = world.waits(world.planned("web"))
     world.decider.reject(waiting.id, "reviewer", AT)
-    refused = world.decider.decide(waiting.id, retry, "maintainer", LATER)
+    refused = world.decider.decide(waiting.id, answer, "maintainer", LATER)
     assert not refused.done
     assert "reviewer rejected this deployment before" in refused.reason
 
 
-@pytest.mark.parametrize("retry", [True, False])
-def test_one_that_goes_on_or_was_superseded_has_nothing_to_decide(world, retry):
+@pytest.mark.parametrize("answer", GateAnswer)
+def test_one_that_goes_on_or_was_superseded_has_nothing_to_decide(world, answer):
     dev = world.member("app", "dev", State.NO_CHANGES)
     passed = world.waits(world.planned("web"))
-    assert "goes on by itself" in world.decider.decide(passed.id, retry, "maintainer", AT).reason
+    assert "goes on by itself" in world.decider.decide(passed.id, answer, "maintainer", AT).reason
     world.ends(dev, State.REJECTED)
     blocked = world.waits(world.planned("db"))
     world.newer(blocked)
     world.look()
-    assert "has taken the place" in world.decider.decide(blocked.id, retry, "maintainer", AT).reason
+    assert "has taken the place" in world.decider.decide(blocked.id, answer, "maintainer", AT).reason
 
 
-@pytest.mark.parametrize("retry", [True, False])
-def test_one_that_steps_aside_for_what_runs_again_has_nothing_to_decide(world, retry):
+@pytest.mark.parametrize("answer", GateAnswer)
+def test_one_that_steps_aside_for_what_runs_again_has_nothing_to_decide(world, answer):
     dev = world.member("web", "dev", State.REJECTED, shared=True)
     prod = world.waits(world.planned("web", "prod", shared=True))
     world.decider.retry(prod.id, "maintainer", LATER)
     world.look()
-    assert "is run again, after others" in world.decider.decide(prod.id, retry, "maintainer", LATER).reason
+    assert "is run again, after others" in world.decider.decide(prod.id, answer, "maintainer", LATER).reason
     assert {each.rerun_of for each in world.deployments.all()} >= {dev.id, prod.id}
 
 
-@pytest.mark.parametrize("retry", [True, False])
+@pytest.mark.parametrize("answer", GateAnswer)
 @pytest.mark.parametrize("state", [State.AWAITING_REVIEW, State.REJECTED])
-def test_what_does_not_wait_is_refused_with_its_state(world, retry, state):
+def test_what_does_not_wait_is_refused_with_its_state(world, answer, state):
     other = world.put(deployment_in(state))
-    refused = world.decider.decide(other.id, retry, "maintainer", AT)
+    refused = world.decider.decide(other.id, answer, "maintainer", AT)
     assert not refused.done
     assert state.replace("_", " ") in refused.reason
     assert world.now(other) == other
@@ -127,7 +128,7 @@ def test_a_retry_runs_again_what_failed_and_the_gate_waits_for_that(world):
     dev = world.member("app", "dev", State.APPLY_FAILED)
     world.member("db", "dev", State.APPLIED)
     blocked = world.waits(world.planned("web"))
-    decision = world.decider.decide(blocked.id, True, "maintainer", AT)
+    decision = world.decider.decide(blocked.id, GateAnswer.RETRY, "maintainer", AT)
     assert (decision.done, decision.reason) == (True, "maintainer retried. app (dev): runs again.")
     (again,) = [each for each in world.deployments.all() if each.rerun_of == dev.id]
     assert (again.trigger, again.requested_by, again.change_set) == (Trigger.RERUN, "maintainer", CHANGE)
@@ -196,7 +197,7 @@ def test_what_is_not_enqueued_yet_did_not_fail(world):
     assert "db" not in world.decider.retry(blocked.id, "maintainer", AT).reason
 
 
-@pytest.mark.parametrize("retry", [True, False])
-def test_there_is_no_gate_of_what_does_not_exist(world, retry):
+@pytest.mark.parametrize("answer", GateAnswer)
+def test_there_is_no_gate_of_what_does_not_exist(world, answer):
     with pytest.raises(NotFound):
-        world.decider.decide("none", retry, "maintainer", AT)
+        world.decider.decide("none", answer, "maintainer", AT)

@@ -5,7 +5,7 @@ import pytest
 from tests.builders import NOW, any_deployment, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.review import decided
+from tidegate.domain.deploys.review import Answer, decided
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.errors import CloudUnavailable, NotFound
 from tidegate.messages import RecordResult
@@ -14,6 +14,7 @@ from tidegate.usecases.deploys.record_result import ResultRecorder
 from tidegate.usecases.reviews.decide_review import ReviewDecider
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
+ANSWERS = [(Answer.APPROVE, State.APPROVED), (Answer.REJECT, State.REJECTED)]
 
 
 class ReviewedWorld(World):
@@ -29,11 +30,11 @@ class ReviewedWorld(World):
         self.workflows.waiting.add("token")
         return deployment
 
-    def decide(self, approve=True, by="reviewer", at=LATER, deployments=None):
+    def decide(self, answer=Answer.APPROVE, by="reviewer", at=LATER, deployments=None):
         stores = deployments or self.deployments
         finisher = Finisher(stores, self.jobs, self.audit)
         decider = ReviewDecider(stores, self.workflows, self.announcements, finisher, self.artifacts)
-        return decider.decide(any_deployment().id, approve, by, at)
+        return decider.decide(any_deployment().id, answer, by, at)
 
     @property
     def now(self):
@@ -45,24 +46,25 @@ def world():
     return ReviewedWorld()
 
 
-@pytest.mark.parametrize(("approve", "state"), [(True, State.APPROVED), (False, State.REJECTED)])
-def test_an_answer_decides_settles_and_is_announced(world, approve, state):
+@pytest.mark.parametrize(("answer", "state"), ANSWERS)
+def test_an_answer_decides_settles_and_is_announced(world, answer, state):
     world.waiting()
-    assert world.decide(approve).done
+    assert world.decide(answer).done
     assert (world.now.state, world.now.review.by, world.now.review.at) == (state, "reviewer", LATER)
-    assert world.workflows.settled == {"token": {"approved": approve, "by": "reviewer", "at": LATER}}
+    assert world.workflows.settled == {"token": {"approved": state is State.APPROVED, "by": "reviewer", "at": LATER}}
     assert world.states() == [state]
     assert world.announcements.lines == [any_deployment().queue]
 
 
-@pytest.mark.parametrize("approve", [True, False])
-def test_a_plan_whose_text_was_altered_can_only_be_rejected(world, approve):
+@pytest.mark.parametrize("answer", Answer)
+def test_a_plan_whose_text_was_altered_can_only_be_rejected(world, answer):
+    approves = answer is Answer.APPROVE
     waiting = world.waiting()
     world.artifacts.put(waiting.plan.text.key, b"No changes.")
-    decision = world.decide(approve)
-    assert decision.done is not approve
-    assert ("was altered after it was made" in decision.reason) is approve
-    assert world.now.state is (State.AWAITING_REVIEW if approve else State.REJECTED)
+    decision = world.decide(answer)
+    assert decision.done is not approves
+    assert ("was altered after it was made" in decision.reason) is approves
+    assert world.now.state is (State.AWAITING_REVIEW if approves else State.REJECTED)
 
 
 @pytest.mark.parametrize("expired", ["the text", "the plan"])
@@ -74,7 +76,7 @@ def test_a_plan_whose_text_has_expired_can_be_confirmed(world, expired):
 
 def test_a_rejection_is_audited_and_an_approval_is_part_of_the_applies_message(world):
     world.waiting()
-    world.decide(False)
+    world.decide(Answer.REJECT)
     (message,) = world.audit.published
     assert (message.state, message.body["rejected_by"], message.body["approved_by"]) == ("REJECTED", "reviewer", None)
     assert [audited.event for audited in world.now.audited] == [message.event]
@@ -144,11 +146,11 @@ def test_while_the_audit_topic_is_down_a_rejection_is_decided_and_nobody_sees_it
     world.waiting()
     world.audit.unavailable = True
     with pytest.raises(CloudUnavailable):
-        world.decide(False)
+        world.decide(Answer.REJECT)
     assert (world.now.state, world.announcements.announced, world.workflows.settled) == (State.AWAITING_REVIEW, [], {})
-    assert "reviewer rejected this plan before" in world.decide(True, by="maintainer").reason
+    assert "reviewer rejected this plan before" in world.decide(Answer.APPROVE, by="maintainer").reason
     world.audit.unavailable = False
-    assert world.decide(False).done
+    assert world.decide(Answer.REJECT).done
     assert world.now.state is State.REJECTED
     assert world.audit.states == ["REJECTED"]
 
@@ -156,20 +158,20 @@ def test_while_the_audit_topic_is_down_a_rejection_is_decided_and_nobody_sees_it
 @pytest.mark.parametrize("state", ["review_expired", "engine_fault"])
 def test_a_rejection_that_died_on_its_way_stays_one_whatever_ends_the_deployment(world, state):
     waiting = world.waiting()
-    world.deployments.save(decided(waiting, False, "reviewer", LATER))
+    world.deployments.save(decided(waiting, Answer.REJECT, "reviewer", LATER))
     recorder = ResultRecorder(world.deployments, world.jobs, world.finisher, world.announcements, world.clock)
     assert recorder.record(RecordResult(deployment=waiting.id, state=state)).state == "rejected"
     assert world.audit.states == ["REJECTED"]
-    assert world.decide(False).done
+    assert world.decide(Answer.REJECT).done
     assert world.audit.states == ["REJECTED"]
 
 
-@pytest.mark.parametrize("approve", [True, False])
-def test_an_answer_whose_function_died_is_carried_out_by_the_next_one_that_asks(world, approve):
+@pytest.mark.parametrize(("answer", "state"), ANSWERS)
+def test_an_answer_whose_function_died_is_carried_out_by_the_next_one_that_asks(world, answer, state):
     waiting = world.waiting()
-    world.deployments.save(decided(waiting, approve, "reviewer", LATER))
-    again = world.decide(approve, by="maintainer", at="2026-03-02T11:00:00.000000+00:00")
+    world.deployments.save(decided(waiting, answer, "reviewer", LATER))
+    again = world.decide(answer, by="maintainer", at="2026-03-02T11:00:00.000000+00:00")
     assert not again.done
     assert "That decision stands" in again.reason
-    assert world.workflows.settled == {"token": {"approved": approve, "by": "reviewer", "at": LATER}}
-    assert world.now.state is (State.APPROVED if approve else State.REJECTED)
+    assert world.workflows.settled == {"token": {"approved": state is State.APPROVED, "by": "reviewer", "at": LATER}}
+    assert world.now.state is state

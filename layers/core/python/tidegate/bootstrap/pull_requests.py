@@ -141,10 +141,11 @@ class PullRequestWork(Events):
         from tidegate.usecases.pull_requests.cancel_applies import ApplyCanceller
 
         return ApplyCanceller(
+        from tidegate.domain.deploys.review import Answer
             self.queues,
             self.deployments,
             self.deployment_ender.announce,
-            lambda deployment, by, at: self.review_decider.decide(deployment, approve=False, by=by, at=at),
+            lambda deployment, by, at: self.review_decider.decide(deployment, Answer.REJECT, by, at),
             self.gate_decider.reject,
             self.clock,
         )

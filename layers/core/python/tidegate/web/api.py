@@ -10,8 +10,10 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
+from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.deploys.deployment import Deployment, Unlocking
 from tidegate.domain.deploys.query import parse_deployment_query
+from tidegate.domain.deploys.review import Answer
 from tidegate.domain.deploys.summary import summary_of
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import MAXIMUM_REPOSITORY, queue_id
@@ -182,7 +184,7 @@ class Api:
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
         def review(id: _Id, answer: Annotated[models.ReviewAnswer, Body()]) -> models.Decided:
-            decision = parts.decide(id, answer.decision == "approve", _access(app).login, parts.clock.now())
+            decision = parts.decide(id, Answer(answer.decision), _access(app).login, parts.clock.now())
             if not decision.done:
                 raise NotPossible(decision.reason)
             return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
@@ -246,7 +248,7 @@ class Api:
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
         def gate(id: _Id, answer: Annotated[models.GateAnswer, Body()]) -> models.Decided:
-            decision = parts.decide_gate(id, answer.decision == "retry", _access(app).login, parts.clock.now())
+            decision = parts.decide_gate(id, GateAnswer(answer.decision), _access(app).login, parts.clock.now())
             if not decision.done:
                 raise NotPossible(decision.reason)
             return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))

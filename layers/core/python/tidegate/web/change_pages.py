@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
+from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.changes.overview import awaited, is_done, needed, overview
 from tidegate.web.parts import Parts
 from tidegate.web.picture import picture
@@ -52,14 +53,14 @@ class ChangePages:
 
     def _gate(self, app: APIGatewayHttpResolver) -> Response[str]:
         access, decision = app.context["access"], app.context["fields"].get("decision", "")
-        if decision not in {"retry", "reject"}:
+        if decision not in set(GateAnswer):
             raise InvalidRequest("A gate is answered with retry or reject.")
         if access.deployment is None:
             raise Hidden
         identifier = access.deployment.id
-        answer = self._parts.decide_gate(identifier, decision == "retry", access.login, self._parts.clock.now())
+        answer = self._parts.decide_gate(identifier, GateAnswer(decision), access.login, self._parts.clock.now())
         if not answer.done:
             raise NotPossible(answer.reason)
-        done = "retried" if decision == "retry" else "gate-rejected"
+        done = "retried" if decision == GateAnswer.RETRY else "gate-rejected"
         target = address(f"/deployments/{quote(identifier)}", done=done)
         return Response(HTTPStatus.SEE_OTHER, headers={"Location": target}, body="")

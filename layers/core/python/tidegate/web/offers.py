@@ -9,7 +9,7 @@ from tidegate.domain.changes.gate import WAITING, can_be_retried
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.queue import QueueHead
-from tidegate.domain.deploys.review import Followup, excluded, expires_at, judge_press, needed_approvals
+from tidegate.domain.deploys.review import Answer, Followup, excluded, expires_at, judge_press, needed_approvals
 from tidegate.web.authorization import Access, Authorization
 
 _NOT = Decision(False, "")
@@ -60,7 +60,7 @@ def unlocking(authorization: Authorization, access: Access, head: QueueHead) -> 
 def _review(deployment: Deployment, login: str) -> ReviewOffer | None:
     if deployment.review is None:
         return None
-    verdict = judge_press(deployment, True, login, "")
+    verdict = judge_press(deployment, Answer.APPROVE, login, "")
     confirm = Decision(verdict.followup is not Followup.REFUSE, verdict.reason)
     until = expires_at(deployment.review).isoformat(timespec="microseconds")
     return ReviewOffer(confirm, until, excluded(deployment), needed_approvals(deployment))

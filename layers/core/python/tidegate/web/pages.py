@@ -13,6 +13,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from tidegate.domain.changes.gate import WAITING
 from tidegate.domain.deploys.deployment import Deployment, State, Unlocking
 from tidegate.domain.deploys.query import parse_deployment_query
+from tidegate.domain.deploys.review import Answer
 from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.domain.root import queue_id, root_name
 from tidegate.domain.tags.words import InvalidTagQuery
@@ -170,10 +171,10 @@ class Pages:
 
     def _review(self, app: APIGatewayHttpResolver) -> Response[str]:
         access, decision = _access(app), app.context["fields"].get("decision", "")
-        if decision not in {"approve", "reject"}:
+        if decision not in set(Answer):
             raise InvalidRequest("A review is answered with approve or reject.")
         deployment = _of(access)
-        answer = self._parts.decide(deployment.id, decision == "approve", access.login, self._parts.clock.now())
+        answer = self._parts.decide(deployment.id, Answer(decision), access.login, self._parts.clock.now())
         if not answer.done:
             raise NotPossible(answer.reason)
         return _see(address(f"/deployments/{quote(deployment.id)}", done=decision))

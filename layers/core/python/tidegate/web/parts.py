@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Unlocking
+from tidegate.domain.deploys.review import Answer
 from tidegate.ports import (
     Accounts,
     Catalog,
@@ -34,7 +36,7 @@ from tidegate.web.session import Sessions
 class Decide(Protocol):
     """Answers a plan review."""
 
-    def __call__(self, deployment: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
+    def __call__(self, deployment: str, answer: Answer, by: str, at: str) -> Decision:
         """Return what came of it."""
 
 
@@ -48,8 +50,8 @@ class Unlock(Protocol):
 class DecideGate(Protocol):
     """Answers for a deployment that waits at a gate."""
 
-    def __call__(self, deployment: str, retry: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
-        """Run again what it waits for and failed, or reject it; return what came of it."""
+    def __call__(self, deployment: str, answer: GateAnswer, by: str, at: str) -> Decision:
+        """Return what came of it."""
 
 
 class Request(Protocol):

@@ -51,6 +51,13 @@ class Point(StrEnum):
     APPLY = "apply"
 
 
+class GateAnswer(StrEnum):
+    """What people answer for a deployment that waits. The values are the API's words."""
+
+    RETRY = "retry"
+    REJECT = "reject"
+
+
 class Opening(StrEnum):
     """Whether a gate lets its deployment go on."""
 

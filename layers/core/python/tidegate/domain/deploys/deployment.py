@@ -355,7 +355,7 @@ class Deployment:
         ended = self.moved(ending.state, ending.at, ending.reason, by or "")
         return replace(ended, error=ending.error, last_lines=ending.last_lines, ending=ending)
 
-    def ending_without_result(self, apply_was_taken: bool, error: str | None, at: str) -> Ending:  # noqa: FBT001  # One of two answers.
+    def ending_without_result(self, error: str | None, at: str, *, apply_was_taken: bool) -> Ending:
         """Return how a deployment ends whose result nobody will report.
 
         ``error`` is the name of what the Terraform machine failed with, if it is known.

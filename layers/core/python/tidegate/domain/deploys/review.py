@@ -98,6 +98,13 @@ def is_decided(deployment: Deployment) -> bool:
     return waiting and deployment.review is not None and deployment.review.approved is not None
 
 
+class Answer(StrEnum):
+    """An answer to a plan review. The values are the API's words."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
 class Followup(StrEnum):
     """What an answer to a review leads to."""
 
@@ -114,7 +121,7 @@ class PressVerdict:
     reason: str = ""
 
 
-def judge_press(deployment: Deployment, approve: bool, by: str, at: str) -> PressVerdict:  # noqa: FBT001  # One of two answers.
+def judge_press(deployment: Deployment, answer: Answer, by: str, at: str) -> PressVerdict:
     """Decide about an answer by ``by``, received at ``at``.
 
     The same answer again (a message that is delivered twice) has no effect of its own, but settles the
@@ -123,19 +130,19 @@ def judge_press(deployment: Deployment, approve: bool, by: str, at: str) -> Pres
     review = deployment.review
     if review is None:
         return _not_waiting(deployment)
-    if _was_recorded(review, approve, by, at):
+    if _was_recorded(review, answer, by, at):
         return PressVerdict(Followup.SETTLE_AGAIN)
     if review.approved is not None:
         done = "confirmed" if review.approved else "rejected"
         return _refused(f"{review.by} {done} this plan before, on {moment(review.at or '')}. That decision stands.")
     if deployment.state is not State.AWAITING_REVIEW:
         return _not_waiting(deployment)
-    return _judge_person(deployment, review, approve, by)
+    return _judge_person(deployment, review, answer, by)
 
 
-def _judge_person(deployment: Deployment, review: Review, approve: bool, by: str) -> PressVerdict:  # noqa: FBT001  # One of two answers.
+def _judge_person(deployment: Deployment, review: Review, answer: Answer, by: str) -> PressVerdict:
     """Decide whether it may be this person who answers. Rejecting is open to everybody who may decide at all."""
-    if not approve:
+    if answer is Answer.REJECT:
         return PressVerdict(Followup.DECIDE)
     if deployment.withdrawn:
         return _refused(f"{deployment.withdrawn} Nothing of it is applied any more.")
@@ -147,8 +154,8 @@ def _judge_person(deployment: Deployment, review: Review, approve: bool, by: str
     return PressVerdict(Followup.DECIDE)
 
 
-def _was_recorded(review: Review, approve: bool, by: str, at: str) -> bool:  # noqa: FBT001  # One of two answers.
-    if approve:
+def _was_recorded(review: Review, answer: Answer, by: str, at: str) -> bool:
+    if answer is Answer.APPROVE:
         return any((approval.by, approval.at) == (by, at) for approval in review.approvals)
     return (review.approved, review.by, review.at) == (False, by, at)
 
@@ -186,7 +193,7 @@ def _more(missing: int) -> str:
     return "1 more approval is needed" if missing == 1 else f"{missing} more approvals are needed"
 
 
-def decided(deployment: Deployment, approve: bool, by: str, at: str) -> Deployment:  # noqa: FBT001  # One of two answers.
+def decided(deployment: Deployment, answer: Answer, by: str, at: str) -> Deployment:
     """Return the deployment after an answer: rejected for good, approved, or with one more approval.
 
     A rejection is an ``ending`` that the audit topic has yet to hear of. Raise ValueError when the deployment
@@ -195,7 +202,7 @@ def decided(deployment: Deployment, approve: bool, by: str, at: str) -> Deployme
     review = deployment.review
     if review is None or deployment.state is not State.AWAITING_REVIEW:
         raise ValueError(f"{deployment.id} does not wait for a review")
-    if not approve:
+    if answer is Answer.REJECT:
         ending = Ending(State.REJECTED, deployment.withdrawn or f"{by} rejected the plan.", "", "", at)
         return replace(deployment, ending=ending, review=replace(review, approved=False, by=by, at=at))
     given = replace(review, approvals=(*review.approvals, Approval(by, at)))

@@ -42,7 +42,7 @@ class PlanRecorder:
         verdict = judge_plan(deployment, plan)
         is_gated = bool(deployment.waits.apply_after) and verdict.next is not Need.NOTHING
         if deployment.state is State.PLANNING:
-            deployment = self.deployments.save(self._planned(deployment, plan, verdict, is_gated))
+            deployment = self.deployments.save(self._planned(deployment, plan, verdict, is_gated=is_gated))
         elif deployment.plan != plan:
             raise WrongState(deployment.id, deployment.state, "recording a plan")
         if is_gated:  # The wait at the gate, which follows at once, is shown by itself; so is the request for review.
@@ -51,13 +51,7 @@ class PlanRecorder:
             self.announcements.changed(deployment)
         return PlanRecorded(next=verdict.next.value, reason=verdict.reason)
 
-    def _planned(
-        self,
-        deployment: Deployment,
-        plan: Plan,
-        verdict: PlanVerdict,
-        is_gated: bool,  # noqa: FBT001  # One of two answers.
-    ) -> Deployment:
+    def _planned(self, deployment: Deployment, plan: Plan, verdict: PlanVerdict, *, is_gated: bool) -> Deployment:
         at = self.clock.now()
         if is_gated or verdict.next is Need.REVIEW:
             return replace(deployment, plan=plan, changed_at=at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidegate.domain.changes.gate import DONE, WAITING, rejected, stepped_aside, waits_for
+from tidegate.domain.changes.gate import DONE, WAITING, GateAnswer, rejected, stepped_aside, waits_for
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, State, is_final
 from tidegate.domain.deploys.rerun import run_again, state_refusal
@@ -30,13 +30,14 @@ class GateDecider:
     enqueue: Callable[[Deployment], object]
     may_apply: Callable[[Deployment, str], Decision]
 
-    def decide(self, deployment: str, retry: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
-        """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC): retry, or else reject.
+    def decide(self, deployment: str, answer: GateAnswer, by: str, at: str) -> Decision:
+        """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC).
 
         The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable,
         ForgeUnavailable or ExceptionGroup: call it again with the same ``at`` then.
         """
-        return self.retry(deployment, by, at) if retry else self.reject(deployment, by, at)
+        act = self.retry if answer is GateAnswer.RETRY else self.reject
+        return act(deployment, by, at)
 
     def reject(self, deployment: str, by: str, at: str) -> Decision:
         """End a deployment as rejected. Its queue's worker records and audits it, once the gate's token is settled."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tidegate.domain.access import Action
-from tidegate.domain.changes.gate import WAITING
+from tidegate.domain.changes.gate import WAITING, GateAnswer
 from tidegate.domain.check_runs.check_run import Button
 from tidegate.domain.check_runs.text import check_run_name, render_continued, render_foreign
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, Unlocking
-from tidegate.domain.deploys.review import Followup, judge_press
+from tidegate.domain.deploys.review import Answer, Followup, judge_press
 from tidegate.domain.errors import NotFound
 from tidegate.ports import Announcements, CheckRuns, Deployments, Forge
 
@@ -22,6 +22,8 @@ _ACTIONS = {
     Button.RETRY: Action.APPLY,
     Button.UNLOCK: Action.UNLOCK,
 }
+_ANSWERS: Mapping[str, Answer] = {Button.CONFIRM: Answer.APPROVE, Button.REJECT: Answer.REJECT}
+_GATE_ANSWERS: Mapping[str, GateAnswer] = {Button.RETRY: GateAnswer.RETRY, Button.REJECT: GateAnswer.REJECT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ class ButtonAnswerer:
     forge: Forge
     announcements: Announcements
     may: Callable[[Deployment, Action, str], Decision]
-    decide: Callable[[str, bool, str, str], Decision]
-    decide_gate: Callable[[str, bool, str, str], Decision]
+    decide: Callable[[str, Answer, str, str], Decision]
+    decide_gate: Callable[[str, GateAnswer, str, str], Decision]
     unlock: Callable[[str, Unlocking], Decision]
 
     def answer(self, press: Press) -> str:
@@ -92,16 +94,16 @@ class ButtonAnswerer:
         return deployment if is_ours and press.name == check_run_name(deployment) else None
 
     def _decide(self, press: Press, deployment: Deployment) -> str:
-        decision = self.decide(deployment.id, press.identifier == Button.CONFIRM, press.by, press.at)
+        decision = self.decide(deployment.id, _ANSWERS[press.identifier], press.by, press.at)
         if decision.done:
             return "decided"
         return self._refuse(deployment, decision.reason)
 
     def _decide_gate(self, press: Press, deployment: Deployment) -> str:
-        is_retry = press.identifier == Button.RETRY
-        decision = self.decide_gate(deployment.id, is_retry, press.by, press.at)
+        answer = _GATE_ANSWERS[press.identifier]
+        decision = self.decide_gate(deployment.id, answer, press.by, press.at)
         if decision.done:
-            return "retried" if is_retry else "rejected"
+            return "retried" if answer is GateAnswer.RETRY else "rejected"
         return self._refuse(deployment, decision.reason)
 
     def _unlock(self, press: Press, deployment: Deployment) -> str:
@@ -130,8 +132,9 @@ class ButtonAnswerer:
 
 def _why_outdated(press: Press, deployment: Deployment) -> str:
     """Return why a button on an outdated check run has no effect: who decided before, if a review was answered."""
-    if press.identifier in (Button.CONFIRM, Button.REJECT) and deployment.review is not None:
-        verdict = judge_press(deployment, press.identifier == Button.CONFIRM, press.by, press.at)
+    answer = _ANSWERS.get(press.identifier)
+    if answer is not None and deployment.review is not None:
+        verdict = judge_press(deployment, answer, press.by, press.at)
         if verdict.followup is Followup.REFUSE:
             return verdict.reason
     return "This check run is outdated: the newer one counts."
@@ -148,7 +151,5 @@ def _decided_by(press: Press, deployment: Deployment) -> bool:
 
     That holds on a check run that is outdated by now, too, as the decision itself may have opened a newer one.
     """
-    if press.identifier not in (Button.CONFIRM, Button.REJECT):
-        return False
-    approve = press.identifier == Button.CONFIRM
-    return judge_press(deployment, approve, press.by, press.at).followup is Followup.SETTLE_AGAIN
+    answer = _ANSWERS.get(press.identifier)
+    return answer is not None and judge_press(deployment, answer, press.by, press.at).followup is Followup.SETTLE_AGAIN

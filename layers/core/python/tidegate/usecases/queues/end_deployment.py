@@ -98,4 +98,4 @@ class DeploymentEnder:
 
     def _without_result(self, deployment: Deployment, error: str | None, at: str) -> Ending:
         taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)
-        return deployment.ending_without_result(taken, error, at)
+        return deployment.ending_without_result(error, at, apply_was_taken=taken)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Deployment
-from tidegate.domain.deploys.review import Followup, answer_given, decided, judge_press
+from tidegate.domain.deploys.review import Answer, Followup, answer_given, decided, judge_press
 from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
 from tidegate.ports import Announcements, Artifacts, Deployments, Workflows
 from tidegate.usecases.decide_again import deciding_again
@@ -30,25 +30,25 @@ class ReviewDecider:
     finisher: Finisher
     artifacts: Artifacts
 
-    def decide(self, deployment: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
+    def decide(self, deployment: str, answer: Answer, by: str, at: str) -> Decision:
         """Record the answer that ``by`` gave at ``at`` (ISO 8601 in UTC), and go on with it once it decides.
 
         The same answer again is done again, and changes nothing. Raise NotFound; Conflict or CloudUnavailable:
         call it again with the same ``at`` then.
         """
-        return deciding_again(lambda: self._decide(deployment, approve, by, at))
+        return deciding_again(lambda: self._decide(deployment, answer, by, at))
 
-    def _decide(self, identifier: str, approve: bool, by: str, at: str) -> Decision:  # noqa: FBT001  # One of two answers.
+    def _decide(self, identifier: str, answer: Answer, by: str, at: str) -> Decision:
         deployment = self.deployments.get(identifier)
-        verdict = judge_press(deployment, approve, by, at)
+        verdict = judge_press(deployment, answer, by, at)
         if verdict.followup is Followup.REFUSE:
             with suppress(Conflict, CloudUnavailable):  # Whoever answered, or the reconciler, tries it again.
                 self._carrier.carry_out(deployment)
             return Decision(False, verdict.reason)
-        if verdict.followup is Followup.DECIDE and approve and self._is_altered(deployment):
+        if verdict.followup is Followup.DECIDE and answer is Answer.APPROVE and self._is_altered(deployment):
             return Decision(False, _ALTERED)
         if verdict.followup is Followup.DECIDE:
-            deployment = self.deployments.save(decided(deployment, approve, by, at))
+            deployment = self.deployments.save(decided(deployment, answer, by, at))
         self._carrier.go_on(deployment)
         return Decision(True, answer_given(deployment, by))
 
