@@ -26,8 +26,6 @@ import boto3
 from local.caches import keeping_compiled
 from local.options import Options
 
-_START_SECONDS = 180
-
 
 class LocalCloudFailed(Exception):
     """The local cloud did not start, or does not answer."""

@@ -126,12 +126,6 @@ def adapt(template: Mapping[str, Any], addresses: Addresses, account: str, regio
     return adapted
 
 
-def reason_left_out(resource_type: str) -> str:
-    """Return why resources of this type are not deployed, or that nobody has decided it yet."""
-    fitting = [text for prefix, text in LEFT_OUT.items() if resource_type.startswith(prefix)]
-    return fitting[0] if fitting else "unknown to the local cloud"
-
-
 def _outputs(adapted: Adapted) -> Iterator[tuple[str, Any]]:
     """Yield outputs for the properties of played resources, and the names and ARNs of deployed ones."""
     count = 0

@@ -44,15 +44,6 @@ class Pusher(Levers):
             self._git(tree, "push", "--quiet", self.clone_url(repository), f"HEAD:refs/heads/{branch}")
             return self._git(tree, "rev-parse", "HEAD").strip()
 
-    def push_tree(self, repository: str, directory: Path, message: str, *, branch: str = "main") -> str:
-        """Commit all text files below ``directory`` as they are, push, and return the commit's SHA."""
-        files = {
-            str(path.relative_to(directory)): path.read_text(encoding="utf-8")
-            for path in sorted(directory.rglob("*"))
-            if path.is_file()
-        }
-        return self.push(repository, files, message, branch=branch)
-
     def force_push_by_git(self, repository: str, branch: str, sha: str) -> None:
         """Move a branch to any commit that a branch holds, also back or aside, by ``git push --force``."""
         with tempfile.TemporaryDirectory(prefix="tidegate-push-") as directory:

@@ -5,6 +5,7 @@ Werkzeug's own server closes every connection, and waits 10 ms to do so; its par
 
 from __future__ import annotations
 
+import itertools
 import logging
 import socket
 import threading
@@ -75,9 +76,7 @@ class KeepAliveHandler(WSGIRequestHandler):
         pieces = iter(() if environ["REQUEST_METHOD"] == "HEAD" else body)
         first = next(pieces, b"")
         chunked = self._send_head(environ, *heads[-1])
-        for piece in (first, *()) if first else ():
-            self._send_piece(piece, chunked=chunked)
-        for piece in pieces:
+        for piece in itertools.chain((first,), pieces):
             self._send_piece(piece, chunked=chunked)
         if chunked:
             self.wfile.write(b"0\r\n\r\n")

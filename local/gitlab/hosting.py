@@ -139,11 +139,6 @@ class Hosting:
         there = project.protected and project.default_branch in self.git(project).branches()
         return f"refs/heads/{project.default_branch}" if there else None
 
-    def of_address(self, email: str) -> User | None:
-        """Return whose address in a commit this is, None for addresses of nobody here."""
-        name, at, domain = email.partition("@")
-        return self.identities.user(name) if at and domain == NO_REPLY else None
-
 
 def _check_part(part: str) -> None:
     if not _PART.fullmatch(part) or part.endswith(_ENDINGS):

@@ -41,7 +41,7 @@ ALLOWED = {
     "tidegate.bootstrap": ("tidegate",),
     "functions": ("tidegate",),
     "runner": ("runner", "tidegate.domain", "tidegate.adapters"),
-    "cdk": ("cdk", "constructs_"),
+    "cdk": ("cdk",),
     "local": ("local", "tidegate"),
     "cli": ("cli", "local", "tidegate"),
 }

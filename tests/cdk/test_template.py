@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from local.template import DEPLOYED, LEFT_OUT
 from tidegate.domain.changes.gate import GATE_DAYS
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.queue import QueueHead
@@ -251,3 +252,8 @@ def test_each_function_has_the_variables_that_its_wiring_reads(resources):
     for spec in SPECS:
         function = next(f for name, f in functions.items() if name.startswith(f"Functions{spec.id}"))
         assert "TIDEGATE_TABLE" in function["Environment"]["Variables"], spec.name
+
+
+def test_the_local_cloud_deploys_each_resource_or_leaves_it_out_for_a_reason(template: dict[str, Any]):
+    kinds = {resource["Type"] for resource in template["Resources"].values()} - DEPLOYED
+    assert [kind for kind in sorted(kinds) if not any(kind.startswith(prefix) for prefix in LEFT_OUT)] == []

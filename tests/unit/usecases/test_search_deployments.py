@@ -57,7 +57,7 @@ def test_all_that_match_are_found_once_newest_first_however_long_the_pages_are(q
 def test_the_last_page_says_that_nothing_follows(queues, searcher):
     enqueue(queues, 1)
     found = searcher.search(REPOSITORY, parse_deployment_query(""), 1)
-    assert (found.next, found.is_cut) == (None, False)
+    assert found.next is None
 
 
 def test_one_roots_deployments_are_searched_alone(queues, searcher):
@@ -71,7 +71,7 @@ def test_a_request_looks_at_a_thousand_and_then_says_how_to_go_on(queues, search
     for number in range(1, SEARCHED + 1):
         enqueue(queues, number)
     first = searcher.search(REPOSITORY, parse_deployment_query("stack_name:prod"), 10)
-    assert (first.deployments, first.searched, first.is_cut) == ((), SEARCHED, True)
+    assert (first.deployments, first.searched, first.next is None) == ((), SEARCHED, False)
     assert search_all(searcher, "stack_name:prod", 10) == ([oldest], [SEARCHED, 1])
 
 
@@ -104,7 +104,7 @@ def test_a_search_of_several_repositories_ends_after_a_thousand_too(queues, sear
     for number in range(SEARCHED + 3):
         enqueue(queues, number, repository=f"acme/{number % 2}")
     found = searcher.search_all(["acme/0", "acme/1"], parse_deployment_query("root:none"), 5)
-    assert (found.deployments, found.searched, found.is_cut) == ((), SEARCHED, True)
+    assert (found.deployments, found.searched, found.next is None) == ((), SEARCHED, False)
 
 
 def test_without_repositories_nothing_is_found(searcher):

@@ -126,12 +126,6 @@ class HandOverJob(Message):
     token: str
 
 
-class RunnerStarted(Message):
-    """The runner's first answer: the task that runs it."""
-
-    runner: str
-
-
 class ApplyResult(Message):
     """What the runner answers when an apply succeeded; ``last_lines`` end the engine's output."""
 

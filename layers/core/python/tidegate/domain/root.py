@@ -20,7 +20,6 @@ _ROOT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-
 _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}(/[A-Za-z0-9_.-]{1,100}){1,20}")
 _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,89}")
 _NOT_IN_A_PATH = re.compile(r"[\x00-\x1f\x7f\\]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 

@@ -30,11 +30,6 @@ class Found:
     next: str | None
     hint: str = ""
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether the search ended for the number of those that were looked at: older ones may match."""
-        return self.next is not None and self.searched >= SEARCHED
-
 
 @dataclass(frozen=True, slots=True)
 class DeploymentSearcher:
