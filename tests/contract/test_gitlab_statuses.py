@@ -8,6 +8,8 @@ import pytest
 
 from tests.contract.forges import tried
 from tests.contract.test_forges import shown
+from tidegate.adapters.gitlab.access import GitLabAccess, GitLabCredentials, project
+from tidegate.adapters.gitlab.deploy_notes import tell_deployments
 from tidegate.domain.check_runs.check_run import Conclusion
 
 
@@ -57,6 +59,13 @@ def test_a_status_leads_to_the_page_of_what_it_shows_or_else_to_one_of_tidegates
     assert "https://tidegate.example/repositories/acme/infra#db-1" in links(world, head)
 
 
+def test_a_status_leads_to_where_a_plan_is_confirmed_rather_than_to_its_log(world):
+    head = world.push({"network/main.tf": "# one\n"})
+    log, page = (f"https://tidegate.example/{each}/network-1" for each in ("jobs", "deployments"))
+    world.forge.create_check_run(*world.where, replace(shown(head), details_url=log, page_url=page))
+    assert links(world, head) == [f"{page}#network-1"]
+
+
 def test_without_pages_a_status_leads_to_its_commit(world):
     head = world.push({"network/main.tf": "# one\n"})
     world.forge.create_check_run(*world.where, shown(head))
@@ -79,3 +88,26 @@ def test_a_check_run_whose_link_would_be_too_long_is_found_again_all_the_same(wo
     assert world.forge.create_check_run(*world.where, done) == made
     (ended,) = world.person().statuses(world.repository, head)
     assert (ended["status"], ended["description"]) == ("success", "Applied")
+
+
+def test_of_two_notes_on_deployments_that_are_begun_at_a_time_one_stays_and_tells_all(world):
+    """The other is written when the first has seen that there is none, and before it writes its own."""
+    world.push({"network/main.tf": "# one\n"})
+    world.push({"network/main.tf": "# two\n"}, "feature")
+    merged = world.merge(number := world.open("feature"))
+    access = GitLabAccess(
+        lambda: GitLabCredentials(world.server.bot_token, world.server.clone_token), api_url=world.server.api_url
+    )
+    told = [[{"id": 1, "name": "tidegate/deploy: db", "status": "running", "description": "Planning"}]]
+
+    def statuses():
+        if len(told) == 1:
+            told.append([*told[0], {**told[0][0], "id": 2, "name": "tidegate/deploy: app"}])
+            tell_deployments(access, world.repository, merged, lambda: told[1])
+            return told[0]
+        return told[1]
+
+    tell_deployments(access, world.repository, merged, statuses)
+    (note,) = world.forge.our_comments(*world.where, number, "<!-- tidegate:deployments").values()
+    assert [line.split("|")[1].strip() for line in note.splitlines()[5:]] == ["app", "db"]
+    assert access.delete(f"{project(world.repository)}/merge_requests/{number}/notes/1000000") is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from local.client import LocalCloud
 from tests import gitlab_events as events
 from tests.e2e import modules
-from tests.e2e.gitlab_project import Project, confirm, succeeded
+from tests.e2e.gitlab_project import Project, confirm, succeeded, waits
 from tests.e2e.patience import eventually
 
 
@@ -26,7 +27,10 @@ def project(cloud):
 
 
 def test_a_merge_request_is_planned_shown_moved_merged_and_deployed(project):
+    web = project.cloud.info["api_url"]
     first = project.push({"app": "one", "db": "one"})
+    project.status(first, "tidegate/deploy: app", waits)
+    assert project.links(first)["tidegate/deploy: app"].startswith(f"{web}/deployments/")
     confirm(project, first, "app")
     confirm(project, first, "db")
     for root in ("app", "db"):
@@ -47,12 +51,16 @@ def test_a_merge_request_is_planned_shown_moved_merged_and_deployed(project):
     for root in ("app", "db"):
         project.status(merged, f"tidegate/deploy: {root}", succeeded)
         assert project.value(root) == "three"
-    (told,) = project.notes(iid, "Deployments of")
-    assert told.count("✅") == 2
+    eventually(lambda: deployed(project, iid) == 2, what="a note that says that both are deployed, with their pages")
     eventually(lambda: project.api("GET", f"/api/pulls/{project.name}/{iid}")["merged"], what="the end of the record")
-    web = project.cloud.info["api_url"]
     for sha in (first, head, newer, merged):
         assert {name: link for name, link in project.links(sha).items() if not link.startswith(f"{web}/")} == {}
+
+
+def deployed(project, iid):
+    """Return how many deployments succeeded by the note on them, each with a link to its page."""
+    (told,) = project.notes(iid, "Deployments of")
+    return len(re.findall(rf"✅ \[[^]]*\]\({project.cloud.info['api_url']}/deployments/", told))
 
 
 def test_commands_in_notes_are_answered_and_what_closes_leaves_nothing(project):

@@ -375,9 +375,11 @@ def test_a_press_without_effect_is_answered_first():
 
 
 def test_links_are_shown_when_they_are_known():
-    check_run = shown(State.APPLYING, View(execution_url="https://x.example/e", log_url="https://x.example/l"))
-    assert check_run.details_url == "https://x.example/l"
-    assert "[Log](https://x.example/l) · [Execution](https://x.example/e)" in check_run.summary
+    view = View(execution_url="https://x.example/e", log_url="https://x.example/l", page_url="https://x.example/p")
+    check_run = shown(State.APPLYING, view)
+    assert (check_run.details_url, check_run.page_url) == ("https://x.example/l", "https://x.example/p")
+    links = "[Log](https://x.example/l) · [Deployment](https://x.example/p) · [Execution](https://x.example/e)"
+    assert links in check_run.summary
     assert shown(State.APPLYING, View(execution_url="https://x.example/e")).details_url == "https://x.example/e"
 
 

@@ -94,6 +94,14 @@ class GitLabAccess:
                 return None
             raise
 
+    def delete(self, path: str) -> None:
+        """Delete what may be gone already. Raise as ``call`` does."""
+        try:
+            self.call("DELETE", path)
+        except ForgeRefused as error:
+            if error.status != NOT_FOUND:
+                raise
+
     def pages(self, path: str, **query: str | int) -> Iterator[Any]:
         """Yield everything of a list. Raise as ``call`` does."""
         for page in itertools.count(1):

@@ -130,12 +130,13 @@ class GitLabChecks(GitLabAddresses):
         return int(self._access.call("POST", path, body=body)["id"])
 
     def _link(self, repository: str, check_run: CheckRun) -> str:
-        """Return where more is to be seen, with the check run's own id at the end, by which it is found again.
+        """Return where it is decided about, or more is to be seen, with its id at the end, by which it is found again.
 
         GitLab leads to a pipeline where there is no link. It takes none that is too long: then a page above is named.
         """
         home = f"{self.web}/repositories/{quote(repository)}" if self.web else ""
-        pages = (check_run.details_url, home, self.commit_url(repository, check_run.sha), self.web or self.forge_url)
+        ours = (check_run.page_url, check_run.details_url, home)
+        pages = (*ours, self.commit_url(repository, check_run.sha), self.web or self.forge_url)
         mark = quote(_named(check_run.external_id), safe="")
         links = [f"{urldefrag(page).url}#{mark}" for page in pages if page]
         return next((link for link in links if len(link) <= MAXIMUM_LINK), links[-1])

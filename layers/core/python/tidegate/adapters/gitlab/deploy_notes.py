@@ -1,7 +1,7 @@
 """One note on the merge request that a commit came with: how far the deployments of the commit are.
 
 It is written from the commit's statuses, after they were set. Whoever writes it looks at them once more after that: of
-two who write at a time, one finds that the other's is missing.
+two who write at a time, one finds that the other's is missing. Two who begin a note at a time leave one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tidegate.domain.webhooks.events import OUR_CHECK_RUNS
 #: What names of statuses of deployments begin with.
 DEPLOYS = f"{OUR_CHECK_RUNS}deploy: "
 #: How often a note is written until it says what the statuses say.
-_ATTEMPTS = 3
+_ATTEMPTS = 4
 _SIGNS = {"success": "✅", "failed": "❌", "canceled": "⏹️", "running": "🔄", "pending": "⏳"}
 
 _Statuses = Iterable[Mapping[str, Any]]
@@ -55,19 +55,29 @@ def _merge_request(access: GitLabAccess, repository: str, sha: str) -> int | Non
 
 
 def _write(access: GitLabAccess, repository: str, number: int, sha: str, statuses: Callable[[], _Statuses]) -> None:
-    path, marker, ours = notes(repository, number), _marker(sha), access.me.id
-    every = access.pages(path, sort="asc", order_by="created_at")
-    written = next((each for each in every if each["author"]["id"] == ours and each["body"].startswith(marker)), None)
-    text = render(sha, statuses())
+    path, marker, said = notes(repository, number), _marker(sha), ""
+    written = _written(access, path, marker)
     for _ in range(_ATTEMPTS):
-        if written is None:
-            written = access.call("POST", path, body={"body": text})
-        elif written["body"] != text:
-            written = access.call("PUT", f"{path}/{written['id']}", body={"body": text})
-        newer = render(sha, statuses())
-        if newer == text:
+        text = render(sha, statuses())
+        if text == said or (written is not None and text == written["body"]):
             return
-        text = newer
+        if written is None:
+            made = access.call("POST", path, body={"body": text})
+            written = _written(access, path, marker) or made
+            said = text if written["id"] == made["id"] else ""
+        else:
+            access.call("PUT", f"{path}/{written['id']}", body={"body": text})
+            said = text
+
+
+def _written(access: GitLabAccess, path: str, marker: str) -> Mapping[str, Any] | None:
+    """Return our note, if there is one. Of several, which were begun at the same time, the oldest stays."""
+    every, ours = access.pages(path, sort="asc", order_by="created_at"), access.me.id
+    found = [each for each in every if each["author"]["id"] == ours and each["body"].startswith(marker)]
+    found.sort(key=lambda each: int(each["id"]))
+    for each in found[1:]:
+        access.delete(f"{path}/{each['id']}")
+    return found[0] if found else None
 
 
 def _marker(sha: str) -> str:

@@ -67,9 +67,10 @@ class CheckRun:
     """What a check run shows. ``status`` is queued, in_progress or completed.
 
     ``summary`` and ``text`` are Markdown of at most 65,535 characters each; ``external_id`` is the
-    deployment's id, or empty for one that belongs to a commit only. ``started_at`` (ISO 8601 in UTC) is
-    when what it shows began; None while it waits. ``annotations`` are added to those that it has: the forge takes
-    none away, and at most ``MAXIMUM_ANNOTATIONS`` in one call.
+    deployment's id, or empty for one that belongs to a commit only. ``details_url`` is where more is read, such as a
+    log, ``page_url`` where it is decided about what it shows, for forges without buttons. ``started_at`` (ISO 8601 in
+    UTC) is when what it shows began; None while it waits. ``annotations`` are added to those that it has: the forge
+    takes none away, and at most ``MAXIMUM_ANNOTATIONS`` in one call.
     """
 
     name: str
@@ -82,5 +83,6 @@ class CheckRun:
     conclusion: Conclusion | None = None
     actions: tuple[Action, ...] = ()
     details_url: str | None = None
+    page_url: str | None = None
     started_at: str | None = None
     annotations: tuple[Annotation, ...] = ()

@@ -45,6 +45,7 @@ def render(deployment: Deployment, view: View) -> CheckRun:
         text=_text(deployment, view),
         actions=face.actions,
         details_url=view.log_url or view.page_url or view.execution_url,
+        page_url=view.page_url,
         started_at=None if face.status == "queued" else started_at(deployment),
     )
 
