@@ -1,7 +1,7 @@
 """What a pull request's merge would give: head and base, merged here by git alone.
 
-Only the commits that the merge needs are fetched whole: head, base, and what they have in common; of the history
-between them, the commits without their files (docs/decisions/0120).
+Only the commits that the merge needs are fetched whole: head, base, and what they have in common. Where that is not
+known, the history between them is fetched before, the commits without their files (docs/decisions/0120).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def check_out_merged(git: Git, job: Job) -> Path:
     Raise MergeFailed when a person has to merge them, and RunnerFault.
     """
     head, base = commit_sha(job.sha), commit_sha(job.base_sha)
-    common = _common(replace(git, directory=git.directory.with_name("history")), head, base)
+    common = [commit_sha(job.fork_sha)] if job.fork_sha else _common(git, head, base)
     if not common:
         raise MergeFailed(
             f"{head[:7]} cannot be merged with {base[:7]}: they have no commit in common. Nothing was planned. "
@@ -58,8 +58,9 @@ def changed_files(git: Git, commit: str) -> frozenset[str]:
     return frozenset(os.fsdecode(path) for path in output.split(b"\0") if path)
 
 
-def _common(history: Git, head: str, base: str) -> list[str]:
-    """Return the best common ancestors."""
+def _common(git: Git, head: str, base: str) -> list[str]:
+    """Return the best common ancestors: by the history, as the forge names one of them only."""
+    history = replace(git, directory=git.directory.with_name("history"))
     history.begin(head, "--bare")
     for depth in (_NEAR, _ALL):
         history.fetch(head, base, options=(f"--depth={depth}", "--filter=tree:0"))

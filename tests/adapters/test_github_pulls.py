@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, repo
+from tests.builders import sha
 from tidegate.adapters.github.deliveries import GitHubDeliveries
 from tidegate.adapters.github.forge import AppCredentials
 from tidegate.domain.deploys.authors import Authors
@@ -222,8 +223,8 @@ def test_the_default_branch_is_the_repositorys(forge, github):
 def test_what_a_branch_changes_comes_after_what_it_has_in_common_and_has_authors(forge, github):
     compare = repo(f"compare/main...{HEAD}")
     authors = [{"login": "b"}, None, {"login": "a"}, {"login": "b"}]
-    commits = [{"sha": HEAD, "author": author} for author in authors]
-    answer = {"merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 4}
+    commits = [{"sha": HEAD, "parents": [{"sha": sha(9)}], "author": author} for author in authors]
+    answer = {"status": "diverged", "merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 4}
     github.on("GET", compare, (200, answer))
     assert forge.change(*WHERE, "main", HEAD) == Change(BASE, Authors(("b", "a")))
     github.on("GET", compare, (404, {"message": "No common ancestor"}))
@@ -237,15 +238,42 @@ def test_what_a_branch_changes_comes_after_what_it_has_in_common_and_has_authors
 def test_who_committed_a_change_is_told_but_not_that_github_itself_did(forge, github):
     committers = [{"login": "b"}, None, {"login": "web-flow"}]
     commits = [{"sha": HEAD, "author": {"login": "a"}, "committer": each} for each in committers]
-    answer = {"merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 3}
+    answer = {"status": "ahead", "merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 3}
     github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer))
-    assert forge.change(*WHERE, "main", HEAD) == Change(BASE, Authors(("a",)), Authors(("b",)))
+    change = forge.change(*WHERE, "main", HEAD)
+    assert (change.authors, change.committers) == (Authors(("a",)), Authors(("b",)))
+
+
+@pytest.mark.parametrize(
+    ("status", "commits", "total", "forks_once"),
+    [
+        ("ahead", {HEAD: [BASE, sha(9)]}, 1, True),
+        ("behind", {}, 0, True),
+        ("identical", {}, 0, True),
+        ("diverged", {sha(5): [BASE], HEAD: [sha(5)]}, 2, True),
+        ("diverged", {sha(5): [BASE], sha(6): [BASE], HEAD: [sha(5), sha(6)]}, 3, True),
+        # Its branch was merged with an older commit of the base, or with one of a third branch.
+        ("diverged", {sha(5): [sha(9)], HEAD: [sha(5), BASE]}, 2, False),
+        # Not all commits are told.
+        ("diverged", {HEAD: [BASE]}, 2, False),
+    ],
+)
+def test_two_branches_are_known_to_fork_once_where_no_commit_comes_after_another_one(
+    forge, github, status, commits, total, forks_once
+):
+    listed = [{"sha": one, "parents": [{"sha": each} for each in parents]} for one, parents in commits.items()]
+    answer = {"status": status, "merge_base_commit": {"sha": BASE}, "commits": listed, "total_commits": total}
+    github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer), (200, {"commits": []}))
+    change = forge.change(*WHERE, "main", HEAD)
+    assert (change.after, change.forks_once) == (BASE, forks_once)
+    assert change.fork_sha == (BASE if forks_once else "")
 
 
 def test_authors_are_those_of_all_pages_of_a_change(forge, github):
     compare = repo(f"compare/main...{HEAD}")
     pages = [{"author": {"login": "a"}}] * 100, [{"author": {"login": "b"}}] * 50
-    more = [(200, {"merge_base_commit": {"sha": BASE}, "commits": page, "total_commits": 150}) for page in pages]
+    compared = {"status": "ahead", "merge_base_commit": {"sha": BASE}}
+    more = [(200, {**compared, "commits": page, "total_commits": 150}) for page in pages]
     github.on("GET", compare, *more)
     assert forge.change(*WHERE, "main", HEAD).authors == Authors(("a", "b"))
     assert [request.path.partition("?")[2] for request in github.asked("GET", compare)] == [
@@ -256,7 +284,7 @@ def test_authors_are_those_of_all_pages_of_a_change(forge, github):
 
 def test_of_a_change_of_more_commits_than_are_read_not_all_authors_are_known(forge, github):
     commits = [{"author": {"login": "a"}}] * 100
-    answer = {"merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 1001}
+    answer = {"status": "ahead", "merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 1001}
     github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer))
     assert forge.change(*WHERE, "main", HEAD).authors == Authors(("a",), known=False)
 

@@ -86,9 +86,13 @@ def test_a_change_tells_who_made_and_who_committed_its_commits(world, base, head
 
 
 def test_a_change_begins_where_the_branches_part(world, base, head):
+    assert world.forge.change(*world.where, base, head).fork_sha == base
     newer = world.push({"db/main.tf": "# three\n"})
     assert newer != base
+    assert world.forge.change(*world.where, newer, base).fork_sha == base
     assert world.forge.change(*world.where, "main", head).after == base
+    # GitLab does not tell what else the commits of both come after.
+    assert world.forge.change(*world.where, newer, head).forks_once is not world.is_gitlab
     with pytest.raises(NotFound):
         world.forge.change(*world.where, "main", MISSING)
 

@@ -20,7 +20,7 @@ from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.root import Engine, Root
 
 #: Fields of a job that only a plan of a pull request has.
-SPECULATION = ("base_sha", "merges", "allowed_providers", "allowed_modules")
+SPECULATION = ("base_sha", "fork_sha", "merges", "allowed_providers", "allowed_modules")
 REPOSITORY_TOP = Path(__file__).parents[2]
 
 

@@ -58,6 +58,10 @@ class Forge:
         self._publish(work)
         return ours, theirs
 
+    def fork(self, head: str, base: str) -> str:
+        """Return the newest commit that two have in common."""
+        return self._git(self.repository, "merge-base", head, base)
+
     def _begin(self) -> Path:
         work = self.directory / "work"
         self._git(self.directory, "init", "--quiet", "--initial-branch=main", str(work))

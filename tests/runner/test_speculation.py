@@ -102,6 +102,21 @@ def test_a_base_that_went_far_ahead_is_merged(bench: Bench) -> None:
     assert "terraform_data.common" not in text(bench, plan)
 
 
+@pytest.mark.parametrize(("head", "base"), [("both", "both"), ("both", ""), ("", "both")])
+def test_the_history_is_not_asked_for_what_is_known_to_be_common(bench: Bench, head: str, base: str) -> None:
+    ours, theirs = bench.forge.pull_request(
+        common={"network/main.tf": bench.backend() + resource("common"), "network/gone.tf": resource("gone")},
+        head={"network/head.tf": resource("head"), "network/gone.tf": None} if head else {},
+        base={"network/base.tf": resource("base"), "network/main.tf": bench.backend()} if base else {},
+    )
+    plan = planned(bench, ours, base_sha=theirs)
+    asked = len(bench.forge.tokens)
+    again = planned(bench, ours, base_sha=theirs, fork_sha=bench.forge.fork(ours, theirs))
+    assert again["changes"] == plan["changes"]
+    assert text(bench, again) == text(bench, plan)
+    assert (asked, len(bench.forge.tokens) - asked) == (4, 2)
+
+
 def test_a_conflict_names_the_files_and_what_to_do(bench: Bench) -> None:
     name = "network/odd\nname.tf"
     head, base = bench.forge.pull_request(

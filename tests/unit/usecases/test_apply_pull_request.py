@@ -36,6 +36,7 @@ def test_what_a_merge_would_deploy_is_deployed_from_the_head_merged_with_the_bas
     (deployment,) = world.enqueued
     assert outcome == "Enqueued: live/app."
     assert (deployment.root.name, deployment.revision.sha, deployment.base_sha) == ("live/app", HEAD, MAIN)
+    assert not deployment.fork_sha
     assert (deployment.trigger, deployment.pull_request, deployment.forced) == (Trigger.MANUAL, NUMBER, False)
     assert (deployment.requested_by, deployment.authors) == ("writer", ("author", "helper"))
     assert world.forge.reactions == [(70, "rocket")]
@@ -120,10 +121,10 @@ def test_without_requirements_in_the_file_everything_that_is_usual_is_missing_in
 def test_a_branch_that_lacks_commits_of_its_base_is_applied_where_that_is_allowed(world):
     world.say(FREE.replace("false}}", "false}, undiverged: {enabled: false}}"))
     world.forge.comparisons[MAIN, HEAD] = Comparison.DIVERGED
-    world.forge.changes[MAIN, HEAD] = Change(BASE, Authors(("author",)))
+    world.forge.changes[MAIN, HEAD] = Change(BASE, Authors(("author",)), forks_once=True)
     world.comment("tidegate apply")
     (deployment,) = world.enqueued
-    assert deployment.base_sha == MAIN
+    assert (deployment.base_sha, deployment.fork_sha) == (MAIN, BASE)
 
 
 def test_requirements_by_root_count_for_the_roots_that_are_applied(world):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, any_deployment, any_plan, any_review, deployment_in
+from tests.builders import NOW, any_deployment, any_plan, any_review, deployment_in, sha
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deploys.deployment import AfterGate, Gate, State, Step
@@ -49,6 +49,13 @@ def test_a_job_runs_as_its_deployments_stack_and_workflow_say(world, beginner, k
     deployment = world.put(replace(deployment_in(state), stack="prod", run=run))
     job = world.jobs.get(begin(beginner, deployment, kind))
     assert (job.stack, job.run) == ("prod", run)
+
+
+@pytest.mark.parametrize(("kind", "state"), [("plan", State.QUEUED), ("apply", State.APPROVED)])
+def test_a_job_that_merges_tells_what_is_known_to_be_common_to_both_branches(world, beginner, kind, state):
+    deployment = world.put(replace(deployment_in(state), base_sha=sha(2), fork_sha=sha(1)))
+    job = world.jobs.get(begin(beginner, deployment, kind))
+    assert (job.base_sha, job.fork_sha) == (sha(2), sha(1))
 
 
 def test_a_further_attempt_to_plan_has_a_job_of_its_own_and_says_so(world, beginner):

@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import any_plan, sha
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, NUMBER, PullRequestWorld
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.errors import Conflict, ForgeUnavailable
 from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests.record import PullRequestState
@@ -49,6 +50,12 @@ class TestWhatIsAffected:
         assert (layer.pull_request, layer.installation, layer.why) == (NUMBER, 42, "This commit changes it.")
         assert world.record.state is PullRequestState.PLANNING
         assert world.record.layers == ids
+
+    @pytest.mark.parametrize("is_one", [True, False])
+    def test_a_layer_has_the_commit_that_both_branches_come_after_only_if_it_is_known_to_be_one(self, world, is_one):
+        world.forge.changes[MAIN, HEAD] = Change(FORK_POINT, Authors(("author",)), forks_once=is_one)
+        opened(world)
+        assert [layer.fork_sha for layer in world.found] == [FORK_POINT if is_one else ""]
 
     @pytest.mark.parametrize(
         "text",

@@ -83,6 +83,12 @@ def test_a_layer_that_waits_gets_a_job_that_merges_its_head_into_its_base(world)
     assert (world.layer.state, world.layer.job, world.layer.reason) == (LayerState.PLANNING, begun.job, "")
 
 
+@pytest.mark.parametrize("fork", ["", sha(1)])
+def test_a_job_tells_what_is_known_to_be_common_to_head_and_base(fork):
+    world = World(fork_sha=fork)
+    assert world.jobs.get(world.begin().job).fork_sha == fork
+
+
 def test_a_layer_that_plans_its_branch_merges_nothing():
     world = World(checkout=Checkout.BRANCH)
     assert not world.jobs.get(world.begin().job).merges

@@ -22,12 +22,19 @@ class Change:
     """Commits of a branch: the commit that they come after, who made them, and who committed what others made.
 
     ``committers`` are known once all commits were looked at: whom the forge does not know is nobody there, and so is
-    the forge itself, which commits what people edit on its pages.
+    the forge itself, which commits what people edit on its pages. ``forks_once`` tells that they are known to come
+    after no other commit of the other branch.
     """
 
     after: str
     authors: Authors
     committers: Authors = field(default_factory=Authors)
+    forks_once: bool = False
+
+    @property
+    def fork_sha(self) -> str:
+        """The one commit that both branches come after; empty where there may be several."""
+        return self.after if self.forks_once else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ CLONE_MARGIN = 1800
 #: Commits of a change whose authors are looked up: so many pages of as many as GitHub gives at once.
 _COMMITS_PER_PAGE, _PAGES = 100, 10
 
+#: How a comparison tells that both sides have commits of their own.
+_DIVERGED = "diverged"
+
 #: Who commits what people edit and merge on GitHub's pages.
 _ITSELF = "web-flow"
 
@@ -52,7 +55,8 @@ class GitHubCommits:
                     raise
                 raise NotFound("common commit of", f"{base} and {head}") from None
             authors, committers = (_people(role, commits, first["total_commits"]) for role in ("author", "committer"))
-            return Change(commit_sha(first["merge_base_commit"]["sha"]), authors, committers)
+            after = commit_sha(first["merge_base_commit"]["sha"])
+            return Change(after, authors, committers, first["status"] != _DIVERGED or _forks_once(first, commits))
 
         return self._access.call(installation, repository, READ_CONTENTS, call)
 
@@ -94,6 +98,13 @@ def _people(role: str, commits: Sequence[_Json], total: int) -> Authors:
     """Return who made or committed the commits, as far as GitHub knows whose their addresses are."""
     logins = (commit[role]["login"] for commit in commits if commit.get(role))
     return Authors(known=len(commits) >= total).and_also(Authors(tuple(each for each in logins if each != _ITSELF)))
+
+
+def _forks_once(compared: _Json, commits: Sequence[_Json]) -> bool:
+    """Tell whether these are all commits, and come after one: each has another of them, or that one, as its parent."""
+    made = {commit["sha"] for commit in commits}
+    before = {parent["sha"] for commit in commits for parent in commit["parents"]} - made
+    return len(commits) >= compared["total_commits"] and before == {compared["merge_base_commit"]["sha"]}
 
 
 def _has_commit(repo: Repository, sha: str) -> bool:

@@ -252,7 +252,8 @@ class Deployment:
     ``plan_job`` is the newest job that makes its plan, ``apply_job`` the one that applies it.
     ``authors`` are the logins of those who made the change, ``authors_known`` whether these are all. ``pull_request``
     is the one whose head is deployed by hand, ``base_sha`` the commit of its base branch that the head is merged with
-    before, if the pull request is applied, ``forced`` that its apply requirements were passed over, ``rerun_of`` the
+    before, if the pull request is applied (``fork_sha`` the one that both come after, where the forge knows that there
+    is but one), ``forced`` that its apply requirements were passed over, ``rerun_of`` the
     deployment that is run again. ``error`` is the name of what it failed with, such as ``States.HeartbeatTimeout``.
     ``history`` has one step for each state, the first included.
     ``stack`` is the stack that the root is deployed in, ``within`` are the nests around it by name; ``shared`` tells
@@ -297,6 +298,7 @@ class Deployment:
     authors_known: bool = True
     pull_request: int | None = None
     base_sha: str = ""
+    fork_sha: str = ""
     forced: bool = False
     rerun_of: str | None = None
     review_rule: ReviewRule = field(default_factory=ReviewRule)

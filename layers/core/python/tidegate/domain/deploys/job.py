@@ -36,7 +36,8 @@ class Job:
     ``engine_version`` is the version that made the plan; ``lock_file`` the working directory's
     dependency lock file at that time (design rule 6). For a speculative plan, ``deployment`` names the temporary
     layer, and ``base_sha`` the base branch's commit, which people know; ``merges`` tells whether ``sha`` is merged with
-    it before, or planned alone. ``allowed_providers`` and ``allowed_modules`` are patterns of what such a plan may use
+    it before, or planned alone; ``fork_sha`` is the one commit that both come after, if it is known that there is but
+    one. ``allowed_providers`` and ``allowed_modules`` are patterns of what such a plan may use
     (``tidegate.domain.pull_requests.untrusted_code``); None stands for what is allowed where nobody says anything.
     """
 
@@ -58,6 +59,7 @@ class Job:
     merges: bool = True
     allowed_providers: tuple[str, ...] | None = None
     allowed_modules: tuple[str, ...] | None = None
+    fork_sha: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ class TemporaryLayer:
     ``allowed_modules`` are patterns of what the plan may use, None for the runner's choice. A layer that looks for
     drift names its ``schedule``, and has no pull request (0). ``is_extra`` tells that a merge does not deploy it, and
     somebody asked for its plan; ``options`` are those that the engine was given besides, which ``run`` has as well.
+    ``fork_sha`` is the one commit that head and base both come after, where the forge knows that there is but one.
     """
 
     id: str
@@ -81,6 +82,7 @@ class TemporaryLayer:
     schedule: str = ""
     is_extra: bool = False
     options: tuple[str, ...] = ()
+    fork_sha: str = ""
 
     @property
     def is_done(self) -> bool:

@@ -115,6 +115,7 @@ class JobBeginner:
             stack=deployment.stack,
             run=deployment.run,
             base_sha=deployment.base_sha,
+            fork_sha=deployment.fork_sha,
         )
 
 

@@ -23,7 +23,7 @@ class Request:
     """What asks for deployments: which repository and revision, who, when (ISO 8601 in UTC), and why.
 
     ``tells_apart`` is a text that other requests for the same revision do not have. ``base_sha`` is the commit that the
-    revision is merged with before, if a pull request is applied.
+    revision is merged with before, if a pull request is applied; ``fork_sha`` is as deployments have it.
     """
 
     repository: str
@@ -37,6 +37,7 @@ class Request:
     pull_request: int | None = None
     forced: bool = False
     base_sha: str = ""
+    fork_sha: str = ""
 
 
 def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Deployment]:
@@ -108,6 +109,7 @@ def _deployment(request: Request, each: Deployable, at: str, change: str, layers
         authors_known=request.authors.known,
         pull_request=request.pull_request,
         base_sha=request.base_sha,
+        fork_sha=request.fork_sha,
         forced=request.forced,
         review_rule=configured.review_rule,
         stack=member.stack,

@@ -112,7 +112,8 @@ class LayerFinder:
             change = self.source.forge.change(*spec.where, spec.base_sha, spec.head_sha)
         except NotFound:
             return None
-        return PlannableFinder(self.source, granted).find(spec, change.after, record.request)
+        plannable = PlannableFinder(self.source, granted).find(spec, change.after, record.request)
+        return replace(plannable, fork_sha=change.fork_sha)
 
 
 def _unplanned(why: str, *, guarded: bool) -> str:
@@ -201,4 +202,5 @@ def _layer(
         changed_at=at,
         is_extra=is_extra,
         options=options,
+        fork_sha=plannable.fork_sha,
     )

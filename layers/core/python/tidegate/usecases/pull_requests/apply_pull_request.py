@@ -230,4 +230,5 @@ def _request(asked: _Asked, change: Change, base: str) -> Request:
         Authors((pull_request.author,)).and_also(change.authors),
         pull_request.number,
         base_sha=base,
+        fork_sha=change.fork_sha,
     )

@@ -89,6 +89,7 @@ class SpeculationBeginner:
             allowed_modules=layer.allowed_modules,
             base_sha=layer.base_sha,
             merges=layer.checkout is Checkout.MERGE,
+            fork_sha=layer.fork_sha,
         )
 
 

@@ -21,7 +21,7 @@ class Plannable:
     ``extra`` are roots that the pull request changes and no merge deploys, and those that the request names.
     ``unknown`` are the names of the request that no root has, ``names`` those that there are if one is unknown;
     ``problems`` say in sentences what is wrong with others of these. ``hidden`` are roots that it changes, and keeps
-    out by its own file: they are planned by themselves all the same.
+    out by its own file: they are planned by themselves all the same. ``fork_sha`` is as layers have it.
     """
 
     found: Discovery
@@ -30,6 +30,7 @@ class Plannable:
     names: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     hidden: tuple[Deployable, ...] = ()
+    fork_sha: str = ""
 
     @property
     def members(self) -> tuple[Deployable, ...]:
