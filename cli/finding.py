@@ -68,6 +68,8 @@ def find_deployment(client: ApiClient, text: str) -> Deployment:
     try:
         return client.deployment(wanted)
     except NotFound:
+        if is_job(wanted):
+            raise _no_deployment(wanted) from None
         alike = _alike(client, wanted) if len(wanted) >= _SHORTEST else []
         if not alike:
             raise NotFound(
@@ -76,6 +78,14 @@ def find_deployment(client: ApiClient, text: str) -> Deployment:
     if len(alike) > 1:
         raise WrongUsage(f"{wanted} may mean several deployments.", "\n".join(["Give more of the id:", *alike[:10]]))
     return client.deployment(alike[0])
+
+
+def _no_deployment(job: str) -> NotFound:
+    """Return what to say to who gives a job where a deployment belongs."""
+    hints = [f"tidegate logs {job} shows its log."]
+    if not is_of_pull_request(job):
+        hints.append(f"tidegate status {deployment_of(job)} shows its deployment.")
+    return NotFound(f"{job} has the form of a job's id, and there is no such deployment.", "\n".join(hints))
 
 
 def _alike(client: ApiClient, wanted: str) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options import Json
+from cli.options import Json, whole_number
 from cli.problems import NotFound, Refused
 from cli.tree import Command, Group
 from local import instances
@@ -29,7 +29,12 @@ _OPERATORS = "acme/platform"
 
 _Port = Annotated[
     int | None,
-    typer.Option(min=1024, max=65533, show_default=False, help="The forge's port; the next two are used as well."),
+    typer.Option(
+        metavar="PORT",
+        parser=whole_number("it is a port from 1024 to 65533", 1024, 65533),
+        show_default=False,
+        help="The forge's port; the next two are used as well.",
+    ),
 ]
 _SHOWN = (
     ("Forge (open it in a browser)", "forge_url"),

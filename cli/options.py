@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cli.api_client import ApiClient
 
 JSON_ASKED = "tidegate.json"
@@ -56,6 +58,17 @@ DeploymentId = Annotated[
         metavar="DEPLOYMENT", show_default=False, help="A deployment's id, the beginning of one, or its page's address."
     ),
 ]
+
+
+def whole_number(what: str, least: int, most: int) -> Callable[[str], int]:
+    """Return what reads a whole number of an argument, and says in words what it must be. ``what`` begins that."""
+
+    def parse(text: str) -> int:
+        if text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most:
+            return int(text)
+        raise typer.BadParameter(f"{what}, and {text!r} is none.")
+
+    return parse
 
 
 def open_client(url: str | None, person: str | None) -> ApiClient:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli.options import Json, Person, Url, as_json, complete_repository, open_client
+from cli.options import Json, Person, Url, as_json, complete_repository, open_client, whole_number
 from cli.problems import NotFound
 
 
@@ -21,7 +21,13 @@ def pulls(
         ),
     ] = None,
     number: Annotated[
-        int | None, typer.Argument(metavar="NUMBER", min=1, show_default=False, help="Show this pull request.")
+        int | None,
+        typer.Argument(
+            metavar="NUMBER",
+            parser=whole_number("it is the number of a pull request, such as 12", 1, 10**15 - 1),
+            show_default=False,
+            help="Show this pull request.",
+        ),
     ] = None,
     *,
     url: Url = None,

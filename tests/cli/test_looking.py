@@ -73,6 +73,18 @@ def test_a_beginning_that_several_ids_have_is_refused_with_those_ids(api, tidega
     assert "orders-9999999-x" in result.stderr
 
 
+def test_who_gives_a_job_for_a_deployment_is_told_what_shows_it(api, tidegate):
+    job = "orders-0123456-0a1b2c3d4e5f-apply-2"
+    refused = tidegate("status", job)
+    assert refused.exit_code == 3
+    assert f"{job} has the form of a job's id" in refused.stderr
+    assert f"→ tidegate logs {job} shows its log." in refused.stderr
+    assert "→ tidegate status orders-0123456-0a1b2c3d4e5f shows its deployment." in refused.stderr
+    planned = tidegate("status", "network-1-speculate-1").stderr
+    assert "tidegate logs network-1-speculate-1" in planned
+    assert "shows its deployment" not in planned
+
+
 def test_an_unknown_deployment_is_not_found(api, tidegate):
     with_roots(api)
     api.answers["GET /api/deployments"] = {"deployments": [brief()], "next": None}

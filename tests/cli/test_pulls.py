@@ -109,6 +109,13 @@ def test_a_long_title_folds_and_takes_nothing_from_the_other_columns(api, tidega
     assert "".join(lines).count("word") == 60
 
 
+def test_what_cannot_be_a_number_is_told_in_words_of_ours(tidegate):
+    for number in ("x", "0", "1e3", "²", "9" * 20):
+        refused = tidegate("pulls", "acme/live", number)
+        assert refused.exit_code == 2
+        assert "it is the number of a pull request, such as 12" in " ".join(refused.stderr.replace("│", " ").split())
+
+
 def test_a_pull_request_that_is_none_is_named(api, tidegate):
     api.answers["GET /api/repositories"] = {"repositories": [{"name": "acme/live"}], "unchecked": 0}
     api.answers["GET /api/roots"] = {"roots": []}

@@ -183,5 +183,5 @@ def test_plans_that_are_older_than_their_base_say_so_and_keep_their_verdict():
     found = whole(planned("app"), overtaken=("app",), base_now="f" * 40)
     assert found.conclusion is Conclusion.SUCCESS
     assert found.title.endswith("; older than main")
-    assert "main has moved on to fffffff" in found.summary
+    assert "`main` has moved on to fffffff" in found.summary
     assert "Comment `tidegate plan`" in found.summary

@@ -26,6 +26,7 @@ from tidegate.domain.pull_requests.comment import (
     render_notice,
     stack_of,
 )
+from tidegate.domain.pull_requests.tally import by_importance
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
 
 LONG = "Reading\n" * 200
@@ -62,6 +63,21 @@ def test_failures_come_first_then_what_destroys_then_the_plans():
         text.index(each) for each in ("`z` failed", "This destroys 1 resource", "<code>a</code>", "<code>b</code>")
     ]
     assert places == sorted(places)
+
+
+def test_plans_of_one_kind_stand_in_the_order_in_which_they_are_deployed():
+    later = {"stack": "prod", "waits": Waits(apply_after=("staging",))}
+    views = [
+        planned("a/app", tier=2, tiers=2, **later),
+        planned("a/extra", is_extra=True, **later),
+        planned("b/network", tiers=2, **later),
+        planned("z", stack="staging"),
+    ]
+    text = render_comment(comment_of(*views, stack="prod"))
+    places = [text.index(f"<code>{each}</code>: +") for each in ("b/network", "a/app", "a/extra")]
+    assert places == sorted(places)
+    order = [each.root.name for each in by_importance(each.layer for each in views)]
+    assert order == ["z", "b/network", "a/app", "a/extra"]
 
 
 def test_a_failure_shows_its_reason_its_last_lines_and_its_log():
@@ -411,6 +427,14 @@ def test_approvals_are_told_only_where_the_set_refuses():
     told = "The approval of `bob` does not count for `security`: `bob` is not among its owners."
     assert told in render_comment(views["dev"])
     assert "bob" not in render_comment(views["prod"])
+
+
+def test_a_draft_is_not_said_to_be_merged_now():
+    text = render_comment(comment_of(planned(), is_draft=True))
+    assert "* Read the plans, then merge once it is no draft any more." in text
+    assert "* Nothing would change. Merge it once it is no draft any more." in render_comment(
+        comment_of(unchanged(), is_draft=True)
+    )
 
 
 def test_a_stack_says_which_others_hold_up_the_merge():

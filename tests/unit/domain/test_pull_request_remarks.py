@@ -14,26 +14,28 @@ from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.approvals import Disregarded
 from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, render_comment
+from tidegate.domain.pull_requests.record import Overtaken
 from tidegate.domain.pull_requests.remarks import not_planned, older, with_options
 
 
 def overtaken(*roots):
-    return replace(any_pull_request_record(), overtaken=roots, base_now="f" * 40).is_older
+    return replace(any_pull_request_record(), overtaken=roots, base_now="f" * 40).older
 
 
 def test_nothing_is_said_where_there_is_nothing_to_say():
-    assert (older(""), with_options([any_layer()]), not_planned("", "", 1000)) == ("", "", "")
-    assert any_pull_request_record().is_older == ""
+    assert (older(None), with_options([any_layer()]), not_planned("", "", 1000)) == ("", "", "")
+    assert any_pull_request_record().older is None
     assert any_pull_request_record().remarks == ""
 
 
 def test_a_record_says_what_moved_on():
-    assert overtaken("app", "db") == (
-        "main has moved on to fffffff since this was planned on 0000000, and changed app, db."
+    assert str(overtaken("app", "db")) == (
+        "main has moved on to fffffff since this was planned on 0000000, and changed app and db."
     )
-    assert overtaken(*(f"r{number}" for number in range(12))).endswith("r9 and 2 more.")
+    assert str(overtaken("app")).endswith(" and changed app.")
+    assert str(overtaken(*(f"r{number}" for number in range(12)))).endswith("r8, r9 and 2 more.")
     record = replace(any_pull_request_record(), notice="One.", notes="Two.", overtaken=("app",), base_now="f" * 40)
-    assert record.remarks.splitlines() == ["One.", "Two.", record.is_older]
+    assert record.remarks.splitlines() == ["One.", "Two.", str(record.older)]
 
 
 def test_options_are_grouped_by_what_was_given():
@@ -53,6 +55,16 @@ def test_a_comment_says_all_of_it():
     assert "Comment `tidegate plan` to plan without options, before the merge." in text
 
 
+def test_the_comment_of_a_stack_tells_only_what_of_it_is_older():
+    moved = overtaken("app", "db", "site")
+    text = render_comment(comment_of(planned("app"), planned("db"), planned("site", stack="other"), older=moved))
+    assert "**Out of date:** `main` has moved on to fffffff" in text
+    assert "and changed `app` and `db`." in text
+    other = render_comment(comment_of(planned("app"), planned("site", stack="other"), stack="other", older=moved))
+    assert "and changed `site`." in other
+    assert "Out of date" not in render_comment(comment_of(planned("network"), older=moved))
+
+
 def test_a_root_that_the_merge_does_not_deploy_is_said_to_be_none_of_it():
     text = render_comment(comment_of(planned("app"), planned("db", is_extra=True)))
     assert "* `db`: planned as somebody asked for it. The merge does not deploy it." in text
@@ -65,7 +77,8 @@ def test_a_root_that_the_merge_does_not_deploy_is_said_to_be_none_of_it():
 @given(st.text(max_size=500), st.integers(0, 200), st.lists(st.text(max_size=500), max_size=20))
 def test_however_much_there_is_to_say_a_comment_fits(text, times, options):
     notice = "\n".join([text] * times)
-    view = comment_of(planned("app", options=tuple(options)), notice=notice, notes=notice, older=text * 20)
+    moved = Overtaken(text or "main", "a" * 40, "b" * 40, ("app", *([text] * times)))
+    view = comment_of(planned("app", options=tuple(options)), notice=notice, notes=notice, older=moved)
     assert size(render_comment(view)) <= MAXIMUM_COMMENT
 
 

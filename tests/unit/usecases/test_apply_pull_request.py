@@ -95,6 +95,15 @@ def test_where_changes_are_applied_on_merge_it_is_said_how_that_works(world):
     assert world.names == []
 
 
+def test_nobody_is_told_to_deploy_a_fork_by_hand(world):
+    world.file(MAIN, "version: 1\n")
+    world.pull(from_fork=True)
+    world.comment("tidegate apply")
+    assert "Merge the pull request" in world.reply
+    assert "code of forks is not run before it is merged" in world.reply
+    assert "deploy`" not in world.reply
+
+
 def test_the_pull_requests_own_file_cannot_turn_it_on(world):
     world.file(MAIN, "version: 1\n")
     world.file(HEAD, FREE)

@@ -295,8 +295,14 @@ class TestRefusals:
             ("-- -destroy", "`-destroy` is not among the default branch's"),
             ("-- -out=x", "Tidegate decides that itself"),
             ("-p live/ap", "Did you mean `live/app`?"),
-            ("-d modules", "It changes `live/app`, `live/db`."),
-            ("staging", "none of the roots that this pull request changes is meant"),
+            ("-d modules", "None is in `modules`."),
+            ("-d live/ap", "None is in `live/ap`. Did you mean `live/app`?"),
+            ("-d liv", "Did you mean `live`?"),
+            ("-d modules", "It changes:\n\n- of stack `default`: `live/app`, `live/db`\n\nName a root"),
+            ("staging", "None of the roots that this pull request changes is meant. None has the tag `staging`."),
+            ("stack_name:defualt", "None has the tag `stack_name:defualt`. Did you mean `stack_name:default`?"),
+            ("default", "Did you mean `stack_name:default`?"),
+            ("name:live/app and name:live/db", "is meant.\n\nIt changes:"),
         ],
     )
     def test_what_cannot_be_planned_is_said_with_what_can(self, world, command, words):

@@ -18,6 +18,7 @@ from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
 from tidegate.domain.revision import Comparison
 from tidegate.ports import Change, Delivery, DeliveryOutcome, KnownRepository
 from tidegate.usecases.authorize import Authorizer
@@ -86,7 +87,9 @@ class World:
             changes,
             granted,
             lambda: review,
-            tell_base_moved=lambda known, touched, *, replans: self.moved.append((known.seen, touched, replans)),
+            tell_base_moved=lambda known, touched, *, rules, replans: self.moved.append(
+                (known.seen, touched, rules, replans)
+            ),
         )
 
     @property
@@ -480,13 +483,14 @@ class TestWhatTheForgeConfirms:
 
 def test_pull_requests_are_told_what_changed_in_their_base_branch(world):
     world.receive()
-    assert world.moved == [(AFTER, {"live/app", "live/db"}, False)]
+    assert world.moved == [(AFTER, {"live/app", "live/db"}, ApplyRules(), False)]
 
 
 def test_another_file_may_have_changed_everything_for_pull_requests(world):
-    world.new = {**CHANGED, "tidegate.yaml": "pull_requests: {replan_on_base_change: true}\n"}
+    file = "apply: in_pull_request\npull_requests: {replan_on_base_change: true}\n"
+    world.new = {**CHANGED, "tidegate.yaml": file}
     world.receive()
-    assert world.moved == [(AFTER, None, True)]
+    assert world.moved == [(AFTER, None, ApplyRules(ApplyMode.IN_PULL_REQUEST), True)]
 
 
 def test_without_pull_requests_nobody_is_told(world):

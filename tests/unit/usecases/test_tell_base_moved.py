@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import NOW, REPOSITORY, any_plan, seen, sha
 from tests.unit.usecases.pull_request_world import HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
+from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
 from tidegate.domain.pull_requests.record import PullRequestState, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import Change, KnownRepository
@@ -15,6 +16,7 @@ from tidegate.usecases.pull_requests import tell_base_moved
 from tidegate.usecases.pull_requests.tell_base_moved import BaseTeller
 
 NEWER, NEWEST = sha(8), sha(9)
+ON_MERGE = ApplyRules()
 
 
 class MovingWorld(PullRequestWorld):
@@ -36,10 +38,10 @@ class MovingWorld(PullRequestWorld):
         self.records.save(judged(record, self.found, self.clock.now()))
         self.workflows.endings[self.record.execution] = "SUCCEEDED"
 
-    def moved(self, *touched, to=NEWER, branch="main", replans=False, every=False):
+    def moved(self, *touched, to=NEWER, branch="main", rules=ON_MERGE, replans=False, every=False):
         self.forge.branches["main"] = to
         known = KnownRepository(REPOSITORY, INSTALLATION, branch, to, NOW)
-        self.teller.tell(known, None if every else touched, replans=replans)
+        self.teller.tell(known, None if every else touched, rules, replans=replans)
 
     @property
     def asked_to_show(self):
@@ -56,7 +58,7 @@ def world():
 def test_a_pull_request_whose_root_changed_says_that_its_plan_is_older(world):
     world.moved("live/app", "live/db")
     assert world.record.overtaken == ("live/app",)
-    assert "main has moved on to 0000000 since this was planned" in world.record.is_older
+    assert "main has moved on to 0000000 since this was planned" in str(world.record.older)
     assert world.record.state is PullRequestState.COMMENT_NEEDED
     assert world.asked_to_show == [world.record.spec.revision]
 
@@ -78,6 +80,17 @@ def test_the_same_push_again_and_one_more_of_the_same_root_say_nothing_new(world
     for commit in (NEWER, NEWER, NEWEST):
         world.moved("live/app", to=commit)
     assert len(world.asked_to_show) == 1
+
+
+def test_where_pull_requests_are_applied_from_now_on_is_shown(world):
+    rules = ApplyRules(ApplyMode.IN_PULL_REQUEST)
+    world.moved(rules=rules, replans=True)
+    assert (world.record.rules, world.record.overtaken) == (rules, ())
+    assert world.record.state is PullRequestState.COMMENT_NEEDED
+    assert world.asked_to_show == [world.record.spec.revision]
+    world.moved(rules=rules, to=NEWEST)
+    assert len(world.asked_to_show) == 1
+    assert [each.id for each in world.deliveries.unqueued(world.clock.now()) if each.id.startswith("base-")] == []
 
 
 def test_what_is_still_being_planned_is_shown_once_it_is(world):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tidegate.domain.changes.change_set import Key
     from tidegate.domain.comments.command import Verb
     from tidegate.domain.policies.policy import HeldPolicySet
+    from tidegate.domain.pull_requests.apply_rules import ApplyRules
     from tidegate.ports import Delivery, DeliveryOutcome, KnownRepository
     from tidegate.usecases.comments.answer_comment import Comment, CommentWork
     from tidegate.usecases.comments.receive_comment import CommentReceiver
@@ -105,7 +106,9 @@ class Events(Deploys):
 
         return CommentConfirmer(self.forge, self.witness, self.audit).doubts(comment)
 
-    def _tell_base_moved(self, known: KnownRepository, touched: Collection[str] | None, *, replans: bool) -> None:
+    def _tell_base_moved(
+        self, known: KnownRepository, touched: Collection[str] | None, *, rules: ApplyRules, replans: bool
+    ) -> None:
         """Tell pull requests that their base branch moved on."""
 
     def _schedule_drift(self, _known: KnownRepository, _drift: Drift) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tidegate.domain.changes.change_set import Key
     from tidegate.domain.comments.command import Verb
     from tidegate.domain.policies.policy import HeldPolicySet
+    from tidegate.domain.pull_requests.apply_rules import ApplyRules
     from tidegate.ports import Delivery, KnownRepository
     from tidegate.usecases.comments.answer_comment import CommentWork
     from tidegate.usecases.comments.plan_by_comment import CommentPlanner
@@ -83,8 +84,10 @@ class PullRequestWork(Events):
             return self.pull_request_receiver.receive(delivery)
         return super().receive(delivery)
 
-    def _tell_base_moved(self, known: KnownRepository, touched: Collection[str] | None, *, replans: bool) -> None:
-        self.base_teller.tell(known, touched, replans=replans)
+    def _tell_base_moved(
+        self, known: KnownRepository, touched: Collection[str] | None, *, rules: ApplyRules, replans: bool
+    ) -> None:
+        self.base_teller.tell(known, touched, rules, replans=replans)
 
     def _hold_policies(
         self, where: tuple[int, str], granted: Granted, members: Sequence[Deployable]
@@ -138,10 +141,10 @@ class PullRequestWork(Events):
 
     @cached_property
     def apply_canceller(self) -> ApplyCanceller:
+        from tidegate.domain.deploys.review import Answer
         from tidegate.usecases.pull_requests.cancel_applies import ApplyCanceller
 
         return ApplyCanceller(
-        from tidegate.domain.deploys.review import Answer
             self.queues,
             self.deployments,
             self.deployment_ender.announce,

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from tidegate.domain.changes.change_set import Candidate
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.comments.command import did_you_mean
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.review import moment
-from tidegate.domain.errors import InvalidConfiguration
+from tidegate.domain.errors import AppLacksPermission, CyclicChange, InvalidConfiguration, NotFound
 from tidegate.domain.markdown import code, escaped
+from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.pull_request import PullRequest
 from tidegate.domain.pull_requests.requirements import Missing
+from tidegate.domain.tags.query import parse_tag_query
 
 #: Roots that a reply lists; more would not be read.
 _LISTED = 50
+#: Directories and tags that nothing has, of each so many.
+_UNKNOWN = 5
 
 
 def not_here(verb: str, prefix: str) -> str:
@@ -36,13 +41,43 @@ def not_planned(problems: Iterable[str]) -> str:
     return f"**Nothing is planned again:**\n\n{_list(problems)}"
 
 
-def nothing_meant(affected: Sequence[str]) -> str:
-    """Return that a directory or a tag query means none of the roots that the pull request changes."""
-    there = f"It changes {_names(affected)}." if affected else "It changes no root."
-    return (
-        f"**Nothing is planned again:** none of the roots that this pull request changes is meant. {there} "
-        "Name a root with `-p ROOT` to have it planned in any case."
-    )
+def nothing_meant(request: PlanRequest, affected: Sequence[Candidate]) -> str:
+    """Return that a directory or a tag query means none of the roots that the pull request changes: what there is."""
+    why = " ".join(("None of the roots that this pull request changes is meant.", *_unknown_parts(request, affected)))
+    there = f"It changes:\n\n{_list(_by_stack(affected))}" if affected else "It changes no root."
+    otherwise = "Name a root with `-p ROOT` to have it planned in any case."
+    return f"**Nothing is planned again.** {why}\n\n{there}\n\n{otherwise}"
+
+
+def _unknown_parts(request: PlanRequest, affected: Sequence[Candidate]) -> Iterator[str]:
+    """Yield which directories and tags of a request none of the roots has, and which may have been meant."""
+    directories = {place for each in affected for place in _around(each.root.dir)}
+    for name in request.directories[:_UNKNOWN]:
+        yield f"None is in {code(name)}. {did_you_mean(name, sorted(directories))}".rstrip()
+    known = {tag for each in affected for tag in each.tagged.tags}
+    for tag in [each for each in parse_tag_query(request.query).tags if each not in known][:_UNKNOWN]:
+        yield f"None has the tag {code(tag)}. {_meant_tag(tag, sorted(known))}".rstrip()
+
+
+def _around(directory: str) -> Iterator[str]:
+    """Yield a directory and those that it lies in."""
+    parts = directory.split("/")
+    return ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+
+
+def _meant_tag(tag: str, known: Sequence[str]) -> str:
+    """Return which tag may have been meant: one of the same kind, or the one whose kind was forgotten."""
+    kind, colon, _ = tag.rpartition(":")
+    whole = [each for each in known if each.endswith(f":{tag}")]
+    return did_you_mean(whole[0] if whole else tag, whole or [each for each in known if each.startswith(kind + colon)])
+
+
+def _by_stack(affected: Sequence[Candidate]) -> Iterator[str]:
+    """Yield the names of the roots of each stack, with the directories of those that are named otherwise."""
+    for stack in dict.fromkeys(each.stack for each in affected):
+        roots = [each.root for each in affected if each.stack == stack]
+        named = [f"{code(one.name)}{'' if one.name == one.dir else f' (in {code(one.dir)})'}" for one in roots]
+        yield f"of stack {code(stack)}: {_joined(named)}"
 
 
 def requirements_missing(pull_request: PullRequest, missing: Missing, prefix: str) -> str:
@@ -155,8 +190,21 @@ def unlocked(told: Sequence[tuple[str, Decision]]) -> str:
     return _list(lines[:_LISTED])
 
 
+def why_not(error: NotFound | InvalidConfiguration | CyclicChange | AppLacksPermission) -> str:
+    """Return why nothing that was asked for is done: what was not found, or cannot be used."""
+    if isinstance(error, InvalidConfiguration):
+        return invalid_configuration(error)
+    if isinstance(error, AppLacksPermission):
+        return app_lacks(error.permissions)
+    return not_found(str(error))
+
+
 def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(code(name) for name in names[:_LISTED])
+    return _joined([code(name) for name in names])
+
+
+def _joined(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_LISTED])
     return f"{shown} and {len(names) - _LISTED} more" if len(names) > _LISTED else shown
 
 

@@ -15,13 +15,17 @@ CLOSED_MARKER = "<!-- tidegate:applied-and-closed -->"
 _LISTED = 50
 
 
-def applied_on_merge(prefix: str) -> str:
-    """Return how changes are applied where that is not asked for in pull requests."""
-    return (
+def applied_on_merge(prefix: str, *, from_fork: bool = False) -> str:
+    """Return how changes are applied where that is not asked for in pull requests; nothing of a fork is before."""
+    base = (
         "**Nothing was applied**: here, changes are applied once they are merged. Merge the pull request: each root is "
-        f"planned anew then and applied as its review says. To try the head out before, comment "
-        f"{code(f'{prefix} deploy')}. To apply in pull requests, add `apply: in_pull_request` to the default branch's "
-        "`tidegate.yaml`."
+        "planned anew then and applied as its review says."
+    )
+    if from_fork:
+        return f"{base} It comes from a fork, and code of forks is not run before it is merged."
+    return (
+        f"{base} To try the head out before, comment {code(f'{prefix} deploy')}. To apply in pull requests, add "
+        "`apply: in_pull_request` to the default branch's `tidegate.yaml`."
     )
 
 

@@ -159,7 +159,7 @@ def _counted(
                 f"**{many(found.total, 'root')}**: {found}.",
                 escaped(str(waiting), _WAITING),
                 f"**Held up by {_sets(blocking)}.** Each has a check of its own." if blocking else "",
-                older(record.is_older),
+                older(record.older),
                 with_options(layers),
                 _roots(views, everything),
                 not_planned(record.notice, record.notes, _REMARKS),

@@ -17,6 +17,7 @@ from tidegate.domain.policies.text import standing_lines, verdict_lines
 from tidegate.domain.pull_requests.apply import HEADING, ApplyView
 from tidegate.domain.pull_requests.blocks import LayerView, alarms, blocks, link, names
 from tidegate.domain.pull_requests.merge import next_steps, on_merge
+from tidegate.domain.pull_requests.record import Overtaken
 from tidegate.domain.pull_requests.remarks import not_planned, older, with_options
 from tidegate.domain.pull_requests.tally import Tally, awaited, by_importance, tally, tiers
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState, TemporaryLayer
@@ -40,8 +41,9 @@ class CommentView:
     """What one stack's comment shows. ``layers`` are those of the stack, ``stacks`` all of the pull request.
 
     ``base`` is the branch that it goes to, ``page_url`` lists all of it, and ``fault`` why
-    Tidegate itself failed, if it did. ``notice`` and ``notes`` say what is not planned, ``older`` that the plans are
-    older than the base branch. ``applied`` is how far it is applied, where that is done in pull requests.
+    Tidegate itself failed, if it did. ``notice`` and ``notes`` say what is not planned, ``older`` that plans are
+    older than the base branch. A draft cannot be merged. ``applied`` is how far it is applied, where that is done in
+    pull requests.
     ``standings`` say where the policy sets stand by the approvals of the head.
     """
 
@@ -53,7 +55,8 @@ class CommentView:
     fault: str = ""
     notice: str = ""
     notes: str = ""
-    older: str = ""
+    older: Overtaken | None = None
+    is_draft: bool = False
     applied: ApplyView | None = None
     standings: Sequence[Standing] = ()
 
@@ -119,7 +122,7 @@ def _head(view: CommentView) -> str:
         f"{marker(view.stack)}\n{_heading(view.stack, _tier(view))}",
         counts,
         fault,
-        older(view.older),
+        older(view.older.among({each.root.name for each in layers}) if view.older else None),
         with_options(layers),
         _planned_from(layers[0], view.base),
     )
@@ -198,5 +201,6 @@ def _outlook(view: CommentView) -> Iterator[str]:
     layers, applied = [each.layer for each in view.layers], view.applied
     heading = HEADING if applied else "What happens on merge"
     yield f"### {heading}\n\n{listed(on_merge(view.stack, view.stacks, applied), _MERGE)}"
-    steps = next_steps(layers, _held_up(tally(layers), view.standings), applied, _stuck(view))
+    found = _held_up(tally(layers), view.standings)
+    steps = next_steps(layers, found, applied, _stuck(view), is_draft=view.is_draft)
     yield f"### What to do now\n\n{listed(steps, _NEXT)}"

@@ -40,11 +40,16 @@ def on_merge(
 
 
 def next_steps(
-    layers: Collection[TemporaryLayer], found: Tally, applied: ApplyView | None = None, stuck: tuple[str, ...] = ()
+    layers: Collection[TemporaryLayer],
+    found: Tally,
+    applied: ApplyView | None = None,
+    stuck: tuple[str, ...] = (),
+    *,
+    is_draft: bool = False,
 ) -> Sequence[str]:
     """Return what is to be done now, a sentence each. ``found`` are the counts; ``applied`` is as for ``on_merge``.
 
-    ``stuck`` are the other stacks in which something holds up the merge.
+    ``stuck`` are the other stacks in which something holds up the merge. Nobody can merge a draft.
     """
     lines = [*_corrections(found), *_approvals(layers, found)]
     if any(each.options for each in layers):
@@ -52,7 +57,7 @@ def next_steps(
     last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
     if applied:
         return [*lines, *apply_steps(applied, ready=not lines, look=_look(found)), last]
-    return [*(lines or [_merge(found, stuck)]), last]
+    return [*(lines or [_merge(found, stuck, is_draft=is_draft)]), last]
 
 
 def _between_stacks(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> Iterator[str]:
@@ -148,13 +153,15 @@ def _approval(held: HeldPolicySet | None) -> str:
     return f"get {how_many} of this commit by its owners: {people(held.owners)}"
 
 
-def _merge(found: Tally, stuck: tuple[str, ...]) -> str:
+def _merge(found: Tally, stuck: tuple[str, ...], *, is_draft: bool) -> str:
     if stuck:
         look = _look(found) if found.changed else "Nothing would change here."
         return f"{look} {_begins(_stacks(stuck))} {'holds' if len(stuck) == 1 else 'hold'} up the merge."
+    # Nothing tells this comment that a draft became ready: it must be true then, too.
+    ready = " once it is no draft any more" if is_draft else ""
     if not found.changed:
-        return "Nothing would change. Merge when you like."
-    return f"{_look(found).removesuffix('.')}, then merge."
+        return f"Nothing would change. Merge it{ready}." if is_draft else "Nothing would change. Merge when you like."
+    return f"{_look(found).removesuffix('.')}, then merge{ready}."
 
 
 def _look(found: Tally) -> str:

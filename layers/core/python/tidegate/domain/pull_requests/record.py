@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -15,6 +15,34 @@ from tidegate.domain.root import pull_request_execution
 
 #: Roots that a sentence names.
 _NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """That the base branch moved on since something was planned on its commit ``planned_on``, and changed ``roots``.
+
+    ``now`` is its commit that did so the last time.
+    """
+
+    base: str
+    planned_on: str
+    now: str
+    roots: tuple[str, ...]
+
+    def among(self, roots: Collection[str]) -> Overtaken | None:
+        """Return it as far as it is about some roots, None if it is about none of them."""
+        found = tuple(name for name in self.roots if name in roots)
+        return replace(self, roots=found) if found else None
+
+    def sentence(self, base: str, named: Sequence[str]) -> str:
+        """Return what happened, with the branch and the roots as they are to be written."""
+        shown = [*named[:_NAMED], *([f"{len(named) - _NAMED} more"] if len(named) > _NAMED else [])]
+        roots = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+        since = f"since this was planned on {self.planned_on[:7]}"
+        return f"{base} has moved on to {self.now[:7]} {since}, and changed {roots}."
+
+    def __str__(self) -> str:
+        return self.sentence(self.base, self.roots)
 
 
 class ConditionType(StrEnum):
@@ -185,19 +213,14 @@ class PullRequestRecord:
     @property
     def remarks(self) -> str:
         """What is to be said besides the layers, in sentences, a line each."""
-        return "\n".join(filter(None, (self.notice, self.notes, self.is_older)))
+        return "\n".join(filter(None, (self.notice, self.notes, str(self.older or ""))))
 
     @property
-    def is_older(self) -> str:
-        """A sentence that says that the plans are older than their base branch, if that changed what they are about."""
+    def older(self) -> Overtaken | None:
+        """How the plans are older than their base branch, if that changed what they are about."""
         if not self.overtaken:
-            return ""
-        some = ", ".join(self.overtaken[:_NAMED])
-        more = f" and {len(self.overtaken) - _NAMED} more" if len(self.overtaken) > _NAMED else ""
-        return (
-            f"{self.spec.base} has moved on to {self.base_now[:7]} since this was planned on {self.spec.base_sha[:7]}, "
-            f"and changed {some}{more}."
-        )
+            return None
+        return Overtaken(self.spec.base, self.spec.base_sha, self.base_now, self.overtaken)
 
     @property
     def state(self) -> PullRequestState:

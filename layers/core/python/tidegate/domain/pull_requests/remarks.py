@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tidegate.domain.check_runs.face import people
 from tidegate.domain.markdown import bounded, code, escaped
+from tidegate.domain.pull_requests.record import Overtaken
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 
 #: What a comment asks for who wants all of a pull request planned once more.
@@ -13,13 +14,16 @@ PLAN = "`tidegate plan`"
 AGAIN = f"Comment {PLAN} to have it planned again."
 #: Groups of roots, and options of one, that are named.
 _NAMED = 5
+_NAME = 100
 
 
-def older(sentence: str) -> str:
-    """Return that plans are older than their base branch, as ``sentence`` says, and what helps; or nothing."""
-    if not sentence:
+def older(overtaken: Overtaken | None) -> str:
+    """Return that plans are older than their base branch, and what helps; or nothing."""
+    if overtaken is None:
         return ""
-    return f"> [!WARNING]\n> **Out of date:** {escaped(sentence, 2000)} Comment {PLAN} to plan it with that."
+    names = [code(name, _NAME) for name in overtaken.roots]
+    sentence = overtaken.sentence(code(overtaken.base, _NAME), names)
+    return f"> [!WARNING]\n> **Out of date:** {sentence} Comment {PLAN} to plan it with that."
 
 
 def with_options(layers: Sequence[TemporaryLayer]) -> str:

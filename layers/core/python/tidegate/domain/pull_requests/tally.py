@@ -63,8 +63,17 @@ def tally(layers: Collection[TemporaryLayer]) -> Tally:
 
 
 def by_importance(layers: Iterable[TemporaryLayer]) -> Sequence[TemporaryLayer]:
-    """Return the layers: failed ones first, then what destroys, what replaces, what changes; unchanged ones last."""
-    return sorted(layers, key=lambda each: (_rank(each), each.root.name, each.id))
+    """Return the layers: failed ones first, then what destroys, what replaces, what changes; unchanged ones last.
+
+    Those of one kind stand in the order in which a merge deploys them, what it does not deploy after them.
+    """
+    found = list(layers)
+    place = {stack: number for number, stack in enumerate(stacks_of(found))}
+    return sorted(found, key=lambda each: (_rank(each), place[each.stack], each.is_extra, *_in_stack(each)))
+
+
+def _in_stack(layer: TemporaryLayer) -> tuple[int, str, str]:
+    return layer.tier, layer.root.name, layer.id
 
 
 def _rank(layer: TemporaryLayer) -> int:

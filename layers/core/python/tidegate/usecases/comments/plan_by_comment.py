@@ -104,7 +104,7 @@ def _not_meant(plannable: Plannable, request: PlanRequest, chosen: Sequence[Depl
     if chosen:
         return ""
     if request.is_partial:
-        return replies.nothing_meant(sorted({each.member.root.name for each in plannable.members}))
+        return replies.nothing_meant(request, [each.configured.candidate for each in plannable.members])
     return replies.nothing_changed(plannable.found.notes + plannable.found.refused)
 
 

@@ -24,6 +24,7 @@ from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.domain.moment import later
+from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import Revision
 from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge, KnownRepository, SourceHistory
@@ -67,14 +68,25 @@ class Push:
         return replace(self, sender=sender or _RECONCILER, sender_known=sender is not None)
 
 
-def _tell_nobody(_known: KnownRepository, _touched: Collection[str] | None, *, replans: bool) -> None:  # noqa: ARG001  # Its names are the caller's.
+def _tell_nobody(  # Its names are the caller's.
+    _known: KnownRepository,
+    _touched: Collection[str] | None,
+    *,
+    rules: ApplyRules,  # noqa: ARG001
+    replans: bool,  # noqa: ARG001
+) -> None:
     return
 
 
 class TellBaseMoved(Protocol):
-    """Tells pull requests that their base branch moved on, and which roots that changed (None: any may be)."""
+    """Tells pull requests that their base branch moved on, and which roots that changed (None: any may be).
 
-    def __call__(self, known: KnownRepository, touched: Collection[str] | None, /, *, replans: bool) -> None: ...
+    ``rules`` say from now on where they are applied.
+    """
+
+    def __call__(
+        self, known: KnownRepository, touched: Collection[str] | None, /, *, rules: ApplyRules, replans: bool
+    ) -> None: ...
 
 
 def _confirmed(push: Push) -> Push:
@@ -180,8 +192,8 @@ class PushReceiver:
         check_run = _check_run(push, discovery)
         shown = self._show(push, check_run) if check_run else ""
         refused = self.schedule_drift(known, discovery.configuration.drift)
-        replans = discovery.configuration.pull_requests.replan_on_base_change
-        self.tell_base_moved(known, _touched(discovery), replans=replans)
+        rules, configured = discovery.configuration.applying, discovery.configuration.pull_requests
+        self.tell_base_moved(known, _touched(discovery), rules=rules, replans=configured.replan_on_base_change)
         text = " ".join(part for part in (_sentences(discovery), shown, *refused) if part)
         return DeliveryOutcome(text, tuple(deployment.id for deployment in deployments))
 

@@ -205,7 +205,7 @@ def _not_here(asked: _Asked, bound: str) -> str:
     """Return why nothing of this pull request is applied, whoever asks, or an empty text."""
     pull_request, granted = asked.pull_request, asked.granted
     if not granted.configuration.applying.in_pull_request:
-        return apply_replies.applied_on_merge(asked.comment.prefix)
+        return apply_replies.applied_on_merge(asked.comment.prefix, from_fork=pull_request.from_fork)
     if bound != pull_request.head_sha:
         return comment_replies.head_moved(bound, pull_request)
     if not granted.is_destination:

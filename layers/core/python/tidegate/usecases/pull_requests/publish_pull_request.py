@@ -159,7 +159,8 @@ class PullRequestPublisher:
             fault,
             record.notice,
             record.notes,
-            record.is_older,
+            record.older,
+            record.spec.is_draft,
             self._applied(record, stacks),
         )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tidegate.domain.errors import NotFound
+from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState, judged
 from tidegate.ports import (
     Announcements,
@@ -38,27 +39,31 @@ class BaseTeller:
     deliveries: Deliveries
     clock: Clock
 
-    def tell(self, repository: KnownRepository, touched: Collection[str] | None, *, replans: bool) -> None:
+    def tell(
+        self, repository: KnownRepository, touched: Collection[str] | None, rules: ApplyRules, *, replans: bool
+    ) -> None:
         """Tell the open pull requests that go to the default branch, which moved to the newest commit ``seen``.
 
-        ``touched`` are the names of the roots that this changed, None for all. ``replans`` asks for another plan, too:
-        not at once, but with the next run of the reconciler, so that many pushes are one plan.
+        ``touched`` are the names of the roots that this changed, None for all; ``rules`` say where pull requests are
+        applied now. ``replans`` asks for another plan, too: not at once, but with the next run of the reconciler, so
+        that many pushes are one plan.
         Raise ForgeUnavailable and ForgeRefused.
         """
         numbers = [number for name, number in self.records.opened() if name == repository.name]
         marked = [
             record
             for number in numbers
-            if (record := deciding_again(partial(self._marked, repository, number, touched))) is not None
+            if (record := deciding_again(partial(self._marked, repository, number, touched, rules))) is not None
         ]
         for record in marked:
             if record.state is PullRequestState.COMMENT_NEEDED:
                 self.announcements.pull_request_ended(record.spec.id, record.spec.revision)
-        for record in marked[:REPLANNED] if replans else ():
+        older = [record for record in marked if record.overtaken]
+        for record in older[:REPLANNED] if replans else ():
             self.deliveries.store(_delivery(record, self.clock.now()))
 
     def _marked(
-        self, repository: KnownRepository, number: int, touched: Collection[str] | None
+        self, repository: KnownRepository, number: int, touched: Collection[str] | None, rules: ApplyRules
     ) -> PullRequestRecord | None:
         """Return the record as it is saved, None if it has nothing new to say."""
         try:
@@ -71,11 +76,11 @@ class BaseTeller:
             return None
         layers = self.layers.many(record.layers)
         overtaken = _overtaken(record, [each.root.name for each in layers], touched)
-        if overtaken == record.overtaken:
+        if (overtaken, rules) == (record.overtaken, record.rules):
             return None
         if not self._is_open(record):
             return None  # Its own merge moved the branch, and nobody has told of its end yet.
-        older = replace(record, overtaken=overtaken, base_now=repository.seen, commented="")
+        older = replace(record, overtaken=overtaken, base_now=repository.seen, rules=rules, commented="")
         return self.records.save(judged(older, layers, self.clock.now()))
 
     def _is_open(self, record: PullRequestRecord) -> bool:
