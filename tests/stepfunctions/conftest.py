@@ -35,21 +35,27 @@ def world(tmp_path_factory):
 
 
 class Stage:
-    """Plays each case and story once, several at a time, in the order in which they are asked for first."""
+    """Plays each case and story once, several at a time, in the order in which they are asked for first.
+
+    What is played alone begins when all before it have ended, and nothing after it begins until it has ended.
+    """
 
     def __init__(self, world: World, pool: ThreadPoolExecutor) -> None:
         self.world = world
         self._pool = pool
         self._playing: dict[str, Future[Any]] = {}
+        self._alone: list[Future[Any]] = []
 
     def start(self, play: plays.Play) -> Future[Any]:
         if play.name not in self._playing:
-            others = list(self._playing.values()) if play.alone else []
-            self._playing[play.name] = self._pool.submit(self._play, play, others)
+            before = list(self._playing.values()) if play.alone else list(self._alone)
+            self._playing[play.name] = self._pool.submit(self._play, play, before)
+            if play.alone:
+                self._alone.append(self._playing[play.name])
         return self._playing[play.name]
 
-    def _play(self, play: plays.Play, others: Sequence[Future[Any]]) -> Any:
-        wait(others)
+    def _play(self, play: plays.Play, before: Sequence[Future[Any]]) -> Any:
+        wait(before)
         return play.on(self.world)
 
 
@@ -59,9 +65,9 @@ def stage(world, request):
     assert world.commits
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         stage = Stage(world, pool)
-        for item in request.session.items:
-            play = getattr(item, "callspec", None) and item.callspec.params.get("play")
-            if isinstance(play, plays.Play):
-                stage.start(play)
+        asked = [getattr(item, "callspec", None) and item.callspec.params.get("play") for item in request.session.items]
+        wanted = [play for play in asked if isinstance(play, plays.Play)]
+        for play in sorted(wanted, key=lambda play: play.alone):  # Last, as the stage has to be empty for these.
+            stage.start(play)
         yield stage
         pool.shutdown(cancel_futures=True)

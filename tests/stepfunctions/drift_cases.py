@@ -78,7 +78,7 @@ def play_drift(case: DriftCase, world: World) -> tuple[tuple[str, ...], str]:
         found = read_history("drift", list(events_of(world.states, arn)))
         return found if found.end else None
 
-    states = until(look, f"the end of {case.name}", 90.0).states
+    states = until(look, f"the end of {case.name}").states
     record = _record(case, world)
     assert record is not None
     return states, "Tidegate failed" if record.notice.startswith("Tidegate failed") else record.summary

@@ -31,7 +31,7 @@ ROUNDS = 3
 
 _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
     "deploy": {
-        "Plan, review and apply": {"TimeoutSeconds": _short("deployment", "never-ends", 15, 3110400)},
+        "Plan, review and apply": {"TimeoutSeconds": _short("deployment", "never-ends", 45, 3110400)},
         "Wait for a revision or an unlock": {"TimeoutSeconds": _short("queue", "idle", 1, 3600)},
     },
     "terraform": {
@@ -41,7 +41,7 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
             "TimeoutSeconds": _short("job", "hangs-in-plan", 4, 3600, "$tries = 1"),
             "HeartbeatSeconds": (
                 "{% $tries = 1 and $contains($job, 'silent-in-plan') ? 1"
-                " : $contains($job, 'hangs-in-plan') or $contains($job, 'plan-is-slow') ? 3 : 60 %}"
+                " : $tries = 1 and $contains($job, 'hangs-in-plan') ? 3 : $contains($job, 'plan-is-slow') ? 10 : 60 %}"
             ),
         },
         "Wait before planning again": {"Seconds": _PAUSE},
@@ -49,10 +49,9 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
         "Wait for the plan review": {"TimeoutSeconds": _short("deployment", "review-expires", 1, 604800)},
         "Start a runner for the apply": {"TimeoutSeconds": _patience("apply")},
         "Apply": {
-            "TimeoutSeconds": _short("job", "hangs-in-apply", 4, 3600),
-            "HeartbeatSeconds": (
-                "{% $contains($job, 'silent-in-apply') ? 1 : $contains($job, 'hangs-in-apply') ? 3 : 60 %}"
-            ),
+            # A runner has to take the apply and to beat before: else it is not about an apply that began.
+            "TimeoutSeconds": _short("job", "hangs-in-apply", 20, 3600),
+            "HeartbeatSeconds": _short("job", "silent-in-apply-once", 10, 60),
         },
     },
 }

@@ -15,6 +15,7 @@ from tests.stepfunctions.world import World, events_of, until
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
+from tidegate.usecases.decide_again import deciding_again
 
 Faults = Callable[[str], list[dict[str, Any]]]
 
@@ -95,7 +96,7 @@ class PullInWorld:
             found = read_history("pull_request", list(events_of(self.world.states, f"{machine}:{execution}")))
             return found if found.end else None
 
-        return until(look, f"the end of {execution}", 90.0)
+        return until(look, f"the end of {execution}")
 
 
 def play_pull(case: PullCase, world: World) -> tuple[tuple[str, ...], LayerState | None]:
@@ -119,9 +120,13 @@ def play_pull(case: PullCase, world: World) -> tuple[tuple[str, ...], LayerState
 def _close_quietly(pull: PullInWorld) -> None:
     """Let the record say that it is closed, and the execution go on, as if it could not be stopped."""
     until(lambda: (layer := pull.layer()) and layer.job, f"a plan for {pull.id}")
-    record = pull.record()
-    assert record is not None
-    pull.world.tidegate.pull_requests.save(replace(record, closed_at=pull.world.tidegate.clock.now()))
+
+    def close() -> PullRequestRecord:
+        record = pull.record()
+        assert record is not None
+        return pull.world.tidegate.pull_requests.save(replace(record, closed_at=pull.world.tidegate.clock.now()))
+
+    deciding_again(close)
 
 
 def _make_room(pull: PullInWorld) -> None:
