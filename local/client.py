@@ -120,7 +120,7 @@ class LocalCloud:
         return self._control("GET", what)
 
     def add_fault(self, **fields: Any) -> str:
-        """Inject a fault (fields: ``local.faults.Fault``); return its id."""
+        """Inject a fault (fields: ``local.aws.faults.Fault``); return its id."""
         return str(self._control("POST", "faults", fields)["id"])
 
     def remove_fault(self, fault: str) -> None:

@@ -17,31 +17,34 @@ from moto.events.models import events_backends
 from moto.scheduler.models import scheduler_backends
 from moto.sqs.models import sqs_backends
 
-from local import mirror, moto_shims, own_services, pages, stack, synth, template
-from local.async_invokes import AsyncInvokes, DeadLetters
-from local.aws_clients import Clients
+from local import mirror, pages
+from local.aws import own_services
+from local.aws.clients import Clients
+from local.aws.credentials import Credentials
+from local.aws.faults import Faults
+from local.aws.gateway import Gateway
+from local.aws.iam import Policies
+from local.aws.permissions import Needs
 from local.control import Control
-from local.credentials import Credentials
-from local.events import Events
-from local.faults import Faults
 from local.forge.server import Forge
-from local.gateway import Gateway
 from local.gitlab.server import GitLab
-from local.http_api import HttpApi, Route
 from local.httpd import HttpServer
-from local.hub import HUB
-from local.iam import Policies
-from local.lambdas import IMPORTED, Lambdas
-from local.lambdas import Surroundings as LambdaSurroundings
-from local.logs import Logs
-from local.moto_application import MotoApplication
+from local.moto import shims
+from local.moto.application import MotoApplication
+from local.moto.hub import HUB
 from local.options import ACCOUNT, Options
-from local.permissions import Needs
-from local.queues import Mapped, Poller
-from local.schedules import Schedules
-from local.tasks import Surroundings as TaskSurroundings
-from local.tasks import Tasks
-from local.warden import Warden
+from local.processes.lambdas import IMPORTED, Lambdas
+from local.processes.lambdas import Surroundings as LambdaSurroundings
+from local.processes.logs import Logs
+from local.processes.tasks import Surroundings as TaskSurroundings
+from local.processes.tasks import Tasks
+from local.processes.warden import Warden
+from local.services.async_invokes import AsyncInvokes, DeadLetters
+from local.services.events import Events
+from local.services.http_api import HttpApi, Route
+from local.services.queues import Mapped, Poller
+from local.services.schedules import Schedules
+from local.stack import deploy, synth, template
 
 _STATE_BUCKET = "tidegate-local-terraform-state"
 _AUDIT_QUEUE = "tidegate-local-audit.fifo"
@@ -63,7 +66,7 @@ class Cloud:
         self.work = options.data or Path(tempfile.mkdtemp(prefix="tidegate-"))
         self.work.mkdir(parents=True, exist_ok=True)
         region, project = options.region, options.project
-        moto_shims.install()
+        shims.install()
         self.warden = Warden(IMPORTED)
         self.credentials, self.faults = Credentials(), Faults()
         self.policies, self.logs = Policies(ACCOUNT), Logs(ACCOUNT, region)
@@ -99,7 +102,7 @@ class Cloud:
         self.pollers: dict[str, list[Poller]] = {}
         self.webhook_path = "/"
         self._permissions: set[tuple[str, str]] = set()
-        self.deployed: stack.Deployed | None = None
+        self.deployed: deploy.Deployed | None = None
 
     def start(self) -> None:
         """Synthesize and deploy the app, and let events flow."""
@@ -146,16 +149,16 @@ class Cloud:
         options = self.options
         context = {**_CONTEXT, **({"forge": "gitlab"} if options.gitlab else {}), **options.context}
         directory = options.assembly or synth.synthesize(options.project, context)
-        assembly = stack.Assembly.read(directory)
+        assembly = deploy.Assembly.read(directory)
         addresses = template.Addresses(self.api.url, {**self._forge_environment(), **pages.links(self.aws.url)})
         adapted = template.adapt(assembly.template, addresses, ACCOUNT, options.region, options.limits)
-        self.deployed = stack.deploy(self.clients.operator("cloudformation"), adapted, ACCOUNT)
-        for function in stack.functions(assembly, self.deployed, options.project, ACCOUNT, options.region):
+        self.deployed = deploy.deploy(self.clients.operator("cloudformation"), adapted, ACCOUNT)
+        for function in deploy.functions(assembly, self.deployed, options.project, ACCOUNT, options.region):
             self.lambdas.add(function)
         self._log_executions(assembly.template, self.deployed)
         self._connect(self.deployed)
 
-    def _connect(self, deployed: stack.Deployed) -> None:
+    def _connect(self, deployed: deploy.Deployed) -> None:
         for name, _ in deployed.played("AWS::Lambda::Permission"):
             function = self.lambdas.find(deployed.value(name, "FunctionName")).name
             self._permissions.add((deployed.value(name, "Principal").partition(".")[0], function))
@@ -173,7 +176,7 @@ class Cloud:
             sns.subscribe(**{key: deployed.value(name, key) for key in ("TopicArn", "Protocol", "Endpoint")})
         self._subscribe_audit(deployed)
 
-    def _connect_routes(self, deployed: stack.Deployed) -> None:
+    def _connect_routes(self, deployed: deploy.Deployed) -> None:
         integrations = {
             name: deployed.value(name, "IntegrationUri")
             for name, _ in deployed.played("AWS::ApiGatewayV2::Integration")
@@ -188,7 +191,7 @@ class Cloud:
             if "webhook" in key.lower():
                 self.webhook_path = key.partition(" ")[2]
 
-    def _connect_queues(self, deployed: stack.Deployed) -> None:
+    def _connect_queues(self, deployed: deploy.Deployed) -> None:
         queues = {str(queue.queue_arn): queue for queue in sqs_backends[ACCOUNT][self.options.region].queues.values()}
         for name, properties in deployed.played("AWS::Lambda::EventSourceMapping"):
             function = self.lambdas.find(deployed.value(name, "FunctionName"))
@@ -203,7 +206,7 @@ class Cloud:
             self.pollers.setdefault(poller.queue_name, []).append(poller)
             poller.start()
 
-    def _log_executions(self, original: Mapping[str, Any], deployed: stack.Deployed) -> None:
+    def _log_executions(self, original: Mapping[str, Any], deployed: deploy.Deployed) -> None:
         names = deployed.of_type("AWS::StepFunctions::StateMachine")
         for logical, arn in names.items():
             logging = original["Resources"][logical]["Properties"].get("LoggingConfiguration", {})
@@ -229,7 +232,7 @@ class Cloud:
             return {}
         return {"TIDEGATE_FORGE_URL": self.forge.url, "TIDEGATE_FORGE_API_URL": self.forge.api_url}
 
-    def _subscribe_audit(self, deployed: stack.Deployed) -> None:
+    def _subscribe_audit(self, deployed: deploy.Deployed) -> None:
         topic = self.audit_topic(deployed)
         if topic:
             fifo = {"FifoQueue": "true"}
@@ -245,7 +248,7 @@ class Cloud:
         return [json.loads(message.body) for message in list(queue._messages)] if queue else []  # noqa: SLF001 - to read them without receiving them.
 
     @staticmethod
-    def audit_topic(deployed: stack.Deployed) -> str:
+    def audit_topic(deployed: deploy.Deployed) -> str:
         """Return the ARN of the audit topic."""
         topics = deployed.of_type("AWS::SNS::Topic")
         return next((arn for name, arn in topics.items() if "audit" in name.lower()), "")

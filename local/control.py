@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from local.faults import Fault
+from local.aws.faults import Fault
+from local.aws.unused import unused_permissions
 from local.httpd import Environ, StartResponse
 from local.pages import Page, execution_page, log_page
-from local.unused import unused_permissions
 
 if TYPE_CHECKING:
     from local.cloud import Cloud

@@ -12,7 +12,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from local.aws_clients import Clients
+from local.aws.clients import Clients
 from tidegate.adapters.artifacts import S3Artifacts
 from tidegate.adapters.dynamodb.jobs import DynamoJobLogs
 from tidegate.domain.deploys.job import log_key

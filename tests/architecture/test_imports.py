@@ -28,7 +28,7 @@ ALLOWED = {
         "tidegate.config",
         "tidegate.usecases",
     ),
-    "tidegate.adapters": ("tidegate.domain", "tidegate.ports", "tidegate.config", "tidegate.adapters"),
+    "tidegate.adapters": ("tidegate.domain", "tidegate.ports", "tidegate.adapters"),
     "tidegate.settings": ("tidegate.domain",),
     "tidegate.telemetry": ("tidegate.domain",),
     "tidegate.web": (
@@ -44,6 +44,8 @@ ALLOWED = {
     "cdk": ("cdk",),
     "local": ("local", "tidegate"),
     "cli": ("cli", "local", "tidegate"),
+    "soak": ("soak", "local"),
+    "bench": ("bench", "local", "runner", "soak", "tidegate"),
 }
 
 #: Rooms that start in every deploy's critical path: they must not import what is slow to import.
@@ -68,7 +70,7 @@ def _modules() -> Iterator[tuple[str, Path]]:
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         yield ".".join(part for part in parts if part != "__init__"), path
-    for top in ("functions", "runner", "cdk", "local", "cli"):
+    for top in ("functions", "runner", "cdk", "local", "cli", "soak", "bench"):
         for path in sorted((TOP / top).rglob("*.py")):
             yield ".".join(part for part in path.relative_to(TOP).with_suffix("").parts if part != "__init__"), path
 
@@ -90,7 +92,7 @@ def _room(module: str) -> str:
     return max((room for room in ALLOWED if _within(module, room)), key=len)
 
 
-OURS = ("tidegate", "functions", "runner", "cdk", "local", "cli")
+OURS = ("tidegate", "functions", "runner", "cdk", "local", "cli", "soak", "bench")
 MODULES = list(_modules())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local.template import DEPLOYED, LEFT_OUT
+from local.stack.template import DEPLOYED, LEFT_OUT
 from tidegate.domain.changes.gate import GATE_DAYS
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.queue import QueueHead

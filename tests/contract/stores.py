@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from cdk.storage import INDEXES
-from local import dynamodb_shims
+from local.moto import dynamodb_shims
 from tidegate.adapters.aws.client import AwsError
 from tidegate.adapters.deliveries import DynamoDeliveries
 from tidegate.adapters.dynamodb.catalog import DynamoCatalog

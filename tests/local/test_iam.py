@@ -7,7 +7,7 @@ import json
 import pytest
 from moto.iam.models import iam_backends
 
-from local.iam import Check, Policies, condition_holds, matches
+from local.aws.iam import Check, Policies, condition_holds, matches
 
 ACCOUNT = "210987654321"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/reader"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local.jsonata_shim import evaluate, evaluate_existing
+from local.moto.jsonata_shim import evaluate, evaluate_existing
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 
 from local.pages import execution_page, links, log_page
-from local.template import Addresses, adapt
+from local.stack.template import Addresses, adapt
 from tests.contract.stores import TABLE
 from tidegate.adapters.boto import client
 from tidegate.adapters.dynamodb.jobs import DynamoJobLogs

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from local.client import LocalCloud
-from local.warden import Warden
+from local.processes.warden import Warden
 
 pytestmark = pytest.mark.cloud
 

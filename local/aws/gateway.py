@@ -16,13 +16,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from local.aws_requests import Call, read
-from local.credentials import Credentials, Principal, Scope, scope_of
-from local.faults import Fault, Faults
+from local.aws.credentials import Credentials, Principal, Scope, scope_of
+from local.aws.faults import Fault, Faults
+from local.aws.iam import Policies
+from local.aws.permissions import Needs
+from local.aws.refusals import Refusal, render
+from local.aws.requests import Call, read
 from local.httpd import Application, Environ, StartResponse
-from local.iam import Policies
-from local.permissions import Needs
-from local.refusals import Refusal, render
 
 _KEPT_CALLS = 20_000
 _SERIAL = ("dynamodb", "sqs", "s3", "states")

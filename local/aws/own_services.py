@@ -9,12 +9,12 @@ from typing import Any
 
 from moto.ecs.exceptions import ECSException
 
-from local.async_invokes import AsyncInvokes
-from local.aws_requests import Call
-from local.gateway import Gateway, Response, json_response
-from local.lambdas import REQUEST_LIMIT, Lambdas
-from local.refusals import Refusal, render
-from local.tasks import Tasks
+from local.aws.gateway import Gateway, Response, json_response
+from local.aws.refusals import Refusal, render
+from local.aws.requests import Call
+from local.processes.lambdas import REQUEST_LIMIT, Lambdas
+from local.processes.tasks import Tasks
+from local.services.async_invokes import AsyncInvokes
 
 _EVENT_LIMIT = 1024 * 1024
 _OVERRIDES_LIMIT = 8192

@@ -15,7 +15,7 @@ import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 
-from local.credentials import Credentials
+from local.aws.credentials import Credentials
 from local.httpd import Application
 
 _SETTINGS = Config(

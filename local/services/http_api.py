@@ -19,7 +19,7 @@ from typing import Any
 from werkzeug.exceptions import ClientDisconnected
 
 from local.httpd import Environ, StartResponse
-from local.lambdas import REQUEST_LIMIT, Result
+from local.processes.lambdas import REQUEST_LIMIT, Result
 
 BODY_LIMIT = 10 * 1024 * 1024
 _PATIENCE_SECONDS = 30.0

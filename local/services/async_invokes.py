@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from local.lambdas import Lambdas, Result
+from local.processes.lambdas import Lambdas, Result
 
 RETRY_SECONDS = (1.0, 2.0)
 """Lambda waits one and two minutes; the local cloud seconds, so that a person or a test need not."""

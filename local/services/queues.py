@@ -19,7 +19,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 from moto.sqs.models import Queue
 
-from local.lambdas import Function, Result
+from local.processes.lambdas import Function, Result
 
 _CONCURRENCY = 5
 _ATTRIBUTE_NAMES = ["All"]

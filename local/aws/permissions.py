@@ -11,9 +11,9 @@ from moto.ecs.models import ecs_backends
 from moto.secretsmanager.models import secretsmanager_backends
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
-from local.aws_requests import Call
-from local.iam import Check
-from local.states_shims import token_owner
+from local.aws.iam import Check
+from local.aws.requests import Call
+from local.moto.states_shims import token_owner
 
 _S3_ACTIONS = {
     "HeadObject": "GetObject",

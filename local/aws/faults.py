@@ -16,7 +16,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from local.iam import matches
+from local.aws.iam import matches
 
 
 class Fault(BaseModel):

@@ -17,12 +17,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from local.aws.credentials import Credentials
+from local.aws.iam import Policies
 from local.caches import compiled
-from local.credentials import Credentials
-from local.iam import Policies
-from local.logs import Logs, follow
-from local.runtime_api import Invocation, RuntimeApi
-from local.warden import Process, Warden
+from local.processes.logs import Logs, follow
+from local.processes.runtime_api import Invocation, RuntimeApi
+from local.processes.warden import Process, Warden
 
 _INIT_SECONDS = 10.0
 """Lambda gives a function 10 s to initialise."""

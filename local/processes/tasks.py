@@ -22,11 +22,11 @@ from typing import Any
 
 from moto.ecs.models import EC2ContainerServiceBackend, TaskDefinition
 
+from local.aws.credentials import Credentials
+from local.aws.iam import Policies
 from local.caches import compiled
-from local.credentials import Credentials
-from local.iam import Policies
-from local.logs import Logs, follow
-from local.warden import Process, Warden
+from local.processes.logs import Logs, follow
+from local.processes.warden import Process, Warden
 
 _DEFAULT_STOP_TIMEOUT = 30
 _MODULE = ("python", "python3")

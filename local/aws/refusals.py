@@ -10,8 +10,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from local.aws_requests import Call
-    from local.gateway import Response
+    from local.aws.gateway import Response
+    from local.aws.requests import Call
 
 _DENIED_NAMES = {"json": "AccessDeniedException", "rest": "AccessDeniedException", "ec2": "UnauthorizedOperation"}
 _PLAIN_JSON = {"sqs", "sns"}
@@ -28,7 +28,7 @@ class Refusal:
 
 def render(refusal: Refusal, call: Call) -> Response:
     """Return the refusal as the service of this call would send it."""
-    from local.gateway import Response  # noqa: PLC0415 - the two need each other.
+    from local.aws.gateway import Response  # noqa: PLC0415 - the two need each other.
 
     code = refusal.code
     if code == "AccessDenied" and call.service not in _PLAIN_JSON:

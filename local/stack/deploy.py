@@ -13,8 +13,8 @@ from moto.awslambda.utils import get_backend
 from moto.iam.aws_managed_policies import aws_managed_policies_data
 from moto.iam.models import AWSManagedPolicy, iam_backends
 
-from local.lambdas import Function
-from local.template import Adapted
+from local.processes.lambdas import Function
+from local.stack.template import Adapted
 
 STACK = "Tidegate"
 _MANAGED = re.compile(r":iam::aws:policy/([\w/+=,.@-]+)")

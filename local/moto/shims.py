@@ -1,7 +1,7 @@
 """What moto 5.2.5 does differently from AWS, put right. Each function says what and why.
 
 ``install()`` is called once, before moto's server answers. Differences that concern the template are
-in template.py; what is not moto's at all (Lambda, ECS tasks, HTTP APIs) is in its own modules.
+in local/stack/template.py; what is not moto's at all (Lambda, ECS tasks, HTTP APIs) is in its own modules.
 """
 
 # ruff: noqa: FBT001, FBT002 - replacements have the signatures of what they replace.
@@ -20,8 +20,8 @@ from moto.iam.models import Role, iam_backends
 from moto.logs.models import LogGroup
 from moto.sqs.models import Queue
 
-from local import dynamodb_shims, states_shims
-from local.hub import HUB
+from local.moto import dynamodb_shims, states_shims
+from local.moto.hub import HUB
 
 
 def install() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from local.iam import Permission, matches
+from local.aws.iam import Permission, matches
 
 NOT_USED_HERE = {
     "ecr:*": "images are pulled by ECS and Lambda themselves; here there are none",

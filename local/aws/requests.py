@@ -16,7 +16,7 @@ from typing import Any
 
 import botocore.session
 
-from local.credentials import Scope
+from local.aws.credentials import Scope
 
 _REST = {"lambda": "lambda", "s3": "s3", "apigateway": "apigatewayv2", "scheduler": "scheduler", "xray": "xray"}
 _TARGET_PREFIXES = {"monitoring": "cloudwatch"}

@@ -57,13 +57,13 @@ PLAYED = {
 """Resources that the local cloud plays, and which of their properties it needs resolved."""
 
 LEFT_OUT = {
-    "AWS::ApiGatewayV2::": "moto's CloudFormation ignores HTTP APIs; http_api.py serves their routes",
+    "AWS::ApiGatewayV2::": "moto's CloudFormation ignores HTTP APIs; services/http_api.py serves their routes",
     "AWS::CDK::Metadata": "says nothing about the application",
     "AWS::CloudWatch::": "nothing watches alarms and dashboards on one machine",
     "AWS::EC2::FlowLog": "no packets flow through a VPC here",
     "AWS::EC2::VPCEndpoint": "every process reaches the local cloud's address",
-    "AWS::Lambda::EventInvokeConfig": "async_invokes.py plays asynchronous invocations",
-    "AWS::Lambda::EventSourceMapping": "moto would start Docker; queues.py polls",
+    "AWS::Lambda::EventInvokeConfig": "services/async_invokes.py plays asynchronous invocations",
+    "AWS::Lambda::EventSourceMapping": "moto would start Docker; services/queues.py polls",
     "AWS::Lambda::LayerVersion": "a layer is a directory on the function's path here",
     "AWS::Lambda::Permission": "read by the local cloud, which invokes functions itself",
     "AWS::Logs::": "moto does not deploy log policies and filters",
@@ -153,7 +153,7 @@ def _as_it_is(name: str, properties: dict[str, Any], place: tuple[str, str], lim
 
 
 def _function(name: str, properties: dict[str, Any], place: tuple[str, str], limits: Limits) -> None:
-    """The code runs from its directory (lambdas.py); moto only has to know the function."""
+    """The code runs from its directory (processes/lambdas.py); moto only has to know the function."""
     properties["Code"] = {"ZipFile": "pass"}
     properties["Runtime"] = properties.get("Runtime", "python3.11")
     properties.setdefault("Handler", "handler.lambda_handler")

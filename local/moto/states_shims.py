@@ -1,4 +1,4 @@
-"""What moto 5.2.5's Step Functions interpreter does differently from AWS, put right (part of moto_shims.py)."""
+"""What moto 5.2.5's Step Functions interpreter does differently from AWS, put right (part of shims.py)."""
 
 # ruff: noqa: SLF001, ARG001 - replacements have the signatures of what they replace.
 # mypy: disable-error-code="method-assign,assignment,attr-defined,arg-type,call-arg,typeddict-item"
@@ -45,8 +45,8 @@ from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.asl.eval.states import ContextObject
 from moto.stepfunctions.responses import StepFunctionResponse
 
-from local import execution_shims, jsonata_shim
-from local.hub import HUB
+from local.moto import execution_shims, jsonata_shim
+from local.moto.hub import HUB
 
 
 def install() -> None:

@@ -1,4 +1,4 @@
-"""Names, events, logs and stopping of executions in moto 5.2.5, put right (part of moto_shims.py)."""
+"""Names, events, logs and stopping of executions in moto 5.2.5, put right (part of shims.py)."""
 
 # ruff: noqa: SLF001 - replacements have the signatures of what they replace.
 # mypy: disable-error-code="method-assign,assignment,attr-defined,arg-type,call-arg,typeddict-item"
@@ -25,7 +25,7 @@ from moto.stepfunctions.parser.asl.parse.preprocessor import Preprocessor
 from moto.stepfunctions.parser.backend.execution import BaseExecutionWorkerCommunication, Execution
 from moto.stepfunctions.responses import StepFunctionResponse
 
-from local.hub import HUB
+from local.moto.hub import HUB
 
 _LEGAL_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}")
 _ENDED = (ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED, ExecutionStatus.ABORTED, ExecutionStatus.TIMED_OUT)

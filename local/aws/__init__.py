@@ -1,0 +1,1 @@
+"""Calls of the AWS API: who calls, may they, and who answers."""

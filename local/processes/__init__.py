@@ -1,0 +1,1 @@
+"""Functions and tasks as processes of this machine."""

@@ -1,0 +1,1 @@
+"""From the CDK app to what moto deploys."""
