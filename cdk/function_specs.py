@@ -84,6 +84,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.ASK_GATES,
             _C.DELIVERIES,
             _C.PRESS_QUEUE,
+            _C.SEND_EVENTS,
             _C.JOBS,
             _C.AUDIT,
             _C.ANNOUNCE,

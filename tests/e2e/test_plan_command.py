@@ -72,6 +72,26 @@ def test_a_merge_to_the_same_root_makes_the_plan_out_of_date_until_it_is_planned
     )
 
 
+def test_running_a_check_again_or_all_of_a_commit_plans_a_pull_request_again(roots):
+    pull, head = open_pull(roots, {"app": thing("two")})
+    pull.shown(head)
+    shown = {pull.layers()["app"].id}
+
+    def planned_anew():
+        pull.at_rest(head)
+        eventually(lambda: not shown.issuperset({layer.id for layer in pull.layers().values()}), what="another plan")
+        pull.at_rest(head)
+        shown.add(pull.layers()["app"].id)
+
+    check = pull.ended(head)
+    roots.person("developer").rerun(roots.name, check["id"])
+    planned_anew()
+    eventually(lambda: pull.ended(head)["conclusion"] == "success", what="the check run of the second plan")
+    roots.person("developer").rerun_all(roots.name, head)
+    planned_anew()
+    assert [name for name in roots.names(head) if name.startswith("tidegate/deploy")] == []
+
+
 def test_a_base_branch_that_moves_while_it_is_planned_is_told_once_all_is_planned(project, gate):
     project.push({name: thing() for name in ("app", "db")}, **{"tidegate.yaml": gated(gate)})
     pull, head = open_pull(project, {"app": thing("two"), "db": thing("two")})

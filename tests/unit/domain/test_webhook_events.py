@@ -251,7 +251,22 @@ def test_a_check_run_that_is_to_run_again_is_accepted_on_its_own():
 
 def test_all_checks_of_a_commit_that_are_to_run_again_are_one_event():
     fields = {"repository": "acme/infra", "head_sha": AFTER, "installation": 42, "sender": "octocat"}
-    assert read_event("check_suite", SUITE) == Accepted("check_suite", fields)
+    assert read_event("check_suite", SUITE) == Accepted("check_suite", {**fields, "pull_requests": []})
+    of_pulls = changed(SUITE, "check_suite.pull_requests", [{"number": 5}, {"number": 6}, "not one"])
+    assert read_event("check_suite", of_pulls) == Accepted("check_suite", {**fields, "pull_requests": [5, 6]})
+
+
+@pytest.mark.parametrize("name", ["tidegate/plan", "tidegate/plan: network (dev)", "tidegate/policy: size"])
+def test_a_check_of_a_pull_request_that_is_to_run_again_has_it_planned_again(name):
+    check_run = {"name": name, "head_sha": AFTER, "external_id": "of whatever form", "pull_requests": [{"number": 5}]}
+    fields = {"repository": "acme/infra", "head_sha": AFTER, "installation": 42, "sender": "octocat"}
+    again = {**WHERE, "action": "rerequested", "check_run": check_run}
+    assert read_event("check_run", again) == Accepted("replan", {**fields, "pull_requests": [5]})
+
+
+def test_no_more_than_ten_pull_requests_of_one_head_are_planned_again():
+    many = changed(SUITE, "check_suite.pull_requests", [{"number": number} for number in range(1, 30)])
+    assert read_event("check_suite", many).fields["pull_requests"] == [*range(1, 11)]
 
 
 def test_a_command_on_a_pull_request_is_accepted_as_it_was_written():

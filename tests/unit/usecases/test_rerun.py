@@ -40,6 +40,7 @@ class RerunWorld(World):
         super().__init__()
         self.deliveries = MemoryDeliveries()
         self.numbers = {}
+        self.sent = []
         self.demands = 0
 
     def ended(self, state, root="network", *, attempted=True, **fields):
@@ -70,6 +71,7 @@ class RerunWorld(World):
             self.announcements,
             Authorizer(self.forge, self.queues, self.deployments),
             enqueuer.enqueue,
+            self.sent.append,
         )
 
     def show_answers(self):
@@ -100,11 +102,11 @@ class RerunWorld(World):
         self.show_answers()
         return outcome
 
-    def suite(self, revision, by="reviewer"):
+    def suite(self, revision, by="reviewer", pull_requests=()):
         """Ask for all checks of a commit to run again; return what became of it."""
         deployment = any_deployment()
         where = {"repository": deployment.repository, "installation": deployment.installation}
-        asked = {**where, "head_sha": revision, "sender": by}
+        asked = {**where, "head_sha": revision, "sender": by, "pull_requests": list(pull_requests)}
         outcome = self.requester().receive_suite(self.demand("check_suite", asked))
         self.show_answers()
         return outcome
@@ -315,7 +317,7 @@ def test_the_check_runs_of_a_pull_request_stay_as_they_are(world, name):
     """What nobody knows ends as neutral, which holds up no merge."""
     old = world.ended(State.PLAN_FAILED)
     before = dict(world.forge.check_runs)
-    assert "planned again by a push" in world.check(old, name=name)
+    assert "planned again by `tidegate plan`" in world.check(old, name=name)
     assert world.forge.check_runs == before
 
 
@@ -371,6 +373,15 @@ def test_running_all_again_answers_on_each_check_run_that_is_not(world):
     assert [each.rerun_of for each in world.reruns] == [applied.id]
     assert "database: This deployment has not ended yet" in outcome
     assert "has not ended yet" in world.shown(running)
+
+
+def test_running_all_again_has_the_pull_requests_of_the_commit_planned_again(world):
+    applied = world.ended(State.APPLIED, "network")
+    world.suite(applied.revision.sha)
+    assert world.sent == []
+    world.suite(applied.revision.sha, pull_requests=[5])
+    ((sent),) = world.sent
+    assert (sent.event, sent.fields["pull_requests"], sent.fields["sender"]) == ("replan", [5], "reviewer")
 
 
 def test_a_commit_that_nothing_was_deployed_of_has_nothing_to_run_again(world):

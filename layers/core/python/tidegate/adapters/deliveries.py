@@ -163,6 +163,7 @@ _DISCOVERED = (
     "pull_request",
     "pull_request_review",
     "merge_group",
+    "replan",
 )
 _ANSWERED = ("check_run", "rerun", "check_suite")
 

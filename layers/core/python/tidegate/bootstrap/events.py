@@ -161,6 +161,7 @@ class Events(Deploys):
             self.announcements,
             self.authorizer,
             self.enqueuer.enqueue,
+            self.events.send,
         )
 
     def receive(self, delivery: Delivery) -> str:

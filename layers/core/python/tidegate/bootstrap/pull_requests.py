@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.pull_requests.discover_pull_request import PullRequestDiscoverer
     from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
     from tidegate.usecases.pull_requests.merge_applied import AppliedMerger
+    from tidegate.usecases.pull_requests.plan_by_rerun import RerunPlanner
     from tidegate.usecases.pull_requests.publish_pull_request import PublicationAsker, PullRequestPublisher
     from tidegate.usecases.pull_requests.pull_request_checks import ForgeChecks, ProgressShower
     from tidegate.usecases.pull_requests.pull_request_view import LayerPainter, PlanPainter
@@ -82,6 +83,8 @@ class PullRequestWork(Events):
     def receive(self, delivery: Delivery) -> str:
         if delivery.event in _EVENTS:
             return self.pull_request_receiver.receive(delivery)
+        if delivery.event == "replan":
+            return self.rerun_planner.receive(delivery)
         return super().receive(delivery)
 
     def _tell_base_moved(
@@ -158,6 +161,12 @@ class PullRequestWork(Events):
         from tidegate.usecases.comments.plan_by_comment import CommentPlanner
 
         return CommentPlanner(self._repository_source, self.authorizer, self.pull_request_follower)
+
+    @cached_property
+    def rerun_planner(self) -> RerunPlanner:
+        from tidegate.usecases.pull_requests.plan_by_rerun import RerunPlanner
+
+        return RerunPlanner(self.deliveries, self.forge, self.comment_planner.refusal, self.pull_request_follower)
 
     @cached_property
     def pull_request_checks(self) -> ForgeChecks:

@@ -22,6 +22,7 @@ from tidegate.domain.markdown import code, escaped, one_line, plain, size
 from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.approvals import MORE_AS_UNKNOWN, ToApprove
+from tidegate.domain.pull_requests.check_names import policy_check_name
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
 #: Names in a sentence; letters of a message; room that is left for the line which counts the rest.
@@ -35,11 +36,6 @@ _CONCLUSIONS = {
 }
 _WORDS = {Severity.DENY: "Denied", Severity.VIOLATION: "Violation", Severity.WARN: "Warning"}
 _LEVELS = {Severity.DENY: Level.FAILURE, Severity.VIOLATION: Level.FAILURE, Severity.WARN: Level.WARNING}
-
-
-def policy_check_name(policy_set: str) -> str:
-    """Return the name of a set's check run, by which branches may be protected."""
-    return f"tidegate/policy: {policy_set}"
 
 
 def render_policy(standing: Standing, external_id: str, details_url: str | None = None) -> CheckRun:

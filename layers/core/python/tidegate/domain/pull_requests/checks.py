@@ -10,14 +10,13 @@ from tidegate.domain.check_runs.face import counts, many, people
 from tidegate.domain.deploys.plan_text import cut_start, fenced_plan
 from tidegate.domain.markdown import code, escaped, fenced, one_line
 from tidegate.domain.plan_places.text import NOBODY_WAITS, WaitingPlans
-from tidegate.domain.policies.text import policy_check_name
 from tidegate.domain.pull_requests.blocks import LAST_LINES, LayerView, alarms, link, table
+from tidegate.domain.pull_requests.check_names import WHOLE
 from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.domain.pull_requests.remarks import AGAIN, not_planned, older, with_options
 from tidegate.domain.pull_requests.tally import Tally, by_importance, tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
-WHOLE = "tidegate/plan"
 #: Bytes of the table of roots, and of what is destroyed.
 _TABLE, _DESTROYED, _REMARKS, _WAITING = 35_000, 12_000, 5_000, 1_000
 
@@ -88,11 +87,6 @@ def render_stopped(record: PullRequestRecord, reason: str, page_url: str) -> Che
         conclusion=Conclusion.CANCELLED,
         details_url=page_url,
     )
-
-
-def is_of_pull_request(name: str) -> bool:
-    """Tell whether a check run of this name shows a pull request, or a policy set on one."""
-    return name == WHOLE or name.startswith((f"{WHOLE}: ", policy_check_name("")))
 
 
 def layer_check_name(layer: TemporaryLayer) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tidegate.domain.deploys.authors import MAXIMUM_AUTHORS
 from tidegate.domain.errors import InvalidName
+from tidegate.domain.pull_requests.check_names import is_of_pull_request
 from tidegate.domain.root import commit_sha, repository_name
 from tidegate.domain.webhooks.decision import Accepted, Decision, Ignored, Refused
 from tidegate.domain.webhooks.fields import (
@@ -36,6 +37,8 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9_ -]{1,20}")
 _NOT_IN_BRANCHES = re.compile(r"[\x00-\x20\x7f~^:?*\[\\\ud800-\udfff]|\.\.|@\{|//|/$|^/")
 _MAXIMUM_BRANCH = 1024
 _MAXIMUM_CHECK_RUN = 200
+#: Pull requests of one head that are planned again at once.
+_MOST_PULL_REQUESTS = 10
 _ZEROS = re.compile(r"0+")
 _BLANKS = str.maketrans({"\t": " ", "\xa0": " "})
 
@@ -115,6 +118,8 @@ def _read_check_run(payload: Mapping[str, Any]) -> Accepted | Ignored:
     name = text_in(check_run, "name")
     if not name.startswith(OUR_CHECK_RUNS):
         return Ignored("The button is not on a check run of Tidegate.")
+    if action == "rerequested" and is_of_pull_request(name):
+        return Accepted("replan", _commit_demand(payload, check_run))
     fields = {
         "repository": repository_in(payload),
         "id": number_in(check_run, "id"),
@@ -133,13 +138,20 @@ def _read_check_run(payload: Mapping[str, Any]) -> Accepted | Ignored:
 def _read_check_suite(payload: Mapping[str, Any]) -> Accepted | Ignored:
     if payload.get("action") != "rerequested":
         return Ignored("Nobody asked to run all checks again.")
-    fields = {
+    return Accepted("check_suite", _commit_demand(payload, object_in(payload, "check_suite")))
+
+
+def _commit_demand(payload: Mapping[str, Any], checks: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what somebody asks for of a commit, and of which open pull requests that is the head."""
+    listed = checks.get("pull_requests")
+    pulls = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return {
         "repository": repository_in(payload),
-        "head_sha": commit_sha(text_in(object_in(payload, "check_suite"), "head_sha")),
+        "head_sha": commit_sha(text_in(checks, "head_sha")),
         "installation": installation_in(payload),
         "sender": sender_in(payload),
+        "pull_requests": [number_in(each, "number") for each in pulls[:_MOST_PULL_REQUESTS]],
     }
-    return Accepted("check_suite", fields)
 
 
 def _read_comment(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accepted | Ignored:

@@ -75,7 +75,7 @@ class CommentAnswerer:
 
     def reply(self, text: str) -> str:
         """Write a comment (Markdown). Raise ForgeUnavailable."""
-        return _told(lambda: self.forge.comment(self.installation, self.repository, self.pull_request, text))
+        return tell(self.forge, (self.installation, self.repository), self.pull_request, text)
 
     def _react(self, reaction: str) -> str:
         """React, if the forge can: a reaction is not worth doing all the rest again."""
@@ -99,6 +99,11 @@ def outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> Del
 def refused(forge: Forge, comment: Comment, reply: str) -> DeliveryOutcome:
     """Refuse a comment: ``reply`` says why, in Markdown."""
     return outcome(f"Refused: {reply}", answerer(forge, comment).refuse(reply))
+
+
+def tell(forge: Forge, where: tuple[int, str], pull_request: int, text: str) -> str:
+    """Write a comment (Markdown) under a pull request. Return what could not be shown. Raise ForgeUnavailable."""
+    return _told(lambda: forge.comment(*where, pull_request, text))
 
 
 def _told(show: Callable[[], object]) -> str:

@@ -46,32 +46,28 @@ class CommentPlanner:
         """Have it planned, and answer. Raise as ``CommentWork`` and ``PullRequestFollower.follow`` do."""
         seen = self.forge.seen_pull_request(*comment.where, comment.pull_request)
         request = _request(comment, command)
-        refusal = self._refusal(comment, request, seen)
+        refusal = self.refusal(comment.where, request, seen)
         if refusal:
             return refused(self.forge, comment, refusal)
         followed = self.follower.follow(*comment.where, comment.pull_request, request=request)
         return outcome(followed, answerer(self.forge, comment).accept())
 
-    def _refusal(self, comment: Comment, request: PlanRequest, seen: SeenPullRequest) -> str:
-        """Return why nothing is planned, in Markdown, or an empty text."""
+    def refusal(self, where: tuple[int, str], request: PlanRequest, seen: SeenPullRequest) -> str:
+        """Return why nothing of a request is planned, in Markdown, or an empty text. Raise as ``carry_out`` does."""
         if problems := _always_missing(seen):
             return replies.not_planned(problems)
         spec = seen.spec
         granted = self.source.granted(*spec.where, spec.branch, spec.base)
         if not granted.is_destination:
             return replies.not_planned([escaped(elsewhere(spec.branch, spec.base))])
-        permission = self.forge.permission(*comment.where, comment.sender)
+        permission = self.forge.permission(*where, request.by)
         least = Permission.WRITE if granted.configuration.policies is None else Permission.READ
-        lacks = (may_not_write(comment.sender),) if permission < least else ()
+        lacks = (may_not_write(request.by),) if permission < least else ()
         problems = (*lacks, *option_problems(request.options, granted.configuration.pull_requests.allowed_plan_args))
-        return (
-            replies.not_planned(problems)
-            if problems
-            else self._about_roots(comment, request, spec, granted, permission)
-        )
+        return replies.not_planned(problems) if problems else self._about_roots(request, spec, granted, permission)
 
     def _about_roots(
-        self, comment: Comment, request: PlanRequest, spec: PullRequestSpec, granted: Granted, permission: Permission
+        self, request: PlanRequest, spec: PullRequestSpec, granted: Granted, permission: Permission
     ) -> str:
         """Return why the roots that are meant are not planned, or an empty text."""
         change = self.forge.change(*spec.where, spec.base, spec.head_sha)
@@ -79,7 +75,7 @@ class CommentPlanner:
         chosen = plannable.chosen(request)
         if refusal := _not_meant(plannable, request, chosen):
             return refusal
-        refusals = self.authorizer.refusals(_accesses(chosen), comment.where, Action.PLAN, comment.sender, permission)
+        refusals = self.authorizer.refusals(_accesses(chosen), spec.where, Action.PLAN, request.by, permission)
         return replies.not_planned([escaped(each) for each in refusals]) if refusals else ""
 
 

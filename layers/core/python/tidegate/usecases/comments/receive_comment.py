@@ -82,7 +82,7 @@ class CommentReceiver:
                 return self._refuse(comment, command.reply)
             return self._carried_out(comment, command)
         except (NotFound, InvalidConfiguration, CyclicChange, AppLacksPermission) as error:
-            return self._refuse(comment, _why_not(error))
+            return self._refuse(comment, replies.why_not(error))
 
     def _carried_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
         match command.verb:
@@ -241,14 +241,6 @@ def _lacks(comment: Comment, command: Command, pull_request: PullRequest, missin
     if missing.always or (missing.configured and not command.force):
         return replies.requirements_missing(pull_request, missing, comment.prefix)
     return ""
-
-
-def _why_not(error: NotFound | InvalidConfiguration | CyclicChange | AppLacksPermission) -> str:
-    if isinstance(error, InvalidConfiguration):
-        return replies.invalid_configuration(error)
-    if isinstance(error, AppLacksPermission):
-        return replies.app_lacks(error.permissions)
-    return replies.not_found(str(error))
 
 
 def _request(comment: Comment, command: Command, pull_request: PullRequest, authors: Authors) -> Request:

@@ -15,7 +15,7 @@ from tidegate.domain.deploys.queue import Deployed, QueueHead, standing_of
 from tidegate.domain.deploys.rerun import attempt_refusal, run_again, state_refusal
 from tidegate.domain.drift.text import is_of_drift
 from tidegate.domain.moment import later
-from tidegate.domain.pull_requests.checks import is_of_pull_request
+from tidegate.domain.pull_requests.check_names import is_of_pull_request
 from tidegate.domain.revision import Comparison, rerun_refusal
 from tidegate.ports import (
     Announcements,
@@ -64,7 +64,7 @@ class RerunCheck:
 class RerunRequester:
     """Runs deployments again, or shows on their check runs why not. Asked once more, it does nothing more.
 
-    ``enqueue`` is as for pushes.
+    ``enqueue`` is as for pushes; ``send`` passes on what pull requests are to be planned again.
     """
 
     deliveries: Deliveries
@@ -76,6 +76,7 @@ class RerunRequester:
     announcements: Announcements
     authorizer: Authorizer
     enqueue: Callable[[Deployment], object]
+    send: Callable[[Delivery], object]
 
     def receive_check(self, delivery: Delivery) -> str:
         """Run one failed check again. Return, and store with the delivery, what became of it."""
@@ -86,6 +87,8 @@ class RerunRequester:
     def receive_suite(self, delivery: Delivery) -> str:
         """Run all checks of a commit again. Return, and store with the delivery, what became of it."""
         demand = _demand(delivery)
+        if delivery.fields.get("pull_requests"):
+            self.send(replace(delivery, event="replan"))
         return conclude(self.deliveries, delivery.id, lambda: self._suite(demand))
 
     def _check(self, check: RerunCheck) -> DeliveryOutcome:
@@ -93,7 +96,7 @@ class RerunRequester:
         if check.name == CONFIGURATION:
             return DeliveryOutcome("The configuration of a commit stays as it is: push a corrected file.")
         if is_of_pull_request(check.name):  # To say more on it would end it, and what is neutral holds up no merge.
-            return DeliveryOutcome("A pull request is planned again by a push, or by closing and reopening it.")
+            return DeliveryOutcome("A pull request is planned again by `tidegate plan` in a comment.")
         if is_of_drift(check.name):
             return DeliveryOutcome("Drift is looked for again by its schedule.")
         old = self.deployments.many([check.external_id]).get(check.external_id)

@@ -1,0 +1,93 @@
+"""Checks of a pull request that are to run again: it is planned once more, or the pull request says why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import REPOSITORY, sha
+from tests.unit.usecases.pull_request_world import FILES, HEAD, INSTALLATION, MAIN, NUMBER
+from tests.unit.usecases.test_plan_by_comment import CommentWorld
+from tidegate.domain.errors import ForgeUnavailable
+from tidegate.usecases.pull_requests.plan_by_rerun import RerunPlanner
+
+
+class RerunWorld(CommentWorld):
+    """A pull request whose plans are shown, on check runs that have a button to run them again."""
+
+    def again(self, by="writer", head=HEAD, numbers=(NUMBER,), delivery=None):
+        where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": by}
+        asked = delivery or self.delivery("replan", **where, head_sha=head, pull_requests=list(numbers))
+        return RerunPlanner(self.deliveries, self.forge, self.planner.refusal, self.follower).receive(asked)
+
+
+@pytest.fixture
+def world():
+    world = RerunWorld()
+    world.opened()
+    return world
+
+
+def test_all_of_the_pull_request_is_planned_again_without_a_word(world):
+    before = set(world.record.layers)
+    assert "is being planned" in world.again()
+    world.discover()
+    assert world.waiting == ["live/app", "live/db"]
+    assert before.isdisjoint(world.record.layers)
+    assert world.forge.comments == []
+
+
+def test_several_checks_of_one_commit_plan_it_once(world):
+    world.again()
+    execution = world.record.execution
+    assert world.again() == f"Pull request {NUMBER} is being planned."
+    assert world.record.execution == execution
+
+
+def test_the_same_demand_once_more_plans_nothing_again(world):
+    where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": "writer"}
+    asked = world.delivery("replan", **where, head_sha=HEAD, pull_requests=[NUMBER])
+    world.again(delivery=asked)
+    world.discover()
+    world.planned()
+    execution = world.record.execution
+    assert world.again(delivery=asked) == "Nothing else is to be planned."
+    assert world.record.execution == execution
+
+
+def test_an_older_commits_checks_plan_nothing(world):
+    execution = world.record.execution
+    assert "another commit by now" in world.again(head=sha(8))
+    assert world.record.execution == execution
+
+
+def test_a_commit_of_no_pull_request_is_told_so(world):
+    assert world.again(numbers=()) == "The commit is the head of no open pull request."
+
+
+def test_who_may_not_plan_is_told_in_the_pull_request(world):
+    execution = world.record.execution
+    world.again(by="reader")
+    assert "may not write to this repository" in world.reply
+    assert world.record.execution == execution
+
+
+def test_a_pull_request_that_is_gone_is_told_with_its_number(world):
+    world.forge.seen.clear()
+    assert f"{NUMBER}" in world.again()
+
+
+def test_a_file_that_cannot_be_used_is_told_in_the_pull_request(world):
+    world.trees[MAIN] = {**FILES, "tidegate.yaml": "version: 3\n"}
+    world.again()
+    assert "tidegate.yaml" in world.reply
+
+
+def test_what_nobody_told_of_before_is_planned():
+    world = RerunWorld()
+    assert "is being planned" in world.again()
+
+
+def test_a_forge_that_does_not_answer_is_asked_again_later(world):
+    world.forge.failures = [ForgeUnavailable("GitHub", "down")]
+    with pytest.raises(ForgeUnavailable):
+        world.again()
