@@ -279,8 +279,10 @@ def test_files_that_are_not_utf8_and_sets_without_policies_fail(engine):
     assert "no file ends in .rego" in engine.check("ours", {"a.txt": b""}, ("main",), PLAN, 60).error
 
 
-def test_a_plan_that_is_not_json_fails(engine):
-    assert check(engine, NEW + 'deny contains "x"\n', plan=b"no").failed
+@pytest.mark.parametrize("plan", [b"no", b"", b'[{"resource_changes": []}]', b"null", b"5", b"[" * 5000 + b"]" * 5000])
+def test_what_is_no_plan_passes_no_set(engine, plan):
+    verdict = check(engine, NEW + 'deny contains "x" if input.resource_changes\n', plan=plan)
+    assert verdict.error == "The plan is not JSON that can be read as a plan"
 
 
 def test_tests_of_policies_are_no_part_of_a_check(engine):

@@ -128,6 +128,20 @@ def test_what_is_kept_is_bounded_counts_the_rest_and_fails_as_before(verdicts):
         assert all(len(each.message) <= KEPT_LETTERS for each in after.findings)
 
 
+@pytest.mark.parametrize(("sets", "each", "most"), [(1, KEPT_FINDINGS, 220_000), (20, 60, 220_000), (20, 1, 220_000)])
+def test_what_is_kept_fits_into_a_record_whatever_the_letters(sets, each, most):
+    wide = finding(message="界" * 5000, address="界" * 5000, file="界" * 5000)
+    verdicts = kept([PolicyVerdict(f"set-{number}", (wide,) * each) for number in range(sets)])
+    assert sum(len(repr(verdict).encode()) for verdict in verdicts) < most
+    assert all(verdict.failed and len(verdict.findings) + verdict.omitted == each for verdict in verdicts)
+
+
+def test_a_set_of_many_that_fails_by_one_long_finding_keeps_it():
+    wide = finding(message="💥" * 5000, address="💥" * 5000)
+    verdicts = kept([PolicyVerdict(f"set-{number}", (wide, wide)) for number in range(20)], findings=20)
+    assert [(len(verdict.findings), verdict.omitted) for verdict in verdicts] == [(1, 1)] * 20
+
+
 @pytest.mark.parametrize(
     ("path", "policy", "tests"),
     [

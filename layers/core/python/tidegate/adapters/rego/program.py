@@ -213,10 +213,14 @@ def _tested(policies: Policies) -> dict[str, Any]:
 
 
 def _input(plan: bytes) -> Any:
+    """Return the plan as the engine takes it. No rule says anything of what is no plan: that must not pass."""
     try:
-        return held(json.loads(plan))
+        document = json.loads(plan)
+        if isinstance(document, dict):
+            return held(document)
     except (ValueError, RecursionError):
-        raise Unusable("The plan is not JSON that can be read") from None
+        pass
+    raise Unusable("The plan is not JSON that can be read as a plan")
 
 
 def _engine(policies: Policies) -> regopy.Interpreter:

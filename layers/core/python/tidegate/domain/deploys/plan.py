@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-#: Addresses kept per kind of change: enough to read in a check run, little enough for a record.
-KEPT_ADDRESSES = 50
+#: Addresses kept per kind of change, and letters of each: enough to read in a check run, little enough for a record and
+#: for the answer of a runner (256 KB). Keys of ``for_each`` may be of any length.
+KEPT_ADDRESSES, KEPT_LETTERS = 50, 400
 
 
 #: What an engine may say of a resource that it neither creates, updates nor deletes.
@@ -80,8 +81,15 @@ def _counted(plan: Mapping[str, Any]) -> PlannedChanges:
         moved=moved,
         actions=len(plan.get("action_invocations", [])),
         deferred=len(plan.get("deferred_changes", [])) + len(plan.get("deferred_action_invocations", [])),
-        destroyed=tuple(destroyed[:KEPT_ADDRESSES]),
-        replaced=tuple(replaced[:KEPT_ADDRESSES]),
+        destroyed=_kept(destroyed),
+        replaced=_kept(replaced),
+    )
+
+
+def _kept(addresses: Sequence[str]) -> tuple[str, ...]:
+    """Return the first addresses; of a long one the beginning, as an ellipsis tells."""
+    return tuple(
+        each if len(each) <= KEPT_LETTERS else f"{each[: KEPT_LETTERS - 1]}…" for each in addresses[:KEPT_ADDRESSES]
     )
 
 

@@ -5,7 +5,7 @@ The conventions are conftest's: a package (namespace), rules named ``deny``, ``v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -14,6 +14,8 @@ KEPT_FINDINGS = 200
 KEPT_LETTERS = 600
 #: Findings that are kept of a deployment's plan: its record holds more besides, and is read more often.
 KEPT_OF_DEPLOYMENT = 50
+#: Bytes that a finding has on the whole, and what it takes besides its texts: a letter may have four of them.
+_BYTES, _FRAME = 1_000, 100
 #: What every set may keep, however many sets there are.
 _LEAST = 5
 
@@ -94,27 +96,39 @@ class HeldPolicySet:
 def kept(verdicts: Sequence[PolicyVerdict], findings: int = KEPT_FINDINGS) -> tuple[PolicyVerdict, ...]:
     """Return verdicts that fit into a record: about so many findings, those that weigh most, with texts cut.
 
-    A set that fails still does.
+    Where these are long, there are fewer. A set that fails still does.
     """
-    most = max(_LEAST, findings // max(1, len(verdicts)))
-    return tuple(_kept(each, most) for each in verdicts)
+    sets = max(1, len(verdicts))
+    most, room = max(_LEAST, findings // sets), findings * _BYTES // sets
+    return tuple(_kept(each, most, room) for each in verdicts)
 
 
-def _kept(verdict: PolicyVerdict, most: int) -> PolicyVerdict:
+def _kept(verdict: PolicyVerdict, most: int, room: int) -> PolicyVerdict:
     ordered = sorted(verdict.findings, key=lambda finding: (not finding.blocks, bool(finding.exempted_by)))
-    findings = tuple(
-        replace(
-            each,
-            rule=_cut(each.rule, 200),
-            message=_cut(each.message),
-            address=_cut(each.address, 400),
-            exempted_by=_cut(each.exempted_by, 200),
-            file=_cut(each.file, 400),
-        )
-        for each in ordered[:most]
-    )
-    omitted = verdict.omitted + max(0, len(ordered) - most)
+    findings = tuple(_fitting(map(_shortened, ordered[:most]), room))
+    omitted = verdict.omitted + len(ordered) - len(findings)
     return replace(verdict, findings=findings, error=_cut(verdict.error), file=_cut(verdict.file, 400), omitted=omitted)
+
+
+def _fitting(findings: Iterable[PolicyFinding], room: int) -> Iterator[PolicyFinding]:
+    """Yield the first findings that fit into ``room`` bytes, one in any case."""
+    for count, each in enumerate(findings):
+        texts = each.rule, each.message, each.address, each.exempted_by, each.file
+        room -= _FRAME + sum(len(text.encode(errors="replace")) for text in texts)
+        if count and room < 0:
+            return
+        yield each
+
+
+def _shortened(finding: PolicyFinding) -> PolicyFinding:
+    return replace(
+        finding,
+        rule=_cut(finding.rule, 200),
+        message=_cut(finding.message),
+        address=_cut(finding.address, 400),
+        exempted_by=_cut(finding.exempted_by, 200),
+        file=_cut(finding.file, 400),
+    )
 
 
 def _cut(text: str, letters: int = KEPT_LETTERS) -> str:
