@@ -10,11 +10,12 @@ import typer
 
 from cli.exits import Exit
 from cli.options import Json
+from cli.problems import WrongUsage
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from cli.examination import Finding
+    from cli.diagnosis import Finding
 
 _LOOKS = {"ok": ("✔", "green"), "warn": ("!", "bold magenta"), "fail": ("✘", "bold red")}
 
@@ -24,17 +25,21 @@ def doctor(
     configuration: Annotated[
         Path, typer.Option(metavar="FILE", help="The cdk.json whose context names the secrets.", show_default=True)
     ] = Path("cdk.json"),
+    context: Annotated[
+        list[str] | None,
+        typer.Option("--context", "-c", metavar="KEY=VALUE", show_default=False, help="A context key, as of a deploy."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Check what a deploy to AWS needs.
+    """Check what a deploy to AWS needs, and what is set on the forge.
 
-    Exits 1 when something that it cannot do without is missing.
+    Nothing is changed. Exits 1 when something that it cannot do without is missing.
     """
     from cli import screen
     from cli.examination import examine
 
     findings, console = [], screen.console(stderr=json)
-    for finding in examine(configuration):
+    for finding in examine(configuration, _pairs(context or [])):
         findings.append(finding)
         if not json:
             _show(console, finding)
@@ -44,6 +49,13 @@ def doctor(
         _sum_up(console, findings)
     if any(finding.verdict == "fail" for finding in findings):
         raise typer.Exit(int(Exit.FAILED))
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    pairs = [each.partition("=") for each in given]
+    if not all(key and equals for key, equals, _ in pairs):
+        raise WrongUsage("A context key has no value.", "Give it as `-c KEY=VALUE`, such as `-c forge=gitlab`.")
+    return {key: value for key, _, value in pairs}
 
 
 def _show(console: Console, finding: Finding) -> None:

@@ -9,15 +9,15 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from cli.diagnosis import Finding
+from cli.gitlab_examination import GitLabExamination
 from cli.harmless import plain
-
-Verdict = Literal["ok", "warn", "fail"]
 
 #: Two plans and two applies at once, at one vCPU each.
 NEEDED_VCPUS = 4
@@ -49,16 +49,8 @@ _BUILDERS = ("docker", "podman", "finch")
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
 _DEFAULT_SECRETS = {"webhook_secret_name": "tidegate/webhook-secret", "app_secret_name": "tidegate/github-app"}
 _GITLAB_SECRETS = {**_DEFAULT_SECRETS, "app_secret_name": "tidegate/gitlab"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found; ``do`` says what to do when it is not ok."""
-
-    check: str
-    verdict: Verdict
-    found: str
-    do: str = ""
+#: The name that the design has for a GitLab's address.
+_GITLAB_URL = "BURRITO_CONTROLLER_GITLABCONFIG_URL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,19 +171,24 @@ class Doctor:
             text = self._client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
         except ClientError as error:
             if _code(error) == "ResourceNotFoundException":
-                return Finding(check, "fail", "It does not exist.", f"Create it: {_HOW_TO_CREATE[key]}")
+                return Finding(check, "fail", "It does not exist.", self._how_to_create(key))
             return Finding(check, "warn", _reason(error), "Allow secretsmanager:GetSecretValue to have this checked.")
         except BotoCoreError as error:
             return Finding(check, "warn", _reason(error), "Try again.")
         except KeyError:
-            return Finding(check, "fail", "It holds bytes.", f"Store text: {_HOW_TO_CREATE[key]}")
+            return Finding(check, "fail", "It holds bytes.", self._how_to_create(key))
         try:
             content = json.loads(text)
         except ValueError:
             content = None
         if not isinstance(content, dict):
-            return Finding(check, "fail", "It is not a JSON object.", f"Store this form: {_HOW_TO_CREATE[key]}")
+            return Finding(check, "fail", "It is not a JSON object.", self._how_to_create(key))
         return content
+
+    def _how_to_create(self, key: str) -> str:
+        if self._is_gitlab and key == "app_secret_name":
+            return _HOW_TO_STORE_TOKENS
+        return _HOW_TO_CREATE[key]
 
     def _webhook_secret(self) -> Finding:
         key = "webhook_secret_name"
@@ -200,7 +197,7 @@ class Doctor:
             return content
         check, secrets = f"secret {self._context[key]}", content.get("secrets")
         if not isinstance(secrets, list) or not secrets or not all(isinstance(item, str) and item for item in secrets):
-            return Finding(check, "fail", "It has no list of secrets.", f"Store this form: {_HOW_TO_CREATE[key]}")
+            return Finding(check, "fail", "It has no list of secrets.", self._how_to_create(key))
         if min(map(len, secrets)) < _SHORT:
             return Finding(check, "warn", "A secret is short.", f"Use at least {_SHORT} characters, made at random.")
         return Finding(check, "ok", f"{len(secrets)} in use.")
@@ -211,7 +208,7 @@ class Doctor:
         if isinstance(content, Finding):
             yield content
             return
-        check, do = f"secret {self._context[key]}", f"Store this form: {_HOW_TO_CREATE[key]}"
+        check, do = f"secret {self._context[key]}", self._how_to_create(key)
         number, private_key = str(content.get("app_id", "")), content.get("private_key")
         if not number.isdigit() or not isinstance(private_key, str) or not _is_rsa_key(private_key):
             what = "app_id is not a number." if not number.isdigit() else "private_key is not an RSA key in PEM."
@@ -222,7 +219,7 @@ class Doctor:
         yield from self._app_at_forge(number, private_key)
 
     def _gitlab(self) -> Iterator[Finding]:
-        """Look whether both tokens of Tidegate's user are stored."""
+        """Look whether both tokens of Tidegate's user are stored, and ask GitLab with them."""
         key = "app_secret_name"
         content = self._secret(key)
         if isinstance(content, Finding):
@@ -231,11 +228,13 @@ class Doctor:
         missing = [name for name in ("token", "clone_token") if not content.get(name)]
         check = f"secret {self._context[key]}"
         if missing:
-            do = "Run `tidegate secret gitlab --token-file FILE --clone-token-file FILE`."
-            yield Finding(check, "fail", f"It lacks {' and '.join(missing)}.", do)
+            yield Finding(check, "fail", f"It lacks {' and '.join(missing)}.", self._how_to_create(key))
             return
         yield Finding(check, "ok", "Both tokens are stored.")
         yield _sign_in(content, "gitlab")
+        url = self._context.get("forge_url") or self._environ.get(_GITLAB_URL) or "https://gitlab.com"
+        api_url = str(self._context.get("forge_api_url") or f"{str(url).rstrip('/')}/api/v4")
+        yield from GitLabExamination(api_url, str(content["token"]), str(content["clone_token"])).findings()
 
     def _app_at_forge(self, number: str, private_key: str) -> Iterator[Finding]:
         url = str(self._context.get("forge_api_url") or "https://api.github.com")
@@ -270,9 +269,11 @@ class Doctor:
 
 _SHORT = 20
 _HOW_TO_CREATE = {
-    "webhook_secret_name": '{"secrets": ["…"]}, the secret of the App\'s webhook',
-    "app_secret_name": '{"app_id": "…", "private_key": "-----BEGIN RSA PRIVATE KEY-----…"}',
+    "webhook_secret_name": 'Run `tidegate secret webhook`; the form is {"secrets": ["…"]}.',
+    "app_secret_name": "Run `tidegate secret app --id NUMBER --key FILE`; "
+    'the form is {"app_id": "…", "private_key": "PEM"}.',
 }
+_HOW_TO_STORE_TOKENS = "Run `tidegate secret gitlab --token-file FILE --clone-token-file FILE`."
 
 
 def _sign_in(content: Mapping[str, Any], command: str = "app") -> Finding:
@@ -384,6 +385,10 @@ def aws_client(service: str) -> Any:
     return boto3.client(service, config=_CONFIG)
 
 
-def examine(configuration: Path) -> Iterator[Finding]:
-    """Yield what all checks find, with the caller's credentials and the context of this cdk.json."""
-    yield from Doctor(read_context(configuration), os.environ, aws_client, ask_github).findings()
+def examine(configuration: Path, given: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what all checks find, with the caller's credentials.
+
+    The context is that of this cdk.json; what is ``given`` goes before it.
+    """
+    context = {**read_context(configuration), **given}
+    yield from Doctor(context, os.environ, aws_client, ask_github).findings()

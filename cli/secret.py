@@ -38,7 +38,7 @@ def webhook(
     retire: Annotated[bool, typer.Option("--retire", help="Let only the newest secret be valid.")] = False,
     json: Json = False,
 ) -> None:
-    """Make a webhook secret, store it, and print it once, to be pasted into the App's settings."""
+    """Make a webhook secret, store it, and print it once, to be pasted into the App's, or GitLab's, settings."""
     client = _client()
     known = _webhook_secrets(client, name)
     if retire:
@@ -52,7 +52,8 @@ def webhook(
     valid = [secrets.token_hex(32), *known[:1]]
     _store(client, name, {"secrets": valid})
     if not json:
-        typer.echo(f"Stored in {name}. Paste this into the App's settings, as the webhook secret:", err=True)
+        where = "the App's settings, as the webhook secret (on GitLab: the webhook's Secret token)"
+        typer.echo(f"Stored in {name}. Paste this into {where}:", err=True)
     _say(valid[0], {"name": name, "valid": len(valid), "secret": valid[0]}, json=json)
 
 

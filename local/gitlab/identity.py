@@ -21,11 +21,12 @@ ALL_SCOPES = ("api", "read_api", "read_user", "read_repository", "write_reposito
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody whose credentials held; ``project`` is the only one that their token is for."""
+    """Somebody whose credentials held; ``project`` is the only one that their token is for, until ``expires_at``."""
 
     user: User
     scopes: tuple[str, ...] = ALL_SCOPES
     project: str | None = None
+    expires_at: str | None = None
 
 
 class Identities:
@@ -136,7 +137,7 @@ class Identities:
         if found is None:
             raise unauthorized()
         self._check(found)
-        return Caller(self.named(found.user), tuple(found.scopes), found.project)
+        return Caller(self.named(found.user), tuple(found.scopes), found.project, found.expires_at)
 
     def given(self, token: str) -> AccessToken | None:
         """Return the record of a token that was given out."""

@@ -22,6 +22,8 @@ PROJECT = "acme/live/infra"
 IN = "/projects/acme%2Flive%2Finfra"
 #: By route what its answer is published as; ``[]`` is a list. None: nothing is published of what it answers.
 PUBLISHED: dict[str, str | None] = {
+    "GET /metadata": "MetadataSchema",
+    "GET /personal_access_tokens/self": "PersonalAccessTokenSchema",
     "GET /user": "UserSchema",
     "GET /users": "SimpleUserSchema without created_at[]",
     "GET /users/:user": "UserSchema",

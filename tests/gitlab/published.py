@@ -27,6 +27,8 @@ ABSENT = {
     "MemberSchema": {"email", "group_saml_identity"},
     # A webhook is of its project by ``project_id``.
     "ProjectHookSchema": {"projectId", "resource_access_token_events"},
+    # Only who makes a token is shown it.
+    "PersonalAccessTokenSchema": {"token"},
     "UserSchema": {"skype"},
     # Nobody is assigned, and GitLab leaves such fields of a note's merge request out or null.
     "WebhookMergeRequestNoteEventSchema": {"event_name"},
@@ -66,6 +68,7 @@ NULLABLE = {
         "merge_requests_disable_committers_approval",
     },
     "ProjectHookSchema": {"disabled_until"},
+    "PersonalAccessTokenSchema": {"expires_at", "last_used_at"},
     "ProjectSchema": {"default_branch"},
     "RepositoryCompareSchema": {"commit"},
     "WebhookPushEventSchema": {"checkout_sha"},

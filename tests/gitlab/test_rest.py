@@ -21,6 +21,17 @@ class TestCallers:
         found = api.call("GET", "/user")
         assert (found["username"], found["bot"]) == ("tidegate-bot", True)
 
+    def test_a_token_finds_what_it_may_whatever_that_is(self, api, gitlab):
+        assert api.call("GET", "/personal_access_tokens/self")["scopes"] == ["api"]
+        assert api.call("GET", "/personal_access_tokens/self", token=gitlab.clone_token)["scopes"] == [
+            "read_repository"
+        ]
+        assert api.ask("GET", "/personal_access_tokens/self")[0] == 401
+
+    def test_who_has_a_token_is_told_the_version(self, api, gitlab):
+        assert api.call("GET", "/metadata")["version"].startswith("17.")
+        assert [api.ask("GET", "/metadata", token=token)[0] for token in ("", gitlab.clone_token)] == [401, 403]
+
     @pytest.mark.parametrize("header", ["PRIVATE-TOKEN", "Authorization"])
     def test_tokens_are_taken_in_both_headers(self, gitlab, header):
         value = gitlab.bot_token if header == "PRIVATE-TOKEN" else f"Bearer {gitlab.bot_token}"
@@ -71,6 +82,8 @@ class TestProjects:
     def test_lists_hold_what_a_caller_may_see(self, api, sha):
         assert [one["path_with_namespace"] for one in api.call("GET", "/projects?membership=true")] == [PROJECT]
         assert api.call("GET", "/projects", token="outsider") == []
+        for token, count in (("developer", 0), ("reviewer", 1)):
+            assert len(api.call("GET", "/projects?membership=true&min_access_level=40", token=token)) == count
         group = api.call("GET", "/groups/acme/projects?include_subgroups=true")
         assert [one["path_with_namespace"] for one in group] == [PROJECT]
 

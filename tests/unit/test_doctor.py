@@ -15,13 +15,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from moto import mock_aws
 from typer.testing import CliRunner
 
+from cli.diagnosis import Finding
 from cli.examination import (
     NEEDED_EVENTS,
     NEEDED_PERMISSIONS,
     App,
     AppRefusedError,
     Doctor,
-    Finding,
     ForgeUnreachableError,
     ask_github,
 )
@@ -78,6 +78,12 @@ def _examine(path: str, answer: App | Exception = COMPLETE, region: str = REGION
         return answer
 
     doctor = Doctor({}, {"PATH": path, "AWS_REGION": region}, _client, ask)
+    return {finding.check: finding for finding in doctor.findings()}
+
+
+def _examine_gitlab(path: str, url: str, **context: str) -> dict[str, Finding]:
+    environment = {"PATH": path, "AWS_REGION": REGION, "BURRITO_CONTROLLER_GITLABCONFIG_URL": url}
+    doctor = Doctor({"forge": "gitlab", **context}, environment, _client, lambda *_: COMPLETE)
     return {finding.check: finding for finding in doctor.findings()}
 
 
@@ -185,12 +191,12 @@ def test_an_app_with_its_oauth_client_lets_people_sign_in(aws: None, pem: str, p
 )
 def test_gitlab_needs_both_tokens(aws: None, path: str, content: object, verdict: str):
     _store("tidegate/gitlab", content)
-    doctor = Doctor({"forge": "gitlab"}, {"PATH": path, "AWS_REGION": REGION}, _client, lambda *_: COMPLETE)
-    found = {finding.check: finding for finding in doctor.findings()}
+    found = _examine_gitlab(path, "http://127.0.0.1:9")
     assert found["secret tidegate/gitlab"].verdict == verdict
     assert "secret tidegate/github-app" not in found
     assert "GitHub App" not in found
     assert (found["signing in"].verdict if verdict == "ok" else "warn") == "warn"
+    assert ("can be reached" in found["GitLab"].do) if verdict == "ok" else ("GitLab" not in found)
 
 
 def test_an_app_that_the_forge_refuses_fails(complete: None, path: str):
@@ -279,6 +285,14 @@ def test_the_command_prints_json_and_exits_1_when_something_fails(aws: None, tmp
     assert result.exit_code == 1
     assert {"check", "verdict", "found", "do"} == set(findings[0])
     assert "secret tidegate/webhook-secret" in {finding["check"] for finding in findings}
+
+
+def test_context_keys_are_taken_as_by_a_deploy(aws: None, tmp_path: Path):
+    command = ["doctor", "--json", "--configuration", str(tmp_path / "cdk.json"), "-c"]
+    findings = json.loads(CliRunner().invoke(cli, [*command, "forge=gitlab"]).stdout)["findings"]
+    assert "secret tidegate/gitlab" in {finding["check"] for finding in findings}
+    refused = CliRunner().invoke(cli, [*command, "forge"])
+    assert (refused.exit_code, "-c KEY=VALUE" in refused.output) == (2, True)
 
 
 def test_the_command_tells_people_what_to_do(aws: None, tmp_path: Path):

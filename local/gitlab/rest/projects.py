@@ -28,11 +28,15 @@ _CHANGEABLE = {
 
 @ROUTES.add("GET", "/projects")
 def projects(call: Call) -> Response:
-    """List the projects that the caller may see, newest first; ``membership`` limits them to the caller's own."""
+    """List the projects that the caller may see, newest first.
+
+    ``membership`` limits them to the caller's own, ``min_access_level`` to those where they have such a level.
+    """
     hosting, who = call.hosting, call.caller.user if call.caller else None
     seen = [one for one in hosting.projects() if hosting.sees(who, one)]
-    if call.flag("membership") and who:
-        seen = [one for one in seen if hosting.identities.level(who.username, one.repository)]
+    least = max(call.request.args.get("min_access_level", 0, type=int), int(call.flag("membership")))
+    if least and who:
+        seen = [one for one in seen if hosting.identities.level(who.username, one.repository) >= least]
     return page_of(call, seen[::-1], lambda one: shapes.project(hosting, one, who))
 
 
