@@ -333,6 +333,7 @@ class PullVerdict(_Answer):
     """What the check run of the whole says of a pull request."""
 
     conclusion: str
+    kind: str = ""
     title: str = ""
     blocking: list[str] = []
 

@@ -19,13 +19,17 @@ _WORDS = {
     "Planning": "planning",
     "CommentNeeded": "writing the comment",
 }
-#: How the verdict reads, and its colour.
+#: How the verdict reads, and its colour by the conclusion of its check run.
 _VERDICTS = {
-    "success": ("✔ passed", "green"),
-    "failure": ("✘ failed", "red"),
-    "action_required": ("◆ no verdict", "yellow"),
-    "neutral": ("↷ not planned", "dim"),
+    "passed": "✔ passed",
+    "failed": "✘ failed",
+    "refused": "✘ refused",
+    "held_up": "■ held up",
+    "incomplete": "✘ not all planned",
+    "with_options": "◆ no verdict",
+    "not_planned": "↷ not planned",
 }
+_STYLES = {"success": "green", "failure": "red", "action_required": "yellow"}
 
 
 def pulls(listed: Pulls, *, with_repository: bool) -> RenderableType:
@@ -64,8 +68,8 @@ def pull(one: Pull) -> RenderableType:
 def _state(one: PullBrief) -> Text:
     if one.closed_at:
         return screen.text("merged" if one.merged else "closed")
-    if one.verdict and one.verdict.conclusion in _VERDICTS:
-        return screen.text(*_VERDICTS[one.verdict.conclusion])
+    if one.verdict and one.verdict.kind in _VERDICTS:
+        return screen.text(_VERDICTS[one.verdict.kind], _STYLES.get(one.verdict.conclusion, "dim"))
     return screen.text(_WORDS.get(one.state, one.state))
 
 

@@ -19,7 +19,7 @@ from tests.builders import (
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.record import Applying, PullRequestVerdict, judged
+from tidegate.domain.pull_requests.record import Applying, PullRequestVerdict, VerdictKind, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import KnownRepository, LogChunk
 
@@ -196,9 +196,10 @@ def test_the_verdict_stands_in_lists_and_on_the_page(wires, pull, browser, reade
     record, *_ = pull
     listed = reader.get("/api/pulls").json["pull_requests"][0]
     assert (listed["verdict"], listed["outdated"]) == (None, False)
-    verdict = PullRequestVerdict("1 failed; held up by 1 policy set", Conclusion.FAILURE, ("security",))
+    title = "1 failed; held up by 1 policy set"
+    verdict = PullRequestVerdict(title, Conclusion.FAILURE, VerdictKind.FAILED, ("security",))
     wires.pull_requests.save(replace(record, verdict=verdict))
-    shown = {"conclusion": "failure", "title": verdict.title, "blocking": ["security"]}
+    shown = {"conclusion": "failure", "kind": "failed", "title": title, "blocking": ["security"]}
     assert reader.get("/api/pulls").json["pull_requests"][0]["verdict"] == shown
     for path in ("/pulls", f"/pulls/{REPOSITORY}/5"):
         assert " Failed " in browser.get(path).text
@@ -207,22 +208,28 @@ def test_the_verdict_stands_in_lists_and_on_the_page(wires, pull, browser, reade
 
 
 @pytest.mark.parametrize(
-    ("conclusion", "word"),
+    ("conclusion", "kind", "tone", "word"),
     [
-        (Conclusion.SUCCESS, "Passed"),
-        (Conclusion.ACTION_REQUIRED, "No verdict"),
-        (Conclusion.NEUTRAL, "Not planned"),
+        (Conclusion.SUCCESS, VerdictKind.PASSED, "good", "Passed"),
+        (Conclusion.FAILURE, VerdictKind.REFUSED, "bad", "Refused"),
+        (Conclusion.FAILURE, VerdictKind.HELD_UP, "bad", "Held up"),
+        (Conclusion.FAILURE, VerdictKind.INCOMPLETE, "bad", "Not all planned"),
+        (Conclusion.FAILURE, VerdictKind.NOT_PLANNED, "bad", "Not planned"),
+        (Conclusion.NEUTRAL, VerdictKind.NOT_PLANNED, "quiet", "Not planned"),
+        (Conclusion.ACTION_REQUIRED, VerdictKind.WITH_OPTIONS, "attention", "No verdict"),
     ],
 )
-def test_each_verdict_has_a_word(wires, pull, browser, conclusion, word):
-    wires.pull_requests.save(replace(pull[0], verdict=PullRequestVerdict("All of it", conclusion)))
-    assert word in browser.get("/pulls").text
-    assert "All of it" in browser.get("/pulls").text
+def test_each_verdict_has_a_word_and_a_colour(wires, pull, browser, conclusion, kind, tone, word):
+    wires.pull_requests.save(replace(pull[0], verdict=PullRequestVerdict("All of it", conclusion, kind)))
+    page = browser.get("/pulls").text
+    assert word in page
+    assert "All of it" in page
+    assert f'class="state {tone}"' in browser.get(f"/pulls/{REPOSITORY}/5").body.partition("</h1>")[2][:200]
 
 
 def test_a_verdict_on_older_commits_is_not_shown(wires, pull, browser, reader):
     record, *_ = pull
-    verdict = PullRequestVerdict("All of it", Conclusion.SUCCESS)
+    verdict = PullRequestVerdict("All of it", Conclusion.SUCCESS, VerdictKind.PASSED)
     pushed = replace(record, verdict=verdict, discovered="", commented="")
     wires.pull_requests.save(judged(pushed, (), NOW))
     assert reader.get("/api/pulls").json["pull_requests"][0]["verdict"] is None
@@ -244,7 +251,9 @@ def test_the_page_says_who_lets_a_policy_set_pass(wires, pull, browser, reader):
     assert reader.get(f"/api{path}").json["policy_sets"] == [
         {"name": "security", "owners": ["team:sre", "user:ann"], "approvals": 2, "blocking": True}
     ]
-    wires.pull_requests.save(replace(record, verdict=PullRequestVerdict("Fine", Conclusion.SUCCESS)))
+    wires.pull_requests.save(
+        replace(record, verdict=PullRequestVerdict("Fine", Conclusion.SUCCESS, VerdictKind.PASSED))
+    )
     assert "Policy set security refuses plans, and its owners let them pass." in browser.get(path).text
     assert not reader.get(f"/api{path}").json["policy_sets"][0]["blocking"]
 

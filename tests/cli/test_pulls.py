@@ -150,12 +150,17 @@ def test_a_pull_request_that_is_none_is_told_so(api, tidegate):
 
 
 def test_the_verdict_stands_in_the_list_and_above_the_plans(api, tidegate):
-    failed = {**BRIEF, "verdict": {"conclusion": "failure", "title": "1 failed [red]", "blocking": ["costs"]}}
-    newer = {**BRIEF, "number": 6, "verdict": {"conclusion": "dreamed", "title": "?", "blocking": []}}
-    api.answers["GET /api/pulls"] = {"pull_requests": [failed, newer]}
+    verdict = {"conclusion": "failure", "kind": "failed", "title": "1 failed [red]", "blocking": ["costs"]}
+    failed = {**BRIEF, "verdict": verdict}
+    newer = {**BRIEF, "number": 6, "verdict": {**verdict, "kind": "dreamed"}}
+    refused = {**BRIEF, "number": 7, "verdict": {**verdict, "kind": "refused"}}
+    held = {**BRIEF, "number": 8, "verdict": {**verdict, "kind": "held_up"}}
+    api.answers["GET /api/pulls"] = {"pull_requests": [failed, newer, refused, held]}
     lines = tidegate("pulls", "acme/live").stdout.splitlines()
     assert lines[1].split()[:3] == ["#5", "✘", "failed"]
     assert lines[2].split()[:4] == ["#6", "up", "to", "date"]
+    assert lines[3].split()[:3] == ["#7", "✘", "refused"]
+    assert lines[4].split()[:4] == ["#8", "■", "held", "up"]
     sets = [
         {"name": "costs", "owners": ["team:finance"], "approvals": 2, "blocking": True},
         {"name": "names", "owners": [], "approvals": 1, "blocking": True},

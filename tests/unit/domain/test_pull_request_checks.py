@@ -13,7 +13,8 @@ from tests.pull_request_layers import PLAN, failed, planned, unchanged
 from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, Conclusion
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.pull_requests.blocks import LayerView
-from tidegate.domain.pull_requests.checks import render_layer, render_stopped, render_whole
+from tidegate.domain.pull_requests.checks import render_layer, render_stopped, render_whole, verdict_kind
+from tidegate.domain.pull_requests.record import VerdictKind
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 CHECKS = "https://forge.example/pull/5/checks"
@@ -185,3 +186,23 @@ def test_plans_that_are_older_than_their_base_say_so_and_keep_their_verdict():
     assert found.title.endswith("; older than main")
     assert "`main` has moved on to fffffff" in found.summary
     assert "Comment `tidegate plan`" in found.summary
+
+
+@pytest.mark.parametrize(
+    ("views", "fields", "blocking", "fault", "kind"),
+    [
+        ([planned("app")], {}, (), "", VerdictKind.PASSED),
+        ([], {}, (), "", VerdictKind.PASSED),
+        ([planned("app", options=("-x",))], {}, (), "", VerdictKind.WITH_OPTIONS),
+        ([planned("app")], {"notice": "Not db."}, (), "", VerdictKind.INCOMPLETE),
+        ([in_state("app", LayerState.CANCELLED)], {}, (), "", VerdictKind.INCOMPLETE),
+        ([], {"notice": "It is a draft."}, (), "", VerdictKind.NOT_PLANNED),
+        ([planned("app", options=("-x",))], {"notice": "Not db."}, ("size",), "", VerdictKind.HELD_UP),
+        ([in_state("app", LayerState.REFUSED)], {}, ("size",), "", VerdictKind.REFUSED),
+        ([in_state("db", LayerState.REFUSED), failed("app")], {}, (), "", VerdictKind.FAILED),
+        ([], {}, (), "Out of memory", VerdictKind.FAILED),
+    ],
+)
+def test_a_verdict_tells_what_is_worst_of_it(views, fields, blocking, fault, kind):
+    record = replace(any_pull_request_record(), **fields)
+    assert verdict_kind(record, [each.layer for each in views], blocking, fault) is kind

@@ -27,7 +27,7 @@ from tidegate.domain.errors import ForgeUnavailable, NotYet
 from tidegate.domain.markdown import escaped
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
-from tidegate.domain.pull_requests.record import Applying, PullRequestState, anew, judged
+from tidegate.domain.pull_requests.record import Applying, PullRequestState, VerdictKind, anew, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.usecases.plan_places.look_at_places import PlaceLooker
 from tidegate.usecases.policies.judge_policies import PolicyJudge
@@ -533,7 +533,7 @@ def test_the_record_keeps_the_verdict_that_was_shown():
     world.publish()
     verdict = world.record.verdict
     assert (verdict.title, verdict.conclusion) == (world.check("tidegate/plan").title, Conclusion.FAILURE)
-    assert verdict.blocking == ("security",)
+    assert (verdict.kind, verdict.blocking) == (VerdictKind.FAILED, ("security",))
     world.publish(error="States.Timeout")
     assert world.record.verdict.title == "Tidegate failed"
 

@@ -6,7 +6,13 @@ from pydantic import Field
 
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.policies.policy import PolicyFinding, Severity
-from tidegate.domain.pull_requests.record import ConditionType, PullRequestRecord, PullRequestState, Status
+from tidegate.domain.pull_requests.record import (
+    ConditionType,
+    PullRequestRecord,
+    PullRequestState,
+    Status,
+    VerdictKind,
+)
 from tidegate.domain.pull_requests.tally import tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestView
@@ -64,6 +70,7 @@ class PullRequestVerdictModel(Shown):
     """What the check run of the whole says."""
 
     conclusion: Conclusion
+    kind: VerdictKind = Field(description="What it comes to: what is worst of it")
     title: str = Field(description="The counts, and what holds up the merge")
     blocking: list[str] = Field(description="The policy sets that hold up the merge")
 
@@ -188,7 +195,9 @@ def _verdict(record: PullRequestRecord) -> PullRequestVerdictModel | None:
     found = record.verdict
     if found is None or record.state is not PullRequestState.IDLE:
         return None
-    return PullRequestVerdictModel(conclusion=found.conclusion, title=found.title, blocking=list(found.blocking))
+    return PullRequestVerdictModel(
+        conclusion=found.conclusion, kind=found.kind, title=found.title, blocking=list(found.blocking)
+    )
 
 
 def _layer(shapes: Shapes, layer: TemporaryLayer) -> LayerModel:

@@ -19,7 +19,7 @@ from tidegate.domain.deploys.deployment import State, is_final
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.drift.drift import DriftState
 from tidegate.domain.markdown import plain
-from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState
+from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.web.grouping import grouped
 from tidegate.web.picture import progress
@@ -74,12 +74,20 @@ PULL_REQUEST_STATES: dict[PullRequestState, tuple[str, str]] = {
     PullRequestState.PLANNING: ("Planning", "busy"),
     PullRequestState.COMMENT_NEEDED: ("Writing the comment", "busy"),
 }
-#: How the verdict on a pull request reads, by that of its check run.
-VERDICTS: dict[Conclusion, tuple[str, str]] = {
-    Conclusion.SUCCESS: ("Passed", "good"),
-    Conclusion.FAILURE: ("Failed", "bad"),
-    Conclusion.ACTION_REQUIRED: ("No verdict", "attention"),
-    Conclusion.NEUTRAL: ("Not planned", "quiet"),
+#: How the verdict on a pull request reads, and its colour by that of its check run.
+VERDICTS: dict[VerdictKind, str] = {
+    VerdictKind.FAILED: "Failed",
+    VerdictKind.REFUSED: "Refused",
+    VerdictKind.HELD_UP: "Held up",
+    VerdictKind.NOT_PLANNED: "Not planned",
+    VerdictKind.INCOMPLETE: "Not all planned",
+    VerdictKind.WITH_OPTIONS: "No verdict",
+    VerdictKind.PASSED: "Passed",
+}
+VERDICT_TONES: dict[Conclusion, str] = {
+    Conclusion.SUCCESS: "good",
+    Conclusion.FAILURE: "bad",
+    Conclusion.ACTION_REQUIRED: "attention",
 }
 
 
@@ -143,7 +151,7 @@ def _pull_look(record: PullRequestRecord) -> tuple[str, str]:
     if record.state is not PullRequestState.IDLE:
         return PULL_REQUEST_STATES[record.state]
     if record.verdict is not None:
-        return VERDICTS.get(record.verdict.conclusion, PULL_REQUEST_STATES[record.state])
+        return VERDICTS[record.verdict.kind], VERDICT_TONES.get(record.verdict.conclusion, "quiet")
     return PULL_REQUEST_STATES[record.state] if record.layers or record.notice else ("No root changes", "quiet")
 
 

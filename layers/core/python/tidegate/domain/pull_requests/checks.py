@@ -12,7 +12,7 @@ from tidegate.domain.markdown import code, escaped, fenced, one_line
 from tidegate.domain.plan_places.text import NOBODY_WAITS, WaitingPlans
 from tidegate.domain.pull_requests.blocks import LAST_LINES, LayerView, alarms, link, table
 from tidegate.domain.pull_requests.check_names import WHOLE
-from tidegate.domain.pull_requests.record import PullRequestRecord
+from tidegate.domain.pull_requests.record import PullRequestRecord, VerdictKind
 from tidegate.domain.pull_requests.remarks import AGAIN, not_planned, older, with_options
 from tidegate.domain.pull_requests.tally import Tally, by_importance, tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
@@ -54,6 +54,22 @@ def render_whole(
         conclusion=conclusion,
         details_url=page_url,
     )
+
+
+def verdict_kind(
+    record: PullRequestRecord, layers: Sequence[TemporaryLayer], blocking: Sequence[str], fault: str
+) -> VerdictKind:
+    """Return what the verdict on a pull request comes to whose layers have ended. The rest is as for the check run."""
+    found = tally(layers)
+    is_so = {
+        VerdictKind.FAILED: bool(fault or found.failed),
+        VerdictKind.REFUSED: bool(found.refused),
+        VerdictKind.HELD_UP: bool(blocking),
+        VerdictKind.NOT_PLANNED: bool(record.notice) and not layers,
+        VerdictKind.INCOMPLETE: bool(record.notice or found.unplanned),
+        VerdictKind.WITH_OPTIONS: any(each.options for each in layers),
+    }
+    return next((kind for kind, holds in is_so.items() if holds), VerdictKind.PASSED)
 
 
 def render_layer(view: LayerView) -> CheckRun:

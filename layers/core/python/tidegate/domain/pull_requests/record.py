@@ -146,15 +146,33 @@ class Applying:
         return self.root, self.stack
 
 
+class VerdictKind(StrEnum):
+    """What a verdict comes to: the first of these that is so.
+
+    ``failed``: Tidegate or a plan did. ``refused``: a root was not run, such as for a provider that is not allowed.
+    ``held_up``: policy sets refuse plans. ``incomplete``: not all could be planned. ``not_planned``: nothing was, as
+    for a draft. ``with_options``: the plans are a look only.
+    """
+
+    FAILED = "failed"
+    REFUSED = "refused"
+    HELD_UP = "held_up"
+    NOT_PLANNED = "not_planned"
+    INCOMPLETE = "incomplete"
+    WITH_OPTIONS = "with_options"
+    PASSED = "passed"
+
+
 @dataclass(frozen=True, slots=True)
 class PullRequestVerdict:
     """What the check run of the whole says of a pull request: its title, and how it ended.
 
-    ``blocking`` are the policy sets that hold up the merge.
+    ``kind`` tells what it comes to, ``blocking`` are the policy sets that hold up the merge.
     """
 
     title: str
     conclusion: Conclusion
+    kind: VerdictKind
     blocking: tuple[str, ...] = ()
 
 

@@ -10,7 +10,7 @@ from tidegate.domain.check_runs.check_run import CheckRun
 from tidegate.domain.errors import NotFound, NotYet
 from tidegate.domain.policies.approval import Standing
 from tidegate.domain.policies.text import render_policy
-from tidegate.domain.pull_requests.checks import render_layer, render_stopped, render_whole
+from tidegate.domain.pull_requests.checks import render_layer, render_stopped, render_whole, verdict_kind
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestVerdict
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Clock, PullRequests, TemporaryLayers
@@ -48,7 +48,11 @@ class ForgeChecks:
         """Return what they say of the whole, None while it goes on."""
         whole = next(iter(self._all(record, layers, fault, standings)))
         blocking = tuple(each.policy_set.name for each in standings if each.blocks)
-        return PullRequestVerdict(whole.title, whole.conclusion, blocking) if whole.conclusion else None
+        if whole.conclusion is None:
+            return None
+        return PullRequestVerdict(
+            whole.title, whole.conclusion, verdict_kind(record, layers, blocking, fault), blocking
+        )
 
     def standings(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Sequence[Standing]:
         """Return where the policy sets stand, once all layers have ended."""
