@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
+from tidegate.domain.changes.stack_order import tiers
 from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.usecases.queues.look_at_queue import RootView
 
@@ -39,11 +40,17 @@ def _alone(deployments: Sequence[DeploymentSummary]) -> Group:
     return Group("", "", tuple(deployments))
 
 
-def _by_stack(change: str, newest_first: Sequence[DeploymentSummary]) -> Iterable[Group]:
+def _by_stack(change: str, deployments: Sequence[DeploymentSummary]) -> Iterable[Group]:
     stacks: dict[str, list[DeploymentSummary]] = {}
-    for one in reversed(newest_first):
+    for one in sorted(deployments, key=lambda one: (one.layer, one.root.name, one.requested_at)):
         stacks.setdefault(one.stack, []).append(one)
-    return (Group(change, stack, tuple(its)) for stack, its in stacks.items())
+    tier = tiers({name: _awaited(name, its) & stacks.keys() for name, its in stacks.items()})
+    return [Group(change, name, tuple(stacks[name])) for name in sorted(stacks, key=lambda name: (tier[name], name))]
+
+
+def _awaited(stack: str, deployments: Iterable[DeploymentSummary]) -> set[str]:
+    """Return the stacks that those of one stack wait for."""
+    return {name for one in deployments for name in (*one.waits.plan_after, *one.waits.apply_after)} - {stack}
 
 
 def is_resting(view: RootView, now: str) -> bool:

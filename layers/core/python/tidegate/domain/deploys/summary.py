@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from tidegate.domain.changes.stack import DEFAULT_STACK
+from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import Deployment, Plan, Review, State, Trigger
 from tidegate.domain.root import Revision, Root
 
@@ -35,8 +36,9 @@ class DeploymentSummary:
     shared: bool = False
     change_set: str = ""
     layer: int = 1
+    waits: Waits = field(default_factory=Waits)
 
 
 def summary_of(deployment: Deployment) -> DeploymentSummary:
     """Return what lists show of ``deployment``."""
-    return DeploymentSummary(**{field.name: getattr(deployment, field.name) for field in fields(DeploymentSummary)})
+    return DeploymentSummary(**{each.name: getattr(deployment, each.name) for each in fields(DeploymentSummary)})

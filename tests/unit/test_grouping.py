@@ -1,0 +1,53 @@
+"""Lists of deployments: those of one change stand together, stack by stack, as they are deployed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.builders import any_root, deployment_in
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.summary import summary_of
+from tidegate.domain.moment import later
+from tidegate.web.grouping import grouped
+
+
+def one_of(root, stack="default", change="c1", seconds=0, **fields):
+    deployment = deployment_in(State.APPLIED, root=any_root(name=root), stack=stack, change_set=change)
+    at = later(deployment.requested_at, seconds * 1_000_000)
+    return summary_of(replace(deployment, id=f"{root}-{stack}-{change}", requested_at=at, **fields))
+
+
+def shown(*deployments):
+    return [(group.stack, [one.root.name for one in group.deployments]) for group in grouped(deployments)]
+
+
+def test_stacks_stand_in_the_order_in_which_they_are_applied_whatever_their_names():
+    assert shown(
+        one_of("a", "default"),
+        one_of("b", "dev"),
+        one_of("c", "prod", waits=Waits(apply_after=("staging", "elsewhere"))),
+        one_of("d", "staging", waits=Waits(plan_after=("dev",), apply_after=("staging",))),
+    ) == [("default", ["a"]), ("dev", ["b"]), ("staging", ["d"]), ("prod", ["c"])]
+
+
+def test_roots_of_a_stack_stand_in_the_order_of_their_layers_and_attempts():
+    again = one_of("b", "prod", seconds=9)
+    assert grouped([again, one_of("b", "prod"), one_of("a", "prod", layer=2)])[0].deployments == (
+        one_of("b", "prod"),
+        again,
+        one_of("a", "prod", layer=2),
+    )
+
+
+def test_stacks_that_wait_for_each_other_are_shown_all_the_same():
+    circle = [
+        one_of("a", "x", waits=Waits(plan_after=("y",))),
+        one_of("b", "y", waits=Waits(plan_after=("x",))),
+    ]
+    assert sorted(shown(*circle)) == [("x", ["a"]), ("y", ["b"])]
+
+
+def test_what_is_alone_of_its_change_has_no_group():
+    alone = one_of("a", change="c2"), one_of("b", change=""), one_of("c", change="")
+    assert [(group.change, len(group.deployments)) for group in grouped(alone)] == [("", 1), ("", 2)]
