@@ -62,6 +62,14 @@ def test_a_delivery_stays_bound_to_its_first_commit(stores):
     assert stores.deliveries.outcome("delivery-1") is None
 
 
+def test_a_turn_is_the_first_ones_that_claims_it(stores):
+    assert stores.deliveries.claim("answer at 08", "delivery-1")
+    assert not stores.deliveries.claim("answer at 08", "delivery-2")
+    assert stores.deliveries.claim("answer at 08", "delivery-1")
+    assert stores.deliveries.claim("answer at 09", "delivery-2")
+    assert list(stores.deliveries.unqueued(LATER)) == []
+
+
 def test_an_unknown_delivery_has_no_outcome_and_takes_none(stores):
     with pytest.raises(NotFound):
         stores.deliveries.outcome("unknown")

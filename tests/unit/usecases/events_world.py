@@ -86,16 +86,16 @@ class EventsWorld:
     def pull(self, **fields):
         self.forge.pull_requests[NUMBER] = replace(self.forge.pull_requests[NUMBER], **fields)
 
-    def stored(self, event, fields, delivery=None):
+    def stored(self, event, fields, delivery=None, at=AT):
         self.received += delivery is None
-        stored = Delivery(delivery or f"delivery-{self.received}", event, fields, AT)
+        stored = Delivery(delivery or f"delivery-{self.received}", event, fields, at)
         self.deliveries.store(stored)
         return stored
 
-    def comment(self, text, by="writer", delivery=None):
-        """Let somebody comment on the pull request; return what became of it."""
+    def comment(self, text, by="writer", delivery=None, *, at=AT, number=NUMBER):
+        """Let somebody comment on a pull request; return what became of it."""
         where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": by}
-        fields = {**where, "pull_request": NUMBER, "comment": 70 + self.received, "text": text}
+        fields = {**where, "pull_request": number, "comment": 70 + self.received, "text": text}
         receiver = CommentReceiver(
             self.deliveries,
             self.source,
@@ -105,7 +105,7 @@ class EventsWorld:
             self.unlocker.unlock,
             hold=PolicyHolder(self.source, self.artifacts, MemoryOrganizationPolicies({})).hold,
         )
-        return receiver.receive(self.stored("issue_comment", fields, delivery))
+        return receiver.receive(self.stored("issue_comment", fields, delivery, at))
 
     def request(self, *roots, by="operator", delivery=None):
         """Let an operator ask for deploys; return what became of it."""

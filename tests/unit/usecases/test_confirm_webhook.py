@@ -33,7 +33,7 @@ class TestComments:
         """Return what tells of the comment by a webhook, as often as one likes."""
 
         def tell(sender="maintainer", text=TEXT, delivery=None):
-            doubts = CommentConfirmer(world.forge, witness, world.audit).doubts
+            doubts = CommentConfirmer(world.forge, world.deliveries, witness, world.audit).doubts
             work = world.source, world.catalog, world.changes, world.authorizer, world.unlocker.unlock
             receiver = CommentReceiver(world.deliveries, *work, doubts=doubts)
             where = {"repository": REPOSITORY, "installation": INSTALLATION, "pull_request": NUMBER}

@@ -35,7 +35,7 @@ class CommentWorld(PullRequestWorld):
         source = RepositorySource(self.forge, self)
         deployments = MemoryDeployments()
         authorizer = Authorizer(self.forge, MemoryDeployQueues(deployments), deployments)
-        self.planner = CommentPlanner(source, authorizer, self.follower)
+        self.planner = CommentPlanner(source, self.deliveries, authorizer, self.follower)
         self.comments = CommentReceiver(
             self.deliveries, source, self.catalog, None, authorizer, None, {Verb.PLAN: self.planner}
         )

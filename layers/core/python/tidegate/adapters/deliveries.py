@@ -101,6 +101,19 @@ class DynamoDeliveries:
         bound: str = self._update(delivery, update)["Attributes"]["bound_to"]["S"]
         return bound
 
+    def claim(self, turn: str, delivery: str) -> bool:
+        claim = {
+            "Key": {"pk": {"S": f"delivery#{turn}"}, "sk": {"S": "turn"}},
+            "UpdateExpression": "SET claimed_by = if_not_exists(claimed_by, :delivery), expires_at = :end",
+            "ExpressionAttributeValues": {
+                ":delivery": {"S": delivery},
+                ":end": {"N": str(int(self._now()) + KEEP_SECONDS)},
+            },
+            "ReturnValues": "ALL_NEW",
+        }
+        claimed_by: str = self._call("UpdateItem", claim)["Attributes"]["claimed_by"]["S"]
+        return claimed_by == delivery
+
     def unqueued(self, before: str) -> Iterable[Delivery]:
         query: dict[str, Any] = {
             "IndexName": OPEN_INDEX,
@@ -160,6 +173,7 @@ _DISCOVERED = (
     "issue_comment",
     "manual",
     "drift",
+    "look_for_drift",
     "pull_request",
     "pull_request_review",
     "merge_group",

@@ -104,7 +104,7 @@ class Events(Deploys):
             return None
         from tidegate.usecases.webhooks.confirm_webhook import CommentConfirmer
 
-        return CommentConfirmer(self.forge, self.witness, self.audit).doubts(comment)
+        return CommentConfirmer(self.forge, self.deliveries, self.witness, self.audit).doubts(comment)
 
     def _tell_base_moved(
         self, known: KnownRepository, touched: Collection[str] | None, *, rules: ApplyRules, replans: bool

@@ -160,7 +160,7 @@ class PullRequestWork(Events):
     def comment_planner(self) -> CommentPlanner:
         from tidegate.usecases.comments.plan_by_comment import CommentPlanner
 
-        return CommentPlanner(self._repository_source, self.authorizer, self.pull_request_follower)
+        return CommentPlanner(self._repository_source, self.deliveries, self.authorizer, self.pull_request_follower)
 
     @cached_property
     def rerun_planner(self) -> RerunPlanner:

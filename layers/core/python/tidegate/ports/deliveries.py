@@ -61,6 +61,12 @@ class Deliveries(Protocol):
     def bind(self, delivery: str, commit: str) -> str:
         """Bind the delivery to a commit, once and for all; return the one that it is bound to. Raise NotFound."""
 
+    def claim(self, turn: str, delivery: str) -> bool:
+        """Tell whether ``turn``, of which there is one for all deliveries, is this delivery's: the first to claim it.
+
+        Who has it is remembered for a week.
+        """
+
 
 class WebhookSecrets(Protocol):
     """The secrets that webhooks may be signed with; more than one while they are rotated."""

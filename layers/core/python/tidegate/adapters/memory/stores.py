@@ -280,6 +280,7 @@ class MemoryDeliveries:
         self.outcomes: dict[str, str] = {}
         self._deployments: dict[str, tuple[str, ...]] = {}
         self._commits: dict[str, str] = {}
+        self._turns: dict[str, str] = {}
 
     def store(self, delivery: Delivery) -> bool:
         with self._lock:
@@ -317,3 +318,7 @@ class MemoryDeliveries:
     def bind(self, delivery: str, commit: str) -> str:
         with self._lock:
             return self._commits.setdefault(self.get(delivery).id, commit)
+
+    def claim(self, turn: str, delivery: str) -> bool:
+        with self._lock:
+            return self._turns.setdefault(turn, delivery) == delivery

@@ -1,7 +1,8 @@
 """Answer a comment under its pull request. What the forge refuses of that is told in the outcome, and never raised.
 
 Whoever may comment can delete the comment, or lock the conversation: nobody shall raise an alarm that way, nor have
-the work done again.
+the work done again. On a public repository everybody may comment, and the forge takes so many answers of ours an hour:
+who is none of its people is answered seldom.
 """
 
 from __future__ import annotations
@@ -12,10 +13,16 @@ from typing import Protocol
 
 from tidegate.domain.comments.command import Command
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
-from tidegate.ports import DeliveryOutcome, Forge
+from tidegate.domain.permission import Permission
+from tidegate.ports import Deliveries, DeliveryOutcome, Forge
 
 #: GitHub's words for what people see at once under their comment.
 _ACCEPTED, _REFUSED = "rocket", "confused"
+#: Whoever may less in a repository was chosen by nobody, and shares an answer an hour with others.
+_CHOSEN = Permission.TRIAGE
+#: Characters of a time that tell its hour.
+_HOUR = 13
+_UNANSWERED = "It is not answered: who may only read is answered once an hour."
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +103,34 @@ def outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> Del
     return DeliveryOutcome(" ".join(filter(None, (text, *problems))), deployments)
 
 
-def refused(forge: Forge, comment: Comment, reply: str) -> DeliveryOutcome:
-    """Refuse a comment: ``reply`` says why, in Markdown."""
+def refused(forge: Forge, deliveries: Deliveries, comment: Comment, reply: str) -> DeliveryOutcome:
+    """Refuse a comment: ``reply`` says why, in Markdown. Raise ForgeUnavailable."""
+    if not _is_answered(forge, deliveries, comment):
+        return outcome(f"Refused: {reply}", _UNANSWERED)
     return outcome(f"Refused: {reply}", answerer(forge, comment).refuse(reply))
+
+
+def explained(forge: Forge, deliveries: Deliveries, comment: Comment, text: str, reply: str) -> DeliveryOutcome:
+    """Answer a comment that nothing is done about with a ``reply``; ``text`` is the outcome. Raise ForgeUnavailable."""
+    if not _is_answered(forge, deliveries, comment):
+        return outcome(text, _UNANSWERED)
+    return outcome(text, answerer(forge, comment).reply(reply))
+
+
+def _is_answered(forge: Forge, deliveries: Deliveries, comment: Comment) -> bool:
+    """Tell whether a comment about which nothing is done is answered: those of outsiders once an hour.
+
+    That is once for each person in a repository, and once for all of them in a pull request.
+    """
+    try:
+        if forge.permission(*comment.where, comment.sender) >= _CHOSEN:
+            return True
+    except ForgeRefused:
+        pass  # What is not known of somebody grants nothing.
+    about = comment.repository, f"{comment.repository}#{comment.pull_request}"
+    turns = [f"answer in {about[0]} to {comment.sender.lower()}", f"answer under {about[1]}"]
+    hour = comment.received_at[:_HOUR]
+    return all(deliveries.claim(f"{turn} at {hour}", comment.delivery) for turn in turns)
 
 
 def tell(forge: Forge, where: tuple[int, str], pull_request: int, text: str) -> str:

@@ -15,7 +15,7 @@ from tidegate.domain.pull_requests.plan_options import option_problems
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.record import PullRequestSpec, SeenPullRequest
 from tidegate.domain.pull_requests.requirements import may_not_write
-from tidegate.ports import DeliveryOutcome, Forge
+from tidegate.ports import Deliveries, DeliveryOutcome, Forge
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.comments.answer_comment import Comment, answerer, outcome, refused
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
@@ -35,6 +35,7 @@ class CommentPlanner:
     """Plans what comments ask for. The same comment once more plans nothing again."""
 
     source: RepositorySource
+    deliveries: Deliveries
     authorizer: Authorizer
     follower: PullRequestFollower
 
@@ -48,7 +49,7 @@ class CommentPlanner:
         request = _request(comment, command)
         refusal = self.refusal(comment.where, request, seen)
         if refusal:
-            return refused(self.forge, comment, refusal)
+            return refused(self.forge, self.deliveries, comment, refusal)
         followed = self.follower.follow(*comment.where, comment.pull_request, request=request)
         return outcome(followed, answerer(self.forge, comment).accept())
 

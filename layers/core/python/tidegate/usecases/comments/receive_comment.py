@@ -22,7 +22,7 @@ from tidegate.domain.pull_requests.requirements import Missing, always_missing, 
 from tidegate.domain.root import Revision, queue_id
 from tidegate.ports import Catalog, Change, Deliveries, Delivery, DeliveryOutcome, Forge
 from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.comments.answer_comment import Comment, CommentWork, answerer, outcome, refused
+from tidegate.usecases.comments.answer_comment import Comment, CommentWork, answerer, explained, outcome, refused
 from tidegate.usecases.comments.check_requirements import RequirementsChecker
 from tidegate.usecases.comments.find_repeats import find_repeats
 from tidegate.usecases.discovery.discover_roots import all_roots, discover_roots
@@ -88,7 +88,7 @@ class CommentReceiver:
         match command.verb:
             case Verb.HELP:
                 reply = help_text(comment.prefix)
-                return outcome("The commands were explained.", answerer(self.forge, comment).reply(reply))
+                return explained(self.forge, self.deliveries, comment, "The commands were explained.", reply)
             case Verb.UNLOCK:
                 return self._unlock(comment, command)
             case Verb.DEPLOY:
@@ -99,7 +99,7 @@ class CommentReceiver:
                 return self._refuse(comment, replies.not_here(verb, comment.prefix))
 
     def _refuse(self, comment: Comment, reply: str) -> DeliveryOutcome:
-        return refused(self.forge, comment, reply)
+        return refused(self.forge, self.deliveries, comment, reply)
 
     def _deploy(self, comment: Comment, command: Command) -> DeliveryOutcome:
         pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
@@ -209,8 +209,10 @@ class CommentReceiver:
         if unknown:
             return self._refuse(comment, replies.unknown_roots(unknown, known))
         told = [(name, self._unlocked(comment, name, permission)) for name in names]
-        problem = answerer(self.forge, comment).reply(replies.unlocked(told))
-        return outcome(" ".join(f"{name}: {decision.reason}" for name, decision in told), problem)
+        text, reply = " ".join(f"{name}: {decision.reason}" for name, decision in told), replies.unlocked(told)
+        if any(decision.done for _, decision in told):
+            return outcome(text, answerer(self.forge, comment).reply(reply))
+        return explained(self.forge, self.deliveries, comment, text, reply)
 
     def _elsewhere(self, comment: Comment) -> str:
         """Return why the pull request's branches do not count, in Markdown, or an empty text if they do."""

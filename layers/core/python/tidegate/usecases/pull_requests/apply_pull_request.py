@@ -80,7 +80,7 @@ class PullRequestApplier:
         asked = _Asked(comment, command, pull_request, granted)
         reply = _not_here(asked, bound)
         if reply:
-            return refused(self.forge, comment, reply)
+            return refused(self.forge, self.deliveries, comment, reply)
         missing = self._always(asked)
         if missing:
             return self._refuse(asked, missing)
@@ -91,7 +91,7 @@ class PullRequestApplier:
             self.source, comment.where, pull_request, change.after, granted, command.roots, by_hand=bool(command.roots)
         )
         if isinstance(members, str):
-            return refused(self.forge, comment, _both(self._lacks_of_all(asked), members))
+            return refused(self.forge, self.deliveries, comment, _both(self._lacks_of_all(asked), members))
         deployments = new_deployments(_request(asked, change, base), members)
         return self._applied(asked, deployments)
 
@@ -118,7 +118,7 @@ class PullRequestApplier:
 
     def _refuse(self, asked: _Asked, missing: Sequence[str]) -> DeliveryOutcome:
         reply = apply_replies.apply_missing(asked.pull_request, missing, asked.comment.prefix)
-        return refused(self.forge, asked.comment, reply)
+        return refused(self.forge, self.deliveries, asked.comment, reply)
 
     def _always(self, asked: _Asked) -> Sequence[str]:
         """Return what is missing whatever the roots are: then it is not told which roots there are."""

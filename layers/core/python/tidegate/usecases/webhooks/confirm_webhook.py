@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tidegate.domain.comments.replies import not_confirmed
 from tidegate.domain.comments.testimony import age_doubt, comment_doubt
 from tidegate.domain.deploys.audit import unconfirmed_message
-from tidegate.ports import AuditLog, DeliveryOutcome, Forge
+from tidegate.ports import AuditLog, Deliveries, DeliveryOutcome, Forge
 from tidegate.ports.witness import ForgeWitness, WrittenComment
 from tidegate.usecases.comments.answer_comment import Comment, outcome, refused
 from tidegate.usecases.discovery.receive_push import Push
@@ -18,6 +18,7 @@ class CommentConfirmer:
     """Lets only comments act that the forge has, word for word. What it does not have is audited, and refused."""
 
     forge: Forge
+    deliveries: Deliveries
     witness: ForgeWitness
     audit: AuditLog
 
@@ -34,7 +35,7 @@ class CommentConfirmer:
         self.audit.publish(unconfirmed_message(*said))
         if written is None:  # A reply would stand below nothing.
             return outcome(f"Refused: {doubt}")
-        return refused(self.forge, comment, not_confirmed(doubt))
+        return refused(self.forge, self.deliveries, comment, not_confirmed(doubt))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,83 @@
+"""Who may only read is answered once an hour: everybody may comment on a public repository, and answers are counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.usecases.events_world import NUMBER, EventsWorld
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.domain.permission import Permission
+
+OTHER = NUMBER + 1
+FIRST, LAST, NEXT = (f"2026-03-02T{time}.000000+00:00" for time in ("08:00:00", "08:59:59", "09:00:00"))
+REFUSED = ("tidegate deploy", "tidegate plan", "tidegate unlock -p live/app", "tidegate nonsense", "tidegate help")
+ACCESS = """
+access_control:
+  policies: [{tag_query: '', apply: ['user:friend'], unlock: ['user:friend']}]
+"""
+
+
+@pytest.fixture
+def world():
+    world = EventsWorld()
+    world.forge.pull_requests[OTHER] = replace(world.forge.pull_requests[NUMBER], number=OTHER)
+    world.forge.readers |= {"visitor", "second", "friend"}
+    return world
+
+
+def answers(world):
+    return len(world.forge.comments), len(world.forge.reactions)
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_an_outsider_is_answered_once_in_an_hour_and_then_not_even_by_a_reaction(world, command):
+    world.comment(command, by="visitor", at=FIRST)
+    answered = answers(world)
+    assert answered[0] == 1
+    for _ in range(20):
+        outcome = world.comment(command, by="visitor", at=LAST)
+        assert outcome.endswith("It is not answered: who may only read is answered once an hour.")
+    assert answers(world) == answered
+    world.comment(command, by="visitor", at=NEXT)
+    assert len(world.forge.comments) == 2
+
+
+def test_other_pull_requests_and_other_outsiders_have_no_more_answers(world):
+    world.comment("tidegate deploy", by="visitor")
+    world.comment("tidegate deploy", by="Visitor", number=OTHER)
+    world.comment("tidegate deploy", by="second")
+    assert answers(world) == (1, 1)
+
+
+def test_an_outsider_takes_no_answer_away_from_people_of_the_repository(world):
+    world.forge.roles["helper"] = Permission.TRIAGE
+    for by in ("visitor", "writer", "writer", "helper", "helper"):
+        world.comment("tidegate nonsense", by=by)
+    assert len(world.forge.comments) == 5
+
+
+def test_who_may_only_read_and_is_granted_it_deploys_however_many_were_refused(world):
+    world.file(world.forge.branches["main"], ACCESS)
+    for _ in range(3):
+        world.comment("tidegate deploy", by="visitor")
+    world.comment("tidegate deploy", by="friend")
+    assert world.names == ["live/app"]
+    assert world.forge.reactions[-1][1] == "rocket"
+
+
+def test_an_answer_that_was_put_off_is_still_given(world):
+    world.forge.silence = ForgeUnavailable("secondary limit", 60)
+    with pytest.raises(ForgeUnavailable):
+        world.comment("tidegate deploy", by="visitor", delivery="again")
+    world.forge.silence = None
+    world.comment("tidegate deploy", by="visitor", delivery="again")
+    assert "may not write" in world.reply
+
+
+def test_who_the_forge_tells_nothing_of_is_an_outsider(world):
+    for _ in range(2):
+        world.forge.failures = [ForgeRefused(403, "Resource not accessible")]
+        world.comment("tidegate nonsense", by="writer")
+    assert len(world.forge.comments) == 1
