@@ -10,7 +10,13 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from cli import answers, refusals
+from cli import refusals
+from cli.answers.catalog import Me, Repositories, Repository
+from cli.answers.changes import Change
+from cli.answers.deployments import Accepted, Brief, Decided, Deployment, Deployments, Job, Log, Request
+from cli.answers.drift import Drift
+from cli.answers.pulls import Pull, Pulls
+from cli.answers.queues import Queue, Root, Roots, Unlocked
 from cli.connection import Connection, is_loopback
 from cli.problems import Unavailable
 
@@ -55,74 +61,74 @@ class ApiClient:
         """The address of the installation."""
         return self._connection.url
 
-    def me(self) -> answers.Me:
+    def me(self) -> Me:
         """Return who the token says that we are."""
-        return self._get("/api/me", answers.Me)
+        return self._get("/api/me", Me)
 
-    def repositories(self) -> list[answers.Repository]:
+    def repositories(self) -> list[Repository]:
         """Return the repositories that we may read."""
-        return self._get("/api/repositories", answers.Repositories).repositories
+        return self._get("/api/repositories", Repositories).repositories
 
-    def roots(self, repository: str) -> list[answers.Root]:
+    def roots(self, repository: str) -> list[Root]:
         """Return the roots of a repository with their queues' states."""
-        return self._get(f"/api/repositories/{_path(repository, '/')}/roots", answers.Roots).roots
+        return self._get(f"/api/repositories/{_path(repository, '/')}/roots", Roots).roots
 
-    def pulls(self, repository: str | None) -> answers.Pulls:
+    def pulls(self, repository: str | None) -> Pulls:
         """Return open pull requests, newest first: of a repository, or of all that we may read."""
-        return self._get("/api/pulls", answers.Pulls, {"repository": repository} if repository else None)
+        return self._get("/api/pulls", Pulls, {"repository": repository} if repository else None)
 
-    def pull(self, repository: str, number: int) -> answers.Pull:
+    def pull(self, repository: str, number: int) -> Pull:
         """Return a pull request with its layers."""
-        return self._get(f"/api/pulls/{_path(repository, '/')}/{number}", answers.Pull)
+        return self._get(f"/api/pulls/{_path(repository, '/')}/{number}", Pull)
 
-    def drift(self, repository: str | None) -> answers.Drift:
+    def drift(self, repository: str | None) -> Drift:
         """Return what schedules found: of a repository, or of all that we may read."""
-        return self._get("/api/drift", answers.Drift, {"repository": repository} if repository else None)
+        return self._get("/api/drift", Drift, {"repository": repository} if repository else None)
 
-    def queue(self, repository: str, root: str) -> answers.Queue:
+    def queue(self, repository: str, root: str) -> Queue:
         """Return a root's queue."""
-        return self._get("/api/queue", answers.Queue, {"repository": repository, "root": root})
+        return self._get("/api/queue", Queue, {"repository": repository, "root": root})
 
-    def unlock(self, repository: str, root: str) -> answers.Unlocked:
+    def unlock(self, repository: str, root: str) -> Unlocked:
         """Take away the lock of a root's queue."""
-        return self._post("/api/queue/unlock", answers.Unlocked, {"repository": repository, "root": root})
+        return self._post("/api/queue/unlock", Unlocked, {"repository": repository, "root": root})
 
-    def deployments(self, repository: str, root: str | None = None, limit: int = 20) -> list[answers.Brief]:
+    def deployments(self, repository: str, root: str | None = None, limit: int = 20) -> list[Brief]:
         """Return deployments, newest first."""
         query = {"repository": repository, "limit": str(limit)} | ({"root": root} if root else {})
-        return self._get("/api/deployments", answers.Deployments, query).deployments
+        return self._get("/api/deployments", Deployments, query).deployments
 
-    def deployment(self, deployment: str) -> answers.Deployment:
+    def deployment(self, deployment: str) -> Deployment:
         """Return one deployment."""
-        return self._get(f"/api/deployments/{_path(deployment)}", answers.Deployment)
+        return self._get(f"/api/deployments/{_path(deployment)}", Deployment)
 
-    def change(self, change: str) -> answers.Change:
+    def change(self, change: str) -> Change:
         """Return one change."""
-        return self._get(f"/api/changes/{_path(change)}", answers.Change)
+        return self._get(f"/api/changes/{_path(change)}", Change)
 
     def deploy(self, repository: str, roots: list[str]) -> str:
         """Ask for the default branch's head to be deployed to these roots; return the request's id."""
-        return self._post("/api/deployments", answers.Accepted, {"repository": repository, "roots": roots}).request
+        return self._post("/api/deployments", Accepted, {"repository": repository, "roots": roots}).request
 
-    def request(self, request: str) -> answers.Request:
+    def request(self, request: str) -> Request:
         """Return what became of a request."""
-        return self._get(f"/api/requests/{_path(request)}", answers.Request)
+        return self._get(f"/api/requests/{_path(request)}", Request)
 
-    def review(self, deployment: str, decision: str) -> answers.Decided:
+    def review(self, deployment: str, decision: str) -> Decided:
         """Answer a plan review: ``approve`` or ``reject``."""
-        return self._post(f"/api/deployments/{_path(deployment)}/review", answers.Decided, {"decision": decision})
+        return self._post(f"/api/deployments/{_path(deployment)}/review", Decided, {"decision": decision})
 
-    def gate(self, deployment: str, decision: str) -> answers.Decided:
+    def gate(self, deployment: str, decision: str) -> Decided:
         """Answer for a deployment that waits for others: ``retry`` what failed of these, or ``reject`` it."""
-        return self._post(f"/api/deployments/{_path(deployment)}/gate", answers.Decided, {"decision": decision})
+        return self._post(f"/api/deployments/{_path(deployment)}/gate", Decided, {"decision": decision})
 
-    def job(self, job: str) -> answers.Job:
+    def job(self, job: str) -> Job:
         """Return one job."""
-        return self._get(f"/api/jobs/{_path(job)}", answers.Job)
+        return self._get(f"/api/jobs/{_path(job)}", Job)
 
-    def log(self, job: str, after: int) -> answers.Log:
+    def log(self, job: str, after: int) -> Log:
         """Return lines of a job's log from position ``after`` on."""
-        return self._get(f"/api/jobs/{_path(job)}/log", answers.Log, {"after": str(after)})
+        return self._get(f"/api/jobs/{_path(job)}/log", Log, {"after": str(after)})
 
     def _get(self, path: str, kind: type[_Answer], query: Mapping[str, str] | None = None) -> _Answer:
         return self._ask("GET", path, kind, query, None)

@@ -16,7 +16,7 @@ from cli.waiting import Deadline, until_ended
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from cli.answers import Brief, Request
+    from cli.answers.deployments import Brief, Request
     from cli.api_client import ApiClient
 
 #: Root discovery clones the repository first.
@@ -56,7 +56,7 @@ def deploy(
         answer = _answer(client, request, console)
         _check_roots(client, answer, repository, roots)
         console.print(screen.text(answer.outcome or ""))
-        made = answer.deployments
+        made = list(answer.deployments)
         _show_made(client, made, console)
         if wait and made:
             made = follow(client, [item.id for item in made], console, deadline)

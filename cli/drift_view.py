@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from cli import screen, views
-from cli.answers import Drift, DriftFinding, DriftSchedule
+from cli.answers.drift import Drift, DriftFinding, DriftSchedule
 
 _STATES = {
     "drifted": ("drifted", "yellow"),

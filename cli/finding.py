@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
 
-from cli.answers import Deployment
+from cli.answers.deployments import Deployment
 from cli.api_client import ApiClient
 from cli.problems import NotFound, Problem, WrongUsage
 

@@ -14,7 +14,7 @@ from cli.options import Json, Person, Url, open_client
 from cli.problems import Refused
 
 if TYPE_CHECKING:
-    from cli.answers import Deployment
+    from cli.answers.deployments import Deployment
     from cli.api_client import ApiClient
 
 #: How long after a log's end its result is waited for: the state machine records it within seconds.

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cli import screen, views
-from cli.answers import Layer, Pull, PullBrief, Pulls, Verdict
+from cli.answers.pulls import Layer, Pull, PullBrief, Pulls, Verdict
 
 #: Lines of a failed engine that are shown: the error is among them, and the log has all.
 _LAST_LINES = 12

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from cli import screen, views
-from cli.answers import Place, Queue
+from cli.answers.queues import Place, Queue
 
 _SHOWN = 20
 

@@ -13,7 +13,7 @@ from cli.problems import Refused
 from cli.waiting import Deadline
 
 if TYPE_CHECKING:
-    from cli.answers import Brief, Decided
+    from cli.answers.deployments import Brief, Decided
     from cli.api_client import ApiClient
 
 #: States of deployments that wait for others of their change.

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from cli.answers import Brief, Change
+    from cli.answers.changes import Change
+    from cli.answers.deployments import Brief
     from cli.api_client import ApiClient
 
 #: Deployments among which the newest change of a repository is looked for.

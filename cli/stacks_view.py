@@ -13,8 +13,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from cli import screen, views
-from cli.answers import Change, Member
-from cli.answers import Stack as ShownStack
+from cli.answers.changes import Change, Member
+from cli.answers.changes import Stack as ShownStack
 from tidegate.domain.changes.stack import Stack
 from tidegate.domain.changes.stack_order import nearest, tiers
 

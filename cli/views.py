@@ -9,7 +9,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cli import screen
-from cli.answers import Awaited, Brief, Changes, Deployment, Repository, Root, Step
+from cli.answers.catalog import Repository
+from cli.answers.deployments import Awaited, Brief, Changes, Deployment, Step
+from cli.answers.queues import Root
 
 #: Deployments that are named of those that one waits for.
 _NAMED = 5

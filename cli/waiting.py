@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cli.problems import NotYet, Unavailable
 
 if TYPE_CHECKING:
-    from cli.answers import Brief
+    from cli.answers.deployments import Brief
     from cli.api_client import ApiClient
 
 SECONDS = 2.0

@@ -7,25 +7,26 @@ import typing
 import pytest
 from pydantic import BaseModel
 
-from cli import answers
-from tidegate.web import models, pull_request_models
+from cli.answers import catalog, changes, deployments, drift, pulls, queues
+from tidegate.web import drift_models, models, pull_request_models
 
 PAIRS = [
-    (answers.Me, models.Me),
-    (answers.Repositories, models.Repositories),
-    (answers.Roots, models.Roots),
-    (answers.Queue, models.QueueModel),
-    (answers.Unlocked, models.Unlocked),
-    (answers.Deployments, models.DeploymentsPage),
-    (answers.Deployment, models.DeploymentDetails),
-    (answers.Change, models.ChangeModel),
-    (answers.Pulls, pull_request_models.PullRequestsList),
-    (answers.Pull, pull_request_models.PullRequestDetails),
-    (answers.Accepted, models.Accepted),
-    (answers.Request, models.RequestOutcome),
-    (answers.Decided, models.Decided),
-    (answers.Job, models.JobModel),
-    (answers.Log, models.LogLines),
+    (catalog.Me, models.Me),
+    (catalog.Repositories, models.Repositories),
+    (queues.Roots, models.Roots),
+    (queues.Queue, models.QueueModel),
+    (queues.Unlocked, models.Unlocked),
+    (deployments.Deployments, models.DeploymentsPage),
+    (deployments.Deployment, models.DeploymentDetails),
+    (changes.Change, models.ChangeModel),
+    (pulls.Pulls, pull_request_models.PullRequestsList),
+    (pulls.Pull, pull_request_models.PullRequestDetails),
+    (drift.Drift, drift_models.DriftList),
+    (deployments.Accepted, models.Accepted),
+    (deployments.Request, models.RequestOutcome),
+    (deployments.Decided, models.Decided),
+    (deployments.Job, models.JobModel),
+    (deployments.Log, models.LogLines),
 ]
 
 
@@ -34,7 +35,7 @@ def plain(annotation):
     if isinstance(annotation, type) and issubclass(annotation, str):
         return "str"
     arguments = [plain(argument) for argument in typing.get_args(annotation)]
-    if typing.get_origin(annotation) is list:
+    if typing.get_origin(annotation) in (list, tuple):
         return f"list of {arguments[0]}"
     return " or ".join(sorted(set(arguments))) if arguments else getattr(annotation, "__name__", str(annotation))
 

@@ -1,0 +1,108 @@
+"""Pull requests: what is planned, and what policies say of it."""
+
+from __future__ import annotations
+
+from cli.answers.answer import Answer
+from cli.answers.deployments import Changes, JobLink
+
+
+class Finding(Answer):
+    """One result of one rule of a policy set."""
+
+    severity: str
+    rule: str = ""
+    message: str = ""
+    address: str = ""
+    exempted_by: str = ""
+
+
+class Verdict(Answer):
+    """What a policy set says of a plan."""
+
+    policy_set: str
+    failed: bool
+    error: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+class Layer(Answer):
+    """A root, in one stack, that a pull request affects."""
+
+    id: str
+    root: str
+    stack: str = "default"
+    state: str
+    reason: str = ""
+    why: str = ""
+    tier: int = 1
+    changes: Changes | None = None
+    policies: tuple[Verdict, ...] = ()
+    last_lines: str = ""
+    job: JobLink | None = None
+
+
+class Condition(Answer):
+    """A condition of a pull request, in the Kubernetes form."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    lastTransitionTime: str = ""  # noqa: N815  # Kubernetes' word.
+
+
+class PullVerdict(Answer):
+    """What the check run of the whole says of a pull request."""
+
+    conclusion: str
+    kind: str = ""
+    title: str = ""
+    blocking: tuple[str, ...] = ()
+
+
+class PullPolicySet(Answer):
+    """A policy set that refuses plans of a pull request."""
+
+    name: str
+    owners: tuple[str, ...] = ()
+    approvals: int = 1
+    blocking: bool = True
+
+
+class PullBrief(Answer):
+    """A pull request as lists show it."""
+
+    repository: str
+    number: int
+    title: str = ""
+    author: str = ""
+    branch: str = ""
+    base: str = ""
+    revision: str = ""
+    state: str
+    verdict: PullVerdict | None = None
+    outdated: bool = False
+    draft: bool = False
+    from_fork: bool = False
+    opened_at: str = ""
+    closed_at: str | None = None
+    merged: bool = False
+    notice: str = ""
+    url: str = ""
+    forge_url: str | None = None
+
+
+class Pulls(Answer):
+    """Open pull requests, newest first."""
+
+    pull_requests: list[PullBrief]
+    unchecked: int = 0
+
+
+class Pull(PullBrief):
+    """A pull request with its conditions and layers."""
+
+    base_revision: str = ""
+    conditions: tuple[Condition, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    policy_sets: tuple[PullPolicySet, ...] = ()

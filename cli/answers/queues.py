@@ -1,0 +1,66 @@
+"""Roots and their deploy queues."""
+
+from __future__ import annotations
+
+from cli.answers.answer import Answer
+from cli.answers.deployments import Brief
+
+
+class Lock(Answer):
+    """Who holds merges back, since when (ISO 8601 in UTC), with which revision, and why."""
+
+    by: str
+    at: str
+    revision: str
+    reason: str
+    deployment: str = ""
+
+
+class Root(Answer):
+    """A root with the state of its queue; ``waiting`` is how many wait, ``last`` the last that was let in and ended."""
+
+    name: str
+    deployed_revision: str | None = None
+    deployed_by: str | None = None
+    lock: Lock | None = None
+    running: Brief | None = None
+    last: Brief | None = None
+    waiting: int = 0
+    url: str = ""
+
+
+class Roots(Answer):
+    """The roots of a repository."""
+
+    repository: str
+    roots: list[Root]
+
+
+class Place(Answer):
+    """A deployment in line; the first has place 1."""
+
+    place: int
+    id: str
+    revision: str
+    trigger: str
+    requested_at: str
+    requested_by: str | None = None
+    url: str = ""
+
+
+class Queue(Answer):
+    """A root's queue: what runs, what waits (first first), and what holds it back."""
+
+    repository: str
+    root: str
+    lock: Lock | None = None
+    deployed_revision: str | None = None
+    running: Brief | None = None
+    waiting: tuple[Place, ...] = ()
+
+
+class Unlocked(Answer):
+    """Whether there was a lock to take away, and what came of it, in words."""
+
+    unlocked: bool
+    message: str = ""
