@@ -146,6 +146,30 @@ def test_a_review_says_what_must_be_looked_at():
     assert "**Look twice:** It has diverged" in shown(State.AWAITING_REVIEW, must_review="It has diverged").summary
 
 
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (State.APPLYING, "This destroys 1 resource:"),
+        (State.APPLIED, "This destroyed 1 resource:"),
+        (State.APPLY_FAILED, "This was to destroy 1 resource:"),
+        (State.OUTCOME_UNKNOWN, "This was to destroy 1 resource:"),
+        (State.REJECTED, "This would have destroyed 1 resource:"),
+        (State.SUPERSEDED, "This would have destroyed 1 resource:"),
+    ],
+)
+def test_what_is_destroyed_is_told_as_far_as_it_came(state, words):
+    changes = PlannedChanges(destroy=1, replace=1, destroyed=("a.gone",), replaced=("c.new",))
+    summary = shown(state, plan=any_plan(changes=changes)).summary
+    assert words in summary
+    assert words.replace("destroy", "replace").replace("replaceed", "replaced") in summary
+
+
+def test_nobody_is_told_to_unlock_what_is_not_locked():
+    assert "Press **Unlock**" in shown(State.OUTCOME_UNKNOWN, View(locks=True)).summary
+    assert "Press **Unlock**" in shown(State.OUTCOME_UNKNOWN, View(locking=True)).summary
+    assert "Press **Unlock**" not in shown(State.OUTCOME_UNKNOWN).summary
+
+
 def test_what_is_destroyed_and_replaced_comes_before_the_counts():
     changes = PlannedChanges(
         add=3, change=1, destroy=2, replace=1, outputs=2, moved=1, destroyed=("a.gone", "b.gone"), replaced=("c.new",)

@@ -11,6 +11,7 @@ from tidegate.domain.deploys.workflow import STEP_FAILED
 from tidegate.domain.markdown import bounded, code, escaped, one_line
 from tidegate.domain.policies.text import verdict_lines
 
+_UNLOCK = "\n5. Press **Unlock**: later revisions deploy again."
 _NEXT = "The next revision of this root is planned as usual."
 _AGAIN = "Run this check again, or merge the next revision of this root: it deploys these changes as well."
 #: Characters of why a step failed.
@@ -186,7 +187,7 @@ def outcome_unknown(deployment: Deployment, view: View) -> Face:
             "The runner was lost while it applied, so some, all or none of the plan below may be in effect. "
             "It is never applied again by itself. What to do:"
         ),
-        _steps(deployment, view),
+        _steps(deployment, view, is_free=not (view.locks or view.locking)),
     )
     title = f"Outcome unknown{about}"
     if view.locks:
@@ -199,15 +200,15 @@ def outcome_unknown(deployment: Deployment, view: View) -> Face:
     return Face(f"{title}, unlocked", (*steps, free), conclusion=conclusion)
 
 
-def _steps(deployment: Deployment, view: View) -> str:
+def _steps(deployment: Deployment, view: View, *, is_free: bool) -> str:
     read = "the engine's last lines in the text below and the job's log" if deployment.last_lines else "the job's log"
     return (
         f"1. Read {read}: how far did it get?\n"
         "2. Look whether the state is still locked (`force-unlock` frees it) and whether the runner left "
         f"{code(place(view, f'errored/{deployment.apply_job}.tfstate'))}; if so, `state push` it.\n"
         "3. Run a plan of this revision by hand: what it still shows was not applied.\n"
-        "4. Repair what is half done, or leave it to the next revision's plan.\n"
-        "5. Press **Unlock**: later revisions deploy again."
+        "4. Repair what is half done, or leave it to the next revision's plan."
+        f"{'' if is_free else _UNLOCK}"
     )
 
 

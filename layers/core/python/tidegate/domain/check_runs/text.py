@@ -13,7 +13,7 @@ from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Conclusion
 from tidegate.domain.check_runs.face import View, approval, many, place
 from tidegate.domain.check_runs.states import face_of
-from tidegate.domain.deploys.deployment import Deployment, State, Trigger
+from tidegate.domain.deploys.deployment import Deployment, State, Trigger, is_final
 from tidegate.domain.deploys.plan_text import cut_middle, cut_start, fenced_plan
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.markdown import code, escaped, fenced, folded, one_line, size
@@ -103,9 +103,10 @@ def _changes(deployment: Deployment, room: int) -> tuple[str, ...]:
     if deployment.plan is None or not deployment.plan.changes.any:
         return ()
     changes = deployment.plan.changes
+    destroys, replaces = _tense(deployment.state)
     parts = [
-        *_addresses("destroys", changes.destroy, changes.destroyed),
-        *_addresses("replaces", changes.replace, changes.replaced),
+        *_addresses(destroys, changes.destroy, changes.destroyed),
+        *_addresses(replaces, changes.replace, changes.replaced),
         f"`+{changes.add}` to add, `~{changes.change}` to change, `-{changes.destroy}` to destroy, "
         f"`±{changes.replace}` to replace"
         + (f", {many(changes.outputs, 'output')} to change" if changes.outputs else "")
@@ -114,6 +115,15 @@ def _changes(deployment: Deployment, room: int) -> tuple[str, ...]:
         + (f", {changes.deferred} left to a later apply" if changes.deferred else ""),
     ]
     return (cut_middle("\n\n".join(parts), room),)
+
+
+def _tense(state: State) -> tuple[str, str]:
+    """Return what becomes of resources that a plan destroys and replaces: it did, does, was to, or would have done."""
+    if state is State.APPLIED:
+        return "destroyed", "replaced"
+    if state in {State.APPLY_FAILED, State.OUTCOME_UNKNOWN}:
+        return "was to destroy", "was to replace"
+    return ("would have destroyed", "would have replaced") if is_final(state) else ("destroys", "replaces")
 
 
 def _addresses(verb: str, count: int, addresses: tuple[str, ...]) -> Iterable[str]:
