@@ -20,7 +20,8 @@ from tidegate.domain.deploys.job import Job, TakenJob
 _FIRST_PAUSE = 0.01
 _PAUSE_GROWTH = 1.25
 _LONGEST_PAUSE = 1.0
-_METADATA_SECONDS = 2
+#: It answers at once. A task without its name runs, but the event of its end cannot be told to whoever waits.
+_METADATA_SECONDS = 10
 
 
 class JobNotForUs(Exception):

@@ -142,6 +142,11 @@ class Installation:
             return None
         return content
 
+    def log_of(self, job: str) -> str:
+        """Return the whole log of a job once it is stored: the runner stores it beside its answer, not before."""
+        found = eventually(lambda: self.object("artifact_bucket", f"logs/{job}.txt"), what=f"the whole log of {job}")
+        return found.decode()
+
     def audited(self, deployment: str) -> list[str]:
         """Return the states that the audit topic heard of a deployment, oldest first."""
         return [message["state"] for message in self.cloud.audit() if message["deployment"] == deployment]
@@ -162,7 +167,7 @@ class Installation:
         return [task["taskArn"] for task in self._tasks(job) if task["lastStatus"] == status]
 
     def _tasks(self, job: str) -> list[Mapping[str, Any]]:
-        return [task for task in self.cloud.read("tasks") if _job_of(task) == job]
+        return [task for task in self.cloud.read("tasks") if job_of(task) == job]
 
     def executions(self, machine: str, part_of_name: str) -> list[Mapping[str, Any]]:
         """Return the executions of a machine with this in their names."""
@@ -200,7 +205,7 @@ def _ends(line: str) -> str:
     return line if len(line) <= 1000 else f"{line[:200]} … {line[-800:]}"
 
 
-def _job_of(task: Mapping[str, Any]) -> str | None:
+def job_of(task: Mapping[str, Any]) -> str | None:
     """Return the job that a task was started for, from the environment that its start gave it."""
     overrides = task["overrides"].get("containerOverrides", [])
     environment = {entry["name"]: entry["value"] for override in overrides for entry in override["environment"]}

@@ -15,13 +15,13 @@ from local.forge.pages.visit import COOKIE
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project
-from tests.e2e.test_pages import sign_in
+from tests.e2e.test_pages import SECONDS, sign_in
 from tests.e2e.test_pages import tidegate as tidegate_command
 from tests.stepfunctions.world import OperatorWiring
 from tidegate.domain.deploys.deployment import State, Trigger, is_final
 from tidegate.domain.drift.drift import DriftRecord, DriftState
 from tidegate.domain.errors import NotFound
-from tidegate.domain.root import schedule_name
+from tidegate.domain.root import queue_id, schedule_name
 
 
 @dataclass
@@ -92,7 +92,18 @@ def deploy(project, schedule):
     sha = project.push({"app": thing(), "db": thing()}, **{"tidegate.yaml": file})
     for root in ("app", "db"):
         project.ended(sha, root)
+        rests(OperatorWiring(project.tidegate.cloud), project.name, root)
     return sha
+
+
+def rests(tidegate, repository, root):
+    """Wait until nothing of a root is under way: what is, is not looked at. Its check run says sooner that it ended."""
+
+    def is_quiet():
+        head = tidegate.queues.read(queue_id(repository, root))[0]
+        return head.in_flight is None and not head.length
+
+    eventually(is_quiet, what=f"the queue of {root} of {repository} at rest")
 
 
 def newest(project, root, trigger):
@@ -105,7 +116,9 @@ def newest(project, root, trigger):
 @pytest.fixture
 def browser(tidegate):
     """A browser without scripts in which the reviewer is signed in at the forge."""
-    with httpx.Client(base_url=tidegate.cloud.api_url, follow_redirects=True, trust_env=False, timeout=30) as client:
+    with httpx.Client(
+        base_url=tidegate.cloud.api_url, follow_redirects=True, trust_env=False, timeout=SECONDS
+    ) as client:
         client.cookies.set(COOKIE, "reviewer")
         yield client
 
@@ -147,6 +160,7 @@ def test_drift_is_undone_by_a_deployment_in_the_queue_if_the_schedule_says_so(pr
     assert (deployment.id, deployment.state) == (drifted.deployment, State.APPLIED)
     assert project.value("app") == "one"
     assert schedule.issue()["state"] == "open"
+    rests(schedule.tidegate, project.name, "app")
     assert schedule.fire().summary == "1 without drift"
     assert schedule.issue()["state"] == "closed"
 

@@ -37,12 +37,16 @@ def test_an_engine_that_fails_says_why_on_the_check_run_and_the_root_beside_it_i
     assert project.value("apply") == "partly"
     # The author's mistakes are no fault of Tidegate: nothing is tried again and no alarm goes off.
     for run in (init, plan, apply):
-        execution = tidegate.executions("terraform", run["external_id"])
-        assert [item["status"] for item in execution] == ["SUCCEEDED"]
+        eventually(lambda run=run: endings(tidegate, run) == ["SUCCEEDED"], what=f"the end of {run['external_id']}")
 
     mended = project.push({"apply": thing("whole")})
     project.deployed(mended, "apply")
     assert project.value("apply") == "whole"
+
+
+def endings(tidegate, run):
+    """Return how the Terraform executions of a deployment ended; what goes on is RUNNING."""
+    return [item["status"] for item in tidegate.executions("terraform", run["external_id"])]
 
 
 def test_a_file_that_cannot_be_used_is_told_with_its_line_and_its_correction_deploys_everything(project):

@@ -10,6 +10,7 @@ import pytest
 from local.client import LocalCloud
 from tests.e2e.gitlab_project import Project, confirm, succeeded
 from tests.e2e.patience import eventually
+from tests.e2e.test_drift import rests
 from tests.e2e.test_policies import POLICY, SETS
 from tests.stepfunctions.world import OperatorWiring
 from tidegate.domain.errors import NotFound
@@ -167,6 +168,8 @@ def test_drift_has_one_issue_which_is_updated_in_place_closed_and_opened_again(p
     for root in ("app", "db"):
         project.status(first, f"tidegate/deploy: {root}", succeeded)
     schedule, person = Schedule(project), project.person("maintainer")
+    for root in ("app", "db"):
+        rests(schedule.tidegate, project.name, root)
     assert schedule.fire().issue == 0
     tamper(project, "app", "by hand")
     number = schedule.fire().issue

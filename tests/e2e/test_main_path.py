@@ -60,10 +60,10 @@ def test_log_lines_appear_in_cloudwatch_while_the_engine_runs_and_the_whole_log_
     eventually(lambda: any("waiting at the gate" in line for line in tidegate.log_lines(job)))
     assert not any("the gate is open\n" in line for line in tidegate.log_lines(job))
     assert tidegate.object("artifact_bucket", f"logs/{job}.txt") is None
-    assert title(project.newest(sha, "app")).startswith("Applying")
+    project.wait(sha, "app", "Applying")
     gate.touch()
     assert project.ended(sha, "app")["conclusion"] == "success"
-    kept = tidegate.object("artifact_bucket", f"logs/{job}.txt").decode()
+    kept = tidegate.log_of(job)
     for line in ("waiting at the gate", "the gate is open", "Apply complete! Resources: 1 added"):
         assert line in kept
         eventually(lambda line=line: any(line in said for said in tidegate.log_lines(job)), what=line)

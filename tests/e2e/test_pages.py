@@ -17,6 +17,9 @@ from tests.e2e.modules import gated, thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import gate_of, title
 
+#: An answer takes much less, unless the machine is busy.
+SECONDS = 120
+
 
 def hidden_fields(page, action):
     """Return where a page's form goes and what it carries."""
@@ -29,7 +32,9 @@ def hidden_fields(page, action):
 @pytest.fixture
 def browser(tidegate):
     """A browser without scripts in which the reviewer is signed in at the forge."""
-    with httpx.Client(base_url=tidegate.cloud.api_url, follow_redirects=True, trust_env=False, timeout=30) as client:
+    with httpx.Client(
+        base_url=tidegate.cloud.api_url, follow_redirects=True, trust_env=False, timeout=SECONDS
+    ) as client:
         client.cookies.set(COOKIE, "reviewer")
         yield client
 
@@ -65,7 +70,10 @@ def test_a_person_signs_in_looks_around_confirms_and_follows_the_log(project, br
     log = f"/api/jobs/{job}/log"
     told, after = [], 0
     with httpx.Client(
-        base_url=project.tidegate.cloud.api_url, headers={"Authorization": "Bearer reviewer"}, trust_env=False
+        base_url=project.tidegate.cloud.api_url,
+        headers={"Authorization": "Bearer reviewer"},
+        trust_env=False,
+        timeout=SECONDS,
     ) as api:
 
         def follow(until):
@@ -89,7 +97,7 @@ def test_an_operator_deploys_through_the_api_and_unlocks_by_the_command_line(pro
     project.deployed(first, "app")
     before = project.newest(first, "app")["external_id"]
     asked = {"repository": project.name, "roots": ["app"]}
-    with httpx.Client(base_url=project.tidegate.cloud.api_url, trust_env=False, timeout=30) as api:
+    with httpx.Client(base_url=project.tidegate.cloud.api_url, trust_env=False, timeout=SECONDS) as api:
         strange = api.post("/api/deployments", json=asked, headers={"Authorization": "Bearer developer"})
         assert strange.status_code == 403
         api.headers["Authorization"] = "Bearer reviewer"
@@ -116,7 +124,7 @@ def tidegate(project, *arguments):
         env={**os.environ, **where},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=False,
     )
 
@@ -137,7 +145,10 @@ def test_a_change_is_drawn_and_searched_while_one_stack_waits_for_another(projec
     first = project.reviewed(sha, "dev/app")["external_id"]
     waiting = project.wait(sha, "prod/app", lambda run: title(run).startswith("Waiting for"))["external_id"]
     with httpx.Client(
-        base_url=project.tidegate.cloud.api_url, headers={"Authorization": "Bearer reviewer"}, trust_env=False
+        base_url=project.tidegate.cloud.api_url,
+        headers={"Authorization": "Bearer reviewer"},
+        trust_env=False,
+        timeout=SECONDS,
     ) as api:
         query = {"repository": project.name, "query": "stack_name:prod and state:gated"}
         [found] = api.get("/api/deployments", params=query).json()["deployments"]

@@ -19,11 +19,11 @@ SETS = "policy_sets:\n  words: {paths: [policies], owners: ['user:reviewer']}\n"
 
 
 def standing(project, head, conclusion, name="tidegate/policy: words"):
-    """Return a check run of a head once it ended so."""
+    """Return the newest check run of a head once it ended so: another base branch opens a newer one."""
 
     def look():
         runs = project.check_runs(head, name)
-        return runs[-1] if runs and runs[-1]["conclusion"] == conclusion else None
+        return runs[0] if runs and runs[0]["conclusion"] == conclusion else None
 
     try:
         return eventually(look, what=f"{name} {conclusion}")

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from tests.e2e.installation import job_of
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, edit, open_pull
+from tests.stepfunctions.world import OperatorWiring
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 PLANNED = LayerState.PLANNED
 
 
-def tasks(project):
-    """Return how many runners were started so far."""
-    return len(project.tidegate.cloud.read("tasks"))
+def jobs(project):
+    """Return the roots of a repository that runners were started for so far."""
+    tidegate = OperatorWiring(project.tidegate.cloud)
+    started = {job_of(task) for task in project.tidegate.cloud.read("tasks")}
+    found = [tidegate.jobs.get(name) for name in started if name]
+    return {job.id for job in found if job.repository == project.name}
 
 
 def test_nothing_of_a_fork_is_run_and_the_comment_says_what_to_do(project):
     project.reviewed(project.push({"app": thing()}), "app")
-    before = tasks(project)
+    before = jobs(project)
     visitor = project.person("visitor")
     fork = visitor.fork(project.name)
     files = {"app/main.tf": project.backed("app", thing("two"))}
@@ -27,7 +32,7 @@ def test_nothing_of_a_fork_is_run_and_the_comment_says_what_to_do(project):
     assert "comes from a fork" in comment["body"]
     assert "open a pull request from there" in comment["body"]
     assert pull.ended(head)["conclusion"] == "neutral"
-    assert (pull.layers(), tasks(project)) == ({}, before)
+    assert (pull.layers(), jobs(project)) == ({}, before)
 
 
 MODULES = {

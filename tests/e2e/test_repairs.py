@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -121,21 +123,45 @@ def _open(tidegate, kind):
     )["Items"]
 
 
+@contextmanager
+def lost(tidegate, word):
+    """Let all messages be lost that are sent to a queue meanwhile: held back, and removed before anybody got them."""
+    sqs, url = tidegate.cloud.client("sqs"), _queue(tidegate, word)
+    eventually(lambda: _is_empty(tidegate, word), what=f"all to be done that {word} told of before")
+    before = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["DelaySeconds"])["Attributes"]
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"DelaySeconds": "900"})
+    try:
+        yield
+        # Whoever answers a press announces it last.
+        eventually(lambda: _is_empty(tidegate, "Press"), what="the press to be answered")
+        sqs.purge_queue(QueueUrl=url)
+    finally:
+        sqs.set_queue_attributes(QueueUrl=url, Attributes=before)
+
+
+def _queue(tidegate, word):
+    """Return the URL of a queue by the word that its name ends with, but for what AWS appends."""
+    [found] = [
+        url for name, url in tidegate.cloud.queues.items() if re.fullmatch(f"Messaging{word}[0-9A-F]{{8}}", name)
+    ]
+    return found
+
+
+def _is_empty(tidegate, word):
+    names = [f"ApproximateNumberOfMessages{which}" for which in ("", "NotVisible", "Delayed")]
+    sqs = tidegate.cloud.client("sqs")
+    found = sqs.get_queue_attributes(QueueUrl=_queue(tidegate, word), AttributeNames=names)["Attributes"]
+    return all(found[name] == "0" for name in names)
+
+
 def test_a_check_run_whose_message_is_lost_is_shown_all_the_same(project, reconciled):
     tidegate = project.tidegate
     sha = project.push({"app": thing()})
     asked = project.reviewed(sha, "app")
     deployment = asked["external_id"]
-    lost = tidegate.cloud.add_fault(
-        service="dynamodb", action="*", role="*PublishCheckRun*", error="ValidationException", times=None
-    )
-    project.press(asked, "Reject")
-    eventually(lambda: "in_flight" not in _head(project), what="the end of the deployment in its queue")
-    eventually(lambda: tidegate.cloud.read("faults")[lost], what="a try to show it")
-    for name, url in tidegate.cloud.queues.items():
-        if "CheckRun" in name and "Dead" not in name:
-            tidegate.cloud.client("sqs").purge_queue(QueueUrl=url)
-    tidegate.cloud.remove_fault(lost)
+    with lost(tidegate, "CheckRun"):
+        project.press(asked, "Reject")
+        eventually(lambda: "token" in _head(project), what="the queue's worker to wait, after the deployment's end")
     _rewrite(tidegate, f"deployment#{deployment}", "record", changed_at=_minutes_ago())
     assert title(project.newest(sha, "app")).startswith("Review the plan")
     assert reconciled()["show_check_runs"] >= 1
@@ -149,14 +175,10 @@ def test_a_line_whose_message_is_lost_shows_its_places_all_the_same(project, rec
     asked = project.reviewed(project.push({"app": thing()}), "app")
     second, third = project.push({"app": thing("two")}), project.push({"app": thing("three")})
     project.wait(third, "app", "Queued: place 2")
-    lost = tidegate.cloud.add_fault(
-        service="dynamodb", action="*", role="*RefreshLine*", error="ValidationException", times=None
-    )
-    project.press(asked, "Reject")
-    running = project.reviewed(second, "app")
-    eventually(lambda: tidegate.cloud.read("faults")[lost], what="a look at the line")
-    tidegate.cloud.client("sqs").purge_queue(QueueUrl=_line_queue(tidegate))
-    tidegate.cloud.remove_fault(lost)
+    with lost(tidegate, "Line"):
+        project.press(asked, "Reject")
+        running = project.reviewed(second, "app")
+        eventually(lambda: _waits(tidegate, running["external_id"]), what="the second's review, which is announced")
     assert title(project.newest(third, "app")).startswith("Queued: place 2")
     assert reconciled()["refresh_lines"] >= 1  # Other tests have left lines, too.
     project.wait(third, "app", "Queued: next to go")
@@ -165,9 +187,12 @@ def test_a_line_whose_message_is_lost_shows_its_places_all_the_same(project, rec
     project.wait(third, "app", "Rejected")
 
 
-def _line_queue(tidegate):
-    names = [name for name in tidegate.cloud.queues if "Line" in name and "Later" not in name and "Dead" not in name]
-    return tidegate.cloud.queues[names[0]]
+def _waits(tidegate, deployment):
+    """Tell whether an execution waits for an answer, and what was called to wait has returned."""
+    [execution] = tidegate.executions("terraform", deployment)
+    pages = tidegate.cloud.client("stepfunctions").get_paginator("get_execution_history")
+    events = [each for page in pages.paginate(executionArn=execution["executionArn"]) for each in page["events"]]
+    return events[-1]["type"] == "TaskSubmitted"
 
 
 def test_a_worker_that_ended_while_nobody_heard_of_it_leaves_its_queue_to_another(project, reconciled):

@@ -18,10 +18,10 @@ def at_the_gate(project, job):
 def test_a_runner_that_is_killed_while_it_plans_is_replaced_and_the_deploy_succeeds(project):
     tidegate, cloud = project.tidegate, project.tidegate.cloud
     # The engine is held at the backend's first answer, so that the runner is in the middle of its plan.
-    held = cloud.add_fault(service="s3", action="*", role="*PlanEngine*", delay=20)
+    held = cloud.add_fault(service="s3", action="*", role="*PlanEngine*", delay=60)
     sha = project.push({"app": thing()})
     eventually(lambda: cloud.read("faults").get(held), what="the engine at its backend")
-    deployment = project.newest(sha, "app")["external_id"]
+    deployment = project.wait(sha, "app", lambda run: bool(run["external_id"]))["external_id"]
     (task,) = tidegate.runners(f"{deployment}-plan-1")
     cloud.kill_task(task)
     asked = project.reviewed(sha, "app")
@@ -68,7 +68,7 @@ def test_a_runner_that_is_told_to_stop_while_it_applies_interrupts_the_engine_on
     tidegate.cloud.interrupt_task(at_the_gate(project, job))
     gate_of(tmp_path).touch()
     end = project.wait(sha, "app", lambda run: title(run).startswith(("The apply failed", "Outcome unknown")))
-    log = tidegate.object("artifact_bucket", f"logs/{job}.txt").decode()
+    log = tidegate.log_of(job)
     assert log.count("Interrupt received") == 1
     assert "SIGTERM" in words(end)
     assert "thing" in {resource["name"] for resource in project.state("app")["resources"]}

@@ -26,6 +26,8 @@ def stop(project, request):
 def _goes_on(project, *, unlocking=None):
     later = project.push({"app": thing("later")})
     if unlocking:
+        buttons = project.person("reviewer").buttons
+        eventually(lambda: "Unlock" in buttons(project.name, unlocking["id"]), what="the button of what locks")
         project.press(unlocking, "Unlock")
     project.deployed(later, "app")
     assert project.value("app") == "later"

@@ -64,10 +64,7 @@ def test_each_stack_runs_with_its_own_variables_and_a_failure_after_the_apply_le
         assert title(applied).startswith("Applied"), words(applied)
         assert "THE APPLY SUCCEEDED, BUT A STEP AFTER IT DID NOT" in words(applied)
         assert project.value(root) == value
-        logs = [
-            project.tidegate.object("artifact_bucket", f"logs/{deployment}-{job}.txt").decode()
-            for job in ("plan-1", "apply-1")
-        ]
+        logs = [project.tidegate.log_of(f"{deployment}-{job}") for job in ("plan-1", "apply-1")]
         size = value.split()[0]
         assert f"{root} in env-{size}: (masked)\n" in logs[0]
         assert f"after: {size}\n" in logs[1]

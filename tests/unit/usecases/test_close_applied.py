@@ -11,7 +11,7 @@ from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import HEAD, NUMBER
 from tests.unit.usecases.pull_request_world import PullRequestWorld
 from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.queue import head_after
+from tidegate.domain.deploys.queue import head_after, waiting_for
 from tidegate.domain.errors import ForgeRefused
 from tidegate.domain.pull_requests.record import Applying
 from tidegate.domain.root import Root
@@ -58,6 +58,16 @@ def test_what_may_have_been_applied_in_part_is_told_as_well(world):
     world.end(State.APPLY_FAILED)
     world.closer.close(world.record, merged=False)
     assert "`live/app`" in world.reply
+
+
+@pytest.mark.parametrize(("state", "told"), [(State.APPLIED, True), (State.REJECTED, False)])
+def test_what_has_ended_a_moment_ago_is_told_before_its_queue_knows(world, state, told):
+    _, first = world.queues.read(QUEUE)
+    applied = replace(world.deployments.get(first.deployment), state=state)
+    in_flight = replace(world.head(), in_flight=applied.id)
+    world.queues.commit(world.head(), in_flight, take=waiting_for(applied), deployment=applied)
+    world.closer.close(world.record, merged=False)
+    assert [f"- `live/app`, from `{HEAD[:7]}`" in str(comment) for comment in world.forge.comments] == [True] * told
 
 
 @pytest.mark.parametrize("state", [State.REJECTED, State.PLAN_FAILED])

@@ -11,7 +11,7 @@ from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Deployment, Unlocking, is_final, moves_baseline
 from tidegate.domain.deploys.queue import standing_of
 from tidegate.domain.errors import ForgeRefused
-from tidegate.domain.pull_requests.apply_replies import CLOSED_MARKER, closed_unmerged
+from tidegate.domain.pull_requests.apply_replies import closed_unmerged
 from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.domain.root import queue_id
 from tidegate.ports import Clock, Deployments, DeployQueues, Forge
@@ -65,7 +65,7 @@ class AppliedCloser:
             return
         text = closed_unmerged(applied, cancelled, going_on)
         try:
-            if text not in self.forge.our_comments(*spec.where, spec.number, CLOSED_MARKER).values():
+            if not self.forge.our_comments(*spec.where, spec.number, text.partition("\n")[0]):
                 self.forge.comment(*spec.where, spec.number, text)
         except ForgeRefused:
             return
@@ -73,8 +73,12 @@ class AppliedCloser:
     def _stays(self, found: Iterable[Deployment]) -> Iterator[Deployment]:
         """Yield what it applied, as far as nothing else was deployed since."""
         for deployment in found:
-            deployed = standing_of(self.queues.read(deployment.queue)[0], deployment).deployed
-            is_there = deployed is not None and deployed.deployment == deployment.id
+            head = self.queues.read(deployment.queue)[0]
+            deployed = standing_of(head, deployment).deployed
+            # What has just ended is in flight until its queue says that it is deployed.
+            is_there = head.in_flight == deployment.id or (
+                deployed is not None and deployed.deployment == deployment.id
+            )
             if is_there and moves_baseline(deployment.state):
                 yield deployment
 
