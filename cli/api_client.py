@@ -106,9 +106,10 @@ class ApiClient:
         """Return one change."""
         return self._get(f"/api/changes/{_path(change)}", Change)
 
-    def deploy(self, repository: str, roots: list[str]) -> str:
+    def deploy(self, repository: str, roots: list[str], *, force: bool = False) -> str:
         """Ask for the default branch's head to be deployed to these roots; return the request's id."""
-        return self._post("/api/deployments", Accepted, {"repository": repository, "roots": roots}).request
+        asked = {"repository": repository, "roots": roots, **({"force": True} if force else {})}
+        return self._post("/api/deployments", Accepted, asked).request
 
     def request(self, request: str) -> Request:
         """Return what became of a request."""

@@ -24,6 +24,7 @@ _REQUEST_SECONDS = 60.0
 ASK_SECONDS = 0.5
 
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until every deployment has ended, and say how.")]
+Force = Annotated[bool, typer.Option("--force", help="Also where the same is in line by hand, at the same commit.")]
 Timeout = Annotated[
     float | None,
     typer.Option("--timeout", min=0, metavar="MINUTES", show_default=False, help="Wait at most so long; then exit 6."),
@@ -37,6 +38,7 @@ def deploy(
         typer.Argument(metavar="ROOT...", show_default=False, autocompletion=complete_root, help="The roots' names."),
     ],
     *,
+    force: Force = False,
     wait: Wait = False,
     timeout: Timeout = None,
     url: Url = None,
@@ -50,7 +52,7 @@ def deploy(
     deadline, console = Deadline(timeout), screen.console(stderr=json)
     with open_client(url, person) as client:
         try:
-            request = client.deploy(finding.repository(repository), list(dict.fromkeys(roots)))
+            request = client.deploy(finding.repository(repository), list(dict.fromkeys(roots)), force=force)
         except NotFound as problem:
             raise finding.explained(client, problem, repository, roots) from None
         answer = _answer(client, request, console)

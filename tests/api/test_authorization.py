@@ -292,6 +292,8 @@ def test_a_permission_that_was_taken_away_is_noticed_within_a_minute(wires, read
 def test_only_members_of_the_operators_team_ask_for_deployments(wires, reviewer):
     body = {"repository": REPOSITORY, "roots": ["network"]}
     assert reviewer.post_json("/api/deployments", body).status == 202
+    assert reviewer.post_json("/api/deployments", {**body, "force": True}).status == 202
+    assert [delivery.fields.get("force") for delivery in wires.events.sent] == [None, True]
     wires.forge.teams["acme/operators"] = {"somebody-else"}
     refused = reviewer.post_json("/api/deployments", body)
     assert (refused.status, refused.json["error"]["code"]) == (403, "not_allowed")

@@ -46,6 +46,13 @@ def test_a_deploy_asks_for_the_roots_once_each_and_shows_what_was_made(api, tide
         assert text in result.stdout
 
 
+def test_a_deploy_is_asked_for_once_more_by_force(api, tidegate):
+    accepted(api, brief(state="queued", trigger="manual"))
+    in_turn(api, "queued")
+    assert tidegate("deploy", "acme/live", "orders", "--force").exit_code == 0
+    assert api.bodies("POST /api/deployments") == [{"repository": "acme/live", "roots": ["orders"], "force": True}]
+
+
 def test_a_deploy_that_makes_nothing_says_why_and_fails(api, tidegate):
     accepted(api, outcome="The default branch has no root orders.")
     result = tidegate("deploy", "acme/live", "orders")

@@ -107,9 +107,9 @@ class EventsWorld:
         )
         return receiver.receive(self.stored("issue_comment", fields, delivery, at))
 
-    def request(self, *roots, by="operator", delivery=None):
+    def request(self, *roots, by="operator", delivery=None, **more):
         """Let an operator ask for deploys; return what became of it."""
-        fields = {"repository": REPOSITORY, "installation": INSTALLATION, "roots": list(roots), "by": by}
+        fields = {"repository": REPOSITORY, "installation": INSTALLATION, "roots": list(roots), "by": by, **more}
         receiver = RequestReceiver(self.deliveries, self.source, self.changes, self.authorizer)
         return receiver.receive(self.stored("manual", fields, delivery))
 

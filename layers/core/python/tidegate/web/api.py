@@ -213,7 +213,8 @@ class Api:
         )
         def request(asked: Annotated[models.DeployRequest, Body()]) -> models.Accepted:
             access = _access(app)
-            return models.Accepted(request=parts.request(access.repository, asked.roots, access.login))
+            made = parts.request(access.repository, asked.roots, access.login, force=asked.force)
+            return models.Accepted(request=made)
 
         @app.get(
             "/api/requests/<id>",

@@ -351,6 +351,7 @@ class DeployRequest(_Given):
 
     repository: RepositoryName
     roots: Annotated[list[RootName], Field(min_length=1, max_length=50)]
+    force: bool = Field(default=False, description="Also where the same is in line by hand already, at the same commit")
 
 
 class Accepted(Shown):
@@ -364,7 +365,9 @@ class RequestOutcome(Shown):
 
     request: str
     outcome: str | None = Field(description="null while it is worked on")
-    deployments: list[DeploymentBrief]
+    deployments: list[DeploymentBrief] = Field(
+        description="Those that it put in line; or, where it put none there as the same was in line, those that were"
+    )
 
 
 class JobModel(Shown):

@@ -57,8 +57,8 @@ class DecideGate(Protocol):
 class Request(Protocol):
     """Asks for deployments of the default branch's head."""
 
-    def __call__(self, repository: str, roots: Sequence[str], by: str) -> str:
-        """Return the request's id. Raise InvalidName for a root that cannot be."""
+    def __call__(self, repository: str, roots: Sequence[str], by: str, *, force: bool = False) -> str:
+        """Return the request's id. Raise InvalidName for a root that cannot be. ``force`` deploys once more."""
 
 
 @dataclass(frozen=True, slots=True)

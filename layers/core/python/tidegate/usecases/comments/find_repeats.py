@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from tidegate.domain.deploys.deployment import Deployment, Trigger, is_final
+from tidegate.domain.deploys.queue import QueueHead, Waiting
+from tidegate.domain.errors import OversizedRecord
 from tidegate.ports import Deployments, DeployQueues
+from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
+
+#: What is wanted, and what does the same and came before.
+Repeat = tuple[Deployment, Deployment]
 
 
-def find_repeats(
-    queues: DeployQueues, deployments: Deployments, wanted: Sequence[Deployment]
-) -> Sequence[tuple[Deployment, Deployment]]:
+def find_repeats(queues: DeployQueues, deployments: Deployments, wanted: Sequence[Deployment]) -> Sequence[Repeat]:
     """Return each deployment that one by hand of the same root, stack and commits goes before, with that one."""
+    return _repeats(deployments, wanted, {each.queue: tuple(_by_hand(*queues.line(each.queue))) for each in wanted})
+
+
+def enqueue_once(
+    queues: DeployQueues, deployments: Deployments, changes: ChangeEnqueuer, wanted: Sequence[Deployment]
+) -> Sequence[Repeat]:
+    """Enqueue all that is wanted and return nothing, or else return what the first of it repeats: it came meanwhile.
+
+    Of those who ask for the same at the same moment, and all found nothing in line, so only one gets it: who is first
+    in the queue of the first. Raise Conflict, and what enqueuing raises.
+    """
+    changes.enroll(wanted)
+    repeats = deciding_again(lambda: _put_first(queues, deployments, wanted[0]))
+    if not repeats:
+        changes.enqueue_all(wanted)
+    return repeats
+
+
+def _put_first(queues: DeployQueues, deployments: Deployments, first: Deployment) -> Sequence[Repeat]:
+    """Store the first if its queue is as it was read, without what it repeats. Raise Conflict when it is not."""
+    head, line = queues.line(first.queue)
+    repeats = _repeats(deployments, [first], {first.queue: tuple(_by_hand(head, line))})
+    if not repeats:
+        with suppress(OversizedRecord):  # Whoever enqueues it knows what to do then.
+            queues.enqueue(first.begun(), head)
+    return repeats
+
+
+def _repeats(
+    deployments: Deployments, wanted: Sequence[Deployment], lines: dict[str, tuple[str, ...]]
+) -> Sequence[Repeat]:
     ids = {each.id for each in wanted}
-    lines = {each.queue: tuple(_by_hand(queues, each.queue)) for each in wanted}
     known = deployments.many({identifier for line in lines.values() for identifier in line} - ids)
     found = []
     for each in wanted:
@@ -24,8 +60,7 @@ def find_repeats(
     return found
 
 
-def _by_hand(queues: DeployQueues, queue: str) -> Iterator[str]:
-    head, line = queues.line(queue)
+def _by_hand(head: QueueHead, line: Sequence[Waiting]) -> Iterator[str]:
     if head.in_flight is not None:
         yield head.in_flight
     yield from (each.deployment for each in line if each.trigger is Trigger.MANUAL)

@@ -24,7 +24,7 @@ from tidegate.ports import Catalog, Change, Deliveries, Delivery, DeliveryOutcom
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.comments.answer_comment import Comment, CommentWork, answerer, explained, outcome, refused
 from tidegate.usecases.comments.check_requirements import RequirementsChecker
-from tidegate.usecases.comments.find_repeats import find_repeats
+from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
 from tidegate.usecases.discovery.discover_roots import all_roots, discover_roots
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
@@ -126,10 +126,9 @@ class CommentReceiver:
         # No merge has looked at what policies say of this head: its plan is held against them, whatever is forced.
         held = self.hold(comment.where, granted, members)
         deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
-        self.changes.enqueue_all(deployments)
-        return self._accepted(comment, command, pull_request, deployments, missing)
+        return self._enqueued(comment, command, pull_request, deployments, missing)
 
-    def _accepted(
+    def _enqueued(
         self,
         comment: Comment,
         command: Command,
@@ -137,6 +136,14 @@ class CommentReceiver:
         deployments: Sequence[Deployment],
         missing: Missing,
     ) -> DeliveryOutcome:
+        """Enqueue all, unless somebody asked for the same at this moment, and answer. Forced, it is enqueued anyway."""
+        if command.force:
+            self.changes.enqueue_all(deployments)
+        else:
+            repeats = enqueue_once(self.authorizer.queues, self.authorizer.deployments, self.changes, deployments)
+            if repeats:
+                missing = Missing((), tuple(self._told(comment, repeats)))
+                return self._refuse(comment, _lacks(comment, command, pull_request, missing))
         answer, names = answerer(self.forge, comment), list(dict.fromkeys(each.root.name for each in deployments))
         problems = [answer.accept()]
         if command.force:
@@ -164,7 +171,8 @@ class CommentReceiver:
         """Return what is missing by root: who may deploy it, and what checks require of it."""
         refusals = self.authorizer.refusals(accesses(deployments), comment.where, Action.APPLY, comment.sender)
         missing = replace(missing, always=tuple(escaped(refusal) for refusal in refusals))
-        told = tuple(self._repeats(comment, deployments))
+        repeats = find_repeats(self.authorizer.queues, self.authorizer.deployments, deployments)
+        told = tuple(self._told(comment, repeats))
         if granted.configuration.checks is None:
             return replace(missing, configured=(*missing.configured, *told))
         keys = [(each.root.name, each.stack) for each in deployments]
@@ -172,9 +180,9 @@ class CommentReceiver:
         checker = RequirementsChecker(self.forge)
         return replace(missing, configured=(*checker.by_root(comment.where, pull_request, required), *told))
 
-    def _repeats(self, comment: Comment, deployments: Sequence[Deployment]) -> Iterator[str]:
+    def _told(self, comment: Comment, repeats: Sequence[Repeat]) -> Iterator[str]:
         """Yield what of it was asked for before, and has not ended."""
-        for each, earlier in find_repeats(self.authorizer.queues, self.authorizer.deployments, deployments):
+        for each, earlier in repeats:
             checks = self.forge.pull_request_checks_url(comment.repository, comment.pull_request)
             yield replies.in_line_already(each, earlier, checks)
 

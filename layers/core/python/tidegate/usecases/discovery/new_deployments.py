@@ -82,9 +82,13 @@ class ChangeEnqueuer:
 
         Raise ExceptionGroup when some could not be enqueued; all others are then.
         """
+        self.enroll(deployments)
+        enqueue_all(deployments, self.enqueue)
+
+    def enroll(self, deployments: Sequence[Deployment]) -> None:
+        """Let it be known which belong together. Nothing comes of that while none of them is enqueued."""
         for change in dict.fromkeys(each.change_set for each in deployments if each.change_set):
             self.change_sets.enroll(change, [_enrolled(each) for each in deployments if each.change_set == change])
-        enqueue_all(deployments, self.enqueue)
 
 
 def _enrolled(deployment: Deployment) -> Enrolled:

@@ -27,7 +27,7 @@ from tidegate.ports import Change, Deliveries, DeliveryOutcome, DeployQueues, Fo
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.comments.answer_comment import Comment, answerer, outcome, refused
 from tidegate.usecases.comments.check_requirements import RequirementsChecker
-from tidegate.usecases.comments.find_repeats import find_repeats
+from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.discovery.chosen_roots import chosen_roots
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
@@ -98,19 +98,25 @@ class PullRequestApplier:
     def _applied(self, asked: _Asked, deployments: Sequence[Deployment]) -> DeliveryOutcome:
         """Enqueue the deployments unless something is missing. The record knows of them before anybody works."""
         held, by_policies = self._policies(asked, deployments)
+        repeats = find_repeats(self.queues, self.authorizer.deployments, deployments)
         missing = [
             *self._people(asked, deployments),
             *self._required(asked, deployments),
             *self._locks(asked, deployments),
-            *self._repeats(asked, deployments),
+            *self._told(asked, repeats),
             *by_policies,
         ]
         if missing:
+            if repeats:  # A death may have left what was remembered and then not enqueued.
+                self._step_back(asked, deployments, [_applying(each, earlier) for each, earlier in repeats])
             return self._refuse(asked, missing)
         # What is applied is planned anew, perhaps with another result: that plan is held against the same sets.
         deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
-        self._remember(asked, deployments)
-        self.changes.enqueue_all(deployments)
+        before = self._remember(asked, deployments)
+        repeats = enqueue_once(self.queues, self.authorizer.deployments, self.changes, deployments)
+        if repeats:
+            self._step_back(asked, deployments, before)
+            return self._refuse(asked, [*self._told(asked, repeats)])
         names = list(dict.fromkeys(each.root.name for each in deployments))
         accepted = answerer(self.forge, asked.comment).accept()
         ids = tuple(each.id for each in deployments)
@@ -152,9 +158,9 @@ class PullRequestApplier:
             if refusal:
                 yield escaped(refusal)
 
-    def _repeats(self, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
+    def _told(self, asked: _Asked, repeats: Sequence[Repeat]) -> Iterator[str]:
         """Yield what of it was asked for before, and has not ended."""
-        for each, earlier in find_repeats(self.queues, self.authorizer.deployments, deployments):
+        for each, earlier in repeats:
             checks = self.forge.pull_request_checks_url(asked.comment.repository, asked.pull_request.number)
             yield comment_replies.in_line_already(each, earlier, checks)
 
@@ -189,16 +195,36 @@ class PullRequestApplier:
             self.follow(*asked.where, number)
         return self.records.get(asked.comment.repository, number)
 
-    def _remember(self, asked: _Asked, deployments: Sequence[Deployment]) -> None:
-        applies = [Applying(each.root.name, each.stack, each.id) for each in deployments]
-        deciding_again(partial(self._save, asked, asked.granted.configuration.applying, applies))
+    def _remember(self, asked: _Asked, deployments: Sequence[Deployment]) -> Sequence[Applying]:
+        """Let the record know of the deployments; return what it knew of before."""
+        applies = [_applying(each, each) for each in deployments]
+        return deciding_again(partial(self._save, asked, asked.granted.configuration.applying, applies))
 
-    def _save(self, asked: _Asked, rules: ApplyRules, applies: Sequence[Applying]) -> None:
+    def _save(self, asked: _Asked, rules: ApplyRules, applies: Sequence[Applying]) -> Sequence[Applying]:
         record = self._record(asked)
         newest = {each.key: each for each in (*record.applies, *applies)}
         saved = replace(record, rules=rules, applies=tuple(newest.values()))
         if saved != record:
             self.records.save(saved)
+        return record.applies
+
+    def _step_back(self, asked: _Asked, deployments: Sequence[Deployment], others: Sequence[Applying]) -> None:
+        """Let the record name others in place of deployments that are not enqueued, if it names these."""
+        ours, instead = {each.id for each in deployments}, {each.key: each for each in others}
+
+        def save() -> None:
+            record = self._record(asked)
+            named = [instead.get(each.key) if each.deployment in ours else each for each in record.applies]
+            applies = tuple(each for each in named if each is not None)
+            if applies != record.applies:
+                self.records.save(replace(record, applies=applies))
+
+        deciding_again(save)
+
+
+def _applying(wanted: Deployment, does: Deployment) -> Applying:
+    """Return that a deployment does what is wanted of a root in its stack."""
+    return Applying(wanted.root.name, wanted.stack, does.id)
 
 
 def _not_here(asked: _Asked, bound: str) -> str:

@@ -8,13 +8,16 @@ from functools import partial
 
 from tidegate.config.resolution import configure
 from tidegate.domain.access import Action
+from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.comments.command import nearest
 from tidegate.domain.deploys.authors import UNKNOWN
 from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.deploys.review import moment
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
 from tidegate.domain.root import Revision
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
 from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
 from tidegate.usecases.discovery.discover_roots import all_roots
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
 from tidegate.usecases.discovery.repository_source import RepositorySource
@@ -31,6 +34,7 @@ class DeployRequest:
     by: str
     installation: int
     received_at: str
+    force: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +71,21 @@ class RequestReceiver:
         problems += self._denied(request, deployments)
         if problems:
             return DeliveryOutcome(f"{' '.join(problems)} Nothing is deployed.")
-        self.changes.enqueue_all(deployments)
+        repeats = self._enqueued(request, deployments)
+        if repeats:
+            told = " ".join(in_line_already(each, earlier) for each, earlier in repeats)
+            text = f"{told} Nothing is deployed anew: follow that, or ask with force."
+            return DeliveryOutcome(text, tuple(earlier.id for _, earlier in repeats))
         names = ", ".join(request.roots)
         return DeliveryOutcome(f"Enqueued at {head.short}: {names}.", tuple(each.id for each in deployments))
+
+    def _enqueued(self, request: DeployRequest, deployments: Sequence[Deployment]) -> Sequence[Repeat]:
+        """Enqueue all, or return what of it goes on already. Forced, it is enqueued anyway."""
+        if request.force:
+            self.changes.enqueue_all(deployments)
+            return ()
+        known = self.authorizer.queues, self.authorizer.deployments
+        return find_repeats(*known, deployments) or enqueue_once(*known, self.changes, deployments)
 
     def _denied(self, request: DeployRequest, deployments: Sequence[Deployment]) -> tuple[str, ...]:
         """Return why somebody may not deploy. Without access control that was judged when it was asked for."""
@@ -81,6 +97,16 @@ class RequestReceiver:
         """Return the branch's head as the request found it first: received again, it deploys no later one."""
         sha = self.source.forge.branch_head(request.installation, request.repository, branch)
         return Revision(self.deliveries.bind(request.id, sha), branch)
+
+
+def in_line_already(wanted: Deployment, earlier: Deployment) -> str:
+    """Return a sentence that says that another deployment is what is asked for."""
+    what = wanted.root.name if wanted.stack == DEFAULT_STACK else f"{wanted.root.name} of stack {wanted.stack}"
+    state, asked = earlier.state.replace("_", " "), moment(earlier.requested_at)
+    return (
+        f"{what} at {wanted.revision.short} is in line already ({state}): {earlier.requested_by} asked for it on "
+        f"{asked}, as {earlier.id}."
+    )
 
 
 def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:

@@ -27,9 +27,10 @@ class DeploymentRequester:
     clock: Clock
     new_id: Callable[[], str] = _new_id
 
-    def request(self, repository: str, roots: Sequence[str], by: str) -> str:
+    def request(self, repository: str, roots: Sequence[str], by: str, *, force: bool = False) -> str:
         """Return the id of the request once it is stored and queued. ``by`` is the login of who asked.
 
+        With ``force``, what is in line already, by hand at the same commit, is put in line once more.
         Raise InvalidName for a name that no repository or root can have, and NotFound for a repository
         that Tidegate does not know. CloudUnavailable means that it was not queued; the reconciler queues
         what was stored.
@@ -37,6 +38,7 @@ class DeploymentRequester:
         names = sorted({root_name(root) for root in roots})
         known = self.catalog.repository(repository_name(repository))
         fields = {"repository": known.name, "roots": names, "by": by, "installation": known.installation}
+        fields |= {"force": True} if force else {}
         request = Delivery(self.new_id(), MANUAL, fields, self.clock.now())
         self.deliveries.store(request)
         self.queue.send(request)

@@ -1,0 +1,147 @@
+"""The same is asked for by several people at the same moment: one of them gets it, the others are answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.usecases.apply_world import ApplyWorld
+from tests.unit.usecases.events_world import HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
+from tidegate.adapters.memory import MemoryDeployQueues, MemoryPullRequests
+from tidegate.domain.errors import OversizedRecord
+from tidegate.domain.pull_requests.record import Applying
+from tidegate.domain.root import deployment_id, queue_id
+
+BOTH = "-p live/app -p live/db"
+DEPLOYS = {
+    "comment": (lambda world: world.comment("tidegate deploy"), HEAD),
+    "request": (lambda world: world.request("live/app"), MAIN),
+}
+
+
+class Meanwhile:
+    """Something that others do once, at the moment of the n-th call."""
+
+    def __init__(self, do, call=1):
+        self.do, self.calls = do, call
+
+    def happens(self):
+        self.calls -= 1
+        if not self.calls:
+            self.do()
+
+
+class HurriedQueues(MemoryDeployQueues):
+    """Queues to which others come right after somebody read them."""
+
+    meanwhile: Meanwhile | None = None
+
+    def line(self, queue):
+        found = super().line(queue)
+        if self.meanwhile:
+            self.meanwhile.happens()
+        return found
+
+
+class HurriedRecords(MemoryPullRequests):
+    """Records that others write before or after somebody does."""
+
+    before: Meanwhile | None = None
+    after: Meanwhile | None = None
+
+    def save(self, record):
+        if self.before:
+            self.before.happens()
+        saved = super().save(record)
+        if self.after:
+            self.after.happens()
+        return saved
+
+
+def hurried(world):
+    """Let a world's queues be such that others may come between looking and writing."""
+    queues = world.queues
+    queues.__class__ = HurriedQueues
+    return queues
+
+
+@pytest.mark.parametrize("way", DEPLOYS)
+@pytest.mark.parametrize("reading", [1, 2])
+def test_of_two_deploys_at_the_same_moment_one_is_enqueued_and_the_other_is_answered_with_it(way, reading):
+    world = EventsWorld()
+    deploy, commit = DEPLOYS[way]
+    told = []
+    hurried(world).meanwhile = Meanwhile(lambda: told.append(deploy(world)), reading)
+    answer = deploy(world)
+    assert world.names == ["live/app"]
+    assert f"at {commit[:7]} is in line already (queued)" in answer.replace("`", "")
+    assert "Enqueued" in told[0]
+
+
+def test_others_that_come_at_the_same_moment_for_something_else_are_no_reason_to_refuse():
+    world = EventsWorld()
+    hurried(world).meanwhile = Meanwhile(lambda: world.comment("tidegate deploy"), 2)
+    assert "Enqueued" in world.request("live/app")
+    assert world.names == ["live/app", "live/app"]
+
+
+def test_a_request_for_what_is_in_line_leads_to_it_and_force_puts_it_in_line_once_more():
+    world = EventsWorld()
+    world.request("live/app", delivery="first")
+    (first,) = world.enqueued
+    assert world.request("live/app", "live/db", by="other", delivery="second") == (
+        f"live/app at {MAIN[:7]} is in line already (queued): operator asked for it on 2026-03-02 08:00 UTC, as "
+        f"{first.id}. Nothing is deployed anew: follow that, or ask with force."
+    )
+    assert world.deliveries.outcome("second").deployments == (first.id,)
+    assert world.names == ["live/app"]
+    assert "Enqueued" in world.request("live/app", force=True)
+    assert world.names == ["live/app", "live/app"]
+
+
+def test_what_is_too_large_to_be_stored_is_enqueued_reduced(monkeypatch):
+    world = EventsWorld()
+    store = world.queues.enqueue
+
+    def refuse(deployment, seen=None):
+        if seen is not None:
+            raise OversizedRecord(deployment.id)
+        return store(deployment)
+
+    monkeypatch.setattr(MemoryDeployQueues, "enqueue", lambda _self, *given: refuse(*given))
+    assert "Enqueued" in world.request("live/app")
+    assert world.names == ["live/app"]
+
+
+@pytest.fixture
+def applied():
+    world = ApplyWorld(records=HurriedRecords())
+    world.follow(INSTALLATION, REPOSITORY, NUMBER)
+    return world
+
+
+def names(world):
+    """Return the deployments that the record names, and those in line."""
+    return {each.deployment for each in world.record.applies}, {each.id for each in world.enqueued}
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("more", ["", f" {BOTH}"])
+def test_of_two_applies_at_the_same_moment_one_is_enqueued_and_the_record_names_it(applied, moment, more):
+    setattr(applied.records, moment, Meanwhile(lambda: applied.comment("tidegate apply", by="reviewer")))
+    applied.comment(f"tidegate apply{more}")
+    assert applied.names == ["live/app"]
+    assert f"`live/app` at `{HEAD[:7]}` is in line already (queued): `reviewer` asked for it" in applied.reply
+    named, enqueued = names(applied)
+    assert named == enqueued
+
+
+def test_an_apply_that_died_before_it_was_enqueued_and_comes_again_leaves_the_record_to_the_other(applied):
+    applied.comment("tidegate apply", by="reviewer")
+    (other,) = applied.enqueued
+    ours = deployment_id(REPOSITORY, "live/app", HEAD, f"comment {70 + applied.received}")
+    applied.records.save(replace(applied.record, applies=(Applying("live/app", "default", ours),)))
+    applied.comment("tidegate apply")
+    assert names(applied) == ({other.id}, {other.id})
+    assert applied.head(queue_id(REPOSITORY, "live/app")).length == 1
