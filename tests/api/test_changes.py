@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, any_plan, deployment_in
+from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import State
@@ -108,8 +109,8 @@ class Gates:
         self.asked = []
         self.answer = Decision(True, "It runs again.")
 
-    def decide(self, deployment, retry, by, at):
-        self.asked.append((deployment, retry, by))
+    def decide(self, deployment, answer, by, at):
+        self.asked.append((deployment, answer, by))
         return self.answer
 
 
@@ -126,7 +127,7 @@ def test_a_gate_is_answered_by_the_buttons_and_by_the_api(change, gates, browser
     assert "What failed runs again." in browser.get(answer.headers["location"]).text
     answer = reviewer.post_json(f"/api/deployments/{one}/gate", {"decision": "reject"})
     assert (answer.status, answer.json["message"]) == (200, "It runs again.")
-    assert gates.asked == [(one, True, "reviewer"), (one, False, "reviewer")]
+    assert gates.asked == [(one, GateAnswer.RETRY, "reviewer"), (one, GateAnswer.REJECT, "reviewer")]
 
 
 def test_what_is_not_possible_at_a_gate_is_refused_with_the_reason(change, gates, browser, reviewer):
