@@ -57,7 +57,11 @@ def _of_queries(document: Document, loaded: LoadedConfiguration) -> Iterator[Mis
         if stack.query:
             late = late_tags(stack.query)
             yield from (Misleading(line, column, text) for text in (*_warnings(stack.query), *([late] if late else [])))
-    for declaration in dict.fromkeys((*loaded.declarations.values(), *(each.declaration for each in loaded.globs))):
+    yield from dict.fromkeys(_of_declarations(loaded, known))
+
+
+def _of_declarations(loaded: LoadedConfiguration, known: Collection[str]) -> Iterator[Misleading]:
+    for declaration in (*loaded.declarations.values(), *(each.declaration for each in loaded.globs)):
         if declaration.depends_on and declaration.depends_on is not loaded.defaults.depends_on:
             for text in (*_warnings(declaration.depends_on), *_unknown(declaration.depends_on, known)):
                 yield Misleading(declaration.line, 1, f"depends_on: {text}")

@@ -136,7 +136,7 @@ def _one(settings: Settings, member: _Member, workflow: int | None, policy: int 
     run, sources = settings.run(member.stack, workflow)
     review_rule, review_line = settings.review_rule(own, member.stack)
     return ConfiguredRoot(
-        replace(member.root, engine=engine),
+        member.root if engine == member.root.engine else replace(member.root, engine=engine),
         member.tagged,
         own.when_modified,
         member.stack,

@@ -15,11 +15,15 @@ class TagIndex:
 
     def __init__(self, items: Sequence[Tagged]) -> None:
         self._items = items
-        self._by_tag: dict[str, list[int]] = {}
         self._found: dict[str, tuple[int, ...]] = {}
-        for position, item in enumerate(items):
+
+    @cached_property
+    def _by_tag(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for position, item in enumerate(self._items):
             for tag in item.tags:
-                self._by_tag.setdefault(tag, []).append(position)
+                found.setdefault(tag, []).append(position)
+        return found
 
     @cached_property
     def _by_directory(self) -> tuple[dict[str, list[int]], dict[str, list[int]]]:

@@ -53,7 +53,7 @@ class TagQuery:
 
     def relative_to(self, directory: str) -> TagQuery:
         """Return the query where ``relative_dir:`` is meant from a directory: ``../network`` is next to it."""
-        if not any(tag.startswith(RELATIVE) for tag in self.tags):
+        if not any(tag.startswith(RELATIVE) for tag in tags_of(self.term)):
             return self
         term = placed(self.term, directory)
         return TagQuery(spelled(term), term, self.warnings)
@@ -66,7 +66,11 @@ class TagQuery:
 
 def parse_tag_query(text: str) -> TagQuery:
     """Return the query that a text says. Raise InvalidTagQuery, which says where, why, and what is allowed."""
-    parser = _Parser(words(text))
+    tokens = words(text)
+    match tokens:
+        case [Token(kind=Kind.TAG) as tag, _]:  # One tag and the end, as most queries are.
+            return TagQuery(text, tag_term(tag.text, quoted=tag.quoted))
+    parser = _Parser(tokens)
     term = parser.query()
     return TagQuery(text, term, tuple(sorted(parser.warnings)))
 
