@@ -206,3 +206,17 @@ def test_plans_that_are_older_than_their_base_say_so_and_keep_their_verdict():
 def test_a_verdict_tells_what_is_worst_of_it(views, fields, blocking, fault, kind):
     record = replace(any_pull_request_record(), **fields)
     assert verdict_kind(record, [each.layer for each in views], blocking, fault) is kind
+
+
+def test_roots_of_several_stacks_say_of_which_they_are():
+    found = whole(planned("app", stack="dev"), planned("app", stack="prod"))
+    assert "| Root | Stack | Plan | |\n|---|---|---|---|\n| `app` | `dev` | +0" in found.summary
+    assert "| Root | Plan | |\n|---|---|---|\n| `app` | +0" in whole(planned("app", stack="dev")).summary
+
+
+def test_several_reasons_for_a_refusal_are_a_list():
+    both = in_state("app", LayerState.REFUSED, reason="It runs a program.\nIt reads a file outside.")
+    summary = render_layer(both).summary
+    assert summary.startswith("Not planned: it was refused:\n\n* It runs a program\\.\n* It reads a file outside\\.")
+    one = in_state("app", LayerState.REFUSED, reason="It runs a program.")
+    assert render_layer(one).summary.startswith("It runs a program\\.\n\nRoot `app`")

@@ -17,6 +17,9 @@ from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.apply import ApplyView
+from tidegate.domain.pull_requests.apply_progress import ApplyProgress
+from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
 from tidegate.domain.pull_requests.approvals import Disregarded
 from tidegate.domain.pull_requests.blocks import LayerView
 from tidegate.domain.pull_requests.comment import (
@@ -187,7 +190,7 @@ def test_what_did_not_get_its_plan_says_so(state):
 def test_what_was_refused_says_why_and_what_to_do():
     layer = _in(failed(reason="It fetches a module from elsewhere.", last_lines="").layer, LayerState.REFUSED)
     text = render_comment(comment_of(LayerView(layer)))
-    assert "**`network` was refused**: It fetches a module from elsewhere" in text
+    assert "**`network` was refused, and not run**: It fetches a module from elsewhere" in text
     assert "Change what was refused" in text
 
 
@@ -435,6 +438,9 @@ def test_a_draft_is_not_said_to_be_merged_now():
     assert "* Nothing would change. Merge it once it is no draft any more." in render_comment(
         comment_of(unchanged(), is_draft=True)
     )
+    applied = ApplyView(ApplyRules(ApplyMode.IN_PULL_REQUEST), ApplyProgress(done=(("network", "default"),)))
+    text = render_comment(comment_of(planned(), applied=applied, is_draft=True))
+    assert "* All of it is applied. Merge it once it is no draft any more: nothing is deployed again." in text
 
 
 def test_a_stack_says_which_others_hold_up_the_merge():

@@ -40,14 +40,14 @@ def how_applied(view: ApplyView) -> Sequence[str]:
     return (f"{_ON_APPLY}{then}", _ON_MERGE)
 
 
-def apply_steps(view: ApplyView, *, ready: bool, look: str) -> Iterator[str]:
+def apply_steps(view: ApplyView, *, ready: bool, look: str, is_draft: bool = False) -> Iterator[str]:
     """Yield what is to be done next, a sentence each.
 
-    ``ready`` tells that nothing holds an apply up, ``look`` what to look at before.
+    ``ready`` tells that nothing holds an apply up, ``look`` what to look at before. Nobody can merge a draft.
     """
     progress = view.progress
     if progress.is_complete:
-        yield "All of it is applied. " + _merge(view)
+        yield "All of it is applied. " + _merge(view, is_draft=is_draft)
         return
     if progress.going_on:
         yield f"{_names(progress.going_on)}: being applied. If its plan waits for a review, its check says so."
@@ -62,10 +62,12 @@ def apply_steps(view: ApplyView, *, ready: bool, look: str) -> Iterator[str]:
         yield _left(progress, look)
 
 
-def _merge(view: ApplyView) -> str:
+def _merge(view: ApplyView, *, is_draft: bool) -> str:
     if view.rules.merge_after and not view.of_head:
         return f"Comment {_APPLY} to have this commit merged, too."
-    return "It is being merged." if view.rules.merge_after else "Merge it: nothing is deployed again."
+    if view.rules.merge_after:
+        return "It is being merged."
+    return f"Merge it{' once it is no draft any more' if is_draft else ''}: nothing is deployed again."
 
 
 def _left(progress: ApplyProgress, look: str) -> str:

@@ -28,7 +28,6 @@ _REASON = 300
 _NAME = 100
 _LINK = 400
 _GLUE = 2
-_HEADER = "| Root | Plan | |\n|---|---|---|\n"
 
 _WORDS = {
     LayerState.WAITING: "waits",
@@ -128,8 +127,10 @@ def _frame(view: LayerView, body: str, *, opened: bool = False) -> str:
     """Return the block with its body: what is known of the root besides, around it."""
     layer = view.layer
     if layer.state is not LayerState.PLANNED:
-        how = {LayerState.FAILED: "failed", LayerState.REFUSED: "was refused"}.get(layer.state, "was not planned")
-        head = f"**{code(layer.root.name, _NAME)} {how}**{_because(layer.reason)} {link('Log', view.log_url)}".rstrip()
+        how = {LayerState.FAILED: "failed", LayerState.REFUSED: "was refused, and not run"}.get(
+            layer.state, "was not planned"
+        )
+        head = f"**{code(layer.root.name, _NAME)} {how}**{because(layer.reason)} {link('Log', view.log_url)}".rstrip()
         return _together(filter(None, (head, folded("The engine's last lines", body, opened=opened) if body else "")))
     facts = " · ".join(filter(None, (_place(layer), escaped(layer.why, _REASON), link("Log", view.log_url))))
     missing = "" if view.plan_text else "The text of this plan is not stored any more: plan it again."
@@ -137,8 +138,8 @@ def _frame(view: LayerView, body: str, *, opened: bool = False) -> str:
     return folded(f"{tagged_code(layer.root.name, _NAME)}: {result(layer)}", inside, opened=opened)
 
 
-def _because(reason: str) -> str:
-    """Return the end of a sentence that says why: of several reasons as a list."""
+def because(reason: str) -> str:
+    """Return the end of a sentence that says why (a line for each reason), in Markdown: of several as a list."""
     lines = [line for line in reason.splitlines() if line.strip()]
     if len(lines) < _SEVERAL:
         return f": {escaped(reason, _REASON)}" if lines else "."
@@ -165,19 +166,28 @@ def _last_lines(layer: TemporaryLayer, room: int) -> str:
 
 
 def table(views: Sequence[LayerView], room: int, everything: str) -> str:
-    """Return the first roots and how they ended, in ``room`` bytes, and how many there are more."""
+    """Return the first roots and how they ended, in ``room`` bytes, and how many there are more.
+
+    Those of several stacks say which.
+    """
 
     def more(count: int) -> str:
         where = f" They are all on {everything}." if everything else " Each has a check of its own."
         return f"\n… and {count} more.{where}"
 
-    rows = [_row(each) for each in views[:ROWS]]
-    return _HEADER + bounded(rows, room - size(_HEADER), more, len(views) - len(rows))
+    by_stack = len({each.layer.stack for each in views}) > 1
+    header = "| Root | Stack | Plan | |\n|---|---|---|---|\n" if by_stack else "| Root | Plan | |\n|---|---|---|\n"
+    rows = [_row(_cells(each, by_stack=by_stack)) for each in views[:ROWS]]
+    return header + bounded(rows, room - size(header), more, len(views) - len(rows))
 
 
-def _row(view: LayerView) -> str:
+def _cells(view: LayerView, *, by_stack: bool) -> tuple[str, ...]:
     layer = view.layer
-    cells = code(layer.root.name, _NAME), result(layer), link("Log", view.log_url)
+    stack = (code(layer.stack, _NAME),) if by_stack else ()
+    return code(layer.root.name, _NAME), *stack, result(layer), link("Log", view.log_url)
+
+
+def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(each.replace('|', chr(92) + '|') for each in cells)} |"
 
 

@@ -10,7 +10,7 @@ from tidegate.domain.check_runs.face import counts, many, people
 from tidegate.domain.deploys.plan_text import cut_start, fenced_plan
 from tidegate.domain.markdown import code, escaped, fenced, one_line
 from tidegate.domain.plan_places.text import NOBODY_WAITS, WaitingPlans
-from tidegate.domain.pull_requests.blocks import LAST_LINES, LayerView, alarms, link, table
+from tidegate.domain.pull_requests.blocks import LAST_LINES, LayerView, alarms, because, link, table
 from tidegate.domain.pull_requests.check_names import WHOLE
 from tidegate.domain.pull_requests.record import PullRequestRecord, VerdictKind
 from tidegate.domain.pull_requests.remarks import AGAIN, not_planned, older, with_options
@@ -37,13 +37,16 @@ def render_whole(
     fault: str = "",
     *,
     waiting: WaitingPlans = NOBODY_WAITS,
+    unwritten: str = "",
 ) -> CheckRun:
     """Return what the check run of the whole says. ``page_url`` lists all of the pull request.
 
     ``blocking`` are the policy sets that hold up the merge, ``fault`` is why Tidegate itself failed, if it did,
-    ``waiting`` are the plans that wait for a place.
+    ``waiting`` are the plans that wait for a place. ``unwritten`` is why the comments could not be written, if so.
     """
     title, summary, conclusion = _whole(record, views, link("this page", page_url), blocking, fault, waiting=waiting)
+    if unwritten:
+        summary += f"\n\n**The comments could not be written.** {escaped(unwritten, 500)}"
     return CheckRun(
         name=WHOLE,
         sha=record.spec.head_sha,
@@ -220,8 +223,14 @@ def _layer_summary(view: LayerView) -> str:
     stack = f" of stack {code(layer.stack)}" if layer.shared or layer.stack != DEFAULT_STACK else ""
     place = f"Root {code(layer.root.name)}{stack} in {code(layer.root.dir)}, workspace {code(layer.root.workspace)}."
     why = escaped(layer.why, 300)
-    parts = (escaped(layer.reason), *alarms([layer], _DESTROYED), place, why, link("Log", view.log_url))
+    parts = (_why_not(layer), *alarms([layer], _DESTROYED), place, why, link("Log", view.log_url))
     return "\n\n".join(filter(None, parts))
+
+
+def _why_not(layer: TemporaryLayer) -> str:
+    """Return why there is no plan: of several reasons as a list."""
+    lines = [line for line in layer.reason.splitlines() if line.strip()]
+    return f"{_ENDED[layer.state][0]}{because(layer.reason)}".rstrip() if len(lines) > 1 else escaped(layer.reason)
 
 
 def _layer_text(view: LayerView) -> str:

@@ -56,7 +56,8 @@ def next_steps(
         lines.append(f"Comment {PLAN} to plan without options, before the merge.")
     last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
     if applied:
-        return [*lines, *apply_steps(applied, ready=not lines, look=_look(found)), last]
+        steps = apply_steps(applied, ready=not lines, look=_look(found), is_draft=is_draft)
+        return [*lines, *steps, last]
     return [*(lines or [_merge(found, stuck, is_draft=is_draft)]), last]
 
 
