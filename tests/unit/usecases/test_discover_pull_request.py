@@ -266,6 +266,19 @@ class TestWhatIsOnlyTold:
         world.records.save(replace(world.record, comments=(("default", 7),)))
         assert world.discover()[0] == "comment"
 
+    def test_what_is_told_of_very_many_directories_fits_into_a_record_and_counts_the_rest(self, world):
+        gone = {f"live/{'x' * 900}-{number:04}/main.tf": None for number in range(1000)}
+        misnamed = {f"live/a&b-{number:04}/main.tf": "" for number in range(1000)}
+        for commit in (FORK_POINT, MAIN):
+            world.trees[commit] = {**FILES, **dict.fromkeys(gone, "")}
+        world.trees[HEAD] = {**FILES, **misnamed, "live/app/main.tf": "# new"}
+        world.receive()
+        assert world.discover()[0] == "plan"
+        for told in (world.record.notice, world.record.notes):
+            assert len(told) < 100_000
+            assert told.endswith("There are 800 more of these.")
+            assert told.count("\n") == 200
+
     def test_a_directory_that_holds_no_root_any_more_is_told(self, world):
         changes(world, {"live/app/main.tf": None})
         what, notice = self.told(world)

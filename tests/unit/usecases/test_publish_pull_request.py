@@ -23,7 +23,7 @@ from tidegate.adapters.memory import (
 )
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.deployment import Artifact, State
-from tidegate.domain.errors import ForgeUnavailable, NotYet
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotYet
 from tidegate.domain.markdown import escaped
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
@@ -232,6 +232,61 @@ def test_a_fork_gets_a_comment_and_a_neutral_check_and_later_the_plan_in_its_pla
     assert len(world.texts) == 1
     assert "## Tidegate: stack `prod`" in world.texts[0]
     assert world.record.comments == (("prod", 1),)
+
+
+def test_a_fork_that_is_pushed_to_costs_one_check_run_for_each_commit_and_no_comment():
+    spec = replace(any_pull_request_record().spec, from_fork=True)
+    world = World(spec=spec, notice="It comes from a fork.")
+    world.publish()
+    for number in range(10, 30):
+        newer = world.push(number)
+        world.discovered(spec=newer)
+        assert world.publish(newer.revision) == "shown"
+    assert (len(world.texts), world.forge.edits) == (1, [])
+    assert (len(world.forge.check_runs), world.forge.updates) == (21, [])
+    world.discovered(spec=world.push(30), notice="It says something else.")
+    world.publish(world.record.spec.revision)
+    assert world.forge.edits == [1]
+
+
+def locked(world):
+    """Let somebody lock the conversation: the forge takes no comments of ours, and no edits."""
+    world.forge.silence = ForgeRefused(403, "Unable to create comment because issue is locked.")
+
+
+@pytest.mark.parametrize("stacks", [("default",), ("dev", "prod")])
+def test_comments_that_the_forge_refuses_hold_up_no_verdict_and_the_check_says_so(stacks):
+    world = World(*(planned(stack, stack=stack) for stack in stacks))
+    locked(world)
+    assert world.publish() == "shown"
+    check = world.check("tidegate/plan")
+    assert check.conclusion is Conclusion.SUCCESS
+    assert "**The comments could not be written.** The forge refused \\(403\\)" in check.summary
+    assert world.record.state is PullRequestState.IDLE
+    world.forge.silence = None
+    spec = world.push(9)
+    world.discovered(replace(planned(), id="newer"), spec=spec)
+    world.publish(spec.revision)
+    assert "could not be written" not in world.check("tidegate/plan").summary
+    assert len(world.texts) == 1
+
+
+def test_comments_that_the_forge_refuses_hold_up_nothing_of_an_apply():
+    world = World(planned())
+    world.publish()
+    world.forge.comments.clear()
+    locked(world)
+    world.publisher.show_again(PULL)
+    assert world.texts == []
+
+
+@pytest.mark.parametrize("marker", ["<!-- tidegate:plan zz -->", "<!-- tidegate:plan ff -->", "<!-- tidegate:plan -->"])
+def test_a_comment_of_ours_that_somebody_edited_is_no_stacks_any_more(marker):
+    world = World(planned())
+    world.forge.comments.append((WHERE[1], f"{marker}\nmine"))
+    assert world.publish() == "shown"
+    assert len(world.texts) == 2
+    assert world.texts[0].endswith("mine")
 
 
 def test_a_notice_stands_in_the_comments_that_there_are():

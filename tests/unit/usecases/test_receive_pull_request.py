@@ -82,6 +82,12 @@ class TestOpening:
         assert list(world.workflows.planned) == [world.record.execution]
         assert len(world.asked) == 1
 
+    def test_of_a_fork_of_which_nothing_is_planned_no_beginning_is_shown(self, world):
+        world.pull(from_fork=True)
+        world.receive()
+        assert world.asked == []
+        assert list(world.workflows.planned) == [world.record.execution]
+
     def test_a_check_run_that_cannot_be_shown_holds_up_no_plan(self, world):
         world.checks.failures = [ForgeUnavailable("it sleeps")]
         delivery = world.delivery()
@@ -368,6 +374,14 @@ class TestMergeQueues:
         assert list(world.workflows.planned) == [world.record.execution]
         assert world.record.queued == self.QUEUED
         assert [verb for verb, *_ in world.asked] == ["show", "repeat"]
+
+    def test_a_queues_commit_hears_nothing_of_what_is_pushed_later(self, world):
+        world.receive("merge_group", sha=self.QUEUED)
+        world.receive("pull_request", action="edited")
+        assert world.record.queued == self.QUEUED
+        world.pull(head_sha=sha(78))
+        world.receive()
+        assert world.record.queued == ""
 
     def test_a_commit_of_no_pull_request_gets_none(self, world):
         world.forge.seen.clear()

@@ -15,7 +15,7 @@ KEPT_LETTERS = 600
 #: Findings that are kept of a deployment's plan: its record holds more besides, and is read more often.
 KEPT_OF_DEPLOYMENT = 50
 #: Bytes that a finding has on the whole, and what it takes besides its texts: a letter may have four of them.
-_BYTES, _FRAME = 1_000, 100
+_BYTES, _FRAME = 800, 100
 #: What every set may keep, however many sets there are.
 _LEAST = 5
 

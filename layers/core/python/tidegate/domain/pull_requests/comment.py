@@ -66,10 +66,16 @@ def marker(stack: str) -> str:
     return f"{MARKER}{stack.encode().hex() or NO_STACK} -->"
 
 
-def stack_of(comment: str) -> str:
-    """Return the stack whose comment begins so. Only comments that our App wrote are read."""
+def stack_of(comment: str) -> str | None:
+    """Return the stack whose comment begins so, None if it is no stack's any more.
+
+    Only comments that our App wrote are read, but who may write to the repository may edit these.
+    """
     name = comment.removeprefix(MARKER).partition(" ")[0]
-    return "" if name == NO_STACK else bytes.fromhex(name).decode()
+    try:
+        return "" if name == NO_STACK else bytes.fromhex(name).decode()
+    except ValueError:
+        return None
 
 
 def render_comment(view: CommentView) -> str:
@@ -93,10 +99,14 @@ def render_nothing(stack: str, sha: str) -> str:
 
 
 def render_notice(stack: str, sha: str, notice: str) -> str:
-    """Return the comment that tells why nothing is planned of a commit. Lines of ``notice`` are paragraphs."""
+    """Return the comment that tells why nothing is planned of a commit, or without ``sha`` of whichever comes.
+
+    Lines of ``notice`` are paragraphs.
+    """
     lines = [escaped(line) for line in notice.splitlines() if line.strip()]
     why = bounded([f"{line}\n" for line in lines], _NOTICE, lambda count: f"… and {count} more lines.")
-    return f"{marker(stack)}\n{_heading(stack)}\n\n**Commit {code(sha[:7])} is not planned.**\n\n{why}".rstrip()
+    what = f"Commit {code(sha[:7])}" if sha else "This pull request"
+    return f"{marker(stack)}\n{_heading(stack)}\n\n**{what} is not planned.**\n\n{why}".rstrip()
 
 
 def _joined(*parts: str) -> str:

@@ -262,6 +262,8 @@ def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str, at
 
     Another revision is worked on by another execution, and so is one that was closed, or a draft that was not planned.
     """
+    if seen.spec.head_sha != record.spec.head_sha:  # The forge takes what is pushed to out of its merge queue.
+        record = replace(record, queued="")
     since = record.spec.base_since if seen.spec.base == record.spec.base else at
     spec = replace(seen.spec, base_sha=base_sha, base_since=since)
     ready = record.skipped and not spec.is_draft

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from tidegate.domain.changes.change_set import Key, stack_layers
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
+from tidegate.domain.markdown import one_line
 from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.pull_requests.plan_options import with_options
@@ -21,6 +22,8 @@ from tidegate.usecases.pull_requests.plannable_roots import Plannable, Plannable
 #: Layers of one pull request: an execution's history has 25,000 events, and each layer takes up to 60 of them,
 #: and 11 more where it waits for a place.
 MOST_LAYERS = 400
+#: Sentences that a record keeps of one kind, and letters of each: comments show fewer, and a directory may be long.
+MOST_LINES, MOST_LETTERS = 200, 400
 
 _FORK = (
     "The pull request comes from a fork: a plan would run its code with credentials, so nothing of it is run. "
@@ -103,7 +106,7 @@ class LayerFinder:
         refused = plannable.found.refused
         found = _in_order({**known, **made}, plannable)
         rules = granted.configuration.applying
-        return Affected(found, "\n".join(refused), _notes(plannable), pressing=bool(refused), rules=rules)
+        return Affected(found, _kept_lines(refused), _notes(plannable), pressing=bool(refused), rules=rules)
 
     def _plannable(self, record: PullRequestRecord, granted: Granted) -> Plannable | None:
         """Return what can be planned, None if head and base are none of one history."""
@@ -130,7 +133,14 @@ def elsewhere(branch: str, base: str) -> str:
 
 def _notes(plannable: Plannable) -> str:
     found = plannable.found
-    return "\n".join((*found.notes, *([_BY_HAND] if found.kept else ())))
+    return "\n".join(filter(None, (_kept_lines(found.notes), _BY_HAND if found.kept else "")))
+
+
+def _kept_lines(sentences: Sequence[str]) -> str:
+    """Return the first sentences, a line each, and how many there are more."""
+    lines = [one_line(each, MOST_LETTERS) for each in sentences[:MOST_LINES]]
+    more = len(sentences) - len(lines)
+    return "\n".join([*lines, f"There are {more} more of these."] if more else lines)
 
 
 def _kept(record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> dict[Key, TemporaryLayer]:

@@ -7,11 +7,12 @@ already is changed in place, and the record says that all is shown once it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from tidegate.domain.errors import NotFound
+from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.domain.policies.approval import Standing
 from tidegate.domain.pull_requests.apply import ApplyView
 from tidegate.domain.pull_requests.apply_progress import apply_progress, is_head_applied
@@ -70,17 +71,21 @@ class PullRequestPublisher:
     def show_again(self, pull_request: str) -> None:
         """Bring the comments of a pull request up to date with what is applied, if it shows its newest revision.
 
-        Raise ForgeUnavailable and ForgeRefused.
+        What the forge refuses of that is left. Raise ForgeUnavailable.
         """
         record = known(self.records, pull_request)
         if record is None or not record.is_open or record.commented != record.spec.revision:
             return
         layers = self.layers.many(record.layers)
         for stack, text in self._comments(record, layers, "", self.checks.standings(record, layers)).items():
-            self._comment(pull_request, record.spec.revision, stack, text)
+            with suppress(ForgeRefused):
+                self._comment(pull_request, record.spec.revision, stack, text)
 
     def publish(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> Outcome:
-        """Show all that is known of a revision. Raise ForgeUnavailable and ForgeRefused."""
+        """Show all that is known of a revision. Raise ForgeUnavailable and ForgeRefused.
+
+        Comments that the forge refuses, as somebody locked the conversation, hold up no check run: these say so.
+        """
         record = newest(self.records, pull_request, revision)
         if record is None or (record.discovered != revision and not error):
             return "overtaken"
@@ -92,10 +97,14 @@ class PullRequestPublisher:
             return "overtaken"  # An execution of the same commit asked, in whose place another plans it again.
         standings = self.checks.standings(record, layers)
         self.checks.judge.dismiss_outdated(record.spec, standings)
+        unwritten = ""
         for stack, text in self._comments(record, layers, fault, standings).items():
-            if not self._comment(pull_request, revision, stack, text):
-                return "overtaken"
-        return self._checks(pull_request, revision, layers, fault, standings)
+            try:
+                if not self._comment(pull_request, revision, stack, text):
+                    return "overtaken"
+            except ForgeRefused as refusal:
+                unwritten = str(refusal)
+        return self._checks(pull_request, revision, layers, fault, standings, unwritten=unwritten)
 
     def _checks(
         self,
@@ -104,13 +113,15 @@ class PullRequestPublisher:
         layers: Sequence[TemporaryLayer],
         fault: str,
         standings: Sequence[Standing],
+        *,
+        unwritten: str,
     ) -> Outcome:
         """Show the check runs, then record that all is shown. What Tidegate could not find out is not shown."""
         record = newest(self.records, pull_request, revision)
         if record is None:
             return "overtaken"
         self._ask_for(layers)
-        self.checks.show(record, layers, fault, standings)
+        self.checks.show(record, layers, fault, standings, unwritten)
         if record.queued:
             self.checks.repeat(record, layers, record.queued, fault)
         verdict = self.checks.verdict(record, layers, fault, standings)
@@ -132,7 +143,9 @@ class PullRequestPublisher:
         standings: Sequence[Standing],
     ) -> Mapping[str, str]:
         """Return the text of each comment that there is to be, by its stack."""
-        sha, commented = record.spec.head_sha, [stack for stack, _ in record.comments]
+        commented = [stack for stack, _ in record.comments]
+        # Outsiders push to forks as often as they like: what says the same of each commit is written once.
+        sha = "" if record.spec.from_fork else record.spec.head_sha
         notice = record.notice or (f"Tidegate failed: {fault}" if fault else "")
         if notice and not layers:
             return {stack: render_notice(stack, sha, notice) for stack in commented or [NO_STACK]}
@@ -143,7 +156,7 @@ class PullRequestPublisher:
                 stack: render_comment(replace(self._view(record, stack, stacks, fault), standings=standings))
                 for stack in stacks
             },
-            **{stack: render_nothing(stack, sha) for stack in gone},
+            **{stack: render_nothing(stack, record.spec.head_sha) for stack in gone},
         }
 
     def _view(
@@ -195,6 +208,8 @@ class PullRequestPublisher:
 
     def _is_updated(self, record: PullRequestRecord, comment: int, text: str) -> bool:
         """Update a comment; return False if somebody deleted it."""
+        if record.spec.from_fork and self._ours(record.spec).get(comment) == text:
+            return True
         try:
             self.forge.update_comment(*record.spec.where, record.spec.number, comment, text)
         except NotFound:
@@ -203,9 +218,11 @@ class PullRequestPublisher:
 
     def _written(self, record: PullRequestRecord) -> Mapping[str, int]:
         """Return comments of ours that are not remembered, by their stacks; of several the oldest."""
-        spec = record.spec
-        written = self.forge.our_comments(*spec.where, spec.number, MARKER)
-        return {stack_of(text): comment for comment, text in sorted(written.items(), reverse=True)}
+        written = ((stack_of(text), comment) for comment, text in sorted(self._ours(record.spec).items(), reverse=True))
+        return {stack: comment for stack, comment in written if stack is not None}
+
+    def _ours(self, spec: PullRequestSpec) -> Mapping[int, str]:
+        return self.forge.our_comments(*spec.where, spec.number, MARKER)
 
     def _remember(self, spec: PullRequestSpec, stack: str, comment: int) -> None:
         """Remember which comment is a stack's, also for revisions that came meanwhile."""

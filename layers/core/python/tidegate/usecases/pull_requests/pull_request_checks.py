@@ -34,12 +34,13 @@ class ForgeChecks:
         layers: Sequence[TemporaryLayer] = (),
         fault: str = "",
         standings: Sequence[Standing] | None = None,
+        unwritten: str = "",
     ) -> None:
         """Bring them to what the record says. ``fault`` is why Tidegate itself failed.
 
-        ``standings`` are those of the policy sets, for callers who know.
+        ``standings`` are those of the policy sets, for callers who know, ``unwritten`` is why comments are missing.
         """
-        for check_run in self._all(record, layers, fault, standings):
+        for check_run in self._all(record, layers, fault, standings, unwritten):
             self.keeper.show(*record.spec.where, check_run)
 
     def verdict(
@@ -76,12 +77,13 @@ class ForgeChecks:
         layers: Sequence[TemporaryLayer],
         fault: str,
         known: Sequence[Standing] | None = None,
+        unwritten: str = "",
     ) -> Iterable[CheckRun]:
         standings = self.standings(record, layers) if known is None else known
         blocking = [each.policy_set.name for each in standings if each.blocks]
         views = [self.painter.row(each) for each in layers]
         page = self.painter.page(record.spec)
-        yield render_whole(record, views, page, blocking, fault)
+        yield render_whole(record, views, page, blocking, fault, unwritten=unwritten)
         for each in standings:
             yield render_policy(each, f"{record.execution}/policy/{each.policy_set.name}", page)
 

@@ -187,9 +187,12 @@ class PullRequestFollower:
         return self.records.save(judged(record, layers, self.clock.now()))
 
     def _begin(self, record: PullRequestRecord) -> None:
-        """Show that planning begins, and start the execution, before it shows anything itself: in any case."""
+        """Show that planning begins, and start the execution, before it shows anything itself: in any case.
+
+        Nothing of a fork is planned, and outsiders push there as often as they like: each commit gets its verdict only.
+        """
         try:
-            if record.discovered != record.spec.revision:
+            if record.discovered != record.spec.revision and not record.spec.from_fork:
                 self.checks.show(record)
         finally:
             self.workflows.start_pull_request(record.execution, record.spec.id, record.spec.revision)
