@@ -18,14 +18,14 @@ from pathlib import Path
 from bench.lines import Line, medians, noise, paired
 from tidegate.adapters.git.trees import trees_in
 from tidegate.ports import PushedTrees
-from tidegate.usecases.discovery.discover_roots import Discovery, discover_roots
+from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
 
 FEW, MANY = 1_000, 10_000
 _QUICK_FEW, _QUICK_MANY = 100, 1_000
 WARM_RATIO, COLD_RATIO = 5.0, 3.0
 _WARM_RUNS, _COLD_RUNS = 21, 5
 _ROOTS_OF_A_STACK = 50
-_REPOSITORY = "bench/discovery"
+_READING = Reading("bench/discovery")
 
 
 def run(*, quick: bool) -> Iterator[Line]:
@@ -121,19 +121,19 @@ class _Discoverer:
         self._repository = repository
         before, _ = repository.commits
         first = trees_in(repository.home, f"file://{repository.home}/repository.git", "0" * 40, before)
-        self._known = _found(discover_roots(first, _REPOSITORY), None).index
+        self._known = _found(discover_roots(first, _READING), None).index
 
     def warm(self) -> float:
         """Return the seconds that it takes with what is known of the commit before."""
 
         def discover() -> Discovery:
-            return discover_roots(self._repository.trees(), _REPOSITORY, known=self._known)
+            return discover_roots(self._repository.trees(), _READING, known=self._known)
 
         return _seconds(lambda: _found(discover(), _ROOTS_OF_A_STACK))
 
     def cold(self) -> float:
         """Return the seconds that it takes with nothing but the commits."""
-        return _seconds(lambda: _found(discover_roots(self._repository.trees(), _REPOSITORY), _ROOTS_OF_A_STACK))
+        return _seconds(lambda: _found(discover_roots(self._repository.trees(), _READING), _ROOTS_OF_A_STACK))
 
 
 def _found(discovery: Discovery, members: int | None) -> Discovery:

@@ -10,7 +10,7 @@ import pytest
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.root import Engine, EngineName, Root
 from tidegate.ports import FileChange
-from tidegate.usecases.discovery.discover_roots import Discovery, discover_roots
+from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
 
 USES_NETWORK = 'module "network" {\n  source = "../../modules/network"\n}\n'
 BACKEND = 'terraform {\n  backend "s3" {}\n}\n'
@@ -46,7 +46,7 @@ def blob(text: str | None) -> str | None:
 
 
 def discover(old: dict[str, str], new: dict[str, str], **fields) -> Discovery:
-    return discover_roots(Trees(old, new, **fields), "acme/infra")
+    return discover_roots(Trees(old, new, **fields), Reading("acme/infra"))
 
 
 def names(discovery: Discovery) -> list[str]:
@@ -92,13 +92,13 @@ class TestWithoutFile:
 
     def test_other_files_select_nothing_and_cost_no_request(self):
         trees = Trees(BASE, after(README_dot_md="bye", live__db__policies__deny_dot_json="[]"))
-        found = discover_roots(trees, "acme/infra")
+        found = discover_roots(trees, Reading("acme/infra"))
         assert (found.members, found.notes, found.refused) == ((), (), ())
         assert trees.requests == [set()]
 
     def test_module_files_are_fetched_in_one_request(self):
         trees = Trees(BASE, after(live__db__main_dot_tf="# changed"))
-        discover_roots(trees, "acme/infra")
+        discover_roots(trees, Reading("acme/infra"))
         assert len([request for request in trees.requests if request]) == 1
 
     def test_a_module_that_declares_where_its_state_lies_is_a_root_although_it_is_used(self):
@@ -191,7 +191,7 @@ class TestWithFile:
 
     def test_one_small_request_reads_the_file(self):
         trees = Trees(CONFIGURED, {**CONFIGURED, "live/db/main.tf": "# new"})
-        discover_roots(trees, "acme/infra")
+        discover_roots(trees, Reading("acme/infra"))
         assert trees.requests == [{blob(FILE)}]
 
     def test_a_root_that_the_push_configures_anew_is_deployed(self):

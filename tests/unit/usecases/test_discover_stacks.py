@@ -13,8 +13,8 @@ from tidegate.config.resolution import configure
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.root import Root
-from tidegate.usecases.discovery.discover_roots import Discovery, all_roots, discover_roots
-from tidegate.usecases.discovery.root_index import RootIndexes
+from tidegate.usecases.discovery.discover_roots import Discovery, Reading, all_roots, discover_roots
+from tidegate.usecases.discovery.root_index import Configure, RootIndexes
 
 REPOSITORY = "acme/infra"
 PLACES = ("network/dev", "network/prod", "app/dev", "app/prod")
@@ -50,8 +50,10 @@ def with_file(text: str, **contents: str) -> dict[str, str]:
     return {**MODULES, "tidegate.yaml": text, **changed}
 
 
-def discover(old: dict[str, str], new: dict[str, str], **options: object) -> Discovery:
-    return discover_roots(Trees(old, new), REPOSITORY, **options)
+def discover(
+    old: dict[str, str], new: dict[str, str], configuring: Configure = configure, **options: object
+) -> Discovery:
+    return discover_roots(Trees(old, new), Reading(REPOSITORY, configuring=configuring), **options)
 
 
 def members(discovery: Discovery) -> list[str]:
@@ -307,7 +309,7 @@ stacks:
 
 class TestNamedRoots:
     def all_roots(self, text: str):
-        return all_roots(Trees({}, with_file(text)), REPOSITORY)
+        return all_roots(Trees({}, with_file(text)), Reading(REPOSITORY))
 
     def test_named_roots_pull_in_nothing_and_wait_for_each_other(self):
         named = self.all_roots(ENVIRONMENTS).named(["network/dev"])
@@ -360,14 +362,14 @@ class TestFromOneCommitToTheNext:
         known = discover({}, files).index
         newer = {**files, "lib/main.tf": "# new"}
         trees = Trees(files, newer)
-        found = discover_roots(trees, REPOSITORY, known=known)
+        found = discover_roots(trees, Reading(REPOSITORY), known=known)
         assert members(found) == ["app/dev@default"]
         assert [len(request) for request in trees.requests if request] == [1]
         assert found.index is known
 
     def test_an_unknown_commit_before_makes_all_of_it_new(self):
         known = discover({}, MODULES).index
-        found = discover_roots(Trees({}, MODULES, before_is_known=False), REPOSITORY, known=known)
+        found = discover_roots(Trees({}, MODULES, before_is_known=False), Reading(REPOSITORY), known=known)
         assert len(found.members) == len(PLACES)
         assert found.index is not known
 

@@ -20,12 +20,13 @@ from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests.pull_request import PullRequest
 from tidegate.domain.pull_requests.requirements import Missing, always_missing, may_not_write
 from tidegate.domain.root import Revision, queue_id
-from tidegate.ports import Catalog, Change, Deliveries, Delivery, DeliveryOutcome, Forge
+from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.comments.answer_comment import Comment, CommentWork, answerer, explained, outcome, refused
 from tidegate.usecases.comments.check_requirements import RequirementsChecker
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
-from tidegate.usecases.discovery.discover_roots import all_roots, discover_roots
+from tidegate.usecases.discovery.chosen_roots import chosen_roots
+from tidegate.usecases.discovery.discover_roots import Reading, discover_roots
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
@@ -114,7 +115,9 @@ class CommentReceiver:
         if missing.always or (lacks and not command.roots):
             return self._refuse(comment, lacks)
         change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
-        members = self._members(comment, command, pull_request, change, granted)
+        members = chosen_roots(
+            self.source, comment.where, pull_request, change.after, granted, names=command.roots, by_hand=True
+        )
         if isinstance(members, str):
             return self._refuse(comment, "\n\n".join(filter(None, (lacks, members))))
         authors = Authors((pull_request.author,)).and_also(change.authors)
@@ -186,22 +189,6 @@ class CommentReceiver:
             checks = self.forge.pull_request_checks_url(comment.repository, comment.pull_request)
             yield replies.in_line_already(each, earlier, checks)
 
-    def _members(
-        self, comment: Comment, command: Command, pull_request: PullRequest, change: Change, granted: Granted
-    ) -> tuple[Deployable, ...] | str:
-        """Return what the pull request's head deploys, or why it does not deploy anything, in Markdown."""
-        review = self.source.review
-        with self.source.fetch(*comment.where, pull_request.head_sha, change.after) as trees:
-            if not command.roots:
-                found = discover_roots(trees, comment.repository, review, granted, by_hand=True)
-                return found.members or replies.nothing_changed(found.notes + found.refused)
-            known = all_roots(trees, comment.repository, review, granted)
-        unknown = [name for name in command.roots if name not in known.names]
-        if unknown:
-            return replies.unknown_roots(unknown, known.names)
-        problems = known.problems(command.roots)
-        return replies.roots_refused(problems) if problems else known.named(command.roots)
-
     def _unlock(self, comment: Comment, command: Command) -> DeliveryOutcome:
         permission = self.forge.permission(*comment.where, comment.sender)
         if permission < Permission.READ:
@@ -236,7 +223,7 @@ class CommentReceiver:
         pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
         change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
         with self.source.fetch(*comment.where, pull_request.head_sha, change.after) as trees:
-            found = discover_roots(trees, comment.repository, by_hand=True)
+            found = discover_roots(trees, Reading(comment.repository), by_hand=True)
             return [root.name for root in found.roots]
 
     def _unlocked(self, comment: Comment, name: str, permission: Permission) -> Decision:

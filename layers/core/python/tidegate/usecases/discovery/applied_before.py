@@ -15,7 +15,7 @@ from tidegate.domain.deploys.queue import Lock, QueueHead, head_after, standing_
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound
 from tidegate.ports import Announcements, Clock, Deployments, DeployQueues, Forge, SourceHistory
 from tidegate.usecases.decide_again import deciding_again
-from tidegate.usecases.discovery.discover_roots import discover_roots
+from tidegate.usecases.discovery.discover_roots import Reading, discover_roots
 from tidegate.usecases.queues.ensure_worker import Seen, WorkerEnsurer
 
 #: Comparisons that are remembered: roots of one push mostly ask for the same one.
@@ -107,7 +107,7 @@ class AppliedBefore:
             if not trees.before_is_known:
                 return None
             configuring = partial(configure, branch=branch, dest_branch=branch)
-            found = discover_roots(trees, repository, self.around(), configuring, by_hand=True)
+            found = discover_roots(trees, Reading(repository, self.around(), configuring), by_hand=True)
             return frozenset(each.member.key for each in found.members)
 
     def _end(self, queue: str, identifier: str, applied: Deployment) -> None:

@@ -11,14 +11,14 @@ from tidegate.usecases.discovery.repository_source import Granted, RepositorySou
 from tidegate.usecases.discovery.root_index import Deployable
 
 
-def chosen_roots(  # noqa: PLR0917  # One value each.
+def chosen_roots(
     source: RepositorySource,
     where: tuple[int, str],
     pull_request: PullRequest,
     after: str,
     granted: Granted,
-    names: Sequence[str],
     *,
+    names: Sequence[str],
     by_hand: bool,
 ) -> tuple[Deployable, ...] | str:
     """Return what a head deploys whose commits come after the commit ``after``, or in Markdown why it is nothing.
@@ -26,12 +26,12 @@ def chosen_roots(  # noqa: PLR0917  # One value each.
     ``names`` are roots, all that it changes if there are none; ``by_hand`` is as for ``discover_roots``. Raise
     InvalidConfiguration, CyclicChange, NotFound, ForgeUnavailable and ForgeRefused.
     """
-    repository, review = where[1], source.review
+    reading = source.reading(where[1], granted)
     with source.fetch(*where, pull_request.head_sha, after) as trees:
         if not names:
-            found = discover_roots(trees, repository, review, granted, by_hand=by_hand)
+            found = discover_roots(trees, reading, by_hand=by_hand)
             return found.members or replies.nothing_changed(found.notes + found.refused)
-        known = all_roots(trees, repository, review, granted)
+        known = all_roots(trees, reading)
     unknown = [name for name in names if name not in known.names]
     if unknown:
         return replies.unknown_roots(unknown, known.names)

@@ -26,6 +26,23 @@ _BY_CONFIGURATION = "This commit changes what tidegate.yaml says of it, or it co
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How the file of a commit of ``repository`` is read.
+
+    ``around`` is what holds around the file, such as which plans wait for people where it does not tell;
+    ``configuring`` puts roots in their stacks by what it says.
+    """
+
+    repository: str
+    around: Around = PlanReview.ALWAYS
+    configuring: Configure = configure
+
+    def of(self, blob: str | None, contents: Mapping[str, bytes]) -> LoadedConfiguration:
+        """Return what the file says that has this blob, if there is one. Raise InvalidConfiguration."""
+        return load_configuration(contents[blob] if blob else None, self.repository, self.around)
+
+
+@dataclass(frozen=True, slots=True)
 class Discovery:
     """What a commit changes and pulls in, each member after what it waits for.
 
@@ -71,28 +88,21 @@ class AllRoots:
 
 @uncollected()
 def discover_roots(
-    trees: PushedTrees,
-    repository: str,
-    review: Around = PlanReview.ALWAYS,
-    configuring: Configure = configure,
-    *,
-    by_hand: bool = False,
-    known: RootIndex | None = None,
+    trees: PushedTrees, reading: Reading, *, by_hand: bool = False, known: RootIndex | None = None
 ) -> Discovery:
     """Return what the commit changes. Raise InvalidConfiguration when its file cannot be used, and CyclicChange.
 
-    ``review`` is what holds around the file, such as which plans wait for people where it does not tell.
     ``by_hand`` tells that a person asks: then roots count, too, that the file keeps from merges. ``known`` is the
-    index of the commit before, made with the same ``review`` and ``configuring``: it is used up, and saves the work
-    that does not depend on what changed.
+    index of the commit before, made with the same ``reading``: it is used up, and saves the work that does not depend
+    on what changed.
     """
     own = next((change for change in trees.changes if change.path == FILE), None)
     if not trees.before_is_known:
         known = None
     after = (own.after if own else None) if known else trees.files.get(FILE)
     read = trees.read({blob for blob in (after, own.before if own else None) if blob})
-    index = _index(trees, repository, review, configuring, own, read, known)
-    search = _Search(trees, index, own, read, review)
+    index = _index(trees, reading, own, read, known)
+    search = _Search(trees, index, own, read, reading)
     members = search.members(by_hand=by_hand)
     return Discovery(
         index,
@@ -106,42 +116,30 @@ def discover_roots(
     )
 
 
-def read_configuration(trees: PushedTrees, repository: str, review: Around = PlanReview.ALWAYS) -> LoadedConfiguration:
+def read_configuration(trees: PushedTrees, reading: Reading) -> LoadedConfiguration:
     """Return what the file of the newer commit says, as ``discover_roots`` does."""
     blob = trees.files.get(FILE)
-    return _loaded(blob, trees.read({blob} if blob else ()), repository, review)
+    return reading.of(blob, trees.read({blob} if blob else ()))
 
 
 @uncollected()
-def all_roots(
-    trees: PushedTrees, repository: str, review: Around = PlanReview.ALWAYS, configuring: Configure = configure
-) -> AllRoots:
+def all_roots(trees: PushedTrees, reading: Reading) -> AllRoots:
     """Return all roots of the newer commit. Raise InvalidConfiguration when its file cannot be used."""
-    configuration = read_configuration(trees, repository, review)
-    index = RootIndex(CommitModules(trees), repository, configuration, configuring)
+    configuration = read_configuration(trees, reading)
+    index = RootIndex(CommitModules(trees), reading.repository, configuration, reading.configuring)
     return AllRoots(index.configured, tuple(sorted(root.name for root in index.found.roots)))
 
 
-def _loaded(blob: str | None, read: Mapping[str, bytes], repository: str, review: Around) -> LoadedConfiguration:
-    return load_configuration(read[blob] if blob else None, repository, review)
-
-
-def _index(  # noqa: PLR0917  # One value each.
-    trees: PushedTrees,
-    repository: str,
-    review: Around,
-    configuring: Configure,
-    own: FileChange | None,
-    read: Mapping[str, bytes],
-    known: RootIndex | None,
+def _index(
+    trees: PushedTrees, reading: Reading, own: FileChange | None, read: Mapping[str, bytes], known: RootIndex | None
 ) -> RootIndex:
     """Return the index of the newer commit: the known one, as far as the changes leave it as it is."""
     if known is None:
-        configuration = _loaded(trees.files.get(FILE), read, repository, review)
-        return RootIndex(CommitModules(trees), repository, configuration, configuring)
+        configuration = reading.of(trees.files.get(FILE), read)
+        return RootIndex(CommitModules(trees), reading.repository, configuration, reading.configuring)
     same = known.modules.advance(trees, uses_count=known.discovers)
     if own is not None:
-        return known.other(_loaded(own.after, read, repository, review))
+        return known.other(reading.of(own.after, read))
     return known if same else known.other(known.configuration)
 
 
@@ -149,11 +147,11 @@ class _Search:
     """Looks for what a commit changes; ``refused``, ``skipped``, ``kept`` and ``notes`` say what it sees besides."""
 
     def __init__(
-        self, trees: PushedTrees, index: RootIndex, own: FileChange | None, read: Mapping[str, bytes], review: Around
+        self, trees: PushedTrees, index: RootIndex, own: FileChange | None, read: Mapping[str, bytes], reading: Reading
     ) -> None:
         self._index = index
         self._own = own
-        self._read, self._review = read, review
+        self._read, self._reading = read, reading
         self._touched = TouchedRoots(trees, index)
         self.refused: list[str] = []
         self.skipped: list[str] = []
@@ -227,7 +225,7 @@ class _Search:
         """Return the same commit as the file before it has it, None if that could not be used."""
         try:
             blob = self._own.before if self._own else None
-            return self._index.other(_loaded(blob, self._read, self._index.repository, self._review))
+            return self._index.other(self._reading.of(blob, self._read))
         except InvalidConfiguration:
             return None
 

@@ -28,7 +28,7 @@ from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import Revision
 from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge, KnownRepository, SourceHistory
-from tidegate.usecases.discovery.discover_roots import Discovery, discover_roots
+from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, new_deployments
 from tidegate.usecases.discovery.root_index import Deployable, RootIndexes
 from tidegate.usecases.webhooks.conclude import conclude
@@ -205,7 +205,7 @@ class PushReceiver:
             around = self.around()
             place = push.repository, f"{push.branch}\n{_digest(around)}"  # Another file around it, another index.
             known = self.indexes.take(*place, push.before)
-            discovery = discover_roots(trees, push.repository, around, configuring, known=known)
+            discovery = discover_roots(trees, Reading(push.repository, around, configuring), known=known)
             self.indexes.keep(*place, push.after, discovery.index)
             return discovery
 

@@ -10,13 +10,15 @@ from tidegate.config.branches import may_go
 from tidegate.config.configured import ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.loader import Around, always_reviewed
+from tidegate.config.resolution import configure
 from tidegate.config.trust import trusted
 from tidegate.domain.changes.change_set import Key
 from tidegate.domain.pull_requests.requirements import Requirements
 from tidegate.domain.root import Root
 from tidegate.ports import Forge, PushedTrees, SourceHistory
-from tidegate.usecases.discovery.discover_roots import read_configuration
+from tidegate.usecases.discovery.discover_roots import Reading, read_configuration
 from tidegate.usecases.discovery.find_roots import CommitModules, find_roots
+from tidegate.usecases.discovery.root_index import Configure
 
 #: Stands for no commit, so that everything in the other one is new.
 _NO_COMMIT = "0" * 40
@@ -62,10 +64,9 @@ class RepositorySource:
     history: SourceHistory
     around: Callable[[], Around] = always_reviewed
 
-    @property
-    def review(self) -> Around:
-        """What holds around a repository's file now. Raise CloudUnavailable."""
-        return self.around()
+    def reading(self, repository: str, configuring: Configure = configure) -> Reading:
+        """Return how the file of a commit is read by what holds around it now. Raise CloudUnavailable."""
+        return Reading(repository, self.around(), configuring)
 
     def fetch(
         self, installation: int, repository: str, after: str, before: str = _NO_COMMIT
@@ -82,6 +83,6 @@ class RepositorySource:
         main = self.forge.default_branch(installation, repository)
         head = self.forge.branch_head(installation, repository, main)
         with self.fetch(installation, repository, head) as trees:
-            configuration = read_configuration(trees, repository, self.review)
+            configuration = read_configuration(trees, self.reading(repository))
             roots = find_roots(CommitModules(trees), repository, configuration).roots
         return Granted(configuration, roots, branch, dest_branch, main=main, commit=head)

@@ -114,7 +114,7 @@ class DriftDiscoverer:
         branch = forge.default_branch(*where)
         head = forge.branch_head(*where, branch)
         with self.source.fetch(*where, head) as trees:
-            configuration = read_configuration(trees, record.repository, self.source.review)
+            configuration = read_configuration(trees, self.source.reading(record.repository))
             schedule = _schedule(configuration, record.entry.name)
             if schedule is None:
                 self.align(self.catalog.repository(record.repository), configuration.drift)

@@ -51,7 +51,7 @@ class DriftReceiver:
         where, wanted = (given["installation"], given["repository"]), {(root, stack) for root, stack in given["roots"]}
         configuring = partial(configure, branch=given["branch"], dest_branch=given["branch"])
         with self.source.fetch(*where, given["sha"]) as trees:
-            configured = all_roots(trees, given["repository"], self.source.review, configuring).configured
+            configured = all_roots(trees, self.source.reading(given["repository"], configuring)).configured
         chosen = [each for each in configured.roots if each.key in wanted]
         members = Selection(configured, chosen).deployables([each.key for each in chosen])
         request = Request(

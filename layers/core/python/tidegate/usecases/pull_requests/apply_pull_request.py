@@ -87,8 +87,9 @@ class PullRequestApplier:
         # Where the base branch is now is what it is merged with, whatever comes meanwhile.
         base = self.forge.branch_head(*comment.where, pull_request.base_branch)
         change = self.forge.change(*comment.where, base, pull_request.head_sha)
+        names = command.roots
         members = chosen_roots(
-            self.source, comment.where, pull_request, change.after, granted, command.roots, by_hand=bool(command.roots)
+            self.source, comment.where, pull_request, change.after, granted, names=names, by_hand=bool(names)
         )
         if isinstance(members, str):
             return refused(self.forge, self.deliveries, comment, _both(self._lacks_of_all(asked), members))

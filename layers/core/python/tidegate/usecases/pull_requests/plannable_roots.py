@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.record import PullRequestSpec
 from tidegate.ports import PushedTrees
-from tidegate.usecases.discovery.discover_roots import AllRoots, Discovery, all_roots, discover_roots
+from tidegate.usecases.discovery.discover_roots import AllRoots, Discovery, Reading, all_roots, discover_roots
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
 from tidegate.usecases.pull_requests.hidden_roots import hidden_roots
@@ -55,19 +55,18 @@ class PlannableFinder:
         Raise NotFound when the forge does not have these commits, InvalidConfiguration and CyclicChange.
         """
         with self.source.fetch(*spec.where, spec.head_sha, after) as trees:
-            found = discover_roots(trees, spec.repository, self.source.review, self.granted)
-            plannable = self._with_extra(trees, spec.repository, found, request) if request else Plannable(found)
+            reading = self.source.reading(spec.repository, self.granted)
+            found = discover_roots(trees, reading)
+            plannable = _with_extra(trees, reading, found, request) if request else Plannable(found)
             return replace(plannable, hidden=hidden_roots(trees, spec.repository, self.granted, plannable.members))
 
-    def _with_extra(self, trees: PushedTrees, repository: str, found: Discovery, request: PlanRequest) -> Plannable:
-        """Look at the same commit again for what only people ask for; what is named needs a look at all roots."""
-        place = trees, repository, self.source.review, self.granted
-        by_hand = discover_roots(*place, by_hand=True) if found.kept else found
-        extra = _besides(by_hand.members, found.members)
-        missing = set(request.roots) - {each.member.root.name for each in (*found.members, *extra)}
-        return (
-            _named(Plannable(found, extra), all_roots(*place), sorted(missing)) if missing else Plannable(found, extra)
-        )
+
+def _with_extra(trees: PushedTrees, reading: Reading, found: Discovery, request: PlanRequest) -> Plannable:
+    """Look at the same commit again for what only people ask for; what is named needs a look at all roots."""
+    by_hand = discover_roots(trees, reading, by_hand=True) if found.kept else found
+    plannable = Plannable(found, _besides(by_hand.members, found.members))
+    missing = set(request.roots) - {each.member.root.name for each in (*found.members, *plannable.extra)}
+    return _named(plannable, all_roots(trees, reading), sorted(missing)) if missing else plannable
 
 
 def _named(plannable: Plannable, known: AllRoots, names: Sequence[str]) -> Plannable:

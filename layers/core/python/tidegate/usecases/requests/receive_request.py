@@ -64,7 +64,7 @@ class RequestReceiver:
         head = self._head(request, branch)
         configuring = partial(configure, branch=branch, dest_branch=branch)
         with self.source.fetch(*where, head.sha) as trees:
-            known = all_roots(trees, request.repository, self.source.review, configuring)
+            known = all_roots(trees, self.source.reading(request.repository, configuring))
         unknown = [name for name in request.roots if name not in known.names]
         problems = [unknown_roots(unknown, known.names)] if unknown else known.problems(request.roots)
         deployments = new_deployments(_request(request, head), () if problems else known.named(request.roots))
