@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import http.server
 import os
@@ -103,13 +104,11 @@ def mirror(tmp_path: Path, key: Key) -> Iterator[Mirror]:
     mirror = Mirror(directory, key)
 
     class Handler(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *arguments: object) -> None:
-            super().__init__(*arguments, directory=str(directory))  # type: ignore[arg-type]
-
         def log_message(self, *arguments: object) -> None:
             pass
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    handler = functools.partial(Handler, directory=str(directory))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     mirror.url = f"http://127.0.0.1:{server.server_address[1]}/"
