@@ -197,17 +197,11 @@ class Lambdas:
 
     def kill(self, name: str) -> None:
         """Kill every instance of a function. They have ended when this returns: none of them gets the next event."""
-        instances = list(self._pools[name].all.values())
-        for instance in instances:
-            instance.kill()
-        for instance in instances:
-            instance.process.wait(_END_SECONDS)
+        _end(list(self._pools[name].all.values()))
 
     def kill_instance(self, identifier: str) -> None:
-        """Kill one instance."""
-        for pool in self._pools.values():
-            if identifier in pool.all:
-                pool.all[identifier].kill()
+        """Kill one instance. It has ended when this returns: what it called cannot answer it any more."""
+        _end([pool.all[identifier] for pool in self._pools.values() if identifier in pool.all])
 
     def warm(self, names: list[str] | None = None) -> None:
         """Have an idle instance of each of these functions (default: all)."""
@@ -308,6 +302,13 @@ class Lambdas:
         limit, peak = instance.function.memory, instance.peak_memory()
         text = f"Duration: {seconds * 1000:.2f} ms\tMemory Size: {limit} MB\tMax Memory Used: {peak} MB"
         self._log(instance, [f"END RequestId: {invocation.id}", f"REPORT RequestId: {invocation.id}\t{text}"])
+
+
+def _end(instances: list[Instance]) -> None:
+    for instance in instances:
+        instance.kill()
+    for instance in instances:
+        instance.process.wait(_END_SECONDS)
 
 
 def _failure(invocation: Invocation, kind: str, text: str) -> Result:

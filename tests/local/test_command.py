@@ -121,7 +121,7 @@ def test_two_local_clouds_run_side_by_side_and_end_without_a_trace(clouds):
     addresses = [cloud["forge_url"] for _, cloud in clouds]
     assert len(set(addresses)) == 2
     for address in addresses:
-        with urllib.request.urlopen(address, timeout=30) as page:
+        with urllib.request.urlopen(address, timeout=120) as page:
             assert page.status == 200
     for process, cloud in clouds:
         below = descendants(process.pid)
@@ -130,7 +130,7 @@ def test_two_local_clouds_run_side_by_side_and_end_without_a_trace(clouds):
         assert process.wait(PATIENCE) == 0
         poll(lambda below=below: not any(Path(f"/proc/{pid}").exists() for pid in below), "the end of all processes")
         with pytest.raises(OSError, match="refused"):
-            urllib.request.urlopen(cloud["webhook_url"], timeout=30)
+            urllib.request.urlopen(cloud["webhook_url"], timeout=120)
 
 
 def test_without_a_local_cloud_the_information_says_how_to_start_one(tmp_path):
