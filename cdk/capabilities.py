@@ -42,6 +42,7 @@ class Capability(Enum):
     DRIFTS = "read and write the records of schedules that look for drift"
     READ_DRIFTS = "read the records of schedules that look for drift"
     SCHEDULE_DRIFT = "create, change and remove schedules that look for drift"
+    START_DRIFT = "start executions that look for drift"
     WATCH_DRIFT = "look whether executions that look for drift run"
     SPECULATION_JOBS = "read and write the jobs of speculative plans"
     READ_CATALOG = "list repositories, their roots and their deployments"

@@ -190,6 +190,11 @@ def _watch_drift(around: Surroundings) -> Grant:
     return Grant((allow("states:DescribeExecution", on=executions),), environment)
 
 
+def _start_drift(around: Surroundings) -> Grant:
+    machine = machine_arn(around.stack, around.drift_machine)
+    return Grant((allow("states:StartExecution", on=machine),), {"TIDEGATE_DRIFT_STATE_MACHINE": machine})
+
+
 def _tell_bus(around: Surroundings) -> Grant:
     bus = around.messaging.bus
     return Grant((allow("events:PutEvents", on=bus.event_bus_arn),), {"TIDEGATE_EVENT_BUS": bus.event_bus_name})
@@ -355,6 +360,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.DRIFTS: _records("drift", actions=(*_READ, "dynamodb:PutItem")),
     Capability.READ_DRIFTS: _records("drift", actions=_READ_MANY),
     Capability.SCHEDULE_DRIFT: _schedule_drift,
+    Capability.START_DRIFT: _start_drift,
     Capability.WATCH_DRIFT: _watch_drift,
     Capability.SPECULATION_JOBS: _speculation_jobs,
     Capability.READ_CATALOG: _catalog(),

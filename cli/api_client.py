@@ -14,7 +14,7 @@ from cli import refusals
 from cli.answers.catalog import Me, Repositories, Repository
 from cli.answers.changes import Change
 from cli.answers.deployments import Accepted, Brief, Decided, Deployment, Deployments, Job, Log, Request
-from cli.answers.drift import Drift
+from cli.answers.drift import Drift, Looking
 from cli.answers.pulls import Pull, Pulls
 from cli.answers.queues import Queue, Root, Roots, Unlocked
 from cli.connection import Connection, is_loopback
@@ -84,6 +84,11 @@ class ApiClient:
     def drift(self, repository: str | None) -> Drift:
         """Return what schedules found: of a repository, or of all that we may read."""
         return self._get("/api/drift", Drift, {"repository": repository} if repository else None)
+
+    def look_for_drift(self, repository: str, schedule: str) -> str:
+        """Have a schedule look for drift now; return what there is to say about it."""
+        asked = {"repository": repository, "schedule": schedule}
+        return self._post("/api/drift/look", Looking, asked).message
 
     def queue(self, repository: str, root: str) -> Queue:
         """Return a root's queue."""

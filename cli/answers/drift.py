@@ -6,6 +6,12 @@ from cli.answers.answer import Answer
 from cli.answers.deployments import Changes, JobLink
 
 
+class Looking(Answer):
+    """A run that was started, in words."""
+
+    message: str
+
+
 class DriftFinding(Answer):
     """How a root, in one stack, stands."""
 

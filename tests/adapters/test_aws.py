@@ -16,7 +16,7 @@ from tidegate.adapters.audit import SnsAuditLog
 from tidegate.adapters.boto import client
 from tidegate.adapters.clock import SystemClock
 from tidegate.adapters.patience import QueuePatience
-from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
+from tidegate.adapters.stepfunctions import StepFunctionsDriftRuns, StepFunctionsWorkflows
 from tidegate.bootstrap import Bootstrap
 from tidegate.domain.deploys.audit import audit_message
 from tidegate.domain.deploys.deployment import State
@@ -309,6 +309,23 @@ def test_how_an_execution_ended_is_told_by_its_name(cloud):
     assert workflows.ending("worker-1") is None
     machines.stop_execution(executionArn=arn.replace(":stateMachine:", ":execution:") + ":worker-1")
     assert workflows.ending("worker-1") == "ABORTED"
+
+
+def test_a_look_for_drift_is_started_once_and_its_end_is_told(cloud):
+    machines = client("stepfunctions")
+    role = "arn:aws:iam::123456789012:role/machine"
+    definition = json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}})
+    arn = machines.create_state_machine(name="drift", definition=definition, roleArn=role)["stateMachineArn"]
+    runs = StepFunctionsDriftRuns(machines, arn)
+    with pytest.raises(NotFound, match="now-1"):
+        runs.ending("now-1")
+    runs.start("now-1", "acme/infra", "nightly")
+    runs.start("now-1", "acme/infra", "nightly")
+    (execution,) = machines.list_executions(stateMachineArn=arn)["executions"]
+    described = machines.describe_execution(executionArn=execution["executionArn"])
+    assert json.loads(described["input"]) == {"repository": "acme/infra", "schedule": "nightly"}
+    machines.stop_execution(executionArn=execution["executionArn"])
+    assert runs.ending("now-1") == "ABORTED"
 
 
 def test_that_it_is_not_known_whether_an_execution_runs_is_no_ending():

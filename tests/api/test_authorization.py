@@ -8,7 +8,15 @@ from dataclasses import replace
 import pytest
 
 from tests.api.world import URL, Client, WebBootstrap
-from tests.builders import REPOSITORY, any_job, any_lock, any_pull_request, any_pull_request_record, deployment_in
+from tests.builders import (
+    REPOSITORY,
+    any_drift,
+    any_job,
+    any_lock,
+    any_pull_request,
+    any_pull_request_record,
+    deployment_in,
+)
 from tidegate.domain.access import Access as RootAccess
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
@@ -31,7 +39,9 @@ CALLS = {
     "POST /api/deployments/<id>/gate": ("/api/deployments/{id}/gate", {"decision": "reject"}),
     "GET /api/changes/<id>": "/api/changes/{change}",
     "GET /api/drift": "/api/drift?repository={repository}",
+    "POST /api/drift/look": ("/api/drift/look", {"repository": "{repository}", "schedule": "nightly"}),
     "GET /drift": "/drift?repository={repository}",
+    "POST /drift/look": ("/drift/look", {"repository": "{repository}", "schedule": "nightly"}),
     "GET /api/pulls": "/api/pulls?repository={repository}",
     "GET /api/pulls/<owner>/<name>/<number>": "/api/pulls/{repository}/5",
     "GET /api/requests/<id>": "/api/requests/{request}",
@@ -57,7 +67,7 @@ CALLS = {
     "GET /jobs/<id>/raw": "/jobs/{job}/raw",
 }
 ABOUT_SOMETHING = [route for route, rule in RULES.items() if rule.about is not About.NOTHING]
-ACTING = [route for route, rule in RULES.items() if rule.right in {Right.ACT, Right.OPERATE}]
+ACTING = [route for route, rule in RULES.items() if rule.right in {Right.ACT, Right.WRITE, Right.OPERATE}]
 API = [route for route in RULES if " /api/" in route and RULES[route].right is not Right.PUBLIC]
 PAGES = [route for route in RULES if " /api/" not in route and RULES[route].right is not Right.PUBLIC]
 
@@ -68,6 +78,7 @@ def prepare(wires, repository=REPOSITORY):
     job = any_job(id=f"{one.id}-plan-1", deployment=one.id)
     wires.jobs.create(job)
     wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(repository=repository)))
+    wires.drifts.save(replace(any_drift(), repository=repository))
     request = Delivery("request-1", "manual", {"repository": repository, "installation": 7, "roots": []}, "2026")
     wires.deliveries.store(request)
     return {"repository": repository, "id": one.id, "job": job.id, "request": request.id, "change": "change-1"}

@@ -72,6 +72,7 @@ def test_the_description_is_public_and_names_each_answer():
         "/api/deployments/{id}/gate",
         "/api/changes/{id}",
         "/api/drift",
+        "/api/drift/look",
         "/api/pulls",
         "/api/pulls/{owner}/{name}/{number}",
         "/api/requests/{id}",

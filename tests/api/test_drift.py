@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.api.world import Client
 from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, any_job, any_layer, deployment_in, sha
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.deploys.job import JobKind
@@ -105,3 +106,51 @@ def test_the_log_of_a_look_leads_back_to_drift(wires, browser):
     page = browser.get(f"/jobs/{layer.job}")
     assert "by the schedule nightly" in page.text
     assert "/pulls/" not in page.body
+
+
+ASKED = {"repository": REPOSITORY, "schedule": "nightly"}
+
+
+def test_who_may_write_has_it_looked_for_now(wires, drifted, reviewer):
+    answer = reviewer.post_json("/api/drift/look", ASKED)
+    assert (answer.status, answer.json["message"]) == (202, "The schedule nightly looks for drift now.")
+    assert list(wires.drift_runs.started.values()) == [(REPOSITORY, "nightly")]
+
+
+def test_while_it_is_looked_for_nothing_more_is_started(wires, drifted, reviewer):
+    wires.drift_runs.start("run-1", REPOSITORY, "nightly")
+    wires.drifts.save(replace(drifted, execution="run-1"))
+    answer = reviewer.post_json("/api/drift/look", ASKED)
+    assert (answer.status, answer.json["error"]["code"]) == (409, "not_possible")
+
+
+def test_who_may_only_read_is_told_so_and_offered_nothing(wires, drifted, reader):
+    for _ in range(2):
+        answer = reader.post_json("/api/drift/look", ASKED)
+        assert (answer.status, wires.drift_runs.started) == (403, {})
+        assert f"reader may not write to {REPOSITORY}." in answer.json["error"]["message"]
+    assert "Look now" not in Client(wires).sign_in("reader").get("/drift").text
+
+
+def test_who_may_not_read_sees_no_schedules(drifted, visitor):
+    assert visitor.post_json("/api/drift/look", ASKED).status == 404
+
+
+def test_a_schedule_that_there_is_not_is_answered_with_those_that_there_are(wires, drifted, reviewer):
+    answer = reviewer.post_json("/api/drift/look", {**ASKED, "schedule": "weekly"})
+    assert (answer.status, answer.json["error"]["code"]) == (404, "unknown_schedule")
+    assert "no schedule 'weekly' that looks for drift. There is 'nightly'." in answer.json["error"]["message"]
+    wires.drifts.remove(REPOSITORY, "nightly")
+    assert "name one under drift" in reviewer.post_json("/api/drift/look", ASKED).json["error"]["message"]
+
+
+def test_the_page_has_a_button_for_it_and_says_what_came_of_it(wires, drifted, browser):
+    page = browser.get(f"/drift?repository={REPOSITORY}")
+    assert "Look now" in page.text
+    answer = browser.post_form("/drift/look", csrf=browser.form_token(), **ASKED)
+    assert "It looks for drift now." in browser.get(answer.headers["location"]).text
+    (execution,) = wires.drift_runs.started
+    wires.drifts.save(replace(drifted, execution=execution))
+    assert "Look now" not in browser.get("/drift").text
+    answer = browser.post_form("/drift/look", csrf=browser.form_token(), **ASKED)
+    assert "It looked for drift already." in browser.get(answer.headers["location"]).text

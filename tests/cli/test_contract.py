@@ -22,6 +22,7 @@ PAIRS = [
     (pulls.Pulls, pull_request_models.PullRequestsList),
     (pulls.Pull, pull_request_models.PullRequestDetails),
     (drift.Drift, drift_models.DriftList),
+    (drift.Looking, drift_models.Looking),
     (deployments.Accepted, models.Accepted),
     (deployments.Request, models.RequestOutcome),
     (deployments.Decided, models.Decided),

@@ -85,3 +85,17 @@ def test_what_became_of_a_deployment_that_undoes_drift_is_told(api, tidegate):
     shown = tidegate("drift").stdout
     assert "network (prod)  undone" in shown
     assert "is not in line: not yet, or it was refused." in shown
+
+
+def test_a_schedule_can_be_told_to_look_now(api, tidegate):
+    api.answers["POST /api/drift/look"] = {"message": "The schedule nightly looks for drift now."}
+    api.answers["GET /api/drift"] = {"schedules": [SCHEDULE]}
+    shown = tidegate("drift", "acme/live", "--look", "nightly").stdout
+    assert shown.startswith("The schedule nightly looks for drift now.")
+    assert "acme/live  nightly" in shown
+
+
+def test_a_schedule_is_told_by_its_repository(tidegate):
+    result = tidegate("drift", "--look", "nightly")
+    assert result.exit_code == 2
+    assert "OWNER/NAME --look nightly" in result.output

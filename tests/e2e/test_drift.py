@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -47,8 +47,13 @@ class Schedule:
 
     def fire(self) -> DriftRecord:
         """Let the schedule's time come; return its record once the run is over."""
+        name = schedule_name(self.project.name, self.name)
+        return self.looks(lambda: self.project.tidegate.cloud.fire_schedule(name))
+
+    def looks(self, begin: Callable[[], object]) -> DriftRecord:
+        """Have a run begin; return the schedule's record once that is over."""
         before = self.known()
-        self.project.tidegate.cloud.fire_schedule(schedule_name(self.project.name, self.name))
+        begin()
 
         def look() -> DriftRecord | None:
             record = self.record
@@ -165,13 +170,23 @@ def test_drift_is_undone_by_a_deployment_in_the_queue_if_the_schedule_says_so(pr
     assert schedule.issue()["state"] == "closed"
 
 
-def test_a_check_run_shows_drift_and_a_schedule_goes_with_the_file(project):
+def newest_check(project, sha):
+    return project.check_runs(sha, "tidegate/drift: nightly")[0]
+
+
+def test_a_check_run_shows_drift_is_run_again_and_goes_with_the_file(project):
     sha = deploy(project, "{tag_query: 'dir:app', schedule: weekly, report: check}")
     schedule = Schedule(project)
     tamper(project, "app", "by hand")
     schedule.fire()
     (run,) = project.check_runs(sha, "tidegate/drift: nightly")
     assert (run["conclusion"], run["output"]["title"]) == ("failure", "1 drifted")
+    tamper(project, "app", "one")
+    assert schedule.looks(lambda: project.person("developer").rerun(project.name, run["id"])).drifted == ()
+    eventually(lambda: newest_check(project, sha)["conclusion"] == "success", what="a check run without drift")
+    tamper(project, "app", "by hand")
+    assert schedule.looks(lambda: tidegate_command(project, "drift", project.name, "--look", "nightly")).drifted
+    eventually(lambda: newest_check(project, sha)["conclusion"] == "failure", what="a check run with drift")
     assert schedule_name(project.name, "nightly") in project.tidegate.cloud.read("schedules")
     project.push_files({"tidegate.yaml": "plan_review: never\n"})
     eventually(lambda: schedule.record is None, what="the end of the schedule")

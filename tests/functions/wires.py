@@ -18,6 +18,7 @@ from tidegate.adapters.memory import (
     MemoryDeployments,
     MemoryDeployQueues,
     MemoryDriftEvents,
+    MemoryDriftRuns,
     MemoryDrifts,
     MemoryEventQueue,
     MemoryForge,
@@ -84,7 +85,7 @@ class MemoryBootstrap(Bootstrap):
         self.audit = MemoryAuditLog()
         self.artifacts = MemoryArtifacts()
         self.organization_file = MemoryOrganizationFile()
-        self.workflows = self.drift_runs = MemoryWorkflows()
+        self.workflows, self.drift_runs = MemoryWorkflows(), MemoryDriftRuns()
         self.drifts, self.schedules = MemoryDrifts(), MemorySchedules()
         self.drift_events, self.issues = MemoryDriftEvents(), MemoryIssues()
         self.clock = MemoryClock()

@@ -264,6 +264,14 @@ def test_a_check_of_a_pull_request_that_is_to_run_again_has_it_planned_again(nam
     assert read_event("check_run", again) == Accepted("replan", {**fields, "pull_requests": [5]})
 
 
+def test_a_check_of_drift_that_is_to_run_again_has_its_schedule_look_again():
+    check_run = {"name": "tidegate/drift: nightly", "head_sha": AFTER, "external_id": "acme/infra~nightly@1"}
+    fields = {"repository": "acme/infra", "head_sha": AFTER, "installation": 42, "sender": "octocat"}
+    again = {**WHERE, "action": "rerequested", "check_run": check_run}
+    wanted = {**fields, "pull_requests": [], "schedule": "nightly"}
+    assert read_event("check_run", again) == Accepted("look_for_drift", wanted)
+
+
 def test_no_more_than_ten_pull_requests_of_one_head_are_planned_again():
     many = changed(SUITE, "check_suite.pull_requests", [{"number": number} for number in range(1, 30)])
     assert read_event("check_suite", many).fields["pull_requests"] == [*range(1, 11)]

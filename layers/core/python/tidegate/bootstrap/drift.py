@@ -13,11 +13,12 @@ from tidegate.settings import BusSettings, DriftRunSettings, ForgeSettings, Link
 if TYPE_CHECKING:
     from tidegate.config.declarations import Drift
     from tidegate.domain.drift.drift import DriftRecord
-    from tidegate.ports import Delivery, DriftEvents, Drifts, ForgeIssues, KnownRepository, Schedules, Workflows
+    from tidegate.ports import Delivery, DriftEvents, DriftRuns, Drifts, ForgeIssues, KnownRepository, Schedules
     from tidegate.usecases.drift.align_drift import DriftAligner
     from tidegate.usecases.drift.conclude_drift import DriftConcluder
     from tidegate.usecases.drift.discover_drift import DriftDiscoverer
     from tidegate.usecases.drift.look_at_drift import DriftLooker
+    from tidegate.usecases.drift.look_now import DriftRerunReceiver, DriftStarter
     from tidegate.usecases.drift.receive_drift import DriftReceiver
     from tidegate.usecases.drift.report_drift import DriftReporter
 
@@ -40,12 +41,11 @@ class DriftWork(PullRequestWork):
         return SchedulerSchedules(self.client("scheduler"), settings.group, *starting)
 
     @cached_property
-    def drift_runs(self) -> Workflows:
-        """Executions of the drift machine, to look at as one does at deploys."""
-        from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
+    def drift_runs(self) -> DriftRuns:
+        from tidegate.adapters.stepfunctions import StepFunctionsDriftRuns
 
         machine = DriftRunSettings.from_env(self.environ).machine
-        return StepFunctionsWorkflows(self.client("stepfunctions"), machine)
+        return StepFunctionsDriftRuns(self.client("stepfunctions"), machine)
 
     @cached_property
     def drift_events(self) -> DriftEvents:
@@ -122,9 +122,23 @@ class DriftWork(PullRequestWork):
 
         return DriftLooker(self.drifts, self.deployments)
 
+    @cached_property
+    def drift_starter(self) -> DriftStarter:
+        from tidegate.usecases.drift.look_now import DriftStarter
+
+        return DriftStarter(self.drifts, self.drift_runs)
+
+    @property
+    def _drift_rerun_receiver(self) -> DriftRerunReceiver:
+        from tidegate.usecases.drift.look_now import DriftRerunReceiver
+
+        return DriftRerunReceiver(self.deliveries, self.forge, self.drift_starter)
+
     def receive(self, delivery: Delivery) -> str:
         if delivery.event == "drift":
             return self.drift_receiver.receive(delivery)
+        if delivery.event == "look_for_drift":
+            return self._drift_rerun_receiver.receive(delivery)
         return super().receive(delivery)
 
     def _schedule_drift(self, known: KnownRepository, drift: Drift) -> tuple[str, ...]:

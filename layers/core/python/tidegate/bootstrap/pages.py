@@ -132,6 +132,7 @@ class WebPages(Repairs):
                 layers=self.temporary_layers,
                 pull_request_looker=self.pull_request_looker,
                 drift_looker=self.drift_looker,
+                look_now=self.drift_starter.look,
                 decide=self.review_decider.decide,
                 decide_gate=self.gate_decider.decide,
                 unlock=self.queue_unlocker.unlock,

@@ -39,7 +39,7 @@ _ROOMS = {
     "clock": "Clock",
     "cloud": "Artifacts ObjectStart Workflows",
     "deliveries": "Asked Deliveries Delivery DeliveryOutcome EventQueue Redeliveries WebhookSecrets",
-    "drifts": "DriftEvents Drifts ForgeIssues Schedules",
+    "drifts": "DriftEvents DriftRuns Drifts ForgeIssues Schedules",
     "forge": "Accounts Change FailedDelivery Forge ForgeAddresses ForgeDeliveries",
     "jobs": "JobLogs Jobs LogChunk",
     "plan_places": "PlanPlaces",

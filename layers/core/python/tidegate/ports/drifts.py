@@ -44,6 +44,16 @@ class Schedules(Protocol):
         """Remove a schedule; one that is gone already counts as removed."""
 
 
+class DriftRuns(Protocol):
+    """Executions of the machine that looks for drift. Raises CloudUnavailable."""
+
+    def start(self, execution: str, repository: str, schedule: str) -> None:
+        """Start an execution of this name; one that exists already is left as it is."""
+
+    def ending(self, execution: str) -> str | None:
+        """Return how an execution ended, None while it goes on. Raise NotFound."""
+
+
 class ForgeIssues(Protocol):
     """Issues of our own on the forge. Raises ForgeUnavailable and ForgeRefused."""
 

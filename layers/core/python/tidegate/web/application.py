@@ -38,7 +38,7 @@ from tidegate.web.refusals import (
     SignInFirst,
     TooLarge,
 )
-from tidegate.web.rendering import Rendering
+from tidegate.web.rendering import Rendering, see_other
 from tidegate.web.session import Session
 from tidegate.web.shapes import Shapes
 from tidegate.web.signing_in import SigningIn
@@ -193,7 +193,7 @@ class WebApplication:
     def _to_sign_in(self, app: APIGatewayHttpResolver) -> Response[str]:
         event = app.current_event
         wanted = event.path + (f"?{event.raw_event['rawQueryString']}" if event.raw_event.get("rawQueryString") else "")
-        return Response(HTTPStatus.SEE_OTHER, headers={"Location": f"/login?{urlencode({'next': wanted})}"}, body="")
+        return see_other(f"/login?{urlencode({'next': wanted})}")
 
     def _refused(self, error: TidegateError) -> Response[str]:
         return self._problem(self.app.current_event.path, answered(error))

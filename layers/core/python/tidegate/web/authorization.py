@@ -60,6 +60,7 @@ class Right(Enum):
     SIGNED_IN = "an account of the forge"
     READ = "read permission on the repository"
     ACT = "what the root's access control grants"
+    WRITE = "write permission on the repository"
     OPERATE = "membership in the operators' team"
 
 
@@ -91,6 +92,7 @@ class Rule:
 _PUBLIC, _SIGNED_IN = Rule(Right.PUBLIC), Rule(Right.SIGNED_IN)
 _REVIEW = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW)
 _UNLOCK = Rule(Right.ACT, About.REPOSITORY, Action.UNLOCK)
+_LOOK = Rule(Right.WRITE, About.REPOSITORY)
 
 RULES: Mapping[str, Rule] = {
     "GET /api/openapi.json": _PUBLIC,
@@ -108,6 +110,7 @@ RULES: Mapping[str, Rule] = {
     "GET /api/pulls": Rule(Right.READ, About.ANY_REPOSITORY),
     "GET /api/pulls/<owner>/<name>/<number>": Rule(Right.READ, About.REPOSITORY),
     "GET /api/drift": Rule(Right.READ, About.ANY_REPOSITORY),
+    "POST /api/drift/look": _LOOK,
     "GET /api/requests/<id>": Rule(Right.READ, About.REQUEST),
     "GET /api/jobs/<id>": Rule(Right.READ, About.JOB),
     "GET /api/jobs/<id>/log": Rule(Right.READ, About.JOB),
@@ -125,6 +128,7 @@ RULES: Mapping[str, Rule] = {
     "POST /deployments/<id>/gate": _REVIEW,
     "GET /changes/<id>": Rule(Right.READ, About.CHANGE),
     "GET /drift": Rule(Right.READ, About.ANY_REPOSITORY),
+    "POST /drift/look": _LOOK,
     "GET /pulls": Rule(Right.READ, About.ANY_REPOSITORY),
     "GET /pulls/<owner>/<name>/<number>": Rule(Right.READ, About.REPOSITORY),
     "GET /jobs/<id>": Rule(Right.READ, About.JOB),
@@ -237,6 +241,8 @@ class Authorization:
         permission = self.permission(login, repository, installation)
         if permission >= Permission.READ and rule.right is Right.OPERATE:
             permission = self._operating(login, repository, installation)
+        if permission >= Permission.READ and rule.right is Right.WRITE:
+            permission = self._writing(login, repository, installation)
         action = rule.done_by(given)
         if permission >= Permission.READ and action is not None:
             about = deployment or queue_id(repository, root_name(given.get("root", "")))
@@ -267,6 +273,16 @@ class Authorization:
                 return permission
             self._refusals.put(key, value=True)
         raise NoOperator(login, self._team)
+
+    def _writing(self, login: str, repository: str, installation: int) -> Permission:
+        """Return what the forge says now. Raise NotGranted for who may read only; that holds for a minute, too."""
+        key = (login, repository, "write")
+        if not self._refusals.known(key):
+            permission = self.permission(login, repository, installation, anew=True)
+            if permission < Permission.READ or permission >= Permission.WRITE:
+                return permission
+            self._refusals.put(key, value=True)
+        raise NotGranted(f"{login} may not write to {repository}.")
 
     def _acting(self, action: Action, login: str, where: tuple[int, str], about: Deployment | str) -> Permission:
         """Return what the forge says now of somebody who is granted something. Raise NotGranted for others.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
@@ -13,7 +12,7 @@ from tidegate.domain.changes.overview import awaited, is_done, needed, overview
 from tidegate.web.parts import Parts
 from tidegate.web.picture import picture
 from tidegate.web.refusals import Hidden, InvalidRequest, NotPossible
-from tidegate.web.rendering import STATES, Rendering, address
+from tidegate.web.rendering import STATES, Rendering, address, see_other
 from tidegate.web.shapes import Shapes
 
 
@@ -63,4 +62,4 @@ class ChangePages:
             raise NotPossible(answer.reason)
         done = "retried" if decision == GateAnswer.RETRY else "gate-rejected"
         target = address(f"/deployments/{quote(identifier)}", done=done)
-        return Response(HTTPStatus.SEE_OTHER, headers={"Location": target}, body="")
+        return see_other(target)

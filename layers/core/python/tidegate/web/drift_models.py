@@ -44,6 +44,12 @@ class DriftScheduleModel(Shown):
     issue_url: str | None = Field(description="The issue that shows it, if one does")
 
 
+class Looking(Shown):
+    """A run that was started."""
+
+    message: str
+
+
 class DriftList(Shown):
     """Schedules by repository; in each those first that need people."""
 

@@ -4,21 +4,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
-from aws_lambda_powertools.event_handler.openapi.params import Query
+from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 
+from tidegate.domain.decision import Decision
+from tidegate.domain.drift.drift import DriftRecord
+from tidegate.domain.errors import NotFound
+from tidegate.domain.permission import Permission
 from tidegate.usecases.drift.look_at_drift import DriftView
 from tidegate.web.api import described
 from tidegate.web.authorization import Authorization
-from tidegate.web.drift_models import DriftList, drift_schedule
-from tidegate.web.models import RepositoryName
+from tidegate.web.drift_models import DriftList, Looking, drift_schedule
+from tidegate.web.models import RepositoryName, ScheduleName
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
-from tidegate.web.rendering import Rendering
+from tidegate.web.refusals import NotPossible, UnknownSchedule
+from tidegate.web.rendering import Rendering, address, see_other
 from tidegate.web.shapes import Shapes
+
+#: What the page says about what was just done.
+_NOTICES = {
+    "looking": "It looks for drift now. What it finds is shown here.",
+    "looks-already": "It looked for drift already.",
+}
 
 
 class DriftPages:
@@ -30,7 +42,9 @@ class DriftPages:
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register the routes."""
-        app.get("/drift", include_in_schema=False, enable_validation=False)(lambda: self._page(app))
+        hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
+        app.get("/drift", **hidden)(lambda: self._page(app))
+        app.post("/drift/look", **hidden)(lambda: self._look(app))
 
         @app.get(
             "/api/drift",
@@ -41,6 +55,32 @@ class DriftPages:
         def drift(repository: Annotated[RepositoryName | None, Query()] = None) -> DriftList:
             found, unchecked = self._found(app)
             return DriftList(schedules=[drift_schedule(self._shapes, each) for each in found], unchecked=unchecked)
+
+        @app.post(
+            "/api/drift/look",
+            summary="Look for drift now, without waiting for the schedule's time",
+            tags=["drift"],
+            status_code=202,
+            responses=described(202, "A run was started", Looking, 403, 404, 409),
+        )
+        def look(asked: Annotated[ScheduleName, Body()]) -> Looking:
+            decision = self._started(app, asked.schedule)
+            if not decision.done:
+                raise NotPossible(decision.reason)
+            return Looking(message=decision.reason)
+
+    def _look(self, app: APIGatewayHttpResolver) -> Response[str]:
+        decision = self._started(app, app.context["fields"].get("schedule", ""))
+        done = "looking" if decision.done else "looks-already"
+        return see_other(address("/drift", repository=app.context["access"].repository, done=done))
+
+    def _started(self, app: APIGatewayHttpResolver, schedule: str) -> Decision:
+        repository = app.context["access"].repository
+        try:
+            return self._parts.look_now(repository, schedule, str(uuid.uuid4()))
+        except NotFound as error:
+            known = [view.record.entry.name for view in self._parts.drift_looker.look([repository])]
+            raise UnknownSchedule(schedule, known) from error
 
     def _found(self, app: APIGatewayHttpResolver) -> tuple[Sequence[DriftView], int]:
         """Return the schedules that are asked for, and how many repositories are not checked yet."""
@@ -55,4 +95,16 @@ class DriftPages:
         session, repository = app.context["session"], app.context["access"].repository
         values: dict[str, Any] = {"schedules": found, "repository": repository, "unchecked": unchecked}
         form, issue = self._parts.sessions().form_token(session), self._shapes.issue_url
-        return self._rendering.page("drift.html", person=session.login, csrf=form, notice="", issue_url=issue, **values)
+        notice = _NOTICES.get(app.context["fields"].get("done", ""), "")
+        values |= {"notice": notice, "issue_url": issue, "may_look": self._may_look(app)}
+        return self._rendering.page("drift.html", person=session.login, csrf=form, **values)
+
+    def _may_look(self, app: APIGatewayHttpResolver) -> Callable[[DriftRecord], bool]:
+        """Return what tells whether to offer somebody to run a schedule."""
+        login = app.context["access"].login
+
+        def may_look(record: DriftRecord) -> bool:
+            permission = self._authorization.permission(login, record.repository, record.installation)
+            return not record.execution and permission >= Permission.WRITE
+
+        return may_look

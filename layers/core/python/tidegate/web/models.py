@@ -124,6 +124,7 @@ class DeploymentBrief(Shown):
     changed_at: str
     changes: Changes | None = Field(description="None until it is planned")
     pull_request: int | None
+    pull_request_reference: str | None = Field(description="Its number as the forge's people write it: `#12`, `!12`")
     forced: bool
     rerun_of: str | None
     stack: str = Field(description="The stack that it belongs to")
@@ -285,6 +286,13 @@ class QueueName(_Given):
 
     repository: RepositoryName
     root: RootName
+
+
+class ScheduleName(_Given):
+    """Which schedule that looks for drift."""
+
+    repository: RepositoryName
+    schedule: str = Field(min_length=1, max_length=100, description="Its name in tidegate.yaml")
 
 
 class Unlocked(Shown):

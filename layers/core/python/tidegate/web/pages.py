@@ -24,7 +24,7 @@ from tidegate.web.offers import offers, unlocking
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden, InvalidRequest, NotPossible
-from tidegate.web.rendering import Rendering, address, is_over
+from tidegate.web.rendering import Rendering, address, is_over, see_other
 from tidegate.web.shapes import Shapes
 from tidegate.web.static_files import static_file
 
@@ -146,7 +146,7 @@ class Pages:
         unlocking = Unlocking(access.login, self._parts.clock.now())
         decision = self._parts.unlock(queue_id(access.repository, root), unlocking)
         done = "unlocked" if decision.done else "not-locked"
-        return _see(address("/queue", repository=access.repository, root=root, done=done))
+        return see_other(address("/queue", repository=access.repository, root=root, done=done))
 
     def _deployment(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = _access(app)
@@ -177,7 +177,7 @@ class Pages:
         answer = self._parts.decide(deployment.id, Answer(decision), access.login, self._parts.clock.now())
         if not answer.done:
             raise NotPossible(answer.reason)
-        return _see(address(f"/deployments/{quote(deployment.id)}", done=decision))
+        return see_other(address(f"/deployments/{quote(deployment.id)}", done=decision))
 
 
 def static_name(file: str) -> Response[str]:
@@ -202,7 +202,3 @@ def _of(access: Access) -> Deployment:
     if access.deployment is None:
         raise Hidden
     return access.deployment
-
-
-def _see(target: str) -> Response[str]:
-    return Response(HTTPStatus.SEE_OTHER, headers={"Location": target}, body="")

@@ -55,6 +55,13 @@ class DecideGate(Protocol):
 
 
 class Request(Protocol):
+class LookNow(Protocol):
+    """Lets a schedule of a repository look for drift now; ``demand`` (an id) does so once, however often it comes."""
+
+    def __call__(self, repository: str, schedule: str, demand: str) -> Decision:
+        """Say what came of it. Raise NotFound for a schedule that there is not."""
+
+
     """Asks for deployments of the default branch's head."""
 
     def __call__(self, repository: str, roots: Sequence[str], by: str, *, force: bool = False) -> str:
@@ -96,6 +103,7 @@ class Parts:
     drift_looker: DriftLooker
     decide: Decide
     decide_gate: DecideGate
+    look_now: LookNow
     unlock: Unlock
     request: Request
 

@@ -28,6 +28,7 @@ _STATUSES: tuple[tuple[type[TidegateError], HTTPStatus, str], ...] = (
     (refusals.SignInFirst, HTTPStatus.UNAUTHORIZED, "not_signed_in"),
     (refusals.NotAllowed, HTTPStatus.FORBIDDEN, "not_allowed"),
     (refusals.UnknownRoot, HTTPStatus.NOT_FOUND, "unknown_root"),
+    (refusals.UnknownSchedule, HTTPStatus.NOT_FOUND, "unknown_schedule"),
     (refusals.Hidden, HTTPStatus.NOT_FOUND, "not_found"),
     (refusals.MethodNotAllowed, HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed"),
     (refusals.InvalidRequest, HTTPStatus.BAD_REQUEST, "invalid_request"),

@@ -41,6 +41,18 @@ class UnknownRoot(TidegateError):
         super().__init__(f"There is no root {quoted(root)} here, or nothing was ever deployed to it.{meant}")
 
 
+class UnknownSchedule(TidegateError):
+    """A schedule that a repository does not have, asked for by somebody who may write to it."""
+
+    def __init__(self, schedule: str, known: Sequence[str]) -> None:
+        there = (
+            f"There is {', '.join(map(quoted, known))}."
+            if known
+            else "It has none: name one under drift in tidegate.yaml."
+        )
+        super().__init__(f"This repository has no schedule {quoted(schedule)} that looks for drift. {there}")
+
+
 class NotAllowed(TidegateError):
     """Somebody who may look, but not do this."""
 

@@ -132,6 +132,11 @@ class Rendering:
 
 def address(path: str, **query: str | int | None) -> str:
     """Return a path with a query; what is None is left out."""
+def see_other(target: str) -> Response[str]:
+    """Send a browser on to another page, once what it posted is done."""
+    return Response(HTTPStatus.SEE_OTHER, headers={"Location": target}, body="")
+
+
     given = {name: value for name, value in query.items() if value is not None}
     return f"{path}?{urlencode(given)}" if given else path
 

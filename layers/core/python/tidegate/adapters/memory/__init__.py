@@ -2,7 +2,13 @@
 
 from tidegate.adapters.memory.catalog import MemoryCatalog
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
-from tidegate.adapters.memory.drifts import MemoryDriftEvents, MemoryDrifts, MemoryIssues, MemorySchedules
+from tidegate.adapters.memory.drifts import (
+    MemoryDriftEvents,
+    MemoryDriftRuns,
+    MemoryDrifts,
+    MemoryIssues,
+    MemorySchedules,
+)
 from tidegate.adapters.memory.forge import MemoryForge, MemoryForgeDeliveries
 from tidegate.adapters.memory.lines import MemoryLineBoards
 from tidegate.adapters.memory.organization import MemoryOrganizationFile
@@ -42,6 +48,7 @@ __all__ = [
     "MemoryDeployQueues",
     "MemoryDeployments",
     "MemoryDriftEvents",
+    "MemoryDriftRuns",
     "MemoryDrifts",
     "MemoryEventQueue",
     "MemoryForge",

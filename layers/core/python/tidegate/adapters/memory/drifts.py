@@ -90,6 +90,22 @@ class MemoryDriftEvents:
 
 
 @dataclass(slots=True)
+class MemoryDriftRuns:
+    """The port ``DriftRuns``: ``started`` by name (repository, schedule), and how those ended that do not go on."""
+
+    started: dict[str, tuple[str, str]] = field(default_factory=dict)
+    endings: dict[str, str] = field(default_factory=dict)
+
+    def start(self, execution: str, repository: str, schedule: str) -> None:
+        self.started.setdefault(execution, (repository, schedule))
+
+    def ending(self, execution: str) -> str | None:
+        if execution not in self.started:
+            raise NotFound("execution", execution)
+        return self.endings.get(execution)
+
+
+@dataclass(slots=True)
 class MemoryIssues:
     """The port ``ForgeIssues``: ``texts`` and ``titles`` by number, and those that are ``opened``.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tidegate.domain.check_runs.check_run import MAXIMUM_TITLE, CheckRun, Conclusion
 from tidegate.domain.check_runs.face import counts
 from tidegate.domain.deploys.review import moment
+from tidegate.domain.drift.check_names import drift_check_name
 from tidegate.domain.drift.drift import DriftFinding, DriftRecord, DriftState
 from tidegate.domain.markdown import bounded, code, escaped, one_line
 
@@ -14,7 +15,6 @@ from tidegate.domain.markdown import bounded, code, escaped, one_line
 _TABLE = 50_000
 _NOTICE = 2_000
 _HEADER = "| Root | What was found | Drifted since | |\n|---|---|---|---|"
-_CHECK = "tidegate/drift: "
 
 
 def marker(name: str) -> str:
@@ -35,7 +35,7 @@ def issue_text(record: DriftRecord, page: str) -> str:
 def check_run(record: DriftRecord, page: str) -> CheckRun:
     """Return what the check run of a schedule says on the commit that was looked at."""
     return CheckRun(
-        name=f"{_CHECK}{one_line(record.entry.name, 60)}",
+        name=drift_check_name(one_line(record.entry.name, 60)),
         sha=record.sha,
         external_id=f"{record.id}@{record.sha[:12]}",
         status="completed",
@@ -44,11 +44,6 @@ def check_run(record: DriftRecord, page: str) -> CheckRun:
         conclusion=Conclusion.FAILURE if record.needs_people else Conclusion.SUCCESS,
         details_url=f"{page}/drift?repository={record.repository}" if page else None,
     )
-
-
-def is_of_drift(name: str) -> bool:
-    """Tell whether a check run of this name shows what a schedule found."""
-    return name.startswith(_CHECK)
 
 
 def summary(record: DriftRecord, page: str) -> str:

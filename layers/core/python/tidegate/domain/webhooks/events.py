@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tidegate.domain.deploys.authors import MAXIMUM_AUTHORS
+from tidegate.domain.drift.check_names import is_of_drift, schedule_of
 from tidegate.domain.errors import InvalidName
 from tidegate.domain.pull_requests.check_names import is_of_pull_request
 from tidegate.domain.root import commit_sha, repository_name
@@ -120,6 +121,9 @@ def _read_check_run(payload: Mapping[str, Any]) -> Accepted | Ignored:
         return Ignored("The button is not on a check run of Tidegate.")
     if action == "rerequested" and is_of_pull_request(name):
         return Accepted("replan", _commit_demand(payload, check_run))
+    if action == "rerequested" and is_of_drift(name):
+        asked = _commit_demand(payload, check_run)
+        return Accepted("look_for_drift", {**asked, "schedule": schedule_of(name)})
     fields = {
         "repository": repository_in(payload),
         "id": number_in(check_run, "id"),

@@ -13,7 +13,7 @@ from tidegate.domain.check_runs.text import check_run_name, render_continued, re
 from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.queue import Deployed, QueueHead, standing_of
 from tidegate.domain.deploys.rerun import attempt_refusal, run_again, state_refusal
-from tidegate.domain.drift.text import is_of_drift
+from tidegate.domain.drift.check_names import is_of_drift
 from tidegate.domain.moment import later
 from tidegate.domain.pull_requests.check_names import is_of_pull_request
 from tidegate.domain.revision import Comparison, rerun_refusal
