@@ -20,10 +20,14 @@ from __future__ import annotations
 
 
 class JobFault(Exception):  # The state machine's words.
-    """A job ends without a result. ``last_lines`` are the log's at that time, where more was printed after it."""
+    """A job ends without a result. ``last_lines`` are the log's at that time, where more was printed after it.
+
+    ``refused`` tells that what was to be run may not be, and was not.
+    """
 
     error = "RunnerFault"
     last_lines = ""
+    refused = False
 
 
 class EngineFailed(JobFault):
@@ -76,6 +80,7 @@ class CodeRefused(JobFault):
     """A pull request's root would run programs, or fetch code, that nobody allowed: the author's to mend."""
 
     error = "TerraformClientError"
+    refused = True
 
 
 class MergeFailed(JobFault):

@@ -28,8 +28,9 @@ class Reporter:
         text = json.dumps(output, ensure_ascii=False, separators=(",", ":"))
         self._answer("SendTaskSuccess", {"taskToken": token, "output": text})
 
-    def fail(self, token: str, error: str, message: str, last_lines: str) -> None:
-        self._answer("SendTaskFailure", {"taskToken": token, "error": error, "cause": cause(message, last_lines)})
+    def fail(self, token: str, error: str, message: str, last_lines: str, *, refused: bool = False) -> None:
+        why = cause(message, last_lines, refused=refused)
+        self._answer("SendTaskFailure", {"taskToken": token, "error": error, "cause": why})
 
     def _answer(self, operation: str, payload: Mapping[str, str]) -> None:
         try:
@@ -40,11 +41,14 @@ class Reporter:
             raise
 
 
-def cause(message: str, last_lines: str) -> str:
-    """Return a failure's cause: JSON of at most LONGEST_CAUSE characters. The end of ``last_lines`` is kept."""
-    message = message[:LONGEST_MESSAGE]
+def cause(message: str, last_lines: str, *, refused: bool = False) -> str:
+    """Return a failure's cause: JSON of at most LONGEST_CAUSE characters. The end of ``last_lines`` is kept.
+
+    It says so if what was to be run was ``refused``.
+    """
+    message, more = message[:LONGEST_MESSAGE], {"refused": True} if refused else {}
     while True:
-        text = json.dumps({"message": message, "last_lines": last_lines}, ensure_ascii=False)
+        text = json.dumps({"message": message, "last_lines": last_lines, **more}, ensure_ascii=False)
         excess = len(text) - LONGEST_CAUSE
         if excess <= 0:
             return text

@@ -141,7 +141,8 @@ class _Ending:
             return
         message = log.masker.mask(str(outcome))
         lines = outcome.last_lines or last_lines(log.path, log.masker)
-        reporter.fail(self._taken.token, outcome.error, message, log.masker.mask(lines))
+        lines = log.masker.mask(lines)
+        reporter.fail(self._taken.token, outcome.error, message, lines, refused=outcome.refused)
 
     def _store_log(self) -> None:
         """Store the complete log, masked anew: values that the plan marks sensitive were not known at its start."""

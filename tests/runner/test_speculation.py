@@ -137,6 +137,7 @@ def test_branches_without_a_common_commit_are_refused(bench: Bench) -> None:
     orphan = bench.forge._git(work, "commit-tree", "-m", "x", f"{base}^{{tree}}")
     bench.forge._git(work, "push", "--quiet", str(bench.forge.repository), f"{orphan}:refs/heads/orphan")
     assert "no commit in common" in refused(bench, head, base_sha=orphan)
+    assert "refused" not in bench.result()
 
 
 # What the repository could make git do
@@ -245,6 +246,7 @@ def test_what_could_run_code_is_refused_before_the_engine_starts(
 def refused_at_once(bench: Bench, sha: str) -> str:
     bench.environ["PATH"] = refuse_to_run(bench)
     message = refused(bench, sha)
+    assert bench.result()["refused"] is True
     assert not (bench.directory / "started").exists()
     return message
 

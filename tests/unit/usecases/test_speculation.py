@@ -157,6 +157,20 @@ def test_a_failed_plan_keeps_the_sentence_and_the_last_lines_of_the_engine(world
     assert world.layer.last_lines == "Error: no such region"
 
 
+def test_code_that_may_not_be_run_is_refused_and_not_failed(world):
+    cause = json.dumps({"message": "It runs a program.", "last_lines": "tidegate: It runs", "refused": True})
+    world.begin()
+    assert world.record(error="TerraformClientError", cause=cause).state == LayerState.REFUSED
+    assert (world.layer.reason, world.layer.last_lines) == ("It runs a program.", "")
+    planned = World(plan=any_plan(), state=LayerState.PLANNED)
+    assert planned.record(error="TerraformClientError", cause=cause).state == LayerState.FAILED
+    drift = World(schedule="nightly")
+    assert drift.record(error="TerraformClientError", cause=cause).state == LayerState.FAILED
+    for other in ({"refused": "yes"}, {"refused": False}, {}):
+        again = World()
+        assert again.record(error="X", cause=json.dumps({"message": "x", **other})).state == LayerState.FAILED
+
+
 @pytest.mark.parametrize(
     ("error", "cause", "reason"),
     [

@@ -31,10 +31,14 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What is known of a failure: a sentence or two, and the engine's last lines."""
+    """What is known of a failure: a sentence or two, and the engine's last lines.
+
+    ``refused`` tells that what was to be run may not be, and was not.
+    """
 
     message: str = ""
     last_lines: str = ""
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,8 @@ def read_cause(cause: str | None) -> Failure:
     if not isinstance(document, dict):
         return Failure(message=str(document)[:KEPT_MESSAGE])
     message = document.get("message") or document.get("errorMessage") or ""
-    return Failure(str(message)[:KEPT_MESSAGE], str(document.get("last_lines") or "")[-KEPT_LAST_LINES:])
+    last_lines = str(document.get("last_lines") or "")[-KEPT_LAST_LINES:]
+    return Failure(str(message)[:KEPT_MESSAGE], last_lines, document.get("refused") is True)
 
 
 def _reason(deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> str:

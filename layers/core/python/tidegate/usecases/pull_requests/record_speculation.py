@@ -10,7 +10,7 @@ from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.messages import RecordSpeculation, SpeculationRecorded
 from tidegate.ports import Announcements, Clock, TemporaryLayers
-from tidegate.usecases.deploys.record_result import in_words, read_cause
+from tidegate.usecases.deploys.record_result import Failure, in_words, read_cause
 
 #: A fault after the plan leaves nothing to rely on: what was not judged must not pass.
 _MAY_FAIL = frozenset({LayerState.WAITING, LayerState.PLANNING, LayerState.PLANNED, LayerState.NO_CHANGES})
@@ -58,4 +58,11 @@ def _failed(layer: TemporaryLayer, message: RecordSpeculation) -> TemporaryLayer
         return layer
     failure = read_cause(message.cause)
     reason = in_words(message.error or "", failure)
+    if _is_refused(layer, failure):
+        return replace(layer, state=LayerState.REFUSED, reason=reason, last_lines="")
     return replace(layer, state=LayerState.FAILED, reason=reason, last_lines=failure.last_lines)
+
+
+def _is_refused(layer: TemporaryLayer, failure: Failure) -> bool:
+    """Tell whether a pull request's code may not be run. A look for drift that found no plan is never set aside so."""
+    return failure.refused and layer.plan is None and not layer.schedule
