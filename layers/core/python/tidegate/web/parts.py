@@ -54,7 +54,6 @@ class DecideGate(Protocol):
         """Return what came of it."""
 
 
-class Request(Protocol):
 class LookNow(Protocol):
     """Lets a schedule of a repository look for drift now; ``demand`` (an id) does so once, however often it comes."""
 
@@ -62,6 +61,7 @@ class LookNow(Protocol):
         """Say what came of it. Raise NotFound for a schedule that there is not."""
 
 
+class Request(Protocol):
     """Asks for deployments of the default branch's head."""
 
     def __call__(self, repository: str, roots: Sequence[str], by: str, *, force: bool = False) -> str:
