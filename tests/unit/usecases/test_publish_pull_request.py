@@ -27,6 +27,7 @@ from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotYet
 from tidegate.domain.markdown import escaped
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
+from tidegate.domain.pull_requests.comment import MARKER
 from tidegate.domain.pull_requests.record import Applying, PullRequestState, VerdictKind, anew, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.usecases.plan_places.look_at_places import PlaceLooker
@@ -569,6 +570,34 @@ def test_where_it_is_applied_before_the_merge_the_comments_say_so_and_how_far_th
     world.publisher.show_again(PULL)
     (text,) = world.texts
     assert "`db`: not applied yet. Comment `tidegate apply`." in text
+
+
+@pytest.fixture
+def applied():
+    """A pull request with a comment for each of three stacks, which has applied the root of one."""
+    world = World(*(planned(stack, stack=stack) for stack in ("dev", "prod", "test")), rules=HERE)
+    world.publish()
+    applied = replace(deployment_in(State.APPLIED, 3, base_sha=sha(2)), stack="prod")
+    world.deployments.add(applied)
+    world.records.save(replace(world.record, applies=(Applying("prod", "prod", applied.id),)))
+    return world
+
+
+def test_what_comments_say_already_is_not_written_again(applied):
+    for _ in range(3):
+        applied.publisher.show_again(PULL)
+    assert applied.forge.edits == [1, 2, 3]
+
+
+@pytest.mark.parametrize("edited", ["edited", f"{MARKER} default -->\nedited"])
+def test_what_somebody_did_to_comments_is_undone_when_they_are_shown_again(applied, edited):
+    applied.publisher.show_again(PULL)
+    before = applied.texts
+    applied.forge.comments[0] = (WHERE[1], edited)
+    applied.forge.deleted.add(3)
+    applied.publisher.show_again(PULL)
+    assert applied.forge.edits == [1, 2, 3, 1]
+    assert applied.texts == [*before, before[2]]
 
 
 def test_only_what_shows_its_newest_revision_is_shown_again():

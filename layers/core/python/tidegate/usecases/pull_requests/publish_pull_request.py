@@ -71,15 +71,17 @@ class PullRequestPublisher:
     def show_again(self, pull_request: str) -> None:
         """Bring the comments of a pull request up to date with what is applied, if it shows its newest revision.
 
-        What the forge refuses of that is left. Raise ForgeUnavailable.
+        It is asked for as often as something ends, so what comments say already is not written once more. What the
+        forge refuses of that is left. Raise ForgeUnavailable.
         """
         record = known(self.records, pull_request)
         if record is None or not record.is_open or record.commented != record.spec.revision:
             return
         layers = self.layers.many(record.layers)
+        there = self._ours(record.spec)
         for stack, text in self._comments(record, layers, "", self.checks.standings(record, layers)).items():
             with suppress(ForgeRefused):
-                self._comment(pull_request, record.spec.revision, stack, text)
+                self._comment(pull_request, record.spec.revision, stack, text, there)
 
     def publish(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> Outcome:
         """Show all that is known of a revision. Raise ForgeUnavailable and ForgeRefused.
@@ -97,10 +99,11 @@ class PullRequestPublisher:
             return "overtaken"  # An execution of the same commit asked, in whose place another plans it again.
         standings = self.checks.standings(record, layers)
         self.checks.judge.dismiss_outdated(record.spec, standings)
-        unwritten = ""
+        # Everybody may open forks' pull requests and have them planned, and what they get is mostly the same.
+        unwritten, there = "", self._ours(record.spec) if record.spec.from_fork and record.comments else {}
         for stack, text in self._comments(record, layers, fault, standings).items():
             try:
-                if not self._comment(pull_request, revision, stack, text):
+                if not self._comment(pull_request, revision, stack, text, there):
                     return "overtaken"
             except ForgeRefused as refusal:
                 unwritten = str(refusal)
@@ -186,11 +189,13 @@ class PullRequestPublisher:
         of_head = is_head_applied(record, deployments.values())
         return ApplyView(record.rules, apply_progress(record, layers, deployments), of_head)
 
-    def _comment(self, pull_request: str, revision: str, stack: str, text: str) -> bool:
-        """Write or update a stack's comment; return False if a newer revision has come before it."""
+    def _comment(self, pull_request: str, revision: str, stack: str, text: str, there: Mapping[int, str]) -> bool:
+        """Write a stack's comment unless it is ``there``; return False if a newer revision has come before it."""
         record = newest(self.records, pull_request, revision)
         if record is None:
             return False
+        if there.get(dict(record.comments).get(stack, 0)) == text:
+            return True
         comment = self._upsert(record, stack, text)
         if (stack, comment) not in record.comments:
             deciding_again(partial(self._remember, record.spec, stack, comment))
@@ -208,8 +213,6 @@ class PullRequestPublisher:
 
     def _is_updated(self, record: PullRequestRecord, comment: int, text: str) -> bool:
         """Update a comment; return False if somebody deleted it."""
-        if record.spec.from_fork and self._ours(record.spec).get(comment) == text:
-            return True
         try:
             self.forge.update_comment(*record.spec.where, record.spec.number, comment, text)
         except NotFound:
