@@ -37,7 +37,6 @@ _Port = Annotated[
     ),
 ]
 _SHOWN = (
-    ("Forge (open it in a browser)", "forge_url"),
     ("Webhooks", "webhook_url"),
     ("HTTP API and pages", "api_url"),
     ("AWS API", "aws_endpoint_url"),
@@ -183,9 +182,12 @@ def _show(console: Console, found: Mapping[str, Any]) -> None:
     from cli import screen
     from local.forge.settings import TEAMS
 
-    console.print(screen.facts([(label, str(found[name])) for label, name in _SHOWN]))
+    is_gitlab = str(found["webhook_url"]).endswith("/gitlab")
+    forge = "GitLab (git and its API, no pages)" if is_gitlab else "Forge (open it in a browser)"
+    shown = [(forge, "forge_url"), *_SHOWN]
+    console.print(screen.facts([(label, str(found[name])) for label, name in shown]))
     console.print(
-        "Sign in at the forge as maintainer, reviewer, developer or visitor: the password, and the token, is the name. "
+        "Sign in as maintainer, reviewer, developer or visitor: the password, and the token, is the name. "
         f"{' '.join(f'In the team {team.slug}: {_names(team.members)}.' for team in TEAMS)} "
         "tidegate status, queue, deploy … speak to this cloud as maintainer (--as for another). "
         "All for scripts: tidegate local info --json."

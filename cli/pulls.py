@@ -26,7 +26,7 @@ def pulls(
             metavar="NUMBER",
             parser=whole_number("it is the number of a pull request, such as 12", 1, 10**15 - 1),
             show_default=False,
-            help="Show this pull request.",
+            help="Show this one.",
         ),
     ] = None,
     *,
@@ -34,7 +34,7 @@ def pulls(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Show open pull requests, or the plans of one."""
+    """Show open pull or merge requests, or the plans of one."""
     from cli import finding, pulls_view, screen
 
     with open_client(url, person) as client:
@@ -57,6 +57,6 @@ def pulls(
 
 def _missing(repository: str | None, number: int) -> NotFound:
     return NotFound(
-        f"There is no pull request {repository}#{number} here, or you may not see it.",
+        f"{repository} has no pull or merge request {number} here, or you may not see it.",
         f"tidegate pulls {repository} lists the open ones.",
     )

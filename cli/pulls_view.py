@@ -10,6 +10,7 @@ from rich.text import Text
 
 from cli import screen, views
 from cli.answers.pulls import Layer, Pull, PullBrief, Pulls, Verdict
+from tidegate.domain.forge_words import words_of
 
 #: Lines of a failed engine that are shown: the error is among them, and the log has all.
 _LAST_LINES = 12
@@ -35,11 +36,11 @@ _STYLES = {"success": "green", "failure": "red", "action_required": "yellow"}
 def pulls(listed: Pulls, *, with_repository: bool) -> RenderableType:
     """Return open pull requests, one a line."""
     if not listed.pull_requests:
-        return screen.text("No pull request is open.")
-    columns = ("PULL REQUEST", "STATE", "HEAD", "BY", "OPENED")
+        return screen.text("No pull or merge request is open.")
+    columns = (words_of(listed.pull_requests[0].reference).pull_request.upper(), "STATE", "HEAD", "BY", "OPENED")
     table = screen.table(*columns, "TITLE", whole=columns)
     for one in listed.pull_requests:
-        name = f"{one.repository}#{one.number}" if with_repository else f"#{one.number}"
+        name = f"{one.repository}{_reference(one)}" if with_repository else _reference(one)
         title = screen.text(f"{one.title}{'  (draft)' if one.draft else ''}")
         opened = screen.ago(one.opened_at)
         table.add_row(screen.text(name), _state(one), one.revision[:7], screen.text(one.author), opened, title)
@@ -49,7 +50,7 @@ def pulls(listed: Pulls, *, with_repository: bool) -> RenderableType:
 def pull(one: Pull) -> RenderableType:
     """Return one pull request: what a merge would do, and what is left out."""
     return Group(
-        screen.text(f"{one.repository}#{one.number}  {one.title}", "bold"),
+        screen.text(f"{one.repository}{_reference(one)}  {one.title}", "bold"),
         screen.facts(
             [
                 ("State", Text.assemble(_state(one), screen.text(f": {one.verdict.title}" if one.verdict else ""))),
@@ -63,6 +64,11 @@ def pull(one: Pull) -> RenderableType:
         *(part for layer in one.layers for part in _layer(layer)),
         *_sets(one),
     )
+
+
+def _reference(one: PullBrief) -> str:
+    """Return how the forge's people write its number; an older Tidegate does not say it."""
+    return one.reference or f"#{one.number}"
 
 
 def _state(one: PullBrief) -> Text:

@@ -12,6 +12,7 @@ from cli import screen
 from cli.answers.catalog import Repository
 from cli.answers.deployments import Awaited, Brief, Changes, Deployment, Step
 from cli.answers.queues import Root
+from tidegate.domain.forge_words import words_of
 
 #: Deployments that are named of those that one waits for.
 _NAMED = 5
@@ -135,7 +136,7 @@ def made(shown: Brief, check_run: str | None = None) -> RenderableType:
 def deployment(shown: Deployment) -> RenderableType:
     """Return one deployment with all that is known of it."""
     asked = f"{shown.trigger} by {shown.requested_by}, {screen.moment(shown.requested_at)} UTC"
-    forced = ", forced" if shown.forced else ""
+    forced, reference = ", forced" if shown.forced else "", shown.pull_request_reference or ""
     parts: list[RenderableType] = [
         Text.assemble(screen.state(shown.state), "  ", screen.text(f"{shown.repository} · {shown.root}", "bold")),
         *indented(shown.reason),
@@ -149,7 +150,7 @@ def deployment(shown: Deployment) -> RenderableType:
                 ("Layer", f"{shown.layer} of {shown.layers}" if shown.layers > 1 else ""),
                 ("Change", shown.change_set or ""),
                 ("Waits for", awaited(shown.gated_by, shown.stack)),
-                ("Pull request", f"#{shown.pull_request}" if shown.pull_request else ""),
+                (words_of(reference).pull_request.capitalize(), reference),
                 ("Plan", changes(shown.changes)),
                 ("Review", _review(shown)),
                 ("Check run", shown.check_run_url or ""),

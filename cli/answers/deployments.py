@@ -37,6 +37,7 @@ class Brief(Answer):
     changed_at: str = ""
     changes: Changes | None = None
     pull_request: int | None = None
+    pull_request_reference: str | None = None
     forced: bool = False
     rerun_of: str | None = None
     stack: str = "default"

@@ -74,6 +74,7 @@ class PullBrief(Answer):
 
     repository: str
     number: int
+    reference: str = ""
     title: str = ""
     author: str = ""
     branch: str = ""

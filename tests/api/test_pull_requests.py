@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from tests.api.world import Client
 from tests.builders import (
     NOW,
     REPOSITORY,
+    any_deployment,
     any_job,
     any_layer,
     any_plan,
@@ -117,6 +119,28 @@ def test_the_page_shows_what_a_merge_would_do_and_leads_to_the_logs(pull, browse
         assert f'href="/jobs/{layer.job}"' in page.body
     assert "/acme/infra/pull/5" in page.body
     assert "data-live" not in page.body
+
+
+def test_on_gitlab_pages_and_api_say_merge_request_and_its_sign(wires, pull, reader):
+    wires.environ = {**wires.environ, "TIDEGATE_FORGE": "gitlab", "TIDEGATE_FORGE_URL": "https://gitlab.example"}
+    record, planned, _ = pull
+    saved = replace(
+        record, spec=replace(record.spec, title="The pull request #5"), notice="The pull request is a draft."
+    )
+    wires.pull_requests.save(saved)
+    of_it = wires.deployed(any_deployment(pull_request=5, reason="Pull request 5 was closed."))
+    one, listed = reader.get(f"/api/pulls/{REPOSITORY}/5").json, reader.get(f"/api/deployments/{of_it.id}").json
+    assert (one["reference"], one["title"]) == ("!5", "The pull request #5")
+    assert one["notice"] == "The merge request is a draft."
+    assert (listed["pull_request_reference"], listed["reason"]) == ("!5", "Merge request !5 was closed.")
+    browser = Client(wires).sign_in("reviewer")
+    pages = ["/", "/pulls", f"/pulls/{REPOSITORY}/5", f"/deployments/{of_it.id}", f"/jobs/{planned.job}"]
+    for page in pages:
+        text = browser.get(page).text.replace("The pull request #5", "")
+        assert "ull request" not in text
+        assert "#5" not in text
+    assert "The merge request is a draft." in browser.get(f"/pulls/{REPOSITORY}/5").text
+    assert "The App" not in browser.get("/").text
 
 
 def test_titles_and_notices_are_text_on_the_pages(pull, browser):

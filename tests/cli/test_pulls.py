@@ -75,7 +75,7 @@ def test_without_a_repository_all_are_listed_with_their_repositories(api, tidega
     assert "acme/live#5" in tidegate("pulls").stdout
     assert api.asked[-1].query == {}
     api.answers["GET /api/pulls"] = {"pull_requests": []}
-    assert tidegate("pulls").stdout == "No pull request is open.\n"
+    assert tidegate("pulls").stdout == "No pull or merge request is open.\n"
 
 
 def test_a_pull_request_shows_what_a_merge_would_do(api, tidegate):
@@ -121,7 +121,7 @@ def test_a_pull_request_that_is_none_is_named(api, tidegate):
     api.answers["GET /api/roots"] = {"roots": []}
     refused = tidegate("pulls", "acme/live", "77")
     assert refused.exit_code == 3
-    assert "There is no pull request acme/live#77 here" in refused.stderr
+    assert "acme/live has no pull or merge request 77 here" in refused.stderr
     assert "tidegate pulls acme/live lists the open ones" in refused.stderr
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tidegate.adapters.github.forge import AppCredentials
     from tidegate.adapters.gitlab.forge import GitLabCredentials, GitLabForge
     from tidegate.adapters.patience import QueuePatience
+    from tidegate.domain.forge_words import ForgeWords
     from tidegate.ports import (
         Announcements,
         Artifacts,
@@ -230,6 +231,13 @@ class Adapters:
 
         settings = AddressSettings.from_env(self.environ)
         return GitLabAddresses(settings.url) if settings.is_gitlab else GitHubAddresses(settings.url)
+
+    @property
+    def words(self) -> ForgeWords:
+        """What the forge's people call things."""
+        from tidegate.domain.forge_words import GITHUB_WORDS, GITLAB_WORDS
+
+        return GITLAB_WORDS if AddressSettings.from_env(self.environ).is_gitlab else GITHUB_WORDS
 
     @cached_property
     def gitlab(self) -> GitLabForge | None:

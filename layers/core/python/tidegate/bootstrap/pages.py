@@ -112,7 +112,7 @@ class WebPages(Repairs):
         return WebApplication(
             Parts(
                 url=links.web.rstrip("/"),
-                links=WebLinks(self.addresses, links.execution),
+                links=WebLinks(self.addresses, links.execution, self.words),
                 operators_team=OperatorSettings.from_env(self.environ).team,
                 sessions=lambda: self.sessions,
                 accounts=self.accounts,

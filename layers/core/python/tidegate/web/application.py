@@ -87,7 +87,7 @@ class WebApplication:
             monotonic=parts.monotonic,
         )
         shapes = Shapes(parts.url, parts.links)
-        self._rendering = Rendering(parts.url)
+        self._rendering = Rendering(parts.url, parts.links.words)
         self._signing_in = SigningIn(parts, self._rendering)
         self.app = APIGatewayHttpResolver(enable_validation=True)
         self.app.use([self._guard])
@@ -222,11 +222,14 @@ class WebApplication:
         if path.startswith(_API) or path.endswith("/lines"):
             if problem.status is HTTPStatus.UNAUTHORIZED:
                 headers["WWW-Authenticate"] = 'Bearer realm="tidegate"'
-            refused = models.Refused(error=models.Problem(code=problem.code, message=problem.message))
+            refused = models.Refused(error=models.Problem(code=problem.code, message=self._said(problem.message)))
             return Response(problem.status, _JSON, refused.model_dump_json(), headers)
         response = self._rendering.problem(problem, *self._person())
         response.headers.update(headers)
         return response
+
+    def _said(self, text: str) -> str:
+        return self._parts.links.words.said(text)
 
     def _person(self) -> tuple[str, str]:
         """Return who is signed in, for the top of a page, and the token of its forms; nobody if that cannot be told."""

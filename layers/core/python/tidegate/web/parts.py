@@ -10,6 +10,7 @@ from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Unlocking
 from tidegate.domain.deploys.review import Answer
+from tidegate.domain.forge_words import GITHUB_WORDS, ForgeWords
 from tidegate.ports import (
     Accounts,
     Catalog,
@@ -70,10 +71,11 @@ class Request(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WebLinks:
-    """Where more is to be seen: on the forge, and an execution's URL with ``{deployment}`` in it."""
+    """Where more is to be seen: on the forge, and an execution's URL with ``{deployment}`` in it; and its words."""
 
     forge: ForgeAddresses
     execution: str = ""
+    words: ForgeWords = GITHUB_WORDS
 
 
 @dataclass(frozen=True, slots=True)

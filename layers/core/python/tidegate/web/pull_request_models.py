@@ -80,6 +80,7 @@ class PullRequestBrief(Shown):
 
     repository: str
     number: int
+    reference: str = Field(description="Its number as the forge's people write it: `#12`, on GitLab `!12`")
     title: str
     author: str
     branch: str
@@ -136,7 +137,7 @@ def details(shapes: Shapes, view: PullRequestView) -> PullRequestDetails:
             type=each.type,
             status=each.status,
             reason=each.reason,
-            message=each.message,
+            message=shapes.said(each.message),
             lastTransitionTime=each.since,
         )
         for each in record.conditions
@@ -172,6 +173,7 @@ def _brief(shapes: Shapes, record: PullRequestRecord) -> dict[str, object]:
     return {
         "repository": spec.repository,
         "number": spec.number,
+        "reference": shapes.reference(spec.number),
         "title": spec.title,
         "author": spec.author,
         "branch": spec.branch,
@@ -185,7 +187,7 @@ def _brief(shapes: Shapes, record: PullRequestRecord) -> dict[str, object]:
         "opened_at": record.opened_at,
         "closed_at": record.closed_at or None,
         "merged": record.merged,
-        "notice": record.notice,
+        "notice": shapes.said(record.notice),
         "url": shapes.pull_url(spec.repository, spec.number),
         "forge_url": shapes.pull_request_url(spec.repository, spec.number),
     }
@@ -206,8 +208,8 @@ def _layer(shapes: Shapes, layer: TemporaryLayer) -> LayerModel:
         root=layer.root.name,
         stack=layer.stack,
         state=layer.state,
-        reason=layer.reason,
-        why=layer.why,
+        reason=shapes.said(layer.reason),
+        why=shapes.said(layer.why),
         tier=layer.tier,
         changed_at=layer.changed_at,
         changes=changes_of(layer.plan.changes) if layer.plan else None,

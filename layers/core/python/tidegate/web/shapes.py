@@ -50,6 +50,11 @@ class Shapes:
 
     def __init__(self, url: str, links: WebLinks) -> None:
         self._url, self._links = url, links
+        self.said = links.words.said
+
+    def reference(self, number: int | None) -> str | None:
+        """Return how the forge's people write a request's number."""
+        return self._links.words.reference(number) if number else None
 
     def deployment_url(self, identifier: str) -> str:
         return f"{self._url}/deployments/{quote(identifier)}"
@@ -91,11 +96,12 @@ class Shapes:
             "requested_by": one.requested_by,
             "requested_at": one.requested_at,
             "state": one.state,
-            "reason": one.reason,
+            "reason": self.said(one.reason),
             "error": one.error,
             "changed_at": one.changed_at,
             "changes": changes_of(one.plan.changes) if one.plan else None,
             "pull_request": one.pull_request,
+            "pull_request_reference": self.reference(one.pull_request),
             "forced": one.forced,
             "rerun_of": one.rerun_of,
             "stack": one.stack,
@@ -129,7 +135,8 @@ class Shapes:
                 "unlocked": _unlocked(one.unlocked),
                 "jobs": [self.job_link(job) for job in view.jobs],
                 "history": [
-                    StepModel(state=step.state, at=step.at, by=step.by, reason=step.reason) for step in one.history
+                    StepModel(state=step.state, at=step.at, by=step.by, reason=self.said(step.reason))
+                    for step in one.history
                 ],
                 "audited": [AuditedModel(event=item.event, state=item.state, at=item.at) for item in one.audited],
                 "last_lines": one.last_lines,
@@ -225,7 +232,7 @@ class Shapes:
             name=view.name,
             deployed_revision=deployed.revision.sha if deployed else None,
             deployed_by=deployed.deployment if deployed else None,
-            lock=_lock(view.head.lock),
+            lock=self._lock(view.head.lock),
             running=self.brief(view.running) if view.running else None,
             last=self.brief(view.last) if view.last else None,
             waiting=view.head.length,
@@ -237,11 +244,17 @@ class Shapes:
         return QueueModel(
             repository=repository,
             root=root,
-            lock=_lock(view.head.lock),
+            lock=self._lock(view.head.lock),
             deployed_revision=deployed.revision.sha if deployed else None,
             running=self.brief(view.running) if view.running else None,
             waiting=[self._place(place) for place in view.line],
         )
+
+    def _lock(self, lock: Lock | None) -> LockModel | None:
+        if lock is None:
+            return None
+        said = self.said(lock.reason)
+        return LockModel(by=lock.by, at=lock.at, revision=lock.revision, reason=said, deployment=lock.deployment)
 
     def _place(self, place: Place) -> PlaceModel:
         waiting = place.waiting
@@ -269,12 +282,6 @@ def changes_of(changes: PlannedChanges) -> Changes:
         destroyed=list(changes.destroyed),
         replaced=list(changes.replaced),
     )
-
-
-def _lock(lock: Lock | None) -> LockModel | None:
-    if lock is None:
-        return None
-    return LockModel(by=lock.by, at=lock.at, revision=lock.revision, reason=lock.reason, deployment=lock.deployment)
 
 
 def _review(review: Review | None) -> ReviewModel | None:

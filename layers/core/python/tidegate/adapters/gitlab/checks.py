@@ -16,6 +16,7 @@ from tidegate.adapters.gitlab.access import BAD_REQUEST, NOT_FOUND, GitLabAccess
 from tidegate.adapters.gitlab.deploy_notes import DEPLOYS, tell_deployments
 from tidegate.domain.check_runs.check_run import CheckRun, Conclusion
 from tidegate.domain.errors import ForgeRefused
+from tidegate.domain.forge_words import GITLAB_WORDS
 
 #: Characters of a status' words and link.
 MAXIMUM_DESCRIPTION = MAXIMUM_LINK = 255
@@ -117,7 +118,7 @@ class GitLabChecks(GitLabAddresses):
         body = {
             "state": state,
             "name": check_run.name,
-            "description": _shortened(check_run.title),
+            "description": _shortened(GITLAB_WORDS.said(check_run.title)),
             "target_url": self._link(repository, check_run),
         }
         pipeline = _pipeline(every)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from tidegate.adapters.gitlab.access import NOT_FOUND, GitLabAccess, project
 from tidegate.domain.errors import ForgeRefused, NotFound
+from tidegate.domain.forge_words import GITLAB_WORDS
 
 #: GitLab's words for reactions, by GitHub's; the others are the same.
 _EMOJI = {"+1": "thumbsup", "-1": "thumbsdown", "hooray": "tada", "laugh": "laughing"}
@@ -22,11 +23,11 @@ class GitLabComments:
     _access: GitLabAccess
 
     def comment(self, installation: int, repository: str, number: int, text: str) -> int:
-        return int(self._access.call("POST", notes(repository, number), body={"body": harmless(text)})["id"])
+        return int(self._access.call("POST", notes(repository, number), body={"body": written(text)})["id"])
 
     def update_comment(self, installation: int, repository: str, number: int, comment: int, text: str) -> None:
         try:
-            self._access.call("PUT", f"{notes(repository, number)}/{comment}", body={"body": harmless(text)})
+            self._access.call("PUT", f"{notes(repository, number)}/{comment}", body={"body": written(text)})
         except ForgeRefused as error:
             if error.status != NOT_FOUND:
                 raise
@@ -51,12 +52,13 @@ class GitLabComments:
                 raise
 
 
-def harmless(text: str) -> str:
-    """Return the text of a note without quick actions: a line that begins with a slash would have GitLab do something.
+def written(text: str) -> str:
+    """Return a text as it is written on GitLab: in its words, and without quick actions.
 
-    What is shown looks the same: an invisible character stands before the slash.
+    A line that begins with a slash would have GitLab do something. What is shown looks the same: an invisible
+    character stands before the slash.
     """
-    return _QUICK_ACTION.sub(f"{_INVISIBLE}/", text)
+    return _QUICK_ACTION.sub(f"{_INVISIBLE}/", GITLAB_WORDS.said(text))
 
 
 def notes(repository: str, number: int) -> str:

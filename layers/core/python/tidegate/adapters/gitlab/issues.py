@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.adapters.gitlab.access import NOT_FOUND, GitLabAccess, project
-from tidegate.adapters.gitlab.comments import harmless
+from tidegate.adapters.gitlab.comments import written
 from tidegate.domain.errors import ForgeRefused, NotFound
+from tidegate.domain.forge_words import GITLAB_WORDS
 
 
 class GitLabIssues:
@@ -15,11 +16,11 @@ class GitLabIssues:
     _access: GitLabAccess
 
     def open_issue(self, installation: int, repository: str, title: str, text: str) -> int:
-        wanted = {"title": title, "description": harmless(text)}
+        wanted = {"title": GITLAB_WORDS.said(title), "description": written(text)}
         return int(self._access.call("POST", _issues(repository), body=wanted)["iid"])
 
     def write_issue(self, installation: int, repository: str, issue: int, text: str, *, is_open: bool) -> None:
-        wanted = {"description": harmless(text), "state_event": "reopen" if is_open else "close"}
+        wanted = {"description": written(text), "state_event": "reopen" if is_open else "close"}
         try:
             self._access.call("PUT", f"{_issues(repository)}/{issue}", body=wanted)
         except ForgeRefused as error:

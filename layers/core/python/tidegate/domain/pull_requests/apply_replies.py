@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 
 from tidegate.domain.check_runs.face import many, people
@@ -9,8 +10,6 @@ from tidegate.domain.markdown import code, escaped
 from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.pull_requests.pull_request import PullRequest
 
-#: How the comment begins that a pull request gets when it is closed after it was applied: so it is found again.
-CLOSED_MARKER = "<!-- tidegate:applied-and-closed -->"
 #: Lines of one kind that a reply lists; more would not be read.
 _LISTED = 50
 
@@ -85,7 +84,8 @@ def closed_unmerged(
 ) -> str:
     """Return what is so once a pull request is closed that is to be applied: pairs of a root and a commit.
 
-    What waited is ``cancelled``; what is being applied is ``going_on``, and stays as what is applied does.
+    What waited is ``cancelled``; what is being applied is ``going_on``, and stays as what is applied does. The first
+    line is a marker by which it is found again: a forge may show the rest in its own words.
     """
     closed = "This pull request was closed without being merged"
     parts = [_stays(f"**{closed}, and what it applied stays:**", applied)] if applied else []
@@ -94,7 +94,8 @@ def closed_unmerged(
     if cancelled:
         again = "To apply it after all, reopen the pull request and comment `tidegate apply` again."
         parts.append(f"**{closed}, so this is not applied any more.** {again}\n\n{_list(_commits(cancelled))}")
-    return "\n".join([CLOSED_MARKER, "\n\n".join(parts)])
+    text = "\n\n".join(parts)
+    return f"<!-- tidegate:applied-and-closed {hashlib.sha256(text.encode()).hexdigest()[:16]} -->\n{text}"
 
 
 def _commits(roots: Sequence[tuple[str, str]]) -> list[str]:
