@@ -18,7 +18,6 @@ from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.deployment import State, is_final
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.drift.drift import DriftState
-from tidegate.domain.forge_words import GITHUB_WORDS, ForgeWords
 from tidegate.domain.markdown import plain
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.domain.pull_requests.temporary_layer import LayerState
@@ -93,9 +92,9 @@ VERDICT_TONES: dict[Conclusion, str] = {
 
 
 class Rendering:
-    """Renders templates. ``url`` is where the pages are, ``words`` are those of the forge."""
+    """Renders templates. ``url`` is where the pages are."""
 
-    def __init__(self, url: str, words: ForgeWords = GITHUB_WORDS) -> None:
+    def __init__(self, url: str) -> None:
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=select_autoescape(default=True, default_for_string=True),
@@ -104,7 +103,7 @@ class Rendering:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals.update(url=url, words=words, static=static_address, address=address)
+        self._environment.globals.update(url=url, static=static_address, address=address)
         self._environment.filters.update(
             layer_state=lambda state: LAYER_STATES[state][0],
             layer_tone=lambda state: LAYER_STATES[state][1],
@@ -112,7 +111,6 @@ class Rendering:
             drift_tone=lambda state: DRIFT_STATES[state][1],
             pull_state=lambda record: _pull_look(record)[0],
             pull_tone=lambda record: _pull_look(record)[1],
-            said=words.said,
             moment=_moment,
             instant=_instant,
             state=_state,
@@ -132,13 +130,13 @@ class Rendering:
         return self.page("problem.html", problem.status, problem=problem, person=person, csrf=csrf)
 
 
-def address(path: str, **query: str | int | None) -> str:
-    """Return a path with a query; what is None is left out."""
 def see_other(target: str) -> Response[str]:
     """Send a browser on to another page, once what it posted is done."""
     return Response(HTTPStatus.SEE_OTHER, headers={"Location": target}, body="")
 
 
+def address(path: str, **query: str | int | None) -> str:
+    """Return a path with a query; what is None is left out."""
     given = {name: value for name, value in query.items() if value is not None}
     return f"{path}?{urlencode(given)}" if given else path
 
