@@ -37,6 +37,7 @@ _SUMMARY = (
     "shared",
     "change_set",
     "layer",
+    "waits",
 )
 #: What lists show of a queue: everything of its head but the worker's task token.
 _HEAD = (

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_deployment, any_queue, any_root, sha
+from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.deploys.queue import Lock
 from tidegate.domain.deploys.summary import summary_of
@@ -106,6 +107,12 @@ def test_a_list_shows_what_became_of_a_deployment(stores):
     (deployment,) = enqueued(stores, 1)
     saved = stores.deployments.save(replace(deployment, state=State.REFUSED, reason="behind", last_lines="long"))
     assert stores.catalog.of_queue(any_queue(), 1).deployments == (summary_of(saved),)
+
+
+def test_a_list_tells_what_a_deployment_waits_for(stores):
+    (deployment,) = enqueued(stores, 1, waits=Waits(apply_after=("staging",)))
+    for page in (stores.catalog.of_queue(any_queue(), 1), stores.catalog.of_repository(REPOSITORY, 1)):
+        assert [one.waits for one in page.deployments] == [deployment.waits]
 
 
 @pytest.mark.parametrize("after", ["x", "", "%", "W10", "bnVsbA", "a" * 1000, "ÿ"])

@@ -12,6 +12,7 @@ from tests.builders import any_layer, any_pull_request_record
 from tests.pull_request_layers import PLAN, failed, planned, unchanged
 from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, Conclusion
 from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.blocks import LayerView
 from tidegate.domain.pull_requests.checks import render_layer, render_stopped, render_whole, verdict_kind
 from tidegate.domain.pull_requests.record import VerdictKind
@@ -188,6 +189,9 @@ def test_plans_that_are_older_than_their_base_say_so_and_keep_their_verdict():
     assert "Comment `tidegate plan`" in found.summary
 
 
+REFUSING = (PolicyVerdict("size", (PolicyFinding(Severity.DENY, "main.deny", "Too large."),)),)
+
+
 @pytest.mark.parametrize(
     ("views", "fields", "blocking", "fault", "kind"),
     [
@@ -197,7 +201,10 @@ def test_plans_that_are_older_than_their_base_say_so_and_keep_their_verdict():
         ([planned("app")], {"notice": "Not db."}, (), "", VerdictKind.INCOMPLETE),
         ([in_state("app", LayerState.CANCELLED)], {}, (), "", VerdictKind.INCOMPLETE),
         ([], {"notice": "It is a draft."}, (), "", VerdictKind.NOT_PLANNED),
-        ([planned("app", options=("-x",))], {"notice": "Not db."}, ("size",), "", VerdictKind.HELD_UP),
+        ([planned("app", verdicts=REFUSING)], {"notice": "Not db."}, ("size",), "", VerdictKind.HELD_UP),
+        ([planned("app", options=("-x",))], {}, ("size",), "", VerdictKind.WITH_OPTIONS),
+        ([planned("app", verdicts=REFUSING)], {}, (), "", VerdictKind.PASSED),
+        ([planned("app")], {}, ("size",), "", VerdictKind.HELD_UP),
         ([in_state("app", LayerState.REFUSED)], {}, ("size",), "", VerdictKind.REFUSED),
         ([in_state("db", LayerState.REFUSED), failed("app")], {}, (), "", VerdictKind.FAILED),
         ([], {}, (), "Out of memory", VerdictKind.FAILED),

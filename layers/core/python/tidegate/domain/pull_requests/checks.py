@@ -64,15 +64,16 @@ def verdict_kind(
 ) -> VerdictKind:
     """Return what the verdict on a pull request comes to whose layers have ended. The rest is as for the check run."""
     found = tally(layers)
-    is_so = {
-        VerdictKind.FAILED: bool(fault or found.failed),
-        VerdictKind.REFUSED: bool(found.refused),
-        VerdictKind.HELD_UP: bool(blocking),
-        VerdictKind.NOT_PLANNED: bool(record.notice) and not layers,
-        VerdictKind.INCOMPLETE: bool(record.notice or found.unplanned),
-        VerdictKind.WITH_OPTIONS: any(each.options for each in layers),
-    }
-    return next((kind for kind, holds in is_so.items() if holds), VerdictKind.PASSED)
+    is_so = (
+        (VerdictKind.FAILED, bool(fault or found.failed)),
+        (VerdictKind.REFUSED, bool(found.refused)),
+        (VerdictKind.HELD_UP, not {*blocking}.isdisjoint(found.failing)),
+        (VerdictKind.NOT_PLANNED, bool(record.notice) and not layers),
+        (VerdictKind.INCOMPLETE, bool(record.notice or found.unplanned)),
+        (VerdictKind.WITH_OPTIONS, any(each.options for each in layers)),
+        (VerdictKind.HELD_UP, bool(blocking)),
+    )
+    return next((kind for kind, holds in is_so if holds), VerdictKind.PASSED)
 
 
 def render_layer(view: LayerView) -> CheckRun:
