@@ -103,9 +103,9 @@ class Parts:
     layers: TemporaryLayers
     pull_request_looker: PullRequestLooker
     drift_looker: DriftLooker
+    look_now: LookNow
     decide: Decide
     decide_gate: DecideGate
-    look_now: LookNow
     unlock: Unlock
     request: Request
 

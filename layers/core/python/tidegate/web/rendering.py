@@ -18,6 +18,7 @@ from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.deployment import State, is_final
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.drift.drift import DriftState
+from tidegate.domain.forge_words import GITHUB_WORDS, ForgeWords
 from tidegate.domain.markdown import plain
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.domain.pull_requests.temporary_layer import LayerState
@@ -92,9 +93,9 @@ VERDICT_TONES: dict[Conclusion, str] = {
 
 
 class Rendering:
-    """Renders templates. ``url`` is where the pages are."""
+    """Renders templates. ``url`` is where the pages are, ``words`` are those of the forge."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, words: ForgeWords = GITHUB_WORDS) -> None:
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=select_autoescape(default=True, default_for_string=True),
@@ -103,7 +104,7 @@ class Rendering:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals.update(url=url, static=static_address, address=address)
+        self._environment.globals.update(url=url, words=words, static=static_address, address=address)
         self._environment.filters.update(
             layer_state=lambda state: LAYER_STATES[state][0],
             layer_tone=lambda state: LAYER_STATES[state][1],
@@ -111,6 +112,7 @@ class Rendering:
             drift_tone=lambda state: DRIFT_STATES[state][1],
             pull_state=lambda record: _pull_look(record)[0],
             pull_tone=lambda record: _pull_look(record)[1],
+            said=words.said,
             moment=_moment,
             instant=_instant,
             state=_state,
