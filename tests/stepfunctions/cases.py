@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.stepfunctions.faults import FOR_GOOD, THROTTLED, calls, invokes, throttled_then_unavailable
 from tests.stepfunctions.world import RootInWorld
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import Deployment, State
@@ -16,11 +17,6 @@ from tidegate.domain.deploys.deployment import Deployment, State
 Act = Callable[[RootInWorld, Deployment], None]
 Faults = Callable[[RootInWorld, Deployment], list[dict[str, Any]]]
 
-#: An error that is never retried, by state machines or by clients.
-FOR_GOOD = {"error": "AccessDeniedException", "status": 400}
-THROTTLED = {"error": "TooManyRequestsException", "status": 429}
-#: What DynamoDB says when it cannot answer, with a status that its client does not retry by itself.
-UNAVAILABLE = {"error": "ServiceUnavailable", "status": 400}
 WAITING = "Wait for a revision or an unlock"
 
 CLAIMED = (
@@ -68,16 +64,6 @@ def reject(root: RootInWorld, deployment: Deployment) -> None:
     root.press(deployment, "Reject")
 
 
-def calls(pattern: str, service: str, action: str, how: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Return a fault of the calls that have ``pattern`` in their parameters."""
-    return {"service": service, "action": action, "parameters": f"*{pattern}*", **how, **more}
-
-
-def invokes(function: str, pattern: str, how: dict[str, Any], times: int | None = 1) -> dict[str, Any]:
-    """Return a fault of a state's invocation of a function."""
-    return calls(f'{pattern}*"FunctionName": "*{function}', "lambda", "Invoke", how, times=times)
-
-
 def refuses(function: str, pattern: str, how: dict[str, Any] | None = None, times: int | None = None) -> Faults:
     """AWS refuses to invoke a function for this deployment. ``{id}`` and ``{queue}`` stand in the pattern."""
 
@@ -101,9 +87,7 @@ _BY_QUEUE = {"claim-deployment", "wait-for-signal", "close-worker", "hand-over-w
 
 
 def stumbling(function: str, root: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]:
-    own = f'{root.queue}"' if function in _BY_QUEUE else deployment.id
-    table = calls(own, "dynamodb", "*", UNAVAILABLE, function=f"tidegate-{function}")
-    return [invokes(function, own, THROTTLED), table]
+    return throttled_then_unavailable(function, f'{root.queue}"' if function in _BY_QUEUE else deployment.id)
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,14 @@ The name of the root that it looks at tells the scripted runner what happens in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from tests.stepfunctions.cases import FOR_GOOD, THROTTLED, UNAVAILABLE, calls, invokes
 from tests.stepfunctions.histories import History, read_history
+from tests.stepfunctions.layer_faults import Faults, both, no_faults, refuses, stumbles, throttled_runs
 from tests.stepfunctions.pull_cases import BACKEND
 from tests.stepfunctions.world import World, events_of, until
 from tidegate.domain.drift.drift import DriftRecord
 from tidegate.domain.errors import NotFound
-
-Faults = Callable[[str], list[dict[str, Any]]]
 
 FOUND = ("Begin the run", "Find what is looked at", "Is anything to be looked at?")
 WAITING = ("Begin the plan", "Wait for a free place")
@@ -32,10 +28,6 @@ TOLD = (*FOUND[:2], "Record that Tidegate failed", "Tidegate failed")
 FILE = (
     "when_modified: {{autoplan: false}}\ndrift: {{schedules: {{nightly: {{tag_query: '{query}', schedule: daily}}}}}}\n"
 )
-
-
-def no_faults(_: str) -> list[dict[str, Any]]:
-    return []
 
 
 @dataclass(frozen=True)
@@ -91,41 +83,6 @@ def _record(case: DriftCase, world: World) -> DriftRecord | None:
         return None
 
 
-_BY_REPOSITORY = {"discover-drift", "conclude-drift"}
-
-
-def _own(function: str, repository: str) -> str:
-    return f'{repository}"' if function in _BY_REPOSITORY else f"{repository.rpartition('/')[2][:40]}-"
-
-
-def stumbles(*functions: str) -> Faults:
-    """Each function is throttled once, and once more cannot reach its table."""
-
-    def faults(repository: str) -> list[dict[str, Any]]:
-        found = []
-        for function in functions:
-            own = _own(function, repository)
-            found.append(invokes(function, own, THROTTLED))
-            found.append(calls(own, "dynamodb", "*", UNAVAILABLE, function=f"tidegate-{function}"))
-        return found
-
-    return faults
-
-
-def refuses(*functions: str) -> Faults:
-    """AWS refuses to invoke these functions for the case."""
-    return lambda repository: [invokes(each, _own(each, repository), FOR_GOOD, None) for each in functions]
-
-
-def both(*many: Faults) -> Faults:
-    return lambda repository: [fault for faults in many for fault in faults(repository)]
-
-
-def _throttled_runs(repository: str) -> list[dict[str, Any]]:
-    own = f"{repository.rpartition('/')[2][:40]}-"
-    return [calls(own, "ecs", "RunTask", {"error": "ThrottlingException", "status": 400})]
-
-
 _LOOKING = (*FOUND, *LOOKING)
 _TO_WAIT = (*FOUND, *LOOKING[:2], *WAITING)
 _DRIFTED, _FAILED, _NOTHING = "1 drifted", "1 failed", "no roots"
@@ -141,7 +98,7 @@ DRIFT_CASES = [
     DriftCase("drift-plan-fails", (*_LOOKING, *FAILED), _FAILED, stumbles("record-speculation")),
     DriftCase("drift-plan-faults", (*_LOOKING, *FAULT), _FAILED),
     DriftCase("drift-speculate-never-starts", (*_LOOKING[:-1], *FAULT), _FAILED),
-    DriftCase("drift-speculate-starts-late-once", (*_LOOKING, *PLANNED, *SHOWN), _DRIFTED, _throttled_runs),
+    DriftCase("drift-speculate-starts-late-once", (*_LOOKING, *PLANNED, *SHOWN), _DRIFTED, throttled_runs),
     DriftCase("drift-refused-to-begin", (*_LOOKING[:-2], *FAULT), _FAILED, refuses("begin-speculation")),
     DriftCase(
         "drift-unrecorded",

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from tests.stepfunctions.cases import FOR_GOOD, THROTTLED, UNAVAILABLE, calls, invokes
 from tests.stepfunctions.histories import History, read_history
+from tests.stepfunctions.layer_faults import Faults, both, no_faults, refuses, stumbles, throttled_runs
 from tests.stepfunctions.world import World, events_of, until
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.usecases.decide_again import deciding_again
-
-Faults = Callable[[str], list[dict[str, Any]]]
 
 FOUND = ("Begin the pull request", "Find what the pull request changes", "Is anything to be planned?")
 EACH = ("Plan all that it changes", "Begin the layer")
@@ -36,10 +33,6 @@ POLICIES = {
     "tidegate.yaml": "policy_sets:\n  security:\n    paths: [policies]\n",
     "policies/main.rego": 'package main\n\nimport rego.v1\n\ndeny contains "never" if input.never\n',
 }
-
-
-def no_faults(_: str) -> list[dict[str, Any]]:
-    return []
 
 
 def nobody(_: PullInWorld) -> None:
@@ -133,45 +126,6 @@ def _make_room(pull: PullInWorld) -> None:
     pull.world.make_room(pull.case.repository)
 
 
-def _on_layer(repository: str) -> str:
-    """Return what the ids of a case's layers begin with."""
-    return f"{repository.rpartition('/')[2][:40]}-"
-
-
-_BY_PULL_REQUEST = {"discover-pull-request", "publish-pull-request"}
-
-
-def _own(function: str, repository: str) -> str:
-    return f"{repository}#" if function in _BY_PULL_REQUEST else _on_layer(repository)
-
-
-def stumbles(*functions: str) -> Faults:
-    """Each function is throttled once, and once more cannot reach its table."""
-
-    def faults(repository: str) -> list[dict[str, Any]]:
-        found = []
-        for function in functions:
-            own = _own(function, repository)
-            found.append(invokes(function, own, THROTTLED))
-            found.append(calls(own, "dynamodb", "*", UNAVAILABLE, function=f"tidegate-{function}"))
-        return found
-
-    return faults
-
-
-def refuses(*functions: str) -> Faults:
-    """AWS refuses to invoke these functions for the case."""
-    return lambda repository: [invokes(each, _own(each, repository), FOR_GOOD, None) for each in functions]
-
-
-def both(*many: Faults) -> Faults:
-    return lambda repository: [fault for faults in many for fault in faults(repository)]
-
-
-def _throttled_runs(repository: str) -> list[dict[str, Any]]:
-    return [calls(_on_layer(repository), "ecs", "RunTask", {"error": "ThrottlingException", "status": 400})]
-
-
 _TO_PLAN = (*FOUND, *EACH, *PLANNING)
 _TO_WAIT = (*FOUND, *EACH, *WAITING)
 _PLANNED, _FAILED = LayerState.PLANNED, LayerState.FAILED
@@ -198,7 +152,7 @@ PULL_CASES = [
         "pulls-speculate-starts-late-once",
         (*_TO_PLAN, *RECORDED, "Layer planned", *SHOWN),
         _PLANNED,
-        _throttled_runs,
+        throttled_runs,
     ),
     PullCase(
         "pulls-dies-in-plan-once",

@@ -11,14 +11,12 @@ from tests.stepfunctions.cases import (
     BEGAN,
     CLAIMED,
     DEPLOYED,
-    FOR_GOOD,
     RAN,
     RESTED,
-    THROTTLED,
     WAITING,
-    invokes,
     stumbling,
 )
+from tests.stepfunctions.faults import FOR_GOOD, THROTTLED, invokes
 from tests.stepfunctions.limits import ROUNDS
 from tests.stepfunctions.world import RootInWorld, World, until
 from tidegate.domain.deploys.deployment import Deployment, State, Trigger, Unlocking, is_final

@@ -1,0 +1,53 @@
+"""Faults that meet the machine of one repository's only layer, of a pull request or of a look for drift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.stepfunctions.faults import FOR_GOOD, calls, invokes, throttled_then_unavailable
+
+#: By the repository's name.
+Faults = Callable[[str], list[dict[str, Any]]]
+
+#: What is in the calls of functions that are about more than a layer; in those of all others it is the layer's id.
+_WHOLE = {
+    "discover-drift": '{}"',
+    "conclude-drift": '{}"',
+    "discover-pull-request": "{}#",
+    "publish-pull-request": "{}#",
+}
+
+
+def no_faults(_: str) -> list[dict[str, Any]]:
+    return []
+
+
+def stumbles(*functions: str) -> Faults:
+    """Each function is throttled once, and once more cannot reach its table."""
+    return lambda repository: [
+        fault for each in functions for fault in throttled_then_unavailable(each, _own(each, repository))
+    ]
+
+
+def refuses(*functions: str) -> Faults:
+    """AWS refuses to invoke these functions."""
+    return lambda repository: [invokes(each, _own(each, repository), FOR_GOOD, None) for each in functions]
+
+
+def both(*many: Faults) -> Faults:
+    return lambda repository: [fault for faults in many for fault in faults(repository)]
+
+
+def throttled_runs(repository: str) -> list[dict[str, Any]]:
+    """A runner is refused once because there are too many calls."""
+    return [calls(_on_layer(repository), "ecs", "RunTask", {"error": "ThrottlingException", "status": 400})]
+
+
+def _own(function: str, repository: str) -> str:
+    return _WHOLE[function].format(repository) if function in _WHOLE else _on_layer(repository)
+
+
+def _on_layer(repository: str) -> str:
+    """Return what the ids of the repository's layers begin with."""
+    return f"{repository.rpartition('/')[2][:40]}-"
