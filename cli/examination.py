@@ -15,6 +15,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from cli import aws
 from cli.diagnosis import Finding
 from cli.gitlab_examination import GitLabExamination
 from cli.harmless import plain
@@ -381,8 +382,8 @@ def read_context(path: Path) -> Mapping[str, Any]:
 
 
 def aws_client(service: str) -> Any:
-    """Return the caller's boto3 client for a service, with short time limits."""
-    return boto3.client(service, config=_CONFIG)
+    """Return the caller's client for a service, with short time limits."""
+    return aws.client(service, config=_CONFIG)
 
 
 def examine(configuration: Path, given: Mapping[str, str]) -> Iterator[Finding]:

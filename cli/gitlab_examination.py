@@ -199,7 +199,7 @@ def _merges(maintained: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     check = "GitLab merges"
     free = [each["path"] for each in maintained if each.get("only_allow_merge_if_pipeline_succeeds") is False]
     if free:
-        do = "If it shall hold up merges, set *Settings → Merge requests → Pipelines must succeed* there."
+        do = "If it shall hold up merges, set there: Settings, Merge requests, Pipelines must succeed."
         yield Finding(check, "warn", f"Merges do not wait for Tidegate in {_named(free)}.", do)
     switches = ("merge_pipelines_enabled", "merge_trains_enabled")
     results = [each["path"] for each in maintained if any(each.get(switch) for switch in switches)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli import aws
 from cli.configuration import content_of
 from cli.exits import Exit
 from cli.options import Json
@@ -102,10 +103,8 @@ def _aws() -> Iterator[None]:
 
 
 def _client() -> Any:
-    import boto3
-
     with _aws():
-        return boto3.client("s3")
+        return aws.client("s3")
 
 
 def _say(text: str, document: Mapping[str, Any], *, json: bool) -> None:

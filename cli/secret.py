@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cli import aws
 from cli.options import Json
 from cli.problems import Refused, WrongUsage
 from cli.tree import Command, Group
@@ -213,10 +214,8 @@ def _aws(advice: str = "") -> Iterator[None]:
 
 
 def _client() -> Any:
-    import boto3
-
     with _aws("Choose an account and region, for example with AWS_PROFILE and AWS_REGION."):
-        return boto3.client("secretsmanager")
+        return aws.client("secretsmanager")
 
 
 def _read(client: Any, name: str) -> dict[str, Any] | None:

@@ -50,6 +50,14 @@ def test_a_new_webhook_secret_is_stored_and_printed_once():
     assert stored("tidegate/webhook-secret") == {"secrets": [result.stdout.strip()]}
 
 
+def test_secrets_are_stored_in_the_region_that_awss_other_tools_take(monkeypatch):
+    monkeypatch.setenv("AWS_REGION", "eu-north-1")
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    assert run("webhook").exit_code == 0
+    names = [each["Name"] for each in boto3.client("secretsmanager", "eu-north-1").list_secrets()["SecretList"]]
+    assert names == ["tidegate/webhook-secret"]
+
+
 def test_a_stored_webhook_secret_is_not_replaced_by_accident():
     first = run("webhook").stdout.strip()
     again = run("webhook")

@@ -24,6 +24,7 @@ from cli.examination import (
     Doctor,
     ForgeUnreachableError,
     ask_github,
+    aws_client,
 )
 from cli.main import app as cli
 
@@ -285,6 +286,11 @@ def test_the_command_prints_json_and_exits_1_when_something_fails(aws: None, tmp
     assert result.exit_code == 1
     assert {"check", "verdict", "found", "do"} == set(findings[0])
     assert "secret tidegate/webhook-secret" in {finding["check"] for finding in findings}
+
+
+def test_the_region_is_the_one_that_awss_other_tools_take(aws: None, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    assert aws_client("sts").meta.region_name == REGION
 
 
 def test_context_keys_are_taken_as_by_a_deploy(aws: None, tmp_path: Path):
