@@ -196,8 +196,16 @@ class Lambdas:
         return next((name for name, pool in self._pools.items() if process in pool.all), "")
 
     def kill(self, name: str) -> None:
-        """Kill every instance of a function. They have ended when this returns: none of them gets the next event."""
-        _end(list(self._pools[name].all.values()))
+        """Kill every instance of a function. None of them gets another event, and they have ended when this returns."""
+        pool = self._pools[name]
+        with self._lock:
+            idle, pool.idle = pool.idle, []
+            instances = list(pool.all.values())
+        _end(instances)
+        for instance in idle:
+            instance.api.close()
+            with self._lock:
+                pool.all.pop(instance.id, None)
 
     def kill_instance(self, identifier: str) -> None:
         """Kill one instance. It has ended when this returns: what it called cannot answer it any more."""

@@ -7,6 +7,8 @@ import time
 import urllib.error
 import urllib.request
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 from botocore.exceptions import ClientError
@@ -93,6 +95,21 @@ def test_an_event_after_a_function_was_killed_gets_a_new_process(cloud):
         cloud.warm(cloud.functions["Worker"])
         cloud.kill_function(cloud.functions["Worker"])
         assert invoke(cloud, n=1) == ({"n": 2}, None)
+
+
+def test_events_that_come_while_an_idle_function_is_killed_are_not_lost(cloud):
+    name = cloud.functions["Worker"]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(10):
+            cloud.warm(name)
+            ready = Barrier(4)
+            killed = pool.submit(lambda ready=ready: (ready.wait(), cloud.kill_function(name)))
+            told = list(pool.map(lambda _, ready=ready: (ready.wait(), invoke(cloud, n=1))[1], range(3)))
+            killed.result()
+            # What works already may die with the rest; nothing hangs until its time is over.
+            assert {error for _, error in told} <= {None, "Unhandled"}
+            assert {answer.get("errorType") for answer, _ in told} <= {None, "Runtime.ExitError"}
+            assert invoke(cloud, n=1) == ({"n": 2}, None)
 
 
 def test_what_a_function_prints_is_in_its_log_group(cloud):
