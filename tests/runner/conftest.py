@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,6 +18,9 @@ from tidegate.domain.deploys.deployment import Artifact
 from tidegate.domain.deploys.job import Job, JobKind, job_digest
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.root import Engine, Root
+
+if TYPE_CHECKING:
+    from tests.runner.scripted_steps import Steps
 
 #: Fields of a job that only a plan of a pull request has.
 SPECULATION = ("base_sha", "fork_sha", "merges", "allowed_providers", "allowed_modules")
@@ -167,3 +170,11 @@ def commit(bench: Bench) -> Callable[..., str]:
         return bench.forge.commit({"network/main.tf": bench.backend() + configuration, **files})
 
     return make
+
+
+@pytest.fixture
+def steps(bench: Bench, commit: Callable[..., str]) -> Steps:
+    """A root whose engine is a script."""
+    from tests.runner.scripted_steps import Steps  # It needs what is defined here.
+
+    return Steps(bench, commit)

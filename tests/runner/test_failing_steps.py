@@ -1,0 +1,115 @@
+"""Steps that fail, never end, or must not be: what follows, and what is told."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.runner.conftest import Bench
+from tests.runner.scripted_steps import APPLY, INIT, PLAN, Steps, run_step
+from tests.runner.test_faults import WAITING
+from tidegate.domain.deploys.workflow import RunOn, StepKind, WorkflowStep
+
+
+def test_a_failing_program_fails_the_plan_and_nothing_follows_but_what_wants_to(steps: Steps) -> None:
+    job = steps.plan(
+        INIT,
+        run_step("echo it broke; exit 3"),
+        PLAN,
+        run_step("echo not me"),
+        run_step("echo cleaning up", run_on=RunOn.FAILURE),
+        run_step("echo in any case", run_on=RunOn.ALWAYS),
+    )
+    result = steps.failed("TerraformClientError", "failed with exit code 3.")
+    assert "it broke" in result["last_lines"]
+    assert "cleaning up" not in result["last_lines"]
+    log = steps.log(job)
+    assert "\ncleaning up\n" in log
+    assert "\nin any case\n" in log
+    assert "\nnot me\n" not in log
+    assert [call[0] for call in steps.calls()] == ["init"]
+
+
+def test_what_is_for_failures_does_not_run_after_success(steps: Steps) -> None:
+    job = steps.plan(INIT, PLAN, run_step("echo oh no", run_on=RunOn.FAILURE), run_step("echo ok", run_on=RunOn.ALWAYS))
+    steps.succeeded()
+    assert "\noh no\n" not in steps.log(job)
+    assert "\nok\n" in steps.log(job)
+
+
+def test_a_check_after_the_plan_can_refuse_it(steps: Steps) -> None:
+    steps.plan(INIT, PLAN, run_step("grep -q forbidden $TIDEGATE_PLAN_FILE || { echo against the rules; exit 1; }"))
+    assert "against the rules" in steps.failed("TerraformClientError", "exit code 1")["last_lines"]
+
+
+def test_errors_may_be_ignored(steps: Steps) -> None:
+    ignored = run_step("exit 7", ignore_errors=True)
+    job = steps.plan(INIT, ignored, WorkflowStep(StepKind.RUN, ("no-such-program",), ignore_errors=True), PLAN)
+    steps.succeeded()
+    assert "failed with exit code 7. This is ignored." in steps.log(job)
+
+
+@pytest.mark.parametrize("command", [("no-such-program",), ("./main.tf",), ("a\0b",), ("echo", "x" * 200_000)])
+def test_a_program_that_cannot_be_started_fails_its_step(steps: Steps, command: tuple[str, ...]) -> None:
+    steps.plan(INIT, WorkflowStep(StepKind.RUN, command), PLAN)
+    steps.failed("TerraformClientError", "cannot be started")
+
+
+def test_a_program_that_never_ends_is_killed_with_all_that_it_started(steps: Steps, bench: Bench) -> None:
+    bench.environ["TIDEGATE_PROGRAM_SECONDS"] = "0.5"
+    steps.plan(INIT, run_step(f"setsid sleep 300 & echo $! > {bench.directory}/daemon; trap '' INT TERM; cat"), PLAN)
+    steps.plan(INIT, run_step(f"setsid sleep 300 & echo $! > {bench.directory}/daemon; sleep 300"), PLAN)
+    steps.failed("TerraformClientError", "did not end within 0 s and was killed")
+    assert not Path(f"/proc/{(bench.directory / 'daemon').read_text().strip()}").exists()
+
+
+def test_an_interrupted_program_ends_and_nothing_more_is_started(steps: Steps, bench: Bench) -> None:
+    waiting = run_step(WAITING.format(directory=bench.directory))
+    process = bench.start(steps.plan_job(INIT, waiting, PLAN, run_step("echo never", run_on=RunOn.ALWAYS)))
+    bench.aws.wait_for((bench.directory / "started").exists)
+    process.send_signal(signal.SIGTERM)
+    ended = bench.finish(process)
+    assert "\nnever\n" not in ended.output
+    steps.failed("Interrupted", "told to stop")
+    assert [call[0] for call in steps.calls()] == ["init"]
+
+
+def test_a_program_that_ignores_the_interrupt_is_killed(steps: Steps, bench: Bench) -> None:
+    stubborn = run_step(f"trap '' INT; {WAITING.format(directory=bench.directory)}")
+    process = bench.start(steps.plan_job(INIT, stubborn, PLAN), TIDEGATE_STOP_SECONDS="0.3")
+    bench.aws.wait_for((bench.directory / "started").exists)
+    process.send_signal(signal.SIGTERM)
+    bench.finish(process, 20)
+    steps.failed("Interrupted", "was killed")
+    assert bench.left_behind() == []
+
+
+def test_huge_output_is_cut_into_lines_and_does_not_stop_the_job(steps: Steps, bench: Bench) -> None:
+    job = steps.plan(INIT, run_step("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo the end"), PLAN)
+    steps.succeeded()
+    assert "\nthe end\n" in steps.log(job)
+
+
+def test_hostile_commands_stand_in_one_line_of_the_log(steps: Steps) -> None:
+    job = steps.plan(INIT, WorkflowStep(StepKind.RUN, ("true", "a\ntidegate: forged\x1b[2J\u2028b" + "x" * 5000)), PLAN)
+    heading = next(line for line in steps.log(job).split("\n") if line.startswith("tidegate: run: "))
+    assert "a\\ntidegate: forged\\x1b[2J\\u2028bxxx" in heading
+    assert len(heading) < 300
+    assert not any(line.startswith("tidegate: forged") for line in steps.log(job).split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"), [((PLAN,), "no step init"), ((INIT,), "no step plan"), ((INIT, PLAN, APPLY), "step apply")]
+)
+def test_a_plan_job_without_its_own_steps_is_refused(steps: Steps, plan: tuple[WorkflowStep, ...], words: str) -> None:
+    steps.plan(*plan)
+    steps.failed("TerraformClientError", words)
+    assert steps.calls() == []
+
+
+@pytest.mark.parametrize("name", ["STACK_VAR\nX", "PATH"])
+def test_stack_variables_of_other_names_are_refused(steps: Steps, name: str) -> None:
+    steps.plan(INIT, PLAN, variables=((name, "x"),))
+    steps.failed("TerraformClientError", "variables cannot be used")

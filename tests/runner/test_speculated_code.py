@@ -1,0 +1,184 @@
+"""What the files of a root must not say when a pull request is planned, as it would run with credentials."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.runner.conftest import Bench
+from tests.runner.speculation import DEFAULT_PLAN, Commit, planned, refused, resource
+from tests.runner.test_faults import fake_engine
+from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
+
+
+def refuse_to_run(bench: Bench) -> str:
+    """Return a PATH with an engine that tells, by a file, that it was started for more than its version."""
+    return fake_engine(bench, "1.11.4", "get|init|plan", f"touch {bench.directory}/started")
+
+
+@pytest.mark.parametrize(
+    ("configuration", "words"),
+    [
+        (
+            'data "external" "x" {\n  program = ["sh", "-c", "id"]\n}\n',
+            ("network/evil.tf:1:", "'external' runs the program", "pull_requests.allowed_providers"),
+        ),
+        (
+            '\ndata "http" "x" { url = "https://evil.example" }\n',
+            ("network/evil.tf:2:", "'http' calls the address", "pull_requests.allowed_providers"),
+        ),
+        (
+            'terraform {\n  required_providers {\n    aws = {\n      source = "evil/aws"\n    }\n  }\n}\n',
+            ("network/evil.tf:4:", "the provider 'evil/aws' may not run", "pull_requests.allowed_providers"),
+        ),
+        (
+            'module "x" {\n  source = "git::https://evil.example/x.git"\n}\n',
+            (
+                "network/evil.tf:2:",
+                "the module source 'git::https://evil.example/x.git' is not allowed",
+                "pull_requests.allowed_modules",
+            ),
+        ),
+        (
+            'module "x" { source = "/etc" }\n',
+            ("network/evil.tf:1:", "the module source '/etc'", "pull_requests.allowed_modules"),
+        ),
+        (
+            'terraform {\n  backend "kubernetes" {\n    exec { command = "sh" }\n  }\n}\n',
+            ("network/evil.tf:2:", "the backend 'kubernetes' runs the program", "Nothing allows it"),
+        ),
+        (
+            'provider "aws" {\n  shared_config_files = ["./aws"]\n}\n',
+            ("network/evil.tf:2:", "shared_config_files may name a file of the pull request", "Nothing allows it"),
+        ),
+    ],
+)
+def test_what_could_run_code_is_refused_before_the_engine_starts(
+    bench: Bench, commit: Commit, configuration: str, words: tuple[str, ...]
+) -> None:
+    sha = commit(resource("network"), **{"network/evil.tf": configuration})
+    message = refused_at_once(bench, sha)
+    assert all(each in message for each in words), message
+
+
+def refused_at_once(bench: Bench, sha: str) -> str:
+    bench.environ["PATH"] = refuse_to_run(bench)
+    message = refused(bench, sha)
+    assert bench.result()["refused"] is True
+    assert not (bench.directory / "started").exists()
+    return message
+
+
+def test_local_modules_are_looked_through_too_in_both_forms_of_the_language(bench: Bench, commit: Commit) -> None:
+    sha = commit(
+        'module "a" { source = "../modules/a" }\n',
+        **{
+            "modules/a/main.tf": 'module "b" { source = "./b" }\n',
+            "modules/a/b/main.tf.json": json.dumps({"data": {"external": {"x": {"program": ["id"]}}}}),
+        },
+    )
+    message = refused_at_once(bench, sha)
+    assert "modules/a/b/main.tf.json: the data source 'external' runs the program" in message
+
+
+def test_what_is_refused_is_told_in_bounds_and_without_control_characters(bench: Bench, commit: Commit) -> None:
+    files = {f"network/x{number}\n\x1b[31m.tf": 'data "external" "x" {}\n' for number in range(30)}
+    message = refused_at_once(bench, commit(resource("network"), **files))
+    assert "\x1b" not in message
+    assert "And 20 more." in message
+    assert len(message.splitlines()) == 12
+
+
+@pytest.mark.parametrize("name", [".terraform/providers/x", "terraform.d/plugins/x"])
+def test_a_repository_brings_no_providers_of_its_own(bench: Bench, commit: Commit, name: str) -> None:
+    message = refused_at_once(bench, commit(resource("network"), **{f"network/{name}": "program"}))
+    assert f"network/{name.partition('/')[0]}: a repository may not bring what the engine installs." in message
+
+
+def test_a_file_for_the_backend_is_looked_through(bench: Bench, commit: Commit) -> None:
+    sha = commit(resource("network"), **{"network/dev.hcl": 'shared_config_files = ["./aws"]\n'})
+    init = WorkflowStep(StepKind.INIT, extra_args=("-backend-config=dev.hcl", "-backend-config=key=value"))
+    message = refused(bench, sha, run=RunSettings(plan=(init, DEFAULT_PLAN[-1])))
+    assert "network/dev.hcl:1: shared_config_files" in message
+
+
+def test_a_file_for_the_backend_that_is_the_runner_s_own_is_taken(bench: Bench, commit: Commit) -> None:
+    own = bench.directory / "own.hcl"
+    own.write_text(f'path = "{bench.directory}/elsewhere.tfstate"\n')
+    init = WorkflowStep(StepKind.INIT, extra_args=(f"-backend-config={own}",))
+    sha = commit(resource("network"))
+    assert planned(bench, sha, run=RunSettings(plan=(init, DEFAULT_PLAN[-1])))["changes"]["add"] == 1
+
+
+def test_a_provider_that_only_a_resource_names_does_not_run(bench: Bench, commit: Commit) -> None:
+    installs = (
+        "mkdir -p .terraform/providers/registry.terraform.io/hashicorp/kubernetes; "
+        """echo '{"backend": {"type": "s3"}}' > .terraform/terraform.tfstate"""
+    )
+    path = fake_engine(bench, "1.11.4", "init", f"{installs};; plan) touch {bench.directory}/started")
+    bench.environ["PATH"] = path
+    message = refused(bench, commit('resource "kubernetes_namespace" "x" {}\n'))
+    assert "the provider 'hashicorp/kubernetes' may not run in pull requests." in message
+    assert not (bench.directory / "started").exists()
+
+
+def test_a_provider_of_the_base_s_lock_file_is_allowed_and_one_of_the_head_s_is_not(bench: Bench) -> None:
+    requirement = 'terraform {{\n  required_providers {{\n    x = {{ source = "{}" }}\n  }}\n}}\n'
+    lock = 'provider "registry.terraform.io/{}" {{\n  version = "1.0.0"\n}}\n'
+    head, base = bench.forge.pull_request(
+        common={
+            "network/main.tf": bench.backend() + requirement.format("acme/cloud"),
+            "network/.terraform.lock.hcl": lock.format("acme/cloud"),
+        },
+        head={
+            "network/more.tf": requirement.format("evil/cloud"),
+            "network/.terraform.lock.hcl": lock.format("acme/cloud") + lock.format("evil/cloud"),
+        },
+        base={},
+    )
+    message = refused(bench, head, base_sha=base)
+    assert "network/more.tf:3: the provider 'evil/cloud'" in message
+    assert "acme/cloud" not in message
+
+
+def test_the_lists_of_the_job_allow_what_is_refused_else(bench: Bench) -> None:
+    source = f"git::{bench.forge.clone_url}//modules/shared"
+    sha = bench.forge.commit(
+        {
+            "network/main.tf": f'{bench.backend()}module "shared" {{ source = "{source}" }}\n',
+            "modules/shared/main.tf": resource("shared"),
+        }
+    )
+    assert "is not allowed in pull requests" in refused(bench, sha)
+    assert planned(bench, sha, allowed_modules=(f"git::{bench.forge.url}/acme/*",))["changes"]["add"] == 1
+
+
+def test_a_module_from_elsewhere_is_looked_through_before_anything_of_it_runs(bench: Bench) -> None:
+    source = f"git::{bench.forge.clone_url}//modules/shared"
+    sha = bench.forge.commit(
+        {
+            "network/main.tf": f'{bench.backend()}module "shared" {{ source = "{source}" }}\n',
+            "modules/shared/main.tf": 'data "external" "x" { program = ["id"] }\n',
+        }
+    )
+    message = refused(bench, sha, allowed_modules=(f"git::{bench.forge.url}/acme/*",))
+    assert "/.terraform/modules/shared/modules/shared/main.tf:1: the data source 'external'" in message
+    assert "Initializing" not in bench.result()["last_lines"]
+
+
+def test_a_module_that_hides_from_the_first_look_is_found_before_anything_of_it_runs(bench: Bench) -> None:
+    hiding = 'locals {{\n  x = <<A·B\n  words\nA·B\n}}\nmodule "hidden" {{ source = "{}" }}\n'
+    source = f"git::{bench.forge.clone_url}//modules/shared"
+    sha = bench.forge.commit(
+        {"network/main.tf": bench.backend() + hiding.format(source), "modules/shared/main.tf": resource("shared")}
+    )
+    message = refused(bench, sha)
+    assert f"the module source '{source}' is not allowed" in message
+    assert "Downloading" in bench.result()["last_lines"]
+    assert "Initializing" not in bench.result()["last_lines"]
+
+
+def test_a_file_too_large_to_be_looked_through_is_refused(bench: Bench, commit: Commit) -> None:
+    message = refused_at_once(bench, commit(resource("network"), **{"network/large.tf": "#" * 5_242_881}))
+    assert "network/large.tf: the file is too large to be judged." in message
