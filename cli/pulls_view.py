@@ -15,7 +15,6 @@ from tidegate.domain.forge_words import words_of
 #: Lines of a failed engine that are shown: the error is among them, and the log has all.
 _LAST_LINES = 12
 _WORDS = {
-    "Idle": "up to date",
     "DiscoveryNeeded": "looking for what it changes",
     "Planning": "planning",
     "CommentNeeded": "writing the comment",
@@ -76,6 +75,8 @@ def _state(one: PullBrief) -> Text:
         return screen.text("merged" if one.merged else "closed")
     if one.verdict and one.verdict.kind in _VERDICTS:
         return screen.text(_VERDICTS[one.verdict.kind], _STYLES.get(one.verdict.conclusion, "dim"))
+    if one.state == "Idle":
+        return screen.text(_VERDICTS["not_planned"] if one.notice else "– no roots", "dim")
     return screen.text(_WORDS.get(one.state, one.state))
 
 

@@ -63,11 +63,17 @@ def test_open_pull_requests_are_listed_one_a_line(api, tidegate):
     lines = tidegate("pulls", "acme/live").stdout.splitlines()
     assert lines[1].startswith("#5 ")
     assert lines[1].endswith("Grow [red]the network")
-    assert "up to date" in lines[1]
+    assert "– no roots" in lines[1]
     assert "0123456" in lines[1]
     assert "(draft)" in lines[2]
     assert "planning" in lines[2]
     assert api.asked[-1].query == {"repository": "acme/live"}
+
+
+def test_what_is_not_planned_on_purpose_says_so(api, tidegate):
+    draft = {**BRIEF, "draft": True, "notice": "The pull request is a draft."}
+    api.answers["GET /api/pulls"] = {"pull_requests": [draft]}
+    assert "↷ not planned" in tidegate("pulls", "acme/live").stdout
 
 
 def test_without_a_repository_all_are_listed_with_their_repositories(api, tidegate):
@@ -105,7 +111,7 @@ def test_a_long_title_folds_and_takes_nothing_from_the_other_columns(api, tidega
     api.answers["GET /api/pulls"] = {"pull_requests": [{**BRIEF, "title": "word " * 60}]}
     lines = tidegate("pulls", "acme/live").stdout.splitlines()
     assert lines[0].split() == ["PULL", "REQUEST", "STATE", "HEAD", "BY", "OPENED", "TITLE"]
-    assert lines[1].split()[:5] == ["#5", "up", "to", "date", "0123456"]
+    assert lines[1].split()[:5] == ["#5", "–", "no", "roots", "0123456"]
     assert "".join(lines).count("word") == 60
 
 
@@ -158,7 +164,7 @@ def test_the_verdict_stands_in_the_list_and_above_the_plans(api, tidegate):
     api.answers["GET /api/pulls"] = {"pull_requests": [failed, newer, refused, held]}
     lines = tidegate("pulls", "acme/live").stdout.splitlines()
     assert lines[1].split()[:3] == ["#5", "✘", "failed"]
-    assert lines[2].split()[:4] == ["#6", "up", "to", "date"]
+    assert lines[2].split()[:4] == ["#6", "–", "no", "roots"]
     assert lines[3].split()[:3] == ["#7", "✘", "refused"]
     assert lines[4].split()[:4] == ["#8", "■", "held", "up"]
     sets = [

@@ -224,6 +224,8 @@ def test_roots_of_several_stacks_say_of_which_they_are():
 def test_several_reasons_for_a_refusal_are_a_list():
     both = in_state("app", LayerState.REFUSED, reason="It runs a program.\nIt reads a file outside.")
     summary = render_layer(both).summary
-    assert summary.startswith("Not planned: it was refused:\n\n* It runs a program\\.\n* It reads a file outside\\.")
+    assert summary.startswith("* It runs a program\\.\n* It reads a file outside\\.\n\nRoot")
+    led = in_state("app", LayerState.REFUSED, reason="This is not planned:\nIt runs a program.")
+    assert render_layer(led).summary.startswith("This is not planned:\n\n* It runs a program\\.\n\nRoot")
     one = in_state("app", LayerState.REFUSED, reason="It runs a program.")
     assert render_layer(one).summary.startswith("It runs a program\\.\n\nRoot `app`")

@@ -159,7 +159,9 @@ def _pull_look(record: PullRequestRecord) -> tuple[str, str]:
         return PULL_REQUEST_STATES[record.state]
     if record.verdict is not None:
         return VERDICTS[record.verdict.kind], VERDICT_TONES.get(record.verdict.conclusion, "quiet")
-    return PULL_REQUEST_STATES[record.state] if record.layers or record.notice else ("No root changes", "quiet")
+    if record.layers:
+        return PULL_REQUEST_STATES[record.state]
+    return (VERDICTS[VerdictKind.NOT_PLANNED] if record.notice else "No root changes"), "quiet"
 
 
 def _harmless(value: Any) -> Any:

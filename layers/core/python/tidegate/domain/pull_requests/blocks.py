@@ -139,16 +139,18 @@ def _frame(view: LayerView, body: str, *, opened: bool = False) -> str:
 
 
 def because(reason: str) -> str:
-    """Return the end of a sentence that says why (a line for each reason), in Markdown: of several as a list."""
+    """Return the end of a sentence that says why (a line for each reason), in Markdown: of several as a list.
+
+    A first line that ends with a colon introduces the others.
+    """
     lines = [line for line in reason.splitlines() if line.strip()]
-    if len(lines) < _SEVERAL:
-        return f": {escaped(reason, _REASON)}" if lines else "."
+    lead = lines.pop(0) if len(lines) >= _SEVERAL and lines[0].rstrip().endswith(":") else ""
+    if not lead and len(lines) < _SEVERAL:
+        return f": {escaped(lines[0], _REASON)}" if lines else "."
     more = [f"and {len(lines) - REASONS} more: see the log"] if len(lines) > REASONS else []
-    return (
-        ":\n\n"
-        + "\n".join(f"* {each}" for each in [*(escaped(line, _REASON) for line in lines[:REASONS]), *more])
-        + "\n\n"
-    )
+    begins = f": {escaped(lead, _REASON)}" if lead else ":"
+    shown = [*(escaped(line, _REASON) for line in lines[:REASONS]), *more]
+    return begins + "\n\n" + "\n".join(f"* {each}" for each in shown) + "\n\n"
 
 
 def _place(layer: TemporaryLayer) -> str:

@@ -17,6 +17,7 @@ from tidegate.domain.pull_requests.remarks import AGAIN, not_planned, older, wit
 from tidegate.domain.pull_requests.tally import Tally, by_importance, tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
+_SEVERAL = 2
 #: Bytes of the table of roots, and of what is destroyed.
 _TABLE, _DESTROYED, _REMARKS, _WAITING = 35_000, 12_000, 5_000, 1_000
 
@@ -230,8 +231,9 @@ def _layer_summary(view: LayerView) -> str:
 
 def _why_not(layer: TemporaryLayer) -> str:
     """Return why there is no plan: of several reasons as a list."""
-    lines = [line for line in layer.reason.splitlines() if line.strip()]
-    return f"{_ENDED[layer.state][0]}{because(layer.reason)}".rstrip() if len(lines) > 1 else escaped(layer.reason)
+    if len(layer.reason.splitlines()) < _SEVERAL:
+        return escaped(layer.reason)
+    return because(layer.reason).removeprefix(":").strip()
 
 
 def _layer_text(view: LayerView) -> str:
