@@ -75,6 +75,15 @@ class TidegateStack(Stack):
         )
         Tags.of(self).add("tidegate", settings.prefix)
         self.settings = settings
+        self._make_parts()
+        self._grant()
+        self._make_machines()
+        self._watch()
+        self._outputs()
+        acknowledge_findings(self)
+
+    def _make_parts(self) -> None:
+        settings = self.settings
         self.storage = Storage(self, "Storage")
         self.messaging = Messaging(self, "Messaging", prefix=settings.prefix, alarm_email=settings.alarm_email)
         self.network = Network(self, "Network")
@@ -98,13 +107,15 @@ class TidegateStack(Stack):
             self, "Functions", layers=Layers(self, "Layers"), undelivered=self.messaging.undelivered
         ).by_name
         self.api = PublicApi(self, "WebhookApi", name=settings.prefix, forge=settings.forge, functions=self.functions)
-        self._grant()
+
+    def _make_machines(self) -> None:
         self.terraform = self._machine("Terraform", self._terraform_values())
         self.deploy = self._machine("Deploy", self._deploy_values())
-        plans = {"Plan all that it changes": int(settings.pull_request_plans)}
+        plans = {"Plan all that it changes": int(self.settings.pull_request_plans)}
         self.pull_request = self._machine("PullRequest", self._pull_request_values(), plans)
         self.drift = self._machine("Drift", self._drift_values())
-        machines = (self.deploy, self.terraform, self.pull_request, self.drift)
+
+    def _watch(self) -> None:
         Triggers(
             self,
             "Triggers",
@@ -118,13 +129,11 @@ class TidegateStack(Stack):
         Alarms(
             self,
             "Alarms",
-            prefix=settings.prefix,
+            prefix=self.settings.prefix,
             functions=self.functions,
             messaging=self.messaging,
-            machines=machines,
+            machines=(self.deploy, self.terraform, self.pull_request, self.drift),
         )
-        self._outputs()
-        acknowledge_findings(self)
 
     def _name(self, machine: str) -> str:
         return f"{self.settings.prefix}-{machine}"
