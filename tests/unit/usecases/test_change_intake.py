@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.usecases.events_world import AT, HEAD, MAIN, EventsWorld
-from tests.unit.usecases.test_receive_push import World
+from tests.unit.usecases.push_world import World
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.ports import Delivery

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import sha
-from tests.unit.usecases.test_receive_push import AFTER, World
+from tests.unit.usecases.push_world import AFTER, World
 from tidegate.domain.errors import ForgeUnavailable
 from tidegate.domain.revision import Comparison
 

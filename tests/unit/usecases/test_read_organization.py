@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import sha
-from tests.unit.usecases.test_receive_push import CHANGED, World
+from tests.unit.usecases.push_world import CHANGED, World
 from tidegate.adapters.memory import MemoryOrganizationFile
 from tidegate.config.organization import ORGANIZATION
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule

@@ -1,0 +1,90 @@
+"""A world in which pushes are received."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tests.builders import sha
+from tests.unit.usecases.test_discover_roots import BASE, Trees
+from tidegate.adapters.memory.catalog import MemoryCatalog
+from tidegate.adapters.memory.change_sets import MemoryChangeSets
+from tidegate.adapters.memory.forge import MemoryForge
+from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
+from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.domain.errors import CloudUnavailable, NotFound
+from tidegate.ports import Delivery
+from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
+from tidegate.usecases.discovery.receive_push import PushReceiver
+
+AFTER = sha(2)
+CHANGED = {**BASE, "live/app/main.tf": "# new", "live/db/main.tf": "# new"}
+
+
+@dataclass
+class World:
+    deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
+    forge: MemoryForge = field(default_factory=MemoryForge)
+    deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
+    change_sets: MemoryChangeSets = field(default_factory=MemoryChangeSets)
+    old: dict[str, str] = field(default_factory=lambda: BASE)
+    new: dict[str, str] = field(default_factory=lambda: CHANGED)
+    fetched: list[tuple[str, str, str, str]] = field(default_factory=list)
+    gone: bool = False
+    broken: set[str] = field(default_factory=set)
+    enqueued: list = field(default_factory=list)
+    moved: list[object] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.queues = MemoryDeployQueues(self.deployments)
+        self.catalog = MemoryCatalog(self.deployments, self.queues)
+
+    @contextmanager
+    def fetch(self, url, token, before, after):
+        self.fetched.append((url, token, before, after))
+        if self.gone:
+            raise NotFound("commit", after)
+        yield Trees(self.old, self.new)
+
+    def enqueue(self, deployment):
+        if deployment.root.name in self.broken:
+            raise CloudUnavailable("DynamoDB", "ThrottlingException")
+        if self.queues.enqueue(deployment):
+            self.enqueued.append(deployment)
+
+    def receive(self, delivery_id="delivery-1", **fields):
+        push = {
+            "repository": "acme/infra",
+            "before": sha(1),
+            "after": AFTER,
+            "branch": "main",
+            "installation": 42,
+            "sender": "octocat",
+            "forced": False,
+            "authors": ["author"],
+            **fields,
+        }
+        delivery = Delivery(delivery_id, "push", push, "2026-03-02T08:00:00.000000+00:00")
+        self.deliveries.store(delivery)
+        return self.receiver().receive(delivery)
+
+    def receiver(self, review=PlanReview.ALWAYS):
+        changes = ChangeEnqueuer(self.change_sets, self.enqueue)
+        granted = Authorizer(self.forge, self.queues, self.deployments).reviewed_unless_granted
+        return PushReceiver(
+            self.deliveries,
+            self.forge,
+            self,
+            self.catalog,
+            changes,
+            granted,
+            lambda: review,
+            tell_base_moved=lambda known, touched, *, rules, replans: self.moved.append(
+                (known.seen, touched, rules, replans)
+            ),
+        )
+
+    @property
+    def names(self):
+        return [deployment.root.name for deployment in self.enqueued]

@@ -1,0 +1,147 @@
+"""What a commit that brings a configuration, or a directory that no root may have, shows of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.usecases.push_world import AFTER, CHANGED, World
+from tests.unit.usecases.test_discover_roots import BASE
+from tidegate.adapters.memory.forge import MemoryForge
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+class FailingChecks(MemoryForge):
+    """A forge that shows no check runs."""
+
+    def __init__(self, failure):
+        super().__init__()
+        self.failure = failure
+
+    def create_check_run(self, installation, repository, check_run):
+        raise self.failure
+
+
+def test_an_invalid_file_becomes_a_failed_check_run_that_says_where_and_what_is_allowed(world):
+    world.new = {**CHANGED, "tidegate.yaml": "version: 1\n'[x](http://evil) @all': []\n"}
+    world.receive()
+    world.receive("delivery-2")
+    (check_run,) = world.forge.check_runs.values()
+    assert (check_run.name, check_run.sha, check_run.status) == ("tidegate/config", AFTER, "completed")
+    assert check_run.conclusion is Conclusion.FAILURE
+    assert "`tidegate.yaml`, line 2, column 1" in check_run.summary
+    assert "engine, when" in check_run.summary
+    assert "[x](http" not in check_run.summary
+    assert "@all" not in check_run.summary
+    assert world.names == []
+
+
+VALID = "version: 1\nroots:\n  - dir: live/app\n  - dir: live/db\n"
+
+
+def test_a_new_configuration_that_is_in_order_is_shown_on_its_commit(world):
+    world.new = {**CHANGED, "tidegate.yaml": VALID}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert (check_run.name, check_run.conclusion) == ("tidegate/config", Conclusion.SUCCESS)
+    assert check_run.title == "In order: 2 deployments"
+    assert "- `live/db`" in check_run.summary
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        ("version: 1\n", "In order: 2 deployments"),
+        ("version: 1\nroots:\n  - dir: live/app\n", "In order: 1 deployment"),
+        ("stacks: {names: {dev: {tag_query: 'dir:live/app'}}}\n", "In order: 2 deployments in 2 stacks"),
+        ("version: 1\nroots: []\n", "In order; nothing is deployed"),
+    ],
+)
+def test_the_title_counts_what_a_configuration_deploys(world, content, title):
+    world.new = {**CHANGED, "tidegate.yaml": content}
+    world.receive()
+    assert [check_run.title for check_run in world.forge.check_runs.values()] == [title]
+
+
+def test_all_mistakes_of_a_configuration_are_shown_also_at_their_lines(world):
+    world.new = {**CHANGED, "tidegate.yaml": "version: 1\nengine: pulumi\nrots: []\n"}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert check_run.title == "tidegate.yaml cannot be used (2 mistakes, first in line 2)"
+    assert "line 2, column 9" in check_run.summary
+    assert "line 3, column 1" in check_run.summary
+    assert [(note.path, note.line) for note in check_run.annotations] == [("tidegate.yaml", 2), ("tidegate.yaml", 3)]
+    assert "Did you mean 'roots'?" in check_run.annotations[1].message
+
+
+def test_of_very_many_mistakes_the_first_are_shown_and_the_rest_is_counted(world):
+    world.new = {**CHANGED, "tidegate.yaml": "".join(f"wrong{number}: 1\n" for number in range(90))}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert "and 60 more" in check_run.summary
+    assert len(check_run.annotations) == 30
+
+
+def test_a_declared_root_without_a_module_is_told_on_the_commit(world):
+    world.new = {**CHANGED, "tidegate.yaml": f"{VALID}  - dir: live/alias\n"}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert check_run.conclusion is Conclusion.NEUTRAL
+    assert "- `live/app`" in check_run.summary
+    assert "alias" in check_run.summary.partition("Besides:")[2]
+
+
+def test_a_configuration_that_stays_as_it_is_or_goes_is_not_shown(world):
+    world.old, world.new = {**BASE, "tidegate.yaml": VALID}, {**CHANGED, "tidegate.yaml": VALID}
+    world.receive()
+    world.new = CHANGED
+    world.receive("delivery-2")
+    assert world.forge.check_runs == {}
+
+
+def test_a_corrected_configuration_shows_that_it_is_in_order(world):
+    world.old, world.new = {**BASE, "tidegate.yaml": "rots: []"}, {**BASE, "tidegate.yaml": VALID}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert check_run.conclusion is Conclusion.SUCCESS
+    assert world.names == ["live/app", "live/db"]
+
+
+def test_a_hostile_directory_becomes_a_failed_check_run_and_the_other_roots_are_deployed(world):
+    world.new = {**CHANGED, "$(x)\n**@all**/main.tf": "", "🚀/main.tf": "", "\udcff/main.tf": ""}
+    outcome = world.receive()
+    assert world.names == ["live/app", "live/db"]
+    (check_run,) = world.forge.check_runs.values()
+    assert check_run.conclusion is Conclusion.FAILURE
+    assert check_run.title == "Not deployed: 3"
+    assert "**@all**" not in check_run.summary
+    assert check_run.summary.encode()
+    assert outcome.encode()
+
+
+def test_a_hundred_hostile_directories_fit_into_one_check_run(world):
+    world.new = {**BASE, **{f"{'$(x)' * 60}{number}/main.tf": "" for number in range(100)}}
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert len(check_run.summary) < 65_535
+    assert "50 more" in check_run.summary
+
+
+def test_roots_are_enqueued_even_if_the_forge_fails_to_show_the_check_run_and_that_is_tried_again(world):
+    world.new = {**CHANGED, "$(x)/main.tf": ""}
+    world.forge = FailingChecks(ForgeUnavailable("500"))
+    with pytest.raises(ForgeUnavailable):
+        world.receive()
+    assert world.names == ["live/app", "live/db"]
+    assert "received again" in world.deliveries.outcomes["delivery-1"]
+
+
+def test_a_check_run_that_the_forge_refuses_is_told_in_the_outcome(world):
+    world.new = {**CHANGED, "$(x)/main.tf": ""}
+    world.forge = FailingChecks(ForgeRefused(403, "no permission"))
+    assert "no permission" in world.receive()
