@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_plan, sha
+from tests.builders import any_layer, any_plan, sha
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, NUMBER, PullRequestWorld
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.errors import Conflict, ForgeUnavailable
@@ -386,6 +386,19 @@ class TestOvertaken:
         world.layers.create = meanwhile
         assert world.discover(older) == ("stop", ())
         assert list(world.layers._layers) == []
+
+    def test_a_record_forgets_names_of_removed_layers_before_they_fill_it(self, world):
+        world.receive()
+        kept = any_layer("kept", sha=sha(9), state=LayerState.PLANNED, plan=any_plan())
+        world.layers.create([kept])
+        gone = tuple(f"gone-{number}" for number in range(3000))
+        world.records.save(replace(world.record, layers=(*gone, kept.id)))
+        saved = world.records.save
+        named = []
+        world.records.save = lambda record: named.append(record.layers) or saved(record)
+        assert world.discover()[0] == "plan"
+        assert named[0] == (kept.id, world.found[0].id)
+        assert world.layers.many([kept.id]) == []
 
     def test_layers_of_an_older_commit_go_with_their_plans_once_the_newer_is_known(self, world):
         opened(world)

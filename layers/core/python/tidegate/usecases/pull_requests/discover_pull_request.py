@@ -18,6 +18,8 @@ from tidegate.usecases.pull_requests.close_pull_request import PullRequestCloser
 #: What the pull request's machine does next.
 Next = Literal["plan", "comment", "nothing", "stop"]
 _STOP: tuple[Next, tuple[str, ...]] = ("stop", ())
+#: Names of layers that a record may have room for: many pushes in a hurry may each leave some that were removed.
+_MOST_NAMED = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,9 @@ class PullRequestDiscoverer:
         if record is None:
             return False
         named = tuple(dict.fromkeys((*record.layers, *layers)))
+        if len(named) > _MOST_NAMED:
+            there = {layer.id for layer in self.layers.many(record.layers)}
+            named = tuple(each for each in named if each in there or each in layers)
         if named != record.layers:
             self.records.save(replace(record, layers=named))
         return True
