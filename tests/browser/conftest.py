@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.browser.site import CHROMIUM, FLAGS, Site
+
+#: Milliseconds that a page has for what it is expected to show: for a machine that is not idle.
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="module")

@@ -124,5 +124,5 @@ def test_a_page_that_is_open_follows_the_plans(site, visit):
     expect(page.get_by_text("0 of 4 planned to the end")).to_be_visible()
     first = site.wires.temporary_layers.get(begun[0].id)
     site.wires.temporary_layers.save(replace(first, state=LayerState.PLANNED, plan=any_plan(changes=CHANGES)))
-    expect(page.get_by_text("1 of 4 planned to the end")).to_be_visible(timeout=10_000)
+    expect(page.get_by_text("1 of 4 planned to the end")).to_be_visible()
     expect(page.get_by_text("12 to add")).to_be_visible()
