@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import uuid
+from http import HTTPStatus
+from urllib.error import HTTPError
 
 import pytest
 
@@ -11,7 +13,9 @@ from local.client import LocalCloud
 from tests import gitlab_events as events
 from tests.e2e import modules
 from tests.e2e.gitlab_project import Project, confirm, succeeded, waits
+from tests.e2e.installation import job_of
 from tests.e2e.patience import eventually
+from tests.e2e.pulls import gated
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +94,76 @@ def test_a_fork_is_answered_and_nothing_of_it_runs(project):
     assert "fork" in told
     pull = project.api("GET", f"/api/pulls/{project.name}/{iid}")
     assert (pull["from_fork"], pull["layers"]) == (True, [])
+
+
+class TestWhileItIsPlanned:
+    """The plan of ``db`` waits until somebody opens its gate: nobody does before the end."""
+
+    @pytest.fixture
+    def change(self, project, gate):
+        """Open a merge request that changes ``db``; return its number, its head and its job, which is at work."""
+        code = {f"{root}/main.tf": project.root(root, "one") for root in ("app", "db")}
+        project.push_files({**code, "tidegate.yaml": gated(gate)})
+        head = project.push({"db": "two"}, branch="feature", base="main")
+        iid = project.person("developer").open_merge_request(project.name, "feature", title="Two")
+
+        def at_work():
+            jobs = [layer["job"]["id"] for layer in self.layers(project, iid) if layer["job"]]
+            return [job for job in jobs if running(project, job)]
+
+        (job,) = eventually(at_work, what="a runner that plans db")
+        return iid, head, job
+
+    def pull(self, project, iid):
+        """Return the merge request as Tidegate knows it; before it does, nothing of it."""
+        try:
+            return project.api("GET", f"/api/pulls/{project.name}/{iid}")
+        except HTTPError as error:
+            if error.code != HTTPStatus.NOT_FOUND:
+                raise
+            return {"notice": "", "layers": []}
+
+    def layers(self, project, iid):
+        return self.pull(project, iid)["layers"]
+
+    def test_a_branch_that_is_forced_elsewhere_takes_the_plans_of_what_it_left_with_it(self, project, change):
+        iid, left, job = change
+        aside = project.push({"app": "aside"}, branch="aside", base="main")
+        project.person("developer").force_push_by_git(project.name, "feature", aside)
+        project.status(left, "tidegate/plan", lambda state, words: (state, words) == ended(aside))
+        project.status(aside, "tidegate/plan", succeeded)
+        eventually(lambda: not running(project, job), what="the runner of what was left to stop")
+        eventually(lambda: [each["root"] for each in self.layers(project, iid)] == ["app"], what="the plan of app only")
+        eventually(lambda: ["db" in note for note in project.notes(iid)] == [False], what="one note, of app")
+
+    def test_another_target_branch_is_planned_if_the_file_names_it_only(self, project, change):
+        iid, _, job = change
+        project.push_files({"README.md": "release"}, branch="release", base="main")
+        project.person("developer").retarget(project.name, iid, "release")
+        eventually(lambda: "destination_branches" in self.pull(project, iid)["notice"], what="why nothing is planned")
+        eventually(lambda: self.layers(project, iid) == [], what="the end of what was planned")
+        eventually(lambda: not running(project, job), what="the runner to stop")
+        project.person("developer").retarget(project.name, iid, "main")
+        eventually(lambda: [each["root"] for each in self.layers(project, iid)] == ["db"], what="the plan of db again")
+
+    def test_what_is_closed_leaves_no_runner_and_its_status_says_so(self, project, change):
+        iid, head, job = change
+        project.person("developer").close(project.name, iid)
+        assert (
+            project.status(head, "tidegate/plan", lambda state, _: state == "canceled")[1]
+            == "The merge request was closed."
+        )
+        eventually(lambda: not running(project, job), what="the runner to stop")
+        eventually(lambda: self.layers(project, iid) == [], what="the end of its layers")
+
+
+def running(project, job):
+    """Tell whether a runner works on a job."""
+    return any(job_of(task) == job and task["lastStatus"] == "RUNNING" for task in project.cloud.read("tasks"))
+
+
+def ended(newer):
+    return "canceled", f"Superseded by {newer[:7]}."
 
 
 class TestWhoeverKnowsTheWebhooksSecret:
