@@ -166,7 +166,7 @@ def ask(aws_endpoint_url: str, method: str, path: str, body: Any = None) -> Any:
     request = urllib.request.Request(f"{aws_endpoint_url}/_tidegate/{path}", data=data, method=method)  # noqa: S310 - the address of the local cloud.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(request, timeout=60) as response:
+        with opener.open(request, timeout=180) as response:
             return json.load(response)
     except urllib.error.HTTPError as error:
         raise LocalCloudFailed(error.read().decode()) from error

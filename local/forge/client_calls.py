@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from email.message import Message
 from typing import Any
 
-_TIMEOUT = 30
+_TIMEOUT = 120
 _FORM_SECRET = re.compile(r'name="csrf" value="([0-9a-f]+)"')
 
 
