@@ -47,6 +47,37 @@ def test_whoever_collects_nothing_is_left_so():
     assert not gc.isenabled()
 
 
+def young():
+    return len(gc.get_objects(generation=0))
+
+
+@pytest.mark.parametrize(("number", "is_old"), [(200_000, True), (2_000, False)])
+def test_very_many_values_are_old_afterwards_and_few_are_not(number, is_old):
+    before = gc.get_threshold()
+    gc.set_threshold(1_000_000)
+    try:
+        with uncollected():
+            made = [[] for _ in range(number)]
+        assert (young() < number) is is_old
+        assert len(made) == number
+    finally:
+        gc.set_threshold(*before)
+
+
+def test_cycles_among_very_many_values_are_found_in_the_end():
+    class Round:
+        pass
+
+    with uncollected():
+        made = [[] for _ in range(200_000)]
+        lost = Round()
+        lost.itself = lost
+        del lost
+    gc.collect()
+    assert not any(isinstance(each, Round) for each in gc.get_objects())
+    assert made
+
+
 def test_what_a_file_says_is_gone_as_soon_as_nobody_needs_it():
     def alive():
         gc.collect()
