@@ -55,9 +55,10 @@ class GitLabExamination:
             yield from self._findings()
         except ForgeUnavailable as error:
             do = f"Look whether {self._url} can be reached from here."
-            yield Finding("GitLab", "warn", f"{self._url}: {_said(error)}.", do)
+            yield Finding("GitLab", "warn", f"{self._url}: {plain(str(error))[:300]}", do)
         except ForgeRefused as error:
-            yield Finding("GitLab", "warn", _said(error), "Look at the token's role and scopes, then ask again.")
+            found = f"It refused ({error.status}): {plain(error.problem)[:300]}."
+            yield Finding("GitLab", "warn", found, "Look at the token's role and scopes, then ask again.")
 
     def _findings(self) -> Iterator[Finding]:
         token = self._token()
@@ -216,7 +217,3 @@ def _named(paths: Iterable[str]) -> str:
 
 def _scopes(token: Mapping[str, Any]) -> str:
     return plain(", ".join(sorted(map(str, token.get("scopes", ()))))) or "none"
-
-
-def _said(error: Exception) -> str:
-    return plain(str(error))[:300]
