@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tests.builders import sha
-from tests.unit.usecases.test_discover_roots import Trees
+from tests.unit.usecases.trees import Trees
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryArtifacts,

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tests.builders import sha
-from tests.unit.usecases.test_discover_roots import BASE, Trees
+from tests.unit.usecases.trees import BASE, Trees
 from tidegate.adapters.memory.catalog import MemoryCatalog
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
 from tidegate.adapters.memory.forge import MemoryForge

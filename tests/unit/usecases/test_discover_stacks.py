@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.usecases.test_discover_roots import Trees
+from tests.unit.usecases.trees import Trees
 from tidegate.config.resolution import configure
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.errors import InvalidConfiguration

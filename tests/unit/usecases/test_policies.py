@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import any_artifact, any_layer, any_plan, any_pull_request, any_pull_request_record, any_root, sha
 from tests.configuration import load
-from tests.unit.usecases.test_discover_roots import Trees, blob
+from tests.unit.usecases.trees import Trees, blob
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryArtifacts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.usecases.test_discover_roots import BASE, after, discover
+from tests.unit.usecases.trees import BASE, after, discover
 
 PATTERNS = """
 dirs:

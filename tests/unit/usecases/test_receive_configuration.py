@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.usecases.push_world import AFTER, CHANGED, World
-from tests.unit.usecases.test_discover_roots import BASE
+from tests.unit.usecases.trees import BASE
 from tidegate.adapters.memory.forge import MemoryForge
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable

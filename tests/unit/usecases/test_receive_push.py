@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import sha
 from tests.unit.usecases.push_world import AFTER, CHANGED, World
-from tests.unit.usecases.test_discover_roots import BASE
+from tests.unit.usecases.trees import BASE
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
