@@ -78,7 +78,7 @@ def test_the_history_is_not_asked_for_what_is_known_to_be_common(bench: Bench, h
     again = planned(bench, ours, base_sha=theirs, fork_sha=bench.forge.fork(ours, theirs))
     assert again["changes"] == plan["changes"]
     assert text(bench, again) == text(bench, plan)
-    assert (asked, len(bench.forge.tokens) - asked) == (4, 2)
+    assert len(bench.forge.tokens) - asked <= asked // 2
 
 
 def test_a_conflict_names_the_files_and_what_to_do(bench: Bench) -> None:
