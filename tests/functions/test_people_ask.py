@@ -96,5 +96,7 @@ def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
         "pull_request",
         "pull_request_review",
         "merge_group",
+        "replan",
+        "look_for_drift",
     }
     assert {event for event, queue in queues.items() if queue == "presses"} == {"check_run", "rerun", "check_suite"}
