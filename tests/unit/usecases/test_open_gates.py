@@ -9,9 +9,9 @@ import pytest
 from tests.builders import any_root, deployment_in
 from tests.contract.queue_actors import Died
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
-from tidegate.domain.changes.gate import DONE, is_behind
+from tidegate.domain.changes.gate import is_behind
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import AfterGate, State, Trigger, is_final
+from tidegate.domain.deploys.deployment import DONE, AfterGate, State, Trigger, is_final
 from tidegate.domain.deploys.rerun import run_again
 from tidegate.domain.errors import CloudUnavailable, Conflict
 from tidegate.messages import WaitAtGate

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from tidegate.domain.changes.waits import MOST_REFUSED
-from tidegate.domain.deploys.deployment import AfterGate, Deployment, Ending, Gate, State, Trigger
+from tidegate.domain.deploys.deployment import DONE, AfterGate, Deployment, Ending, Gate, State, Trigger
 from tidegate.domain.deploys.rerun import run_again
 from tidegate.domain.deploys.review import Need, judge_plan
 
@@ -27,9 +27,8 @@ BEFORE_PLAN = "plan"
 _NAMED = 3
 _COUNTED = 10
 
-#: States in which a deployment waits at a gate, and those that open the gates of others.
+#: States in which a deployment waits at a gate.
 WAITING = frozenset({State.GATED, State.BLOCKED})
-DONE = frozenset({State.APPLIED, State.NO_CHANGES})
 _BAD_ENDS: dict[State, str] = {
     State.BLOCKED: "is blocked itself",
     State.PLAN_FAILED: "failed to plan",

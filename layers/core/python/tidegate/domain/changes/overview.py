@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tidegate.domain.changes.gate import DONE
 from tidegate.domain.changes.stack_order import nearest, tiers
-from tidegate.domain.deploys.deployment import Deployment, State, is_final
+from tidegate.domain.deploys.deployment import DONE, Deployment, State, is_final
 
 #: States of deployments that failed: a person looks why.
 _FAILED = (State.OUTCOME_UNKNOWN, State.APPLY_FAILED, State.PLAN_FAILED, State.ENGINE_FAULT)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.domain.changes.gate import DONE, Dependency, Opening, judge_gate, point_of
+from tidegate.domain.changes.gate import Dependency, Opening, judge_gate, point_of
 from tidegate.domain.check_runs.face import Awaited, WaitedFor
-from tidegate.domain.deploys.deployment import Deployment, State
+from tidegate.domain.deploys.deployment import DONE, Deployment, State
 
 #: Lines of the list: nobody reads more.
 NAMED = 10

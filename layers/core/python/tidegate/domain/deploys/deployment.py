@@ -105,6 +105,8 @@ _FOLLOWERS: dict[State, frozenset[State]] = {
     State.APPLYING: frozenset({State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT}),
 }
 
+#: States after which the infrastructure is what the revision says.
+DONE = frozenset({State.APPLIED, State.NO_CHANGES})
 #: States after which the infrastructure may be what the revision says: the next baseline.
 _MAY_HAVE_APPLIED = frozenset({State.APPLIED, State.NO_CHANGES, State.APPLY_FAILED, State.OUTCOME_UNKNOWN})
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from tidegate.domain.deploys.deployment import Deployment, State, Trigger, Unlocking, moves_baseline
+from tidegate.domain.deploys.deployment import DONE, Deployment, State, Trigger, Unlocking, moves_baseline
 from tidegate.domain.root import QUEUE_SEPARATOR, Revision, worker_name
 
 #: Rounds (claims) after which a worker hands over to a fresh execution. A round takes under 60 events
@@ -118,7 +118,6 @@ class QueueHead:
 
 #: A deployment that ended like this was never let in: it is no attempt.
 _NOT_LET_IN = frozenset({State.REFUSED, State.SUPERSEDED})
-_DONE = frozenset({State.APPLIED, State.NO_CHANGES})
 
 
 class Step(StrEnum):
@@ -226,7 +225,7 @@ def undone_after(deployment: Deployment, before: Deployed | None) -> Deployed | 
     takes_over = before is None or deployment.contains == before.deployment or deployment.look_twice
     if not (was_let_in and takes_over):
         return before
-    return None if deployment.state in _DONE else _as_deployed(deployment)
+    return None if deployment.state in DONE else _as_deployed(deployment)
 
 
 def standing_of(head: QueueHead, deployment: Deployment) -> Standing:

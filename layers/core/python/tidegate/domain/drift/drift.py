@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
-from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import DONE, Trigger
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.queue import QueueHead
 from tidegate.domain.drift.timetable import Timetable
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
 _COUNTED = tuple(each.name for each in fields(PlannedChanges) if each.default == 0)
-_DONE = frozenset({State.APPLIED, State.NO_CHANGES})
 #: Characters of a reason that are kept: of 400 roots a record has room for that.
 _LONGEST_REASON = 300
 
@@ -198,7 +197,7 @@ def why_not_looked_at(head: QueueHead | None) -> str:
     if head.lock is not None:
         return f"Its queue is locked by {head.lock.by}: {head.lock.reason}"
     last, deployed = head.attempted, head.deployed
-    if last is None or last.state in _DONE or last.trigger is Trigger.DRIFT:
+    if last is None or last.state in DONE or last.trigger is Trigger.DRIFT:
         return ""  # What was to undo drift, and did not, left the drift.
     if deployed is not None and deployed.revision.sha == last.revision.sha:
         return ""

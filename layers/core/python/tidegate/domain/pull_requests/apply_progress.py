@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tidegate.domain.changes.change_set import Key
-from tidegate.domain.changes.gate import DONE
-from tidegate.domain.deploys.deployment import Deployment, is_final, moves_baseline
+from tidegate.domain.deploys.deployment import DONE, Deployment, is_final, moves_baseline
 from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 

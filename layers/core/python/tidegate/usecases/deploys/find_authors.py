@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.domain.deploys.authors import UNKNOWN, Authors
-from tidegate.domain.deploys.deployment import Deployment, State
+from tidegate.domain.deploys.deployment import DONE, Deployment
 from tidegate.domain.deploys.queue import Deployed, Standing
 from tidegate.domain.errors import NotFound
 from tidegate.ports import DeployQueues, Forge
 
 #: Nothing of a deployment that ended like this is left to apply.
-_DONE = frozenset({State.APPLIED, State.NO_CHANGES})
 
 
 def find_authors(queues: DeployQueues, forge: Forge, standing: Standing, deployment: Deployment) -> Authors:
@@ -46,7 +45,7 @@ def _earlier(queues: DeployQueues, standing: Standing, deployment: Deployment) -
     """Yield who made what was tried before and may not be applied yet."""
     tried = {each.deployment: each for each in (standing.deployed, standing.attempted) if each is not None}
     for identifier, each in tried.items():
-        if each.state in _DONE and each.revision.sha != deployment.revision.sha:
+        if each.state in DONE and each.revision.sha != deployment.revision.sha:
             continue
         try:
             _, earlier = queues.read_with(deployment.queue, identifier)

@@ -9,8 +9,7 @@ from functools import partial
 from tidegate.config.loader import Around
 from tidegate.config.resolution import configure
 from tidegate.domain.changes.change_set import Key
-from tidegate.domain.changes.gate import DONE
-from tidegate.domain.deploys.deployment import Deployment, State, Trigger
+from tidegate.domain.deploys.deployment import DONE, Deployment, State, Trigger
 from tidegate.domain.deploys.queue import Lock, QueueHead, head_after, standing_of, waiting_for
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound
 from tidegate.ports import Announcements, Clock, Deployments, DeployQueues, Forge, SourceHistory

@@ -6,11 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.deployment import DONE, State
 from tidegate.domain.drift.drift import DriftFinding, DriftRecord
 from tidegate.ports import Deployments, Drifts
 
-_DONE = frozenset({State.APPLIED, State.NO_CHANGES})
 #: Deployments that are read at most: beyond, only those are named that there should be.
 _READ = 100
 
@@ -36,7 +35,7 @@ class DriftView:
             return None
         if finding.deployment in self.states and self.states[finding.deployment] is None:
             return Undoing.ABSENT
-        return Undoing.UNDONE if self.states.get(finding.deployment) in _DONE else Undoing.ASKED
+        return Undoing.UNDONE if self.states.get(finding.deployment) in DONE else Undoing.ASKED
 
 
 @dataclass(frozen=True, slots=True)

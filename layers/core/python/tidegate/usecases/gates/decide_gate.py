@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidegate.domain.changes.gate import DONE, WAITING, GateAnswer, rejected, stepped_aside, waits_for
+from tidegate.domain.changes.gate import WAITING, GateAnswer, rejected, stepped_aside, waits_for
 from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import AfterGate, Deployment, State, is_final
+from tidegate.domain.deploys.deployment import DONE, AfterGate, Deployment, State, is_final
 from tidegate.domain.deploys.rerun import run_again, state_refusal
 from tidegate.ports import Announcements, ChangeSets, Deployments, Enrolled, Workflows
 from tidegate.usecases.decide_again import deciding_again

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tidegate.domain.changes.gate import DONE
-from tidegate.domain.deploys.deployment import Deployment, Ending, State, is_final
+from tidegate.domain.deploys.deployment import DONE, Deployment, Ending, State, is_final
 from tidegate.domain.deploys.queue import QueueHead, Worker, head_after, lock_at_end, locks_queue
 from tidegate.ports import Announcements, Clock, DeployQueues, Jobs
 from tidegate.usecases.decide_again import deciding_again

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.domain.changes.gate import DONE
-from tidegate.domain.deploys.deployment import Deployment, State, Trigger, is_final
+from tidegate.domain.deploys.deployment import DONE, Deployment, State, Trigger, is_final
 from tidegate.domain.deploys.oversized import TOO_LARGE, is_reduced
 from tidegate.domain.deploys.queue import Deployed, QueueHead, Standing, apply_refusal, lock_when_let_in, standing_of
 from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, is_on_branch, judge_revision, renamed
