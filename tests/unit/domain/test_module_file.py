@@ -130,7 +130,7 @@ blocks = st.one_of(
     st.tuples(words, arguments, words, arguments).map(
         lambda it: f'module "{it[0]}" {{\n{it[1]}  source = "./{it[2]}"\n{it[3]}}}\n'
     ),
-    st.tuples(words, arguments).map(lambda it: f'resource "null" "{it[0]}" {{\n{it[1]}  source = "./no"\n}}\n'),
+    st.tuples(words, arguments).map(lambda it: f'resource "null" "{it[0]}" {{\n{it[1]}  source = "./NO"\n}}\n'),
     arguments.map(lambda text: f"locals {{\n{text}}}\n"),
     strings.map(lambda text: f"# module {text}\n"),
 )
@@ -145,4 +145,4 @@ def test_the_sources_are_those_that_a_parser_of_the_language_finds(text):
     values = modules.values() if isinstance(modules, dict) else [value for item in modules for value in item.values()]
     found = {call["source"] for value in values for call in (value if isinstance(value, list) else [value])}
     assert found <= sources(text)
-    assert "./no" not in sources(text)
+    assert "./NO" not in sources(text)
