@@ -115,10 +115,6 @@ class MergeRequest:
     def draft(self) -> bool:
         return self.title.lower().startswith(("draft:", "[draft]", "(draft)"))
 
-    @property
-    def forked(self) -> bool:
-        return self.source != self.repository
-
 
 @dataclass(frozen=True, slots=True)
 class Version:

@@ -25,7 +25,6 @@ def overtaken(*roots):
 def test_nothing_is_said_where_there_is_nothing_to_say():
     assert (older(None), with_options([any_layer()]), not_planned("", "", 1000)) == ("", "", "")
     assert any_pull_request_record().older is None
-    assert any_pull_request_record().remarks == ""
 
 
 def test_a_record_says_what_moved_on():
@@ -34,8 +33,6 @@ def test_a_record_says_what_moved_on():
     )
     assert str(overtaken("app")).endswith(" and changed app.")
     assert str(overtaken(*(f"r{number}" for number in range(12)))).endswith("r8, r9 and 2 more.")
-    record = replace(any_pull_request_record(), notice="One.", notes="Two.", overtaken=("app",), base_now="f" * 40)
-    assert record.remarks.splitlines() == ["One.", "Two.", str(record.older)]
 
 
 def test_options_are_grouped_by_what_was_given():

@@ -229,11 +229,6 @@ class PullRequestRecord:
         return not self.closed_at
 
     @property
-    def remarks(self) -> str:
-        """What is to be said besides the layers, in sentences, a line each."""
-        return "\n".join(filter(None, (self.notice, self.notes, str(self.older or ""))))
-
-    @property
     def older(self) -> Overtaken | None:
         """How the plans are older than their base branch, if that changed what they are about."""
         if not self.overtaken:
