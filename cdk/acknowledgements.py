@@ -91,14 +91,16 @@ def _machines(stack: TidegateStack) -> None:
     region = "<AWS::Region>:<AWS::AccountId>"
     for machine in (stack.deploy, stack.terraform, stack.pull_request, stack.drift):
         _say(machine.role, _ANY, _LOG_DELIVERY)
-    names = ("reconcile", "discover_roots", "discover_drift")
-    reconcile, discover, look = (stack.functions[name].role for name in names)
+    names = ("reconcile", "discover_roots", "discover_drift", "api")
+    reconcile, discover, look, api = (stack.functions[name].role for name in names)
     watched = (
         (reconcile, stack.deploy),
         (reconcile, stack.pull_request),
         (reconcile, stack.drift),
         (discover, stack.pull_request),
+        (discover, stack.drift),
         (look, stack.drift),
+        (api, stack.drift),
     )
     for role, machine in ((stack.deploy.role, stack.terraform), *watched):
         executions = f"arn:<AWS::Partition>:states:{region}:execution:{machine.name}:*"
