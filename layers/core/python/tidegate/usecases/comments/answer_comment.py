@@ -18,11 +18,13 @@ from tidegate.ports import Deliveries, DeliveryOutcome, Forge
 
 #: GitHub's words for what people see at once under their comment.
 _ACCEPTED, _REFUSED = "rocket", "confused"
-#: Whoever may less in a repository was chosen by nobody, and shares an answer an hour with others.
+#: Whoever may less in a repository was chosen by nobody, and shares its answers with others.
 _CHOSEN = Permission.TRIAGE
 #: Characters of a time that tell its hour.
 _HOUR = 13
-_UNANSWERED = "It is not answered: who may only read is answered once an hour."
+_UNANSWERED = "It is not answered: who may only read is answered so many times an hour."
+#: Answers an hour to one outsider, and to all of them in a repository: of GitHub's 500 requests these are 60.
+_TO_ONE, _TO_ALL = 5, 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +120,23 @@ def explained(forge: Forge, deliveries: Deliveries, comment: Comment, text: str,
 
 
 def _is_answered(forge: Forge, deliveries: Deliveries, comment: Comment) -> bool:
-    """Tell whether a comment about which nothing is done is answered: those of outsiders once an hour.
+    """Tell whether a comment about which nothing is done is answered: those of outsiders a few times an hour.
 
-    That is once for each person in a repository, and once for all of them in a pull request.
+    Each person has so many answers in a repository, and so have all of them together.
     """
     try:
         if forge.permission(*comment.where, comment.sender) >= _CHOSEN:
             return True
     except ForgeRefused:
         pass  # What is not known of somebody grants nothing.
-    about = comment.repository, f"{comment.repository}#{comment.pull_request}"
-    turns = [f"answer in {about[0]} to {comment.sender.lower()}", f"answer under {about[1]}"]
-    hour = comment.received_at[:_HOUR]
-    return all(deliveries.claim(f"{turn} at {hour}", comment.delivery) for turn in turns)
+    at = f"answer in {comment.repository} at {comment.received_at[:_HOUR]}"
+    turns = ((f"{at} to {comment.sender.lower()}", _TO_ONE), (at, _TO_ALL))
+    return all(_has_turn(deliveries, comment, turn, number) for turn, number in turns)
+
+
+def _has_turn(deliveries: Deliveries, comment: Comment, turn: str, number: int) -> bool:
+    """Tell whether a comment has one of so many turns. One that comes again has the same."""
+    return any(deliveries.claim(f"{turn}: {each}", comment.delivery) for each in range(number))
 
 
 def tell(forge: Forge, where: tuple[int, str], pull_request: int, text: str) -> str:
