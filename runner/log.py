@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import sys
 import threading
 from contextlib import suppress
@@ -13,6 +14,8 @@ from runner.masking import Masker
 
 #: Longer lines are continued on the next one, so that no reader has to hold them.
 LONGEST_LINE = 16_384
+#: How engines begin an error, with and without a frame around it.
+_ERROR = re.compile(r"^(?:╷\n)?(?:│ )?Error: ", re.MULTILINE)
 
 
 class JobLog:
@@ -102,6 +105,13 @@ def last_lines(path: Path, masker: Masker, count: int = 60, size: int = 12_000) 
         text = file.read().decode("utf-8", "replace")
     lines = masker.mask(text).splitlines()[-count:]
     return "\n".join(lines)[-size:]
+
+
+def error_lines(path: Path, masker: Masker) -> str:
+    """Return the end of a log as ``last_lines`` does; from the first error on, if an engine tells one there."""
+    lines = last_lines(path, masker)
+    error = _ERROR.search(lines)
+    return lines[error.start() :] if error else lines
 
 
 def copy_masked(source: Path, target: Path, masker: Masker, start: int = 0, end: int | None = None) -> None:

@@ -16,7 +16,7 @@ from runner.heartbeat import Heartbeat
 from runner.interruption import Interruption
 from runner.job import Preparation, Tools
 from runner.job_record import JobRecord
-from runner.log import JobLog, copy_masked, last_lines
+from runner.log import JobLog, copy_masked, error_lines
 from runner.log_store import LogSender
 from runner.masking import Masker
 from runner.plan_job import run_plan
@@ -140,7 +140,7 @@ class _Ending:
             reporter.succeed(self._taken.token, outcome)
             return
         message = log.masker.mask(str(outcome))
-        lines = outcome.last_lines or last_lines(log.path, log.masker)
+        lines = outcome.last_lines or error_lines(log.path, log.masker)
         lines = log.masker.mask(lines)
         reporter.fail(self._taken.token, outcome.error, message, lines, refused=outcome.refused)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from runner.engine import Engine
 from runner.faults import Interrupted, JobFault, RunnerFault, StepFailed
 from runner.job import Tools
-from runner.log import last_lines
+from runner.log import error_lines
 from runner.step_output import Captured, set_by
 from tidegate.adapters.aws.client import AwsError
 from tidegate.domain.deploys.job import Job
@@ -77,7 +77,7 @@ class StepRunner:
             return first
         if any(_is_due(each, fault) for each in later):
             log.say(str(fault))
-            fault.last_lines = last_lines(log.path, log.masker)
+            fault.last_lines = error_lines(log.path, log.masker)
         return fault
 
     def _run(self, step: WorkflowStep, acts: Mapping[StepKind, Act]) -> None:

@@ -32,6 +32,13 @@ def test_a_failing_program_fails_the_plan_and_nothing_follows_but_what_wants_to(
     assert [call[0] for call in steps.calls()] == ["init"]
 
 
+@pytest.mark.parametrize("error", ["Error: no luck", "╷\n│ Error: no luck\n│\n╵"])
+def test_what_is_told_of_a_failure_begins_with_the_first_error(steps: Steps, error: str) -> None:
+    steps.plan(INIT, run_step(f"echo before; printf '%s\\n' '{error}'; echo 'Error: more'; exit 1"), PLAN)
+    result = steps.failed("TerraformClientError", "failed with exit code 1.")
+    assert result["last_lines"].startswith(f"{error}\nError: more\n")
+
+
 def test_what_is_for_failures_does_not_run_after_success(steps: Steps) -> None:
     job = steps.plan(INIT, PLAN, run_step("echo oh no", run_on=RunOn.FAILURE), run_step("echo ok", run_on=RunOn.ALWAYS))
     steps.succeeded()
