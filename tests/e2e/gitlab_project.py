@@ -106,8 +106,9 @@ class Project:
         """Return what became of what was told of this project."""
         items = self.cloud.client("dynamodb").get_paginator("scan").paginate(TableName=self.cloud.info["table"])
         every = (item for page in items for item in page["Items"] if item["pk"]["S"].startswith("delivery#"))
-        ours = (item for item in every if json.loads(item["fields"]["S"]).get("repository") == self.name)
-        return [item["outcome"]["S"] for item in ours if "outcome" in item]
+        # An item without an outcome may be no event, but what is remembered of one.
+        done = (item for item in every if "outcome" in item and "fields" in item)
+        return [item["outcome"]["S"] for item in done if json.loads(item["fields"]["S"]).get("repository") == self.name]
 
 
 def succeeded(state, _words):
