@@ -92,7 +92,8 @@ def steps(progress, *, ready=True, merge_after=None, of_head=True):
 
 def test_comments_say_what_is_to_be_done_next_at_each_stage():
     assert steps(ApplyProgress(left=(NETWORK,))) == (
-        "Read the plans. Then get it approved as `apply_requirements` says, and comment `tidegate apply`."
+        "Read the plans. Then get it approved (by one person, on a branch up to date and without conflicts, unless "
+        "`apply_requirements` says otherwise), and comment `tidegate apply`."
     )
     assert steps(ApplyProgress(left=(NETWORK,)), ready=False) == ""
     assert steps(ApplyProgress(going_on=(NETWORK,))).startswith("`network`: being applied.")

@@ -117,8 +117,13 @@ def test_a_root_whose_queue_is_busy_is_left_alone():
 def test_what_a_newer_deployment_left_undone_is_not_taken_for_drift():
     applied, rejected = any_deployed(1, state=State.APPLIED), any_deployed(2, state=State.REJECTED)
     rejected = replace(rejected, revision=Revision(sha(2), "main"))
-    assert "ended as rejected" in why_not_looked_at(QueueHead("q", deployed=applied, attempted=rejected))
-    assert "ended as rejected" in why_not_looked_at(QueueHead("q", attempted=rejected))
+    assert "did not get through (rejected)" in why_not_looked_at(QueueHead("q", deployed=applied, attempted=rejected))
+    assert "did not get through (rejected)" in why_not_looked_at(QueueHead("q", attempted=rejected))
+    failed = replace(rejected, state=State.PLAN_FAILED)
+    assert why_not_looked_at(QueueHead("q", attempted=failed)) == (
+        f"Its newest deployment, of {sha(2)[:7]}, did not get through (plan failed): what differs may be what it left "
+        "undone."
+    )
     again = replace(rejected, revision=applied.revision)
     assert why_not_looked_at(QueueHead("q", deployed=applied, attempted=again)) == ""
 

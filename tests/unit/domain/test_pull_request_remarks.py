@@ -8,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_pull_request_record
-from tests.pull_request_layers import comment_of, planned
+from tests.pull_request_layers import comment_of, failed, planned, unchanged
 from tidegate.domain.markdown import size
 from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.apply import ApplyView
+from tidegate.domain.pull_requests.apply_progress import ApplyProgress
+from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
 from tidegate.domain.pull_requests.approvals import Disregarded
 from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, render_comment
 from tidegate.domain.pull_requests.record import Overtaken
@@ -60,6 +63,18 @@ def test_the_comment_of_a_stack_tells_only_what_of_it_is_older():
     other = render_comment(comment_of(planned("app"), planned("site", stack="other"), stack="other", older=moved))
     assert "and changed `site`." in other
     assert "Out of date" not in render_comment(comment_of(planned("network"), older=moved))
+
+
+def test_who_reads_plans_that_are_out_of_date_is_told_to_plan_again_before_the_merge():
+    again = "* Comment `tidegate plan` first, as these plans are out of date. Read the new ones"
+    assert f"{again}, then merge." in render_comment(comment_of(planned("app"), older=overtaken("app")))
+    assert f"{again}, then merge." in render_comment(comment_of(unchanged("app"), older=overtaken("app")))
+    other = comment_of(planned("app"), failed("site", stack="other"), older=overtaken("app"))
+    assert f"{again}. Stack `other` holds up the merge." in render_comment(other)
+    applied = ApplyView(ApplyRules(ApplyMode.IN_PULL_REQUEST), ApplyProgress(left=(("app", "default"),)))
+    text = render_comment(comment_of(planned("app"), older=overtaken("app"), applied=applied))
+    assert f"{again}. Then get it approved" in text
+    assert "* Read the plans, then merge." in render_comment(comment_of(planned("app"), older=overtaken("site")))
 
 
 def test_a_root_that_the_merge_does_not_deploy_is_said_to_be_none_of_it():

@@ -189,7 +189,7 @@ def test_a_head_that_moved_since_the_comment_came_is_not_applied(world):
     ("lock", "words"),
     [
         (any_lock(pull_request=7), "locked by pull request 7"),
-        (any_lock(), "locked by maintainer"),
+        (any_lock(), "locked by `maintainer`"),
         (any_lock(by="tidegate", reason="It is not known what the last apply changed."), "is not known"),
         (any_lock(pull_request=NUMBER), ""),
         (any_lock(pull_request=7, unlocking=Unlocking("reviewer", AT)), ""),
@@ -201,7 +201,8 @@ def test_what_another_has_applied_is_not_undone(world, lock, words):
     assert world.names == ([] if words else ["live/app"])
     if words:
         assert words in world.reply.replace("\\", "")
-        assert "tidegate unlock" in world.reply
+        assert "The queue of `live/app` is locked" in world.reply
+        assert "comment `tidegate unlock -p live/app` if it may be undone." in world.reply
 
 
 def test_what_policies_say_is_awaited(world):

@@ -295,12 +295,17 @@ def _why_locked(deployment: Deployment) -> str:
     return f"{short} is deployed by hand. Merges wait until the queue is unlocked."
 
 
+def keeps_out(lock: Lock, pull_request: int | None) -> bool:
+    """Tell whether this lock of a root's queue keeps a pull request from being applied to the root."""
+    return not lock.unlocking and (pull_request is None or lock.pull_request != pull_request)
+
+
 def apply_refusal(root: str, pull_request: int | None, lock: Lock | None) -> str:
     """Return why a pull request is not applied to a root whose queue has this lock; an empty text if it may be.
 
     One would undo what another has applied. Its own lock, unless it is not known what was applied, lets it through.
     """
-    if lock is None or lock.unlocking or (pull_request is not None and lock.pull_request == pull_request):
+    if lock is None or not keeps_out(lock, pull_request):
         return ""
     by = f"pull request {lock.pull_request}" if lock.pull_request is not None else lock.by
     return (

@@ -201,4 +201,8 @@ def why_not_looked_at(head: QueueHead | None) -> str:
         return ""  # What was to undo drift, and did not, left the drift.
     if deployed is not None and deployed.revision.sha == last.revision.sha:
         return ""
-    return f"Its newest deployment, of {last.revision.short}, ended as {last.state}: what differs may be what it left."
+    how = last.state.replace("_", " ")
+    return (
+        f"Its newest deployment, of {last.revision.short}, did not get through ({how}): what differs may be what it "
+        "left undone."
+    )

@@ -12,6 +12,7 @@ from tidegate.domain.pull_requests.apply_rules import ApplyRules
 
 HEADING = "What happens on apply and on merge"
 _APPLY = "`tidegate apply`"
+_BY_DEFAULT = "by one person, on a branch up to date and without conflicts, unless `apply_requirements` says otherwise"
 _ON_APPLY = (
     f"{_APPLY} in a comment plans each root anew on what the merge would make, and applies it by its own queue, which "
     "stays locked until the merge."
@@ -73,7 +74,7 @@ def _merge(view: ApplyView, *, is_draft: bool) -> str:
 def _left(progress: ApplyProgress, look: str) -> str:
     if progress.done or progress.going_on:
         return f"{_names(progress.left)}: not applied yet. Comment {_APPLY}."
-    return f"{look} Then get it approved as `apply_requirements` says, and comment {_APPLY}."
+    return f"{look} Then get it approved ({_BY_DEFAULT}), and comment {_APPLY}."
 
 
 def _names(keys: Sequence[Key]) -> str:

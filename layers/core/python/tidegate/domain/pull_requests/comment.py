@@ -33,6 +33,7 @@ _NAME = 100
 _DESTROYED, _POLICIES, _UNCHANGED, _MERGE, _NEXT, _NOTICE = 8_000, 10_000, 3_000, 6_000, 6_000, 10_000
 _MISSING = 3_000
 _PLANS = "### Plans\n\n"
+_ON_MERGE, _NOW = "What happens on merge", "What to do now"
 _GLUE = 40
 
 
@@ -109,6 +110,26 @@ def render_notice(stack: str, sha: str, notice: str) -> str:
     return f"{marker(stack)}\n{_heading(stack)}\n\n**{what} is not planned.**\n\n{why}".rstrip()
 
 
+def render_closed(text: str, page_url: str, *, merged: bool, applied: bool) -> str:
+    """Return a comment of a stack with the end of the pull request in place of what comes next.
+
+    ``applied`` tells that something was applied, or was to be, before the merge. A comment without next steps stays.
+    """
+    # Plans come before these headings, whatever a plan says.
+    ends = [text.rfind(f"\n\n### {each}\n\n") for each in (_ON_MERGE, HEADING, _NOW)]
+    found = [end for end in ends if end >= 0]
+    if not found:
+        return text
+    page = link("This page", page_url)
+    if merged:
+        shown = f"{page} shows what is deployed of it." if page else ""
+        end = _joined("### Merged", shown or "The checks of the merge's commit show what is deployed of it.")
+    else:
+        nothing = "" if applied else "Nothing of it is deployed. "
+        end = _joined("### Closed", f"It was not merged. {nothing}Reopen it to have it planned again.")
+    return f"{text[: min(found)]}\n\n{end}"
+
+
 def _joined(*parts: str) -> str:
     return "\n\n".join(filter(None, parts))
 
@@ -132,10 +153,15 @@ def _head(view: CommentView) -> str:
         f"{marker(view.stack)}\n{_heading(view.stack, _tier(view))}",
         counts,
         fault,
-        older(view.older.among({each.root.name for each in layers}) if view.older else None),
+        older(_older(view)),
         with_options(layers),
         _planned_from(layers[0], view.base),
     )
+
+
+def _older(view: CommentView) -> Overtaken | None:
+    """Return which of the stack's own plans are older than the base branch, if any are."""
+    return view.older.among({each.layer.root.name for each in view.layers}) if view.older else None
 
 
 def _tier(view: CommentView) -> str:
@@ -209,8 +235,9 @@ def _outlook(view: CommentView) -> Iterator[str]:
         return bounded([f"* {each}" for each in sentences], room, lambda count: f"* … and {count} more.")
 
     layers, applied = [each.layer for each in view.layers], view.applied
-    heading = HEADING if applied else "What happens on merge"
+    heading = HEADING if applied else _ON_MERGE
     yield f"### {heading}\n\n{listed(on_merge(view.stack, view.stacks, applied), _MERGE)}"
     found = _held_up(tally(layers), view.standings)
-    steps = next_steps(layers, found, applied, _stuck(view), is_draft=view.is_draft)
-    yield f"### What to do now\n\n{listed(steps, _NEXT)}"
+    is_older = _older(view) is not None
+    steps = next_steps(layers, found, applied, _stuck(view), is_draft=view.is_draft, is_older=is_older)
+    yield f"### {_NOW}\n\n{listed(steps, _NEXT)}"

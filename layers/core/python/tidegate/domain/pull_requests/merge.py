@@ -17,6 +17,8 @@ from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 #: Sentences of one kind: beyond these nobody reads, and roots have their own on the deployment's check run.
 _SENTENCES = 10
 _NAME = 60
+_READ = "Read the plans."
+_PLAN_AGAIN = f"Comment {PLAN} first, as these plans are out of date. Read the new ones."
 _ON_MERGE = "Each root is planned anew on what the merge makes, and deployed by its own queue."
 
 
@@ -46,19 +48,22 @@ def next_steps(
     stuck: tuple[str, ...] = (),
     *,
     is_draft: bool = False,
+    is_older: bool = False,
 ) -> Sequence[str]:
     """Return what is to be done now, a sentence each. ``found`` are the counts; ``applied`` is as for ``on_merge``.
 
     ``stuck`` are the other stacks in which something holds up the merge. Nobody can merge a draft.
+    ``is_older`` tells that plans are older than the base branch.
     """
     lines = [*_corrections(found), *_approvals(layers, found)]
     if any(each.options for each in layers):
         lines.append(f"Comment {PLAN} to plan without options, before the merge.")
     last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
+    look = _PLAN_AGAIN if is_older else _look(found)
     if applied:
-        steps = apply_steps(applied, ready=not lines, look=_look(found), is_draft=is_draft)
+        steps = apply_steps(applied, ready=not lines, look=look or _READ, is_draft=is_draft)
         return [*lines, *steps, last]
-    return [*(lines or [_merge(found, stuck, is_draft=is_draft)]), last]
+    return [*(lines or [_merge(look, stuck, is_draft=is_draft)]), last]
 
 
 def _between_stacks(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> Iterator[str]:
@@ -154,18 +159,19 @@ def _approval(held: HeldPolicySet | None) -> str:
     return f"get {how_many} of this commit by its owners: {people(held.owners)}"
 
 
-def _merge(found: Tally, stuck: tuple[str, ...], *, is_draft: bool) -> str:
+def _merge(look: str, stuck: tuple[str, ...], *, is_draft: bool) -> str:
     if stuck:
-        look = _look(found) if found.changed else "Nothing would change here."
+        look = look or "Nothing would change here."
         return f"{look} {_begins(_stacks(stuck))} {'holds' if len(stuck) == 1 else 'hold'} up the merge."
     # Nothing tells this comment that a draft became ready: it must be true then, too.
     ready = " once it is no draft any more" if is_draft else ""
-    if not found.changed:
+    if not look:
         return f"Nothing would change. Merge it{ready}." if is_draft else "Nothing would change. Merge when you like."
-    return f"{_look(found).removesuffix('.')}, then merge{ready}."
+    return f"{look.removesuffix('.')}, then merge{ready}."
 
 
 def _look(found: Tally) -> str:
+    """Return what to look at before the merge, an empty text if nothing would change."""
     if found.changes.destroy or found.changes.replace:
         return "Look at what is destroyed and replaced."
-    return "Read the plans."
+    return _READ if found.changed else ""

@@ -12,7 +12,7 @@ from tidegate.domain.comments import replies as comment_replies
 from tidegate.domain.comments.command import Command
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment, Trigger
-from tidegate.domain.deploys.queue import apply_refusal
+from tidegate.domain.deploys.queue import keeps_out
 from tidegate.domain.markdown import escaped
 from tidegate.domain.permission import Permission
 from tidegate.domain.policies.policy import HeldPolicySet
@@ -155,9 +155,8 @@ class PullRequestApplier:
         """Yield which queues others have locked, such as other pull requests that are applied."""
         for name, queue in dict.fromkeys((each.root.name, each.queue) for each in deployments):
             lock = self.queues.read(queue)[0].lock
-            refusal = apply_refusal(name, asked.pull_request.number, lock)
-            if refusal:
-                yield escaped(refusal)
+            if lock is not None and keeps_out(lock, asked.pull_request.number):
+                yield apply_replies.locked(name, lock, asked.comment.prefix)
 
     def _told(self, asked: _Asked, repeats: Sequence[Repeat]) -> Iterator[str]:
         """Yield what of it was asked for before, and has not ended."""
