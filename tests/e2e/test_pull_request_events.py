@@ -57,6 +57,8 @@ def test_another_base_branch_is_planned_if_the_file_names_it_and_a_merge_leaves_
     eventually(lambda: pull.record.merged, what="the record to be merged")
     opened = [repository for repository, _ in pull.tidegate.pull_requests.opened()]
     assert (pull.layers(), roots.name in opened) == ({}, False)
+    eventually(lambda: "### Merged" in pull.comments()[0]["body"], what="a comment that says that it is merged")
+    assert "What to do now" not in pull.comments()[0]["body"]
 
 
 def test_a_webhook_that_the_forge_could_not_deliver_is_asked_for_once_more(roots):

@@ -34,6 +34,7 @@ from tidegate.usecases.pull_requests.close_pull_request import PullRequestCloser
 from tidegate.usecases.pull_requests.discover_pull_request import PullRequestDiscoverer
 from tidegate.usecases.pull_requests.receive_pull_request import PullRequestFollower, PullRequestReceiver
 from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
+from tidegate.usecases.pull_requests.tell_closed import ClosedTeller
 from tidegate.usecases.repairs.follow_pull_requests import FollowPullRequests, RestartPullRequests
 from tidegate.usecases.repairs.resend_deliveries import ResendDeliveries
 from tidegate.usecases.repairs.turn import Turn
@@ -93,6 +94,8 @@ class PullRequestWorld:
         self.follower = PullRequestFollower(
             records, layers, forge, workflows, checks, self.stopper, self.closer, self.clock, catalog=self.catalog
         )
+        self.teller = ClosedTeller(forge, lambda spec: f"/pulls/{spec.number}")
+        self.follower = replace(self.follower, tell_closed=self.teller.tell)
         self.restarter = PullRequestRestarter(
             records, layers, workflows, checks, self.announcements, self.stopper, self.clock
         )

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
     from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
     from tidegate.usecases.pull_requests.tell_base_moved import BaseTeller
+    from tidegate.usecases.pull_requests.tell_closed import ClosedTeller
 
 _EVENTS = frozenset({"pull_request", "pull_request_review", "merge_group"})
 
@@ -141,6 +142,12 @@ class PullRequestWork(Events):
 
         unlock, cancel = self.queue_unlocker.unlock, self.apply_canceller.cancel
         return AppliedCloser(self.queues, self.deployments, self.forge, unlock, cancel, self.clock)
+
+    @cached_property
+    def _closed_teller(self) -> ClosedTeller:
+        from tidegate.usecases.pull_requests.tell_closed import ClosedTeller
+
+        return ClosedTeller(self.forge, self._layer_painter.page)
 
     @cached_property
     def apply_canceller(self) -> ApplyCanceller:
@@ -258,6 +265,7 @@ class PullRequestWork(Events):
             self.pull_request_closer,
             self.clock,
             self._applied_closer.close,
+            self._closed_teller.tell,
             self.catalog,
         )
 

@@ -115,10 +115,10 @@ def render_closed(text: str, page_url: str, *, merged: bool, applied: bool) -> s
 
     ``applied`` tells that something was applied, or was to be, before the merge. A comment without next steps stays.
     """
-    # Plans come before these headings, whatever a plan says.
-    ends = [text.rfind(f"\n\n### {each}\n\n") for each in (_ON_MERGE, HEADING, _NOW)]
-    found = [end for end in ends if end >= 0]
-    if not found:
+    # Plans come before these two headings, whatever a plan says.
+    now = text.rfind("\n\n### ")
+    outlook = text.rfind("\n\n### What happens on ", 0, max(now, 0))
+    if outlook < 0 or not text.startswith(f"\n\n### {_NOW}\n\n", now):
         return text
     page = link("This page", page_url)
     if merged:
@@ -127,7 +127,7 @@ def render_closed(text: str, page_url: str, *, merged: bool, applied: bool) -> s
     else:
         nothing = "" if applied else "Nothing of it is deployed. "
         end = _joined("### Closed", f"It was not merged. {nothing}Reopen it to have it planned again.")
-    return f"{text[: min(found)]}\n\n{end}"
+    return f"{text[:outlook]}\n\n{end}"
 
 
 def _joined(*parts: str) -> str:

@@ -76,7 +76,8 @@ class PullRequestFollower:
     """Brings records to what the forge has now, whatever told of it and in whichever order. Once more is harmless.
 
     What an older commit left is ended before the record is saved, what the newer one needs is begun after: whoever
-    dies in between finds by the record where to go on. ``after_apply`` ends what an apply left open. ``catalog``
+    dies in between finds by the record where to go on. ``after_apply`` ends what an apply left open, ``tell_closed``
+    says in comments that it is over. ``catalog``
     hears of repositories of which no push was received yet, so that their pages are found.
     """
 
@@ -89,6 +90,7 @@ class PullRequestFollower:
     closer: PullRequestCloser
     clock: Clock
     after_apply: CloseApplied | None = None
+    tell_closed: CloseApplied | None = None
     catalog: Catalog | None = None
 
     def follow(
@@ -133,6 +135,8 @@ class PullRequestFollower:
             record = self.closer.close(record, merged=merged)
         if record.applies and self.after_apply is not None:
             self.after_apply(record, merged=merged)
+        if self.tell_closed is not None:
+            self.tell_closed(record, merged=merged)
         return f"{found} Its layers were removed." if was_open else found
 
     def _opened(self, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> str:

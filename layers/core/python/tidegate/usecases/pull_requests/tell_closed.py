@@ -1,0 +1,32 @@
+"""Say in the comments of a pull request that it is closed: their next steps are none any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tidegate.domain.errors import ForgeRefused, NotFound
+from tidegate.domain.pull_requests.comment import MARKER, render_closed
+from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestSpec
+from tidegate.ports import Forge
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedTeller:
+    """Brings comments to the end of their pull request. Once more is harmless. ``page`` is where it is shown."""
+
+    forge: Forge
+    page: Callable[[PullRequestSpec], str]
+
+    def tell(self, record: PullRequestRecord, *, merged: bool) -> None:
+        """Change our comments in place. What somebody deleted or locked stays as it is. Raise ForgeUnavailable."""
+        if not record.comments:
+            return
+        spec, ours = record.spec, {comment for _, comment in record.comments}
+        with suppress(ForgeRefused):
+            for comment, text in self.forge.our_comments(*spec.where, spec.number, MARKER).items():
+                closed = render_closed(text, self.page(spec), merged=merged, applied=bool(record.applies))
+                if comment in ours and closed != text:
+                    with suppress(NotFound):
+                        self.forge.update_comment(*spec.where, spec.number, comment, closed)

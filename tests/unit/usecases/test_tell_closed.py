@@ -1,0 +1,75 @@
+"""A pull request that ends: its comments say so, in place, and what people did to them is left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.usecases.pull_request_world import NUMBER, PullRequestWorld
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.domain.pull_requests.comment import marker
+
+PLANS = f"{marker('dev')}\n## Tidegate\n\nPlans."
+TEXT = f"{PLANS}\n\n### What happens on merge\n\n* It is deployed.\n\n### What to do now\n\n* Merge."
+
+
+@pytest.fixture
+def world():
+    world = PullRequestWorld()
+    world.receive()
+    world.forge.comments.append((NUMBER, TEXT))
+    record = world.record
+    world.records.save(replace(record, comments=(("dev", 1),)))
+    return world
+
+
+def ends(world, *, merged):
+    world.pull(is_open=False, merged=merged)
+    world.receive(action="closed")
+
+
+def test_a_merge_is_told_in_place_of_the_next_steps(world):
+    ends(world, merged=True)
+    ((_, text),) = world.forge.comments
+    assert text == f"{PLANS}\n\n### Merged\n\n[This page](/pulls/{NUMBER}) shows what is deployed of it."
+
+
+def test_what_is_closed_is_told_once(world):
+    for _ in range(3):
+        ends(world, merged=False)
+    ((_, text),) = world.forge.comments
+    assert "### Closed" in text
+    assert world.forge.edits == [1]
+
+
+def test_comments_of_others_stay_as_they_are(world):
+    world.forge.comments.append((NUMBER, TEXT))
+    ends(world, merged=True)
+    assert world.forge.comments[1] == (NUMBER, TEXT)
+
+
+def test_a_locked_conversation_is_no_failure(world):
+    world.forge.failures = [ForgeRefused(403, "The conversation is locked.")]
+    world.teller.tell(world.record, merged=True)
+    assert world.forge.edits == []
+
+
+def test_a_deleted_comment_is_no_failure(world):
+    world.forge.deleted.add(1)
+    ends(world, merged=True)
+    assert (world.record.merged, world.forge.edits) == (True, [])
+
+
+def test_while_the_forge_does_not_answer_it_is_put_off(world):
+    world.forge.failures = [ForgeUnavailable("GitHub", "down")]
+    with pytest.raises(ForgeUnavailable):
+        world.teller.tell(world.record, merged=True)
+    ends(world, merged=True)
+    assert "### Merged" in world.forge.comments[0][1]
+
+
+def test_without_comments_the_forge_is_not_asked(world):
+    world.records.save(replace(world.record, comments=()))
+    ends(world, merged=True)
+    assert world.forge.edits == []
