@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cli.converting import shell
-from cli.converting.draft import Draft, Path
+from cli.converting.draft import Draft, Path, Whole
 from tidegate.config.document import KEY, Document
 from tidegate.domain.deploys.workflow_rules import escaped
 from tidegate.domain.errors import InvalidConfiguration
@@ -27,15 +27,36 @@ _CARRIED = frozenset(
         "depends_on",
     }
 )
+_AT_ONCE = "it is always so: roots that do not wait for each other run at once"
+_POLICIES = "plans are held against policy_sets in place of it; docs/policies.md says how"
+_DELETED = "set on the forge that head branches are deleted once they are merged"
 _WHY = {
+    "abort_on_execution_order_fail": "it is always so: what waits for a root that failed is blocked",
+    "allowed_regexp_prefixes": "tidegate plan takes a tag query, as dir:dev/**, in place of -p with a pattern",
+    "autodiscover": "dirs says which roots there are; a key such as live/* is every root module that fits",
+    "automerge": "merge_after_apply takes true, false and ways to merge",
+    "branch": "destination_branches names the branches whose pull requests are planned",
+    "custom_policy_check": _POLICIES,
+    "delete_source_branch_on_merge": _DELETED,
     "execution_order_group": "Tidegate orders roots by depends_on and by gates between stacks",
-    "branch": "Tidegate deploys what is merged to the default branch",
-    "plan_requirements": "a merge is planned at once",
     "import_requirements": "Tidegate does not import",
-    "policy_check": "policies are not checked by steps of workflows",
+    "parallel_apply": _AT_ONCE,
+    "parallel_plan": _AT_ONCE,
+    "plan_requirements": "every pull request is planned at once",
+    "policy_check": _POLICIES,
+    "repo_locks": "the queues of roots are locked from tidegate apply until the merge",
     "version": "it is that of Atlantis's format",
 }
+#: What is said of a requirement that is not carried over.
+_WHY_NOT_REQUIRED = {"policies_passed": "it is always required, by each of policy_sets; docs/policies.md says how"}
+_NONE_REQUIRED = (
+    "no project has any, so what Tidegate requires by itself counts: an approval, no conflict, and the newest commit "
+    "of the base branch. Write down what the server's configuration requires."
+)
+_REQUIREMENTS = frozenset({"approved", "mergeable", "undiverged"})
 _STEPS = frozenset({"init", "plan", "apply"})
+_PLAINLY = "planned and applied by the engine's plain init, plan and apply"
+_FLAGS = ("true", "false")
 _TEXTS = ("dir", "name", "workspace", "workflow", "terraform_version", "terraform_distribution")
 _LISTS = ("apply_requirements", "depends_on")
 
@@ -43,16 +64,28 @@ _LISTS = ("apply_requirements", "depends_on")
 def draft_of(document: Document) -> Draft:
     """Return the draft of what a file of Atlantis says. Raise InvalidConfiguration where it is none."""
     _check_shape(document)
-    draft = Draft(content={"version": "1"})
+    draft = Draft(content={"version": "1", "apply": "in_pull_request"})
     places = {path: place[0] for path, place in document.places.items() if KEY not in path}
     places |= {path[:-1]: place[0] for path, place in document.places.items() if path and path[-1] == KEY}
     content = document.content
+    _applying(draft, places, content.get("automerge"))
     for key in content:
-        if key not in {"version", "projects", "workflows"}:
+        if key not in {"version", "projects", "workflows"} and (key != "automerge" or content[key] not in _FLAGS):
             _unknown(draft, places[key,], key)
-    _Projects(draft, places).add(content.get("projects"))
-    _Workflows(draft, places).add(content.get("workflows"))
+    named = content.get("workflows") or {}
+    _Projects(draft, places, named).add(content.get("projects"))
+    _Workflows(draft, places, content.get("projects") or []).add(named)
     return draft
+
+
+def _applying(draft: Draft, places: Mapping[Path, int], merges: Any) -> None:
+    """Tell that the file applies where Atlantis does: in the pull request."""
+    text = "as Atlantis applies before the merge, upon the comment tidegate apply; without this key, a merge applies."
+    draft.leave_out(places.get(("projects",), 1), f"apply: in_pull_request is written, {text}")
+    if merges == "true":
+        draft.content["merge_after_apply"] = "true"
+        text = "automerge: it is merge_after_apply: true now, for which the App needs Contents: write."
+        draft.leave_out(places["automerge",], text)
 
 
 def _check_shape(document: Document) -> None:
@@ -86,8 +119,8 @@ def _unknown(draft: Draft, line: int, key: str, where: str = "") -> None:
 class _Projects:
     """Adds a root for each project."""
 
-    def __init__(self, draft: Draft, places: Mapping[Path, int]) -> None:
-        self._draft, self._places = draft, places
+    def __init__(self, draft: Draft, places: Mapping[Path, int], workflows: Mapping[str, Any]) -> None:
+        self._draft, self._places, self._workflows = draft, places, workflows
         self._requirements: dict[str, tuple[str, ...]] = {}
 
     def add(self, projects: Any) -> None:
@@ -102,30 +135,43 @@ class _Projects:
             self._draft.content["dirs"] = self._directories(roots)
         if self._requirements:
             checks = [{"tag_query": tag, **_required(wanted)} for tag, wanted in self._requirements.items()]
-            self._draft.content["apply_requirements"] = {"checks": [*checks, {"tag_query": ""}]}
+            rest = {"tag_query": "", **_required(())}
+            self._draft.content["apply_requirements"] = {"checks": [*checks, rest]}
+        else:
+            self._draft.leave_out(self._places.get(("projects",), 1), f"apply_requirements: {_NONE_REQUIRED}")
 
     def _root(self, project: Mapping[str, Any], path: Path) -> dict[str, Any]:
         for key in project:
             if key not in _CARRIED:
-                _unknown(self._draft, self._places[*path, key], key, f"project {project.get('name', project['dir'])}: ")
+                _unknown(self._draft, self._places[*path, key], key, f"project {_name(project)}: ")
         root: dict[str, Any] = {"dir": project["dir"], "workspace": project.get("workspace") or "default"}
         root["line"] = self._places[path]
         if project.get("name"):
             root["name"] = project["name"]
-        tags = [f"workflow_{project['workflow']}"] if project.get("workflow") else []
+        tags = self._workflow(project, path)
         tags += self._requires(project.get("apply_requirements"), path)
         when = self._when(project, path)
         engine = self._engine(project, path)
         return root | ({"tags": tags} if tags else {}) | ({"when_modified": when} if when else {}) | engine
 
+    def _workflow(self, project: Mapping[str, Any], path: Path) -> list[str]:
+        name = project.get("workflow")
+        if not name:
+            return []
+        if name not in self._workflows and name != "default":
+            text = f"project {_name(project)}: workflow {name} is not in this file. "
+            text += _until(name, self._workflows, "its root is")
+            self._draft.leave_out(self._places[*path, "workflow"], text)
+        return [f"workflow_{name}"]
+
     def _requires(self, wanted: Any, path: Path) -> list[str]:
         known = []
         for number, name in enumerate(wanted if isinstance(wanted, list) else ()):
-            if name in {"approved", "mergeable"}:
+            if name in _REQUIREMENTS:
                 known.append(name)
             else:
                 line = self._places[*path, "apply_requirements", number]
-                why = "what has diverged is always confirmed" if name == "undiverged" else "it is not known"
+                why = _WHY_NOT_REQUIRED.get(name, "it is not known")
                 self._draft.leave_out(line, f"apply_requirements: {name}: {why}.")
         if not known:
             return []
@@ -180,47 +226,68 @@ class _Projects:
         return dirs
 
 
+def _name(project: Mapping[str, Any]) -> str:
+    return str(project.get("name") or project["dir"])
+
+
+def _until(name: str, workflows: Mapping[str, Any], roots: str) -> str:
+    """Return what happens to the roots of a workflow that is not carried over, as a sentence."""
+    how = "planned and applied by the workflow default" if "default" in workflows else _PLAINLY
+    return f"Until you write one with tag_query: workflow_{name}, {roots} {how}."
+
+
 def _required(wanted: tuple[str, ...]) -> dict[str, Any]:
+    """Return a check. What a pull request lacks of its base branch counts with Tidegate unless it says otherwise."""
     found: dict[str, Any] = {}
     if "approved" in wanted:
         found["approved"] = {"any_of_count": "1"}
     if "mergeable" in wanted:
         found |= {"merge_conflicts": {"enabled": "true"}, "status_checks": {"enabled": "true"}}
-    return found
+    return found | {"undiverged": {"enabled": "true" if "undiverged" in wanted else "false"}}
 
 
 class _Workflows:
     """Adds the workflows, each for what has its tag; the one named ``default`` for all others."""
 
-    def __init__(self, draft: Draft, places: Mapping[Path, int]) -> None:
-        self._draft, self._places = draft, places
+    def __init__(self, draft: Draft, places: Mapping[Path, int], projects: list[Any]) -> None:
+        self._draft, self._places, self._projects = draft, places, projects
 
-    def add(self, workflows: Any) -> None:
+    def add(self, workflows: Mapping[str, Any]) -> None:
         found: list[dict[str, Any]] = []
-        named = workflows if isinstance(workflows, dict) else {}
-        for name in sorted(named, key=lambda name: name == "default"):
+        for name in sorted(workflows, key=lambda name: name == "default"):
             path: Path = ("workflows", name)
-            self._draft.lines["workflows", len(found)] = self._places[path]
-            steps = self._jobs(named[name], path)
+            at: Path = ("workflows", len(found))
+            self._draft.lines[at] = self._places[path]
+            self._draft.wholes[at] = Whole(f"workflow {name}", self._without(name, workflows))
+            steps = self._jobs(workflows[name], path, at)
             found.append({"tag_query": "" if name == "default" else f"workflow_{name}", **steps})
         if found:
             self._draft.content["workflows"] = found
 
-    def _jobs(self, workflow: Any, path: Path) -> dict[str, Any]:
+    def _without(self, name: str, workflows: Mapping[str, Any]) -> str:
+        """Return what happens if a workflow is not carried over, with the names of its roots."""
+        if name == "default":
+            return f"Until you write one with tag_query: '', roots without a workflow are {_PLAINLY}."
+        known = [each for each in self._projects if isinstance(each, dict) and each.get("dir")]
+        roots = ", ".join(_name(each) for each in known if each.get("workflow") == name)
+        return _until(name, workflows, f"its roots ({roots}) are" if roots else "its roots are")
+
+    def _jobs(self, workflow: Any, path: Path, at: Path) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for job, section in workflow.items() if isinstance(workflow, dict) else ():
             if job not in {"plan", "apply"} or not isinstance(section, dict):
                 _unknown(self._draft, self._places[*path, job], job, f"workflow {path[-1]}: ")
-                continue
-            steps = section.get("steps")
-            made = [
-                step
-                for number, each in enumerate(steps if isinstance(steps, list) else ())
-                if (step := self._step(each, (*path, job, "steps", number))) is not None
-            ]
-            if made:
-                found[job] = made
+            elif section.get("steps"):
+                found[job] = self._steps(section["steps"], (*path, job, "steps"), (*at, job))
         return found
+
+    def _steps(self, steps: Any, path: Path, at: Path) -> list[Any]:
+        made: list[Any] = []
+        for number, each in enumerate(steps if isinstance(steps, list) else ()):
+            if (step := self._step(each, (*path, number))) is not None:
+                self._draft.lines[*at, len(made)] = self._places[*path, number]
+                made.append(step)
+        return made
 
     def _step(self, step: Any, path: Path) -> Any:
         if isinstance(step, str) and step in _STEPS:
@@ -235,7 +302,7 @@ class _Workflows:
             if kind == "env" and isinstance(value, dict) and value.get("name"):
                 return self._env(value, path)
         name = step if isinstance(step, str) else next(iter(step), "") if isinstance(step, dict) else ""
-        self._draft.leave_out(self._places[path], f"step {name}: Tidegate has no such step.")
+        self._draft.leave_out(self._places[path], f"workflow {path[1]}: step {name}: Tidegate has no such step.")
         return None
 
     def _env(self, value: Mapping[str, Any], path: Path) -> dict[str, Any]:

@@ -15,6 +15,9 @@ from tidegate.domain.errors import InvalidConfiguration
 
 Path = tuple[str | int, ...]
 
+#: Of something that is left out, what the loader refuses: itself, or of a whole its keys.
+_Refused = Mapping[Path, InvalidConfiguration]
+
 _FILE = "tidegate.yaml"
 #: Stands for the repository, whose name only the root at its top would have.
 _REPOSITORY = "owner/repository"
@@ -55,6 +58,14 @@ class LeftOut:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Something that is of use only with all that it directly has: its name, and what happens without it."""
+
+    name: str
+    without: str
+
+
 class CannotLeaveOut(Exception):
     """What guards something cannot be carried over: without it, more would be allowed than before."""
 
@@ -67,13 +78,15 @@ class CannotLeaveOut(Exception):
 class Draft:
     """``content`` is the file so far, ``lines`` the other file's line of what stands at a path.
 
-    ``instead`` tells what there is in place of keys, and of kinds of steps, that Tidegate does not know.
+    ``instead`` tells what there is in place of keys, and of kinds of steps, that Tidegate does not know; ``wholes``
+    what is left out as a whole where one of its keys cannot be used.
     """
 
     content: dict[str, Any] = field(default_factory=dict)
     lines: dict[Path, int] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
     instead: Mapping[str, str] = field(default_factory=dict)
+    wholes: dict[Path, Whole] = field(default_factory=dict)
 
     def leave_out(self, line: int, text: str) -> None:
         """Remember what is not carried over."""
@@ -84,6 +97,13 @@ class Draft:
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
+
+    def name_of(self, path: Path) -> str:
+        """Return what stands at a path as people know it: by the name of what it is in, if that has one."""
+        for length in range(1, len(path)):
+            if whole := self.wholes.get(path[:length]):
+                return f"{whole.name}: {'.'.join(map(str, path[length:]))}"
+        return ".".join(map(str, path))
 
 
 def finished(draft: Draft) -> str:
@@ -102,7 +122,7 @@ def finished(draft: Draft) -> str:
 def _without_all(draft: Draft, errors: Sequence[InvalidConfiguration], text: str) -> None:
     """Take out of a draft all that one reading refuses. Raise the error that is about the whole file."""
     places = read_document(_FILE, text.encode()).places
-    told: dict[Path, InvalidConfiguration] = {}
+    told: dict[Path, dict[Path, InvalidConfiguration]] = {}
     # From the end, so that the items of a list which are still to be taken out keep their numbers.
     for error in sorted(errors, key=lambda each: (each.line, each.column or 1), reverse=True):
         path = _path_at(places, error)
@@ -110,13 +130,14 @@ def _without_all(draft: Draft, errors: Sequence[InvalidConfiguration], text: str
             raise error
         if path[0] in _STEPS and path[-1] == "type":  # A step of another kind: its other keys mean nothing without it.
             path = path[:-1]
-        told.setdefault(path, error)
-    guarding = [_left_out(draft, path, error) for path, error in told.items() if _guards(path)]
+        gone = path[:-1] if path[:-1] in draft.wholes else path
+        told.setdefault(gone, {}).setdefault(path, error)
+    guarding = [_left_out(draft, path, refused) for path, refused in told.items() if _guards(path)]
     if guarding:
         raise CannotLeaveOut(sorted(guarding))
-    for path, error in told.items():
+    for path, refused in told.items():
         if not any(path[:length] in told for length in range(1, len(path))):
-            _without(draft, path, error)
+            _without(draft, path, refused)
 
 
 def _guards(path: Path) -> bool:
@@ -135,8 +156,12 @@ def _guards(path: Path) -> bool:
     return path[0] == "plan_review"
 
 
-def _left_out(draft: Draft, path: Path, error: InvalidConfiguration) -> LeftOut:
-    where, kind = ".".join(map(str, path)), _kind(draft, path)
+def _left_out(draft: Draft, path: Path, refused: _Refused) -> LeftOut:
+    if whole := draft.wholes.get(path):
+        found = [(*map(str, at[len(path) :]), error.problem) for at, error in refused.items()]
+        why = "; ".join(": ".join(words) for words in reversed(found))
+        return LeftOut(draft.line_of(path), f"{whole.name} is not carried over: {why}. {whole.without}")
+    where, kind, error = draft.name_of(path), _kind(draft, path), refused[path]
     if kind in draft.instead:
         what = where if kind == path[-1] else f"{where} ({kind})"
         return LeftOut(draft.line_of(path), f"{what}: this is not in Tidegate: {draft.instead[kind]}.")
@@ -151,9 +176,9 @@ def _kind(draft: Draft, path: Path) -> str:
     return str(value.get("type") if isinstance(value, dict) and isinstance(path[-1], int) else path[-1])
 
 
-def _without(draft: Draft, path: Path, error: InvalidConfiguration) -> None:
-    """Take out of a draft what stands at a path, as an error is about it."""
-    draft.left_out.append(_left_out(draft, path, error))
+def _without(draft: Draft, path: Path, refused: _Refused) -> None:
+    """Take out of a draft what stands at a path, as errors are about it."""
+    draft.left_out.append(_left_out(draft, path, refused))
     holder: Any = draft.content
     for part in path[:-1]:
         holder = holder[part]
@@ -162,6 +187,7 @@ def _without(draft: Draft, path: Path, error: InvalidConfiguration) -> None:
     else:
         del holder[path[-1]]
         _renumber(draft.lines, path)
+        _renumber(draft.wholes, path)
 
 
 def _path_at(places: Mapping[Path, tuple[int, int]], error: InvalidConfiguration) -> Path:
@@ -171,23 +197,23 @@ def _path_at(places: Mapping[Path, tuple[int, int]], error: InvalidConfiguration
     return max(keys or here, key=len, default=())
 
 
-def _renumber(lines: dict[Path, int], gone: Path) -> None:
-    """Keep the lines of a list's items after one of them went."""
+def _renumber(known: dict[Path, Any], gone: Path) -> None:
+    """Keep what is known of a list's items after one of them went."""
     if not isinstance(gone[-1], int):
         return
     depth = len(gone) - 1
-    moved = dict(_moved(lines, gone, depth))
-    lines.clear()
-    lines.update(moved)
+    moved = dict(_moved(known, gone, depth))
+    known.clear()
+    known.update(moved)
 
 
-def _moved(lines: Mapping[Path, int], gone: Path, depth: int) -> Iterator[tuple[Path, int]]:
-    for path, line in lines.items():
+def _moved(known: Mapping[Path, Any], gone: Path, depth: int) -> Iterator[tuple[Path, Any]]:
+    for path, value in known.items():
         number = path[depth] if len(path) > depth and path[:depth] == gone[:depth] else None
         if not isinstance(number, int) or not isinstance(gone[-1], int) or number < gone[-1]:
-            yield path, line
+            yield path, value
         elif number > gone[-1]:
-            yield (*path[:depth], number - 1, *path[depth + 1 :]), line
+            yield (*path[:depth], number - 1, *path[depth + 1 :]), value
 
 
 def _written(content: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ _AS_A_PROGRAM = "run the program by a step run"
 _INSTEAD = {
     "apply_force": "--force needs the right apply, and is audited",
     "autoapply": "a merge deploys, and plan_review: never, or auto_apply of a stack, lets it do so unasked",
-    "automerge": "people merge, and that deploys",
+    "automerge": "people merge, and that deploys; with apply: in_pull_request, merge_after_apply merges",
     "autoplan_draft_pr": "pull_requests: {drafts: false} leaves drafts alone",
     "batch_runs": _ALL_AT_ONCE,
     "checkout_strategy": "pull_requests: {checkout: …} says what is planned",

@@ -99,14 +99,15 @@ def test_projects_of_atlantis_become_roots_with_their_workflows_and_requirements
     net = made["dirs"]["live/net"]
     assert net["engine"] == {"name": "terraform", "version": "1.5.7"}
     assert net["when_modified"]["file_patterns"] == ["*.tf", "../modules/**/*.tf"]
-    assert net["tags"] == ["workflow_mine", "requires_approved_mergeable"]
+    assert net["tags"] == ["workflow_mine", "requires_approved_mergeable_undiverged"]
     spaces = made["dirs"]["live/app"]["workspaces"]
     assert spaces["staging"] == {"name": "app", "when_modified": {"depends_on": "name:net"}}
     assert spaces["prod"]["when_modified"] == {"autoplan": False}
     assert spaces["prod"]["engine"] == {"name": "tofu"}
     check, rest = made["apply_requirements"]["checks"]
     assert check["approved"] == {"any_of_count": 1}
-    assert rest == {"tag_query": ""}
+    assert check["undiverged"] == {"enabled": True}
+    assert rest == {"tag_query": "", "undiverged": {"enabled": False}}
     (workflow,) = made["workflows"]
     assert workflow["tag_query"] == "workflow_mine"
     assert workflow["plan"] == [
@@ -117,14 +118,91 @@ def test_projects_of_atlantis_become_roots_with_their_workflows_and_requirements
         {"type": "plan", "extra_args": ["-var-file=x.tfvars"]},
     ]
     for line, words in (
-        (2, "automerge"),
-        (9, "undiverged"),
+        (2, "merge_after_apply: true"),
+        (3, "apply: in_pull_request"),
         (14, "depends_on"),
         (15, "execution_order_group"),
         (21, "live/net has a root in the workspace default already"),
         (32, "multienv"),
     ):
         assert any(f":{line}: " in each and words in each for each in told.splitlines()), (line, words, told)
+
+
+def test_what_atlantis_applies_before_the_merge_is_applied_there_and_merged_where_the_file_merges(convert):
+    made, told = convert("projects: [{dir: a, apply_requirements: [approved]}]\nautomerge: true\n", "atlantis.yaml")
+    assert (made["apply"], made["merge_after_apply"]) == ("in_pull_request", True)
+    assert made["apply_requirements"]["checks"][0]["undiverged"] == {"enabled": False}
+    assert "without this key, a merge applies" in told
+    made, told = convert("projects: [{dir: a}]\nautomerge: false\n", "atlantis.yaml")
+    assert made["apply"] == "in_pull_request"
+    assert not {"merge_after_apply", "apply_requirements"} & made.keys()
+    assert "automerge" not in told
+    assert ":1: apply_requirements: no project has any" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("automerge: squash", ":1: automerge: merge_after_apply takes"),
+        ("parallel_plan: true", ":1: parallel_plan: it is always so"),
+        ("parallel_apply: true", ":1: parallel_apply: it is always so"),
+        ("projects: [{dir: a, custom_policy_check: true}]", "policy_sets in place of it; docs/policies.md"),
+        (
+            "workflows: {w: {policy_check: {steps: [show]}}}",
+            "workflow w: policy_check: plans are held against policy_sets",
+        ),
+        ("projects: [{dir: a, apply_requirements: [policies_passed]}]", "policies_passed: it is always required"),
+        ("projects: [{dir: a, apply_requirements: [other]}]", "apply_requirements: other: it is not known"),
+    ],
+)
+def test_what_atlantis_says_otherwise_is_told_with_the_key_that_means_it(convert, text, words):
+    assert words in convert(f"{text}\n", "atlantis.yaml")[1]
+
+
+PLAINLY = "planned and applied by the engine's plain init, plan and apply."
+
+
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        (
+            "{plan: {steps: [{run: x}]}, apply: {steps: [{run: y}]}}",
+            "no step init; apply: this cannot be run: it has no",
+        ),
+        ("{plan: {steps: [show]}}", "plan: "),
+        ("{apply: {steps: [{run: terragrunt apply}]}}", "apply: this cannot be run: it has no step apply"),
+    ],
+)
+def test_a_workflow_that_cannot_run_is_left_out_whole_by_its_name_and_with_its_roots(convert, steps, why):
+    text = (
+        f"projects: [{{dir: a, workflow: gone}}, {{dir: b, name: bee, workflow: gone}}]\nworkflows:\n  gone: {steps}\n"
+    )
+    made, told = convert(text, "atlantis.yaml")
+    assert "workflows" not in made or made["workflows"] == []
+    [line] = [each for each in told.splitlines() if "not carried over" in each]
+    assert ":3: workflow gone is not carried over: " in line
+    assert why in line
+    assert line.endswith(f"tag_query: workflow_gone, its roots (a, bee) are {PLAINLY}")
+
+
+def test_what_runs_the_roots_of_a_workflow_that_is_left_out_is_told(convert):
+    left_out = "{apply: {steps: [{run: x}]}}"
+    kept = "{plan: {steps: [init, {plan: {extra_args: [-lock=false]}}]}}"
+    made, told = convert(f"workflows:\n  a: {left_out}\n  b: {kept}\n  default: {{}}\n", "atlantis.yaml")
+    assert [each["tag_query"] for each in made["workflows"]] == ["workflow_b", ""]
+    assert "workflow_a, its roots are planned and applied by the workflow default." in told
+    assert ":3: workflow b: plan.1.extra_args.0: " in told
+    _, told = convert(f"workflows: {{default: {left_out}}}\n", "atlantis.yaml")
+    assert f"tag_query: '', roots without a workflow are {PLAINLY}" in told
+
+
+def test_a_workflow_that_only_the_server_knows_is_told_of_each_project_that_has_it(convert):
+    text = "projects:\n- {dir: a, workflow: theirs}\n- {dir: b, workflow: default}\n"
+    _, told = convert(text, "atlantis.yaml")
+    [line] = [each for each in told.splitlines() if "workflow theirs" in each]
+    assert ":2: project a: workflow theirs is not in this file. " in line
+    assert line.endswith(f"tag_query: workflow_theirs, its root is {PLAINLY}")
+    assert "workflow default" not in told
 
 
 def test_a_file_of_terrateam_keeps_what_means_the_same_and_what_holds_without_being_said(convert):
