@@ -12,10 +12,13 @@ from cli import screen
 from cli.answers.catalog import Repository
 from cli.answers.deployments import Awaited, Brief, Changes, Deployment, Step
 from cli.answers.queues import Root
+from tidegate.domain.check_runs.advice import advice
 from tidegate.domain.forge_words import words_of
 
 #: Deployments that are named of those that one waits for.
 _NAMED = 5
+#: Ends that a root shows until its next deployment; an unknown outcome has a lock that tells.
+_FAILED = frozenset({"plan_failed", "apply_failed", "engine_fault"})
 _COUNTS = ["ROOTS", "RUNNING", "REVIEW", "WAITING", "LOCKED"]
 
 
@@ -120,6 +123,18 @@ def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
         yield Text()
         yield Text.assemble(screen.text(root.name, "bold"), " is blocked: ", screen.text(root.running.reason))
         yield command(f"tidegate stacks {root.running.change_set or root.running.id}")
+    if root.last and not root.running:
+        yield from _failure(root.last)
+
+
+def _failure(last: Brief) -> Iterator[RenderableType]:
+    """Yield why the newest deployment of a root failed, and what to do about it, if it did."""
+    if last.state in _FAILED:
+        yield Text()
+        yield Text.assemble(screen.text(last.root, "bold"), ": ", screen.state(last.state))
+        yield from indented(last.reason.partition("\n")[0])
+        yield from indented(advice(last.state, last.error))
+        yield command(f"tidegate status {last.id}")
 
 
 def title(shown: Brief) -> Text:

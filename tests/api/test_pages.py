@@ -249,6 +249,19 @@ def test_an_answer_that_is_none_changes_nothing(wires, browser, decision):
     assert wires.deployments.get(names["id"]).state is State.AWAITING_REVIEW
 
 
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (State.PLAN_FAILED, "Correct the configuration and merge that: the next revision of this root is planned"),
+        (State.APPLY_FAILED, "Correct the cause and merge that, or run its check again:"),
+        (State.ENGINE_FAULT, "Run its check again, or merge the next revision of this root:"),
+    ],
+)
+def test_the_page_of_a_failed_deployment_says_what_to_do_next(wires, browser, state, told):
+    one = wires.deployed(deployment_in(state))
+    assert told in browser.get(f"/deployments/{one.id}").text
+
+
 def test_a_plan_that_was_altered_is_not_shown(wires, browser):
     one = wires.deployed(deployment_in(State.AWAITING_REVIEW))
     wires.artifacts.put(one.plan.text.key, b"No changes. Really.")

@@ -172,3 +172,17 @@ def test_a_root_that_is_blocked_by_others_of_its_change_needs_a_person(api, tide
     output = tidegate("status", "acme/live").output
     assert "orders is blocked: network (dev) failed to apply." in output
     assert "tidegate stacks c-1" in output
+
+
+def test_a_root_whose_newest_deployment_failed_says_why_and_what_to_do(api, tidegate):
+    failed = brief(state="plan_failed", reason="TerraformClientError\nand more")
+    with_roots(api, root(last=failed))
+    shown = " ".join(tidegate("status", "acme/live").stdout.split())
+    assert "orders: ✘ plan failed TerraformClientError Correct the configuration and merge that" in shown
+    assert shown.endswith("→ tidegate status orders-0123456-0a1b2c3d4e5f")
+    policies = brief(state="plan_failed", error="PoliciesRefused", reason="Policy set app refuses the plan.")
+    with_roots(api, root(last=policies))
+    shown = " ".join(tidegate("status", "acme/live").stdout.split())
+    assert "Policy set app refuses the plan. → tidegate status orders" in shown
+    with_roots(api, root(last=failed, running=brief(state="planning")), root(last=brief(state="applied")))
+    assert "Correct" not in tidegate("status", "acme/live").stdout

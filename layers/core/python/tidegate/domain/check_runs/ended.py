@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidegate.domain.check_runs.advice import advice
 from tidegate.domain.check_runs.check_run import MAXIMUM_TITLE, Conclusion
 from tidegate.domain.check_runs.face import Face, View, approval, counts_of, people, place, what_was_not
 from tidegate.domain.deploys.deployment import Deployment
@@ -13,7 +14,6 @@ from tidegate.domain.policies.text import verdict_lines
 
 _UNLOCK = "\n5. Press **Unlock**: later revisions deploy again."
 _NEXT = "The next revision of this root is planned as usual."
-_AGAIN = "Run this check again, or merge the next revision of this root: it deploys these changes as well."
 #: Characters of why a step failed.
 _REASON = 300
 #: Bytes of what policies say of a plan.
@@ -68,7 +68,7 @@ def plan_failed(deployment: Deployment, _: View) -> Face:
         f"The plan {how}",
         (
             f"**The plan {how}.** {_why(deployment, why)} Nothing was applied.",
-            f"{_below(deployment)}Correct the configuration and merge that: {_NEXT[0].lower()}{_NEXT[1:]}",
+            f"{_below(deployment)}{_advice(deployment)}",
         ),
         conclusion=Conclusion.TIMED_OUT if why else Conclusion.FAILURE,
     )
@@ -104,10 +104,7 @@ def apply_failed(deployment: Deployment, _: View) -> Face:
                 f"**The apply failed.** {escaped(deployment.reason)} The engine said so itself and stored its state; "
                 "**parts of the plan may have been applied**."
             ),
-            (
-                f"{_below(deployment)}Correct the cause and merge that, or run this check again: the next plan starts "
-                "from what was applied and shows what is missing. It is never applied again by itself."
-            ),
+            f"{_below(deployment)}{_advice(deployment)}",
         ),
         conclusion=Conclusion.FAILURE,
     )
@@ -218,17 +215,21 @@ def engine_fault(deployment: Deployment, _: View) -> Face:
     if how:
         return Face(
             f"The operation {how}",
-            (f"**The operation {how}, and nothing was applied.** {_why(deployment, why)}", _AGAIN),
+            (f"**The operation {how}, and nothing was applied.** {_why(deployment, why)}", _advice(deployment)),
             conclusion=Conclusion.TIMED_OUT,
         )
     return Face(
         "Tidegate failed",
         (
             f"**Tidegate itself failed, and nothing was applied.** {escaped(deployment.reason)}",
-            f"The operators are told by an alarm. {_AGAIN}",
+            f"The operators are told by an alarm. {_advice(deployment)}",
         ),
         conclusion=Conclusion.FAILURE,
     )
+
+
+def _advice(deployment: Deployment) -> str:
+    return advice(deployment.state, deployment.error, "this check")
 
 
 def _below(deployment: Deployment) -> str:

@@ -1,0 +1,23 @@
+"""What people do next about a deployment that failed: the check run, the page and the terminal say the same."""
+
+from __future__ import annotations
+
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
+
+
+def advice(state: str, error: str, check: str = "its check") -> str:
+    """Return what to do about a deployment that ended in ``state`` (a word of ``State``) with ``error``, in plain text.
+
+    ``check`` is how its check run is named. Empty where nothing failed, or where more is to be said than this.
+    """
+    if state == State.PLAN_FAILED and error != POLICIES_REFUSED:
+        return "Correct the configuration and merge that: the next revision of this root is planned as usual."
+    if state == State.APPLY_FAILED:
+        return (
+            f"Correct the cause and merge that, or run {check} again: the next plan starts from what was applied and "
+            "shows what is missing. It is never applied again by itself."
+        )
+    if state == State.ENGINE_FAULT:
+        return f"Run {check} again, or merge the next revision of this root: it deploys these changes as well."
+    return ""
