@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -48,6 +48,7 @@ def pulls(listed: Pulls, *, with_repository: bool) -> RenderableType:
 
 def pull(one: Pull) -> RenderableType:
     """Return one pull request: what a merge would do, and what is left out."""
+    passed = {each.name: each.approved_by for each in one.policy_sets if not each.blocking}
     return Group(
         screen.text(f"{one.repository}{_reference(one)}  {one.title}", "bold"),
         screen.facts(
@@ -60,7 +61,7 @@ def pull(one: Pull) -> RenderableType:
             ]
         ),
         *_notice(one),
-        *(part for layer in one.layers for part in _layer(layer)),
+        *(part for layer in one.layers for part in _layer(layer, passed)),
         *_sets(one),
     )
 
@@ -86,7 +87,7 @@ def _notice(one: Pull) -> Iterator[RenderableType]:
         yield from views.indented(line)
 
 
-def _layer(layer: Layer) -> Iterator[RenderableType]:
+def _layer(layer: Layer, passed: Mapping[str, Sequence[str]]) -> Iterator[RenderableType]:
     yield Text()
     name = layer.root if layer.stack == "default" else f"{layer.root} ({layer.stack})"
     yield Text.assemble(screen.text(name, "bold"), "  ", screen.state(layer.state))
@@ -97,7 +98,7 @@ def _layer(layer: Layer) -> Iterator[RenderableType]:
     for line in layer.last_lines.splitlines()[-_LAST_LINES:]:
         yield screen.text(f"    {line}", "dim")
     for verdict in layer.policies:
-        yield from _verdict(verdict)
+        yield from _verdict(verdict, passed)
     if layer.job:
         yield views.unfolded(f"  {layer.job.url}", "dim")
 
@@ -113,9 +114,14 @@ def _sets(one: Pull) -> Iterator[RenderableType]:
             )
 
 
-def _verdict(verdict: Verdict) -> Iterator[RenderableType]:
-    word = "fails" if verdict.failed else "passes"
-    yield screen.text(f"  policy {verdict.policy_set} {word}", "red" if verdict.failed else "")
+def _verdict(verdict: Verdict, passed: Mapping[str, Sequence[str]]) -> Iterator[RenderableType]:
+    """Yield what a set says of a plan. ``passed`` are the sets that their owners let pass, and who approved."""
+    if verdict.failed and verdict.policy_set in passed:
+        by = ", ".join(passed[verdict.policy_set]) or "its owners"
+        yield screen.text(f"  policy {verdict.policy_set} fails, let pass by {by}")
+    else:
+        word = "fails" if verdict.failed else "passes"
+        yield screen.text(f"  policy {verdict.policy_set} {word}", "red" if verdict.failed else "")
     if verdict.error:
         yield Padding(screen.text(verdict.error), (0, 0, 0, 4), expand=False)
     for finding in verdict.findings:

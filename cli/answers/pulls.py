@@ -67,6 +67,7 @@ class PullPolicySet(Answer):
     owners: tuple[str, ...] = ()
     approvals: int = 1
     blocking: bool = True
+    approved_by: tuple[str, ...] = ()
 
 
 class PullBrief(Answer):

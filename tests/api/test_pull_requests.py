@@ -21,7 +21,7 @@ from tests.builders import (
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.record import Applying, PullRequestVerdict, VerdictKind, judged
+from tidegate.domain.pull_requests.record import Applying, LetPass, PullRequestVerdict, VerdictKind, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import KnownRepository, LogChunk
 
@@ -273,13 +273,20 @@ def test_the_page_says_who_lets_a_policy_set_pass(wires, pull, browser, reader):
     path = f"/pulls/{REPOSITORY}/5"
     assert "let 2 of its owners approve this head: team:sre, user:ann." in browser.get(path).text
     assert reader.get(f"/api{path}").json["policy_sets"] == [
-        {"name": "security", "owners": ["team:sre", "user:ann"], "approvals": 2, "blocking": True}
+        {"name": "security", "owners": ["team:sre", "user:ann"], "approvals": 2, "blocking": True, "approved_by": []}
     ]
-    wires.pull_requests.save(
-        replace(record, verdict=PullRequestVerdict("Fine", Conclusion.SUCCESS, VerdictKind.PASSED))
-    )
+    assert '<span class="tag bad">security: fails</span>' in browser.get(path).body
+    verdict = PullRequestVerdict("Fine", Conclusion.SUCCESS, VerdictKind.PASSED)
+    record = wires.pull_requests.save(replace(record, verdict=verdict))
     assert "Policy set security refuses plans, and its owners let them pass." in browser.get(path).text
     assert not reader.get(f"/api{path}").json["policy_sets"][0]["blocking"]
+    by = replace(verdict, passed=(LetPass("security", ("ann", "ben")),))
+    wires.pull_requests.save(replace(record, verdict=by))
+    page = browser.get(path)
+    assert "Policy set security refuses plans, and its owners let them pass: ann, ben approved." in page.text
+    assert '<span class="tag">security: let pass</span>' in page.body
+    assert '<span class="tag bad">' not in page.body
+    assert reader.get(f"/api{path}").json["policy_sets"][0]["approved_by"] == ["ann", "ben"]
 
 
 def test_a_policy_set_without_owners_says_that_nobody_lets_it_pass(pull, browser):

@@ -178,3 +178,14 @@ def test_the_verdict_stands_in_the_list_and_above_the_plans(api, tidegate):
     assert "Policy set costs holds up the merge. Change the plan, or get 2 of its owners to approve: team:f" in shown
     assert shown.endswith("Policy set names holds up the merge. Change the plan.")
     assert "Policy set old" not in shown
+
+
+def test_a_policy_set_that_its_owners_let_pass_says_who_approved(api, tidegate):
+    sets = [
+        {"name": "security", "owners": ["user:ann"], "blocking": False, "approved_by": ["ann", "ben"]},
+        {"name": "costs", "owners": ["team:finance"], "blocking": False},
+    ]
+    api.answers["GET /api/pulls/acme/live/5"] = {**PULL, "policy_sets": sets}
+    shown = tidegate("pulls", "acme/live", "5").stdout
+    assert "policy security fails, let pass by ann, ben\n" in shown
+    assert "policy costs fails, let pass by its owners\n" in shown

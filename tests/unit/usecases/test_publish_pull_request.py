@@ -22,14 +22,17 @@ from tidegate.adapters.memory import (
     MemoryTemporaryLayers,
 )
 from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Artifact, State
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotYet
 from tidegate.domain.markdown import escaped
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
 from tidegate.domain.pull_requests.comment import MARKER
-from tidegate.domain.pull_requests.record import Applying, PullRequestState, VerdictKind, anew, judged
+from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.record import Applying, LetPass, PullRequestState, VerdictKind, anew, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.ports import Change
 from tidegate.usecases.plan_places.look_at_places import PlaceLooker
 from tidegate.usecases.policies.judge_policies import PolicyJudge
 from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
@@ -620,6 +623,17 @@ def test_the_record_keeps_the_verdict_that_was_shown():
     assert (verdict.kind, verdict.blocking) == (VerdictKind.FAILED, ("security",))
     world.publish(error="States.Timeout")
     assert world.record.verdict.title == "Tidegate failed"
+
+
+def test_the_verdict_tells_whose_approvals_let_a_policy_set_pass():
+    held = HeldPolicySet("security", owners=("user:ann",))
+    world = World(planned("a", verdicts=(REFUSING,), policy_sets=(held,)))
+    spec = world.record.spec
+    world.forge.readers.add("ann")
+    world.forge.changes[spec.base_sha, spec.head_sha] = Change(sha(1), Authors(("writer",)))
+    world.forge.reviewed[spec.number] = [PullRequestReview("ann", ReviewVerdict.APPROVED, spec.head_sha, NOW)]
+    world.publish()
+    assert (world.record.verdict.blocking, world.record.verdict.passed) == ((), (LetPass("security", ("ann",)),))
 
 
 def test_a_newer_attempt_has_no_verdict_yet():

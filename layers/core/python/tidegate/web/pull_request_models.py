@@ -106,6 +106,7 @@ class PolicySetModel(Shown):
     owners: list[str] = Field(description="Who may let it pass, as access_control names people; nobody if empty")
     approvals: int = Field(description="How many of them must approve")
     blocking: bool = Field(description="Whether it holds up the merge; if not, its owners let it pass")
+    approved_by: list[str] = Field(description="Whose approvals let it pass")
 
 
 class PullRequestDetails(PullRequestBrief):
@@ -157,12 +158,14 @@ def refusing_sets(view: PullRequestView) -> list[PolicySetModel]:
     """Return the policy sets that refuse plans. Until it is known what their owners say, each holds up the merge."""
     held = {each.name: each for layer in view.layers for each in layer.policy_sets}
     verdict = view.record.verdict
+    passed = {each.policy_set: each.by for each in verdict.passed} if verdict else {}
     return [
         PolicySetModel(
             name=name,
             owners=list(held[name].owners) if name in held else [],
             approvals=held[name].approvals if name in held else 1,
             blocking=verdict is None or name in verdict.blocking,
+            approved_by=list(passed.get(name, ())),
         )
         for name in tally(view.layers).failing
     ]

@@ -87,6 +87,7 @@ class PullRequestPages:
         if not (number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER):
             raise Hidden
         view = self._look(app, int(number))
+        sets = refusing_sets(view)
         spec = view.record.spec
         return self._show(
             app,
@@ -98,7 +99,8 @@ class PullRequestPages:
             tally=tally(view.layers),
             failures=[each for each in view.layers if each.state in _WITHOUT_PLAN][:_FAILURES],
             findings=list(_findings(view.layers)),
-            sets=refusing_sets(view),
+            sets=sets,
+            let_pass={each.name for each in sets if not each.blocking},
             forge_url=self._shapes.pull_request_url(spec.repository, spec.number),
             commit_url=self._shapes.commit_url(spec.repository, spec.head_sha),
         )

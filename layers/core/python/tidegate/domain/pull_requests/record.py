@@ -164,16 +164,26 @@ class VerdictKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class LetPass:
+    """A policy set that refuses plans, and by whose approvals it lets them pass."""
+
+    policy_set: str
+    by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PullRequestVerdict:
     """What the check run of the whole says of a pull request: its title, and how it ended.
 
-    ``kind`` tells what it comes to, ``blocking`` are the policy sets that hold up the merge.
+    ``kind`` tells what it comes to, ``blocking`` are the policy sets that hold up the merge, ``passed`` those that
+    would if their owners did not approve.
     """
 
     title: str
     conclusion: Conclusion
     kind: VerdictKind
     blocking: tuple[str, ...] = ()
+    passed: tuple[LetPass, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from tidegate.domain.check_runs.check_run import CheckRun
 from tidegate.domain.errors import NotFound, NotYet
-from tidegate.domain.policies.approval import Standing
+from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.policies.text import render_policy
 from tidegate.domain.pull_requests.checks import render_layer, render_stopped, render_whole, verdict_kind
-from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestVerdict
+from tidegate.domain.pull_requests.record import LetPass, PullRequestRecord, PullRequestVerdict
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Clock, PullRequests, TemporaryLayers
 from tidegate.usecases.plan_places.look_at_places import PlaceLooker
@@ -51,9 +51,10 @@ class ForgeChecks:
         blocking = tuple(each.policy_set.name for each in standings if each.blocks)
         if whole.conclusion is None:
             return None
-        return PullRequestVerdict(
-            whole.title, whole.conclusion, verdict_kind(record, layers, blocking, fault), blocking
-        )
+        kind = verdict_kind(record, layers, blocking, fault)
+        let_pass = [each for each in standings if each.state is SetState.APPROVED]
+        passed = tuple(LetPass(each.policy_set.name, each.approved_by) for each in let_pass)
+        return PullRequestVerdict(whole.title, whole.conclusion, kind, blocking, passed)
 
     def standings(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Sequence[Standing]:
         """Return where the policy sets stand, once all layers have ended."""
