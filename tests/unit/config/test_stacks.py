@@ -117,3 +117,26 @@ stacks:
 def test_mistakes_of_roots_and_stacks_are_told_together():
     text = "dirs:\n  a: {name: x}\n  b: {name: x}\nstacks: {names: {s: {stacks: [t]}}}\n"
     assert [each.line for each in mistakes(text)] == [3, 4]
+
+
+def test_a_stack_that_is_not_declared_is_told_beside_mistakes_of_other_kinds():
+    found = mistakes("""
+stakcs: 1
+stacks:
+  names:
+    dev: {tag_query: dev, tagz: x}
+    prod: {tag_query: prod, rules: {apply_after: [dev, stagin], plan_after: dev, modified_by: [[dev], dve]}}
+    all: {stacks: [dev, prd]}
+    odd: 7
+""")
+    told = {(each.line, each.problem) for each in found}
+    assert {(2, "unknown key 'stakcs'"), (5, "unknown key 'tagz'")} < told
+    assert {(6, "stack 'prod': there is no stack 'stagin'"), (6, "stack 'prod': there is no stack 'dve'")} < told
+    assert (7, "stack 'all': there is no stack 'prd'") in told
+    assert len({(each.line, each.column) for each in found}) == len(found)
+    assert [each.line for each in found] == sorted(each.line for each in found)
+
+
+@pytest.mark.parametrize("text", ["stacks: 1", "stacks: {names: [dev]}", "stacks: {names: {a: {stacks: [a]}}}\nx: 1"])
+def test_what_is_no_mapping_of_stacks_names_none_that_is_not_declared(text):
+    assert [each.problem for each in mistakes(text) if "there is no stack" in each.problem] == []

@@ -13,7 +13,10 @@ from pydantic_core import ErrorDetails
 
 from tidegate.config.document import KEY, Document, Path
 from tidegate.config.model.file import SECTIONS
+from tidegate.config.model.stacks import MOST_STACKS
 from tidegate.config.section import Section, keys_at
+from tidegate.domain.changes.stack import StackDefinition, StackRules
+from tidegate.domain.changes.stack import unknown_stacks as unknown_among
 from tidegate.domain.errors import InvalidConfiguration, InvalidStacks, UnknownStack, quoted
 
 #: What pydantic puts into a place for a key of a mapping that is itself wrong.
@@ -66,6 +69,34 @@ def refusal_of_stacks(document: Document, mistake: InvalidStacks) -> InvalidConf
     places = list(_stack_places(document, here, mistake.path, named))
     problem = f"stack {quoted(mistake.stack)}: {mistake.problem}"
     return document.refusal(places[0] if places else here, problem, mistake.allowed)
+
+
+def unknown_stacks(document: Document, told: Sequence[InvalidConfiguration]) -> list[InvalidConfiguration]:
+    """Return which stacks are named and not declared, of a file with mistakes that are told already.
+
+    Whatever else such a file means is not known; that names are missing is, as all that are declared can be read.
+    """
+    names = _at(document, ("stacks", "names"))
+    readable = isinstance(names, dict) and len(names) <= MOST_STACKS
+    mistakes = unknown_among([_names_in(document, name) for name in names]) if readable else []
+    found = (refusal_of_stacks(document, each) for each in mistakes)
+    taken = {(each.line, each.column) for each in told}
+    return [each for each in found if (each.line, each.column) not in taken]
+
+
+def _names_in(document: Document, stack: str) -> StackDefinition:
+    """Return what a stack says of others, as far as it is a list of names."""
+    after, plan_after, modified_by, nests = (
+        tuple(name for keys in _STACK_KEYS[kind] for name in _texts(_at(document, ("stacks", "names", stack, *keys))))
+        for kind in ("apply_after", "plan_after", "modified_by", "nests")
+    )
+    return StackDefinition(stack, nests, rules=StackRules(after, plan_after, modified_by))
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the texts of a list that may be names, each once."""
+    items = value if isinstance(value, list) else []
+    return list(dict.fromkeys(each for each in items if isinstance(each, str) and len(each) <= _MOST_COMPARED))
 
 
 def _stack_places(document: Document, here: Path, path: Sequence[str], named: str | None) -> Iterator[Path]:

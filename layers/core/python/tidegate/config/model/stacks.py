@@ -14,6 +14,9 @@ from tidegate.config.values import Flag, Query, StackName, StackNames, empty_if_
 from tidegate.domain.changes.stack import RunStrategy, StackRules
 from tidegate.domain.root import EngineName
 
+#: Stacks of one file.
+MOST_STACKS = 1000
+
 #: Letters that all variables of a stack may have together: they travel with each of its deployments.
 _LONGEST_TOGETHER = 10_000
 
@@ -144,5 +147,5 @@ class StacksSection(Section):
     names: Annotated[
         dict[StackName, StackSection],
         BeforeValidator(empty_if_absent),
-        Field(default_factory=dict, max_length=1000, description="The stacks by name."),
+        Field(default_factory=dict, max_length=MOST_STACKS, description="The stacks by name."),
     ]

@@ -89,12 +89,11 @@ def resolve_stacks(definitions: Sequence[StackDefinition]) -> Mapping[str, Stack
 
 def examine_stacks(definitions: Sequence[StackDefinition]) -> tuple[Sequence[InvalidStacks], Mapping[str, Stack]]:
     """Return all that is wrong with stacks, of the first kind that occurs, and without any the leaves by name."""
+    unknown = unknown_stacks(definitions)
+    if unknown:
+        return unknown, {}
     declared = {each.name: each for each in definitions}
     declared.setdefault(DEFAULT_STACK, StackDefinition(DEFAULT_STACK))
-    unknown = (mistake for each in definitions for mistake in _unknown(each, declared))
-    mistakes: list[InvalidStacks] = list(islice(unknown, MAXIMUM_MISTAKES))
-    if mistakes:
-        return mistakes, {}
     try:
         nests = nests_of({name: each.nests for name, each in declared.items()})
     except Circle as circle:
@@ -103,6 +102,13 @@ def examine_stacks(definitions: Sequence[StackDefinition]) -> tuple[Sequence[Inv
     resolution = _Resolution(declared, nests)
     mistakes = [*islice(resolution.disagreements(), MAXIMUM_MISTAKES), *resolution.cycles()]
     return mistakes, {} if mistakes else resolution.stacks()
+
+
+def unknown_stacks(definitions: Sequence[StackDefinition]) -> list[UnknownStack]:
+    """Return where stacks name others that are not among them; the first mistakes only, if there are very many."""
+    declared = {DEFAULT_STACK, *(each.name for each in definitions)}
+    unknown = (mistake for each in definitions for mistake in _unknown(each, declared))
+    return list(islice(unknown, MAXIMUM_MISTAKES))
 
 
 def _unknown(definition: StackDefinition, known: Collection[str]) -> Iterator[UnknownStack]:
