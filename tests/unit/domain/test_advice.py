@@ -1,0 +1,25 @@
+"""What is said to be done about a deployment that failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidegate.domain.check_runs.advice import advice
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
+
+FAILED = {State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT}
+
+
+@pytest.mark.parametrize("state", State)
+def test_advice_is_given_where_a_deployment_failed_and_nowhere_else(state):
+    assert bool(advice(state, "")) is (state in FAILED)
+
+
+def test_what_policies_refuse_is_told_by_those_who_know_the_owners():
+    assert advice(State.PLAN_FAILED, POLICIES_REFUSED) == ""
+
+
+def test_the_check_is_named_as_it_is_seen_from_where_it_is_told():
+    assert "run this check again" in advice(State.APPLY_FAILED, "", "this check")
+    assert "Run its check again" in advice(State.ENGINE_FAULT, "")
