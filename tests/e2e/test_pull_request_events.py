@@ -53,6 +53,7 @@ def test_another_base_branch_is_planned_if_the_file_names_it_and_a_merge_leaves_
         pull.tidegate.temporary_layers.get(layer.id)
     maintainer.edit_pull_request(roots.name, pull.number, base="main")
     eventually(lambda: pull.states() == {"app": PLANNED}, what="the plan for the first base branch")
+    eventually(lambda: "### What to do now" in pull.comments()[0]["body"], what="its comment")
     maintainer.merge_pull_request(roots.name, pull.number)
     eventually(lambda: pull.record.merged, what="the record to be merged")
     opened = [repository for repository, _ in pull.tidegate.pull_requests.opened()]
