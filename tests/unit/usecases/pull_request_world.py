@@ -91,11 +91,9 @@ class PullRequestWorld:
         giver = PlaceGiver(wrap(self.places), workflows.settle, LIMIT)
         self.stopper = PullRequestStopper(layers, workflows, checks, self.clock, giver.leave)
         self.closer = PullRequestCloser(records, layers, artifacts, self.stopper, self.clock)
-        self.follower = PullRequestFollower(
-            records, layers, forge, workflows, checks, self.stopper, self.closer, self.clock, catalog=self.catalog
-        )
         self.teller = ClosedTeller(forge, lambda spec: f"/pulls/{spec.number}")
-        self.follower = replace(self.follower, tell_closed=self.teller.tell)
+        closing = self.stopper, self.closer, self.clock, self.teller.tell
+        self.follower = PullRequestFollower(records, layers, forge, workflows, checks, *closing, catalog=self.catalog)
         self.restarter = PullRequestRestarter(
             records, layers, workflows, checks, self.announcements, self.stopper, self.clock
         )

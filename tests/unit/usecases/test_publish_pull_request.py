@@ -112,6 +112,12 @@ class World:
         return replace(self.record.spec, head_sha=sha(number))
 
 
+def test_while_a_root_is_planned_there_is_no_verdict():
+    planning = in_state("network", LayerState.PLANNING)
+    world = World(planned("db"), planning)
+    assert world.checks.verdict(world.record, world.layers.many(world.record.layers), "", ()) is None
+
+
 def test_each_stack_has_one_comment_and_the_whole_one_check_run():
     world = World(planned("a", stack="dev"), planned("b", stack="prod"), in_state("c", LayerState.NO_CHANGES))
     assert world.publish() == "shown"

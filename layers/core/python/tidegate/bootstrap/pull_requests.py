@@ -264,8 +264,8 @@ class PullRequestWork(Events):
             self.pull_request_stopper,
             self.pull_request_closer,
             self.clock,
-            self._applied_closer.close,
             self._closed_teller.tell,
+            self._applied_closer.close,
             self.catalog,
         )
 

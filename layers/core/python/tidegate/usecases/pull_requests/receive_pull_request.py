@@ -71,6 +71,12 @@ class CloseApplied(Protocol):
     def __call__(self, record: PullRequestRecord, *, merged: bool) -> None: ...
 
 
+class TellClosed(Protocol):
+    """Says where a pull request is shown that it is closed. Once more is harmless."""
+
+    def __call__(self, record: PullRequestRecord, *, merged: bool) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class PullRequestFollower:
     """Brings records to what the forge has now, whatever told of it and in whichever order. Once more is harmless.
@@ -89,8 +95,8 @@ class PullRequestFollower:
     stopper: PullRequestStopper
     closer: PullRequestCloser
     clock: Clock
+    tell_closed: TellClosed
     after_apply: CloseApplied | None = None
-    tell_closed: CloseApplied | None = None
     catalog: Catalog | None = None
 
     def follow(
@@ -135,8 +141,7 @@ class PullRequestFollower:
             record = self.closer.close(record, merged=merged)
         if record.applies and self.after_apply is not None:
             self.after_apply(record, merged=merged)
-        if self.tell_closed is not None:
-            self.tell_closed(record, merged=merged)
+        self.tell_closed(record, merged=merged)
         return f"{found} Its layers were removed." if was_open else found
 
     def _opened(self, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> str:
