@@ -192,12 +192,16 @@ class Installation:
         for group in self.cloud.info["log_groups"].values():
             events = self.cloud.client("logs").filter_log_events(logGroupName=group)["events"]
             lines = [event["message"] for event in events]
-            told += [_ends(line) for line in lines if "ERROR" in line or "imed out" in line][-2:]
+            told += [_ends(line) for line in lines if any(each in line for each in _COMPLAINTS)][-2:]
         return "\n".join(told)
 
     def _last_events(self, execution: str) -> list[str]:
         events = self.cloud.client("stepfunctions").get_execution_history(executionArn=execution)["events"]
         return [json.dumps(event, default=str)[:400] for event in events[-3:]]
+
+
+#: What functions, or whatever runs them, complain with.
+_COMPLAINTS = ("ERROR", "imed out", "exited with", '"postponed"')
 
 
 def _ends(line: str) -> str:
