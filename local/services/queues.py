@@ -22,6 +22,9 @@ from moto.sqs.models import Queue
 from local.processes.lambdas import Function, Result
 
 _CONCURRENCY = 5
+_LOOK_SECONDS = 2.0
+"""Lambda's pollers ask all the time. While a queue holds messages, these look so often at least: what was passed over,
+as its group was busy, has no time of its own at which it could be seen."""
 _ATTRIBUTE_NAMES = ["All"]
 
 
@@ -74,10 +77,10 @@ class Poller:
             self._drain()
 
     def _until_next(self) -> float | None:
-        """Return the seconds until a message that is in flight or delayed can be seen again; None: no such message."""
-        now = time.time() * 1000
-        later = [at for at in self._times() if at > now]
-        return (min(later) - now) / 1000 + 0.01 if later else None
+        """Return the seconds until a message may be seen that cannot be yet; None: there is no message."""
+        now, times = time.time() * 1000, self._times()
+        later = [at for at in times if at > now]
+        return min(_LOOK_SECONDS, (min(later) - now) / 1000 + 0.01 if later else _LOOK_SECONDS) if times else None
 
     def _times(self) -> list[float]:
         """Return since when, or from when on, each message can be seen (epoch milliseconds)."""

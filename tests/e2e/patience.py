@@ -8,8 +8,9 @@ from typing import TypeVar
 
 Found = TypeVar("Found")
 
-#: Seconds. Everything here takes a few seconds on an idle core; the deadline is for a machine that is not idle.
-DEADLINE = 180.0
+#: Seconds. Everything here takes a few seconds on an idle core; the deadline is for a machine that is not idle, and
+#: longer than the six minutes after which a queue hands out again what a function took and died over.
+DEADLINE = 420.0
 _PAUSE = 0.1
 
 
