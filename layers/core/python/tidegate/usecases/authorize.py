@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tidegate.domain.access import Access, Action, Person, judge_access, teams_among
@@ -14,6 +14,7 @@ from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import AppLacksPermission, NotFound
 from tidegate.domain.permission import Permission
 from tidegate.domain.root import QUEUE_SEPARATOR
+from tidegate.domain.sentences import listed
 from tidegate.ports import Deployments, DeployQueues, Forge
 
 #: An installation of the App and a repository (``owner/name``).
@@ -125,7 +126,7 @@ class Authorizer:
             decision = asking.may(access, action, _THESE)
             if not decision.done:
                 found.setdefault(decision.reason, []).append(what)
-        return tuple(reason.replace(_THESE, _listed(names)) for reason, names in found.items())
+        return tuple(reason.replace(_THESE, listed(names, _NAMED)) for reason, names in found.items())
 
     def reviewed_unless_granted(self, deployment: Deployment, login: str) -> Deployment:
         """Return a deployment that a merge asked for: its plan waits for people if who merged may not deploy it.
@@ -154,9 +155,3 @@ def subject(deployment: Deployment) -> str:
 
 def _where(deployment: Deployment) -> Where:
     return deployment.installation, deployment.repository
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return names as ``a, b and c``; of very many the first ones, and how many more there are."""
-    shown = [*names[:_NAMED], *([f"{len(names) - _NAMED} more"] if len(names) > _NAMED else [])]
-    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]

@@ -16,6 +16,7 @@ from tidegate.domain.changes.waits import MOST_REFUSED
 from tidegate.domain.deploys.deployment import DONE, AfterGate, Deployment, Ending, Gate, State, Trigger
 from tidegate.domain.deploys.rerun import run_again
 from tidegate.domain.deploys.review import Need, judge_plan
+from tidegate.domain.sentences import listed
 
 #: How long the Terraform machine waits at a gate (its TimeoutSeconds): twice as long as at a review, as what is
 #: waited for may itself wait for its review and then be run again.
@@ -362,8 +363,7 @@ def _verdict(opening: Opening, reason: str, about: Sequence[Dependency]) -> Gate
 def _listed(many: Sequence[Dependency]) -> str:
     if len(many) > _NAMED:
         return f"{_counted(len(many))} others"
-    names = [each.name for each in many]
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return listed([each.name for each in many])
 
 
 def _besides(others: int) -> str:

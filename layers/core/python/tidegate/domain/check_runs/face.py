@@ -11,6 +11,7 @@ from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.queue import Lock
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.markdown import code
+from tidegate.domain.sentences import listed
 
 CONFIRM = Action(Button.CONFIRM, "Apply exactly this plan")
 REJECT = Action(Button.REJECT, "Apply nothing and end this deployment")
@@ -133,10 +134,7 @@ def place(view: View, key: str) -> str:
 
 def people(names: tuple[str, ...]) -> str:
     """Return names as ``a``, ``b`` and ``c``; of very many the first ones, and how many more there are."""
-    shown = [code(name, _LONGEST_NAME) for name in names[:_NAMES]]
-    if len(names) > _NAMES:
-        shown.append(f"{len(names) - _NAMES} more")
-    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+    return listed([code(name, _LONGEST_NAME) for name in names], _NAMES)
 
 
 def who_may(deployment: Deployment, action: access.Action) -> str:

@@ -25,6 +25,7 @@ from tidegate.domain.check_runs.face import (
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, State, is_final
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.markdown import code, escaped
+from tidegate.domain.sentences import listed
 
 #: Names in a title, and characters of each: the list below names more.
 _IN_TITLE = 2
@@ -220,10 +221,7 @@ def _blocked_by(held_by: WaitedFor | None) -> str:
 
 def _names(names: Sequence[str]) -> str:
     """Return names for a title: of many the first, and how many more there are."""
-    shown = [name[:_LONGEST_IN_TITLE] for name in names[:_IN_TITLE]]
-    if len(names) > _IN_TITLE:
-        shown.append(f"{len(names) - _IN_TITLE} more")
-    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+    return listed([name[:_LONGEST_IN_TITLE] for name in names], _IN_TITLE)
 
 
 def _list(heading: str, deployment: Deployment, view: View) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tidegate.domain.check_runs.face import many
 from tidegate.domain.plan_places.plan_places import Places
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
+from tidegate.domain.sentences import listed
 
 #: Pull requests and schedules that a sentence names.
 _NAMED = 5
@@ -60,9 +61,4 @@ def _of(holders: Iterable[TemporaryLayer]) -> str:
     """Return whose plans they are."""
     found = {(each.pull_request, each.schedule) for each in holders}
     names = [f"the schedule {schedule}" if schedule else f"#{number}" for number, schedule in sorted(found)]
-    if len(names) > _NAMED:
-        names = [*names[:_NAMED], f"{len(names) - _NAMED} more"]
-    if not names:
-        return ""
-    listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-    return f", of {listed}"
+    return f", of {listed(names, _NAMED)}" if names else ""

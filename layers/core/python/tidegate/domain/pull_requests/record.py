@@ -12,6 +12,7 @@ from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.domain.root import pull_request_execution
+from tidegate.domain.sentences import listed
 
 #: Roots that a sentence names.
 _NAMED = 10
@@ -36,10 +37,8 @@ class Overtaken:
 
     def sentence(self, base: str, named: Sequence[str]) -> str:
         """Return what happened, with the branch and the roots as they are to be written."""
-        shown = [*named[:_NAMED], *([f"{len(named) - _NAMED} more"] if len(named) > _NAMED else [])]
-        roots = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
         since = f"since this was planned on {self.planned_on[:7]}"
-        return f"{base} has moved on to {self.now[:7]} {since}, and changed {roots}."
+        return f"{base} has moved on to {self.now[:7]} {since}, and changed {listed(named, _NAMED)}."
 
     def __str__(self) -> str:
         return self.sentence(self.base, self.roots)
