@@ -34,7 +34,7 @@ from tidegate.ports import (
 )
 from tidegate.usecases.authorize import Asking, Authorizer
 from tidegate.web.nested import whole_owner
-from tidegate.web.refusals import Hidden, NoOperator, NotGranted
+from tidegate.web.refusals import Hidden, NoOperator, NotAllowed, NotGranted
 
 Value = TypeVar("Value")
 
@@ -262,27 +262,36 @@ class Authorization:
         return self._judged(asking, action, about)
 
     def _operating(self, login: str, repository: str, installation: int) -> Permission:
-        """Return what the forge says now. Raise NoOperator for who may read only.
+        """Return what the forge says now. Raise NoOperator for who may read only."""
 
-        A refusal holds for a minute, so that nobody can use up the App's calls with what they may not do.
-        """
-        key = (login, repository)
-        if not self._refusals.known(key):
-            permission = self.permission(login, repository, installation, anew=True)
-            if permission < Permission.READ or self._operates(login, repository, installation):
-                return permission
-            self._refusals.put(key, value=True)
-        raise NoOperator(login, self._team)
+        def operates(_permission: Permission) -> bool:
+            return self._operates(login, repository, installation)
+
+        return self._anew(login, repository, installation, operates, NoOperator(login, self._team))
 
     def _writing(self, login: str, repository: str, installation: int) -> Permission:
-        """Return what the forge says now. Raise NotGranted for who may read only; that holds for a minute, too."""
-        key = (login, repository, "write")
+        """Return what the forge says now. Raise NotGranted for who may read only."""
+
+        def writes(permission: Permission) -> bool:
+            return permission >= Permission.WRITE
+
+        refusal = NotGranted(f"{login} may not write to {repository}.")
+        return self._anew(login, repository, installation, writes, refusal)
+
+    def _anew(
+        self, login: str, repository: str, installation: int, may: Callable[[Permission], bool], refusal: NotAllowed
+    ) -> Permission:
+        """Return what the forge says now of somebody. Raise the refusal for who may read, and no more than that.
+
+        That holds for a minute, so that nobody can use up the App's calls with what they may not do.
+        """
+        key = (login, repository, type(refusal).__name__)
         if not self._refusals.known(key):
             permission = self.permission(login, repository, installation, anew=True)
-            if permission < Permission.READ or permission >= Permission.WRITE:
+            if permission < Permission.READ or may(permission):
                 return permission
             self._refusals.put(key, value=True)
-        raise NotGranted(f"{login} may not write to {repository}.")
+        raise refusal
 
     def _acting(self, action: Action, login: str, where: tuple[int, str], about: Deployment | str) -> Permission:
         """Return what the forge says now of somebody who is granted something. Raise NotGranted for others.
