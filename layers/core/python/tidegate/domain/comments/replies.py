@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tidegate.domain.changes.change_set import Candidate
-from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.comments.command import did_you_mean
 from tidegate.domain.decision import Decision
+from tidegate.domain.deploys import repeats
 from tidegate.domain.deploys.deployment import Deployment
-from tidegate.domain.deploys.review import moment
 from tidegate.domain.errors import AppLacksPermission, CyclicChange, InvalidConfiguration, NotFound
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.pull_requests.plan_request import PlanRequest
@@ -19,6 +18,8 @@ from tidegate.domain.tags.query import parse_tag_query
 
 #: Roots that a reply lists; more would not be read.
 _LISTED = 50
+#: What is answered with its reason: what was not found, cannot be used, or may not be done by our App.
+ANSWERED = (NotFound, InvalidConfiguration, CyclicChange, AppLacksPermission)
 #: Directories and tags that nothing has, of each so many.
 _UNKNOWN = 5
 
@@ -175,13 +176,7 @@ def may_not_unlock(by: str) -> str:
 
 def in_line_already(wanted: Deployment, earlier: Deployment, where: str) -> str:
     """Return that another deployment is what is asked for. ``where`` is the address of its check run."""
-    root = code(wanted.root.name)
-    what = root if wanted.stack == DEFAULT_STACK else f"{root} of stack {code(wanted.stack)}"
-    state, asked = earlier.state.replace("_", " "), moment(earlier.requested_at)
-    return (
-        f"{what} at {code(wanted.revision.short)} is in line already ({state}): {code(earlier.requested_by)} asked for "
-        f"it on {asked}. Go on with [its check run]({where})."
-    )
+    return f"{repeats.in_line_already(wanted, earlier, code)}. Go on with [its check run]({where})."
 
 
 def unlocked(told: Sequence[tuple[str, Decision]]) -> str:
@@ -190,8 +185,8 @@ def unlocked(told: Sequence[tuple[str, Decision]]) -> str:
     return _list(lines[:_LISTED])
 
 
-def why_not(error: NotFound | InvalidConfiguration | CyclicChange | AppLacksPermission) -> str:
-    """Return why nothing that was asked for is done: what was not found, or cannot be used."""
+def why_not(error: Exception) -> str:
+    """Return why nothing that was asked for is done: one of ``ANSWERED``."""
     if isinstance(error, InvalidConfiguration):
         return invalid_configuration(error)
     if isinstance(error, AppLacksPermission):

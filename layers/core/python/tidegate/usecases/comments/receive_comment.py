@@ -13,7 +13,6 @@ from tidegate.domain.comments.command import Command, Misread, Verb, help_text, 
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment, Trigger, Unlocking
-from tidegate.domain.errors import AppLacksPermission, CyclicChange, InvalidConfiguration, NotFound
 from tidegate.domain.markdown import escaped
 from tidegate.domain.permission import Permission
 from tidegate.domain.policies.policy import HeldPolicySet
@@ -82,7 +81,7 @@ class CommentReceiver:
             if isinstance(command, Misread):
                 return self._refuse(comment, command.reply)
             return self._carried_out(comment, command)
-        except (NotFound, InvalidConfiguration, CyclicChange, AppLacksPermission) as error:
+        except replies.ANSWERED as error:
             return self._refuse(comment, replies.why_not(error))
 
     def _carried_out(self, comment: Comment, command: Command) -> DeliveryOutcome:

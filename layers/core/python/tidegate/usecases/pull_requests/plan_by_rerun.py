@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from tidegate.domain.comments.replies import why_not
-from tidegate.domain.errors import AppLacksPermission, CyclicChange, InvalidConfiguration, NotFound
+from tidegate.domain.comments.replies import ANSWERED, why_not
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.record import PullRequestState, SeenPullRequest
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome, Forge
@@ -52,7 +51,7 @@ class RerunPlanner:
                 return f"Pull request {number} is being planned."
             request = PlanRequest(delivery.id, delivery.fields["sender"])
             refusal = self.refusal(where, request, seen)
-        except (NotFound, InvalidConfiguration, CyclicChange, AppLacksPermission) as error:
+        except ANSWERED as error:
             refusal = why_not(error)
         if refusal:
             return " ".join(filter(None, (refusal, tell(self.forge, where, number, refusal))))

@@ -8,11 +8,10 @@ from functools import partial
 
 from tidegate.config.resolution import configure
 from tidegate.domain.access import Action
-from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.comments.command import nearest
 from tidegate.domain.deploys.authors import UNKNOWN
 from tidegate.domain.deploys.deployment import Deployment, Trigger
-from tidegate.domain.deploys.review import moment
+from tidegate.domain.deploys.repeats import in_line_already
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
 from tidegate.domain.root import Revision
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
@@ -73,7 +72,7 @@ class RequestReceiver:
             return DeliveryOutcome(f"{' '.join(problems)} Nothing is deployed.")
         repeats = self._enqueued(request, deployments)
         if repeats:
-            told = " ".join(in_line_already(each, earlier) for each, earlier in repeats)
+            told = " ".join(f"{in_line_already(each, earlier)}, as {earlier.id}." for each, earlier in repeats)
             text = f"{told} Nothing is deployed anew: follow that, or ask with force."
             return DeliveryOutcome(text, tuple(earlier.id for _, earlier in repeats))
         names = ", ".join(request.roots)
@@ -97,16 +96,6 @@ class RequestReceiver:
         """Return the branch's head as the request found it first: received again, it deploys no later one."""
         sha = self.source.forge.branch_head(request.installation, request.repository, branch)
         return Revision(self.deliveries.bind(request.id, sha), branch)
-
-
-def in_line_already(wanted: Deployment, earlier: Deployment) -> str:
-    """Return a sentence that says that another deployment is what is asked for."""
-    what = wanted.root.name if wanted.stack == DEFAULT_STACK else f"{wanted.root.name} of stack {wanted.stack}"
-    state, asked = earlier.state.replace("_", " "), moment(earlier.requested_at)
-    return (
-        f"{what} at {wanted.revision.short} is in line already ({state}): {earlier.requested_by} asked for it on "
-        f"{asked}, as {earlier.id}."
-    )
 
 
 def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
