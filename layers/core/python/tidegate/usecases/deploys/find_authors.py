@@ -10,8 +10,6 @@ from tidegate.domain.deploys.queue import Deployed, Standing
 from tidegate.domain.errors import NotFound
 from tidegate.ports import DeployQueues, Forge
 
-#: Nothing of a deployment that ended like this is left to apply.
-
 
 def find_authors(queues: DeployQueues, forge: Forge, standing: Standing, deployment: Deployment) -> Authors:
     """Return who made what changed since the revision deployed last, which is what the plan will hold.
@@ -45,6 +43,7 @@ def _earlier(queues: DeployQueues, standing: Standing, deployment: Deployment) -
     """Yield who made what was tried before and may not be applied yet."""
     tried = {each.deployment: each for each in (standing.deployed, standing.attempted) if each is not None}
     for identifier, each in tried.items():
+        # Nothing of a deployment that is done is left to apply.
         if each.state in DONE and each.revision.sha != deployment.revision.sha:
             continue
         try:

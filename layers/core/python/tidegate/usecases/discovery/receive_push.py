@@ -68,13 +68,7 @@ class Push:
         return replace(self, sender=sender or _RECONCILER, sender_known=sender is not None)
 
 
-def _tell_nobody(  # Its names are the caller's.
-    _known: KnownRepository,
-    _touched: Collection[str] | None,
-    *,
-    rules: ApplyRules,  # noqa: ARG001
-    replans: bool,  # noqa: ARG001
-) -> None:
+def _tell_nobody(*_told: object, **_named: object) -> None:
     return
 
 

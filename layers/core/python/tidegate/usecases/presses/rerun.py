@@ -95,6 +95,7 @@ class RerunRequester:
         demand = check.demand
         if check.name == CONFIGURATION:
             return DeliveryOutcome("The configuration of a commit stays as it is: push a corrected file.")
+        # The webhook passes those of pull requests and drift to others now: these two were stored before.
         if is_of_pull_request(check.name):  # To say more on it would end it, and what is neutral holds up no merge.
             return DeliveryOutcome("A pull request is planned again by `tidegate plan` in a comment.")
         if is_of_drift(check.name):

@@ -65,14 +65,8 @@ class _Wish:
         return not (self.request.is_partial and record.layers)
 
 
-class CloseApplied(Protocol):
-    """Does what is to be done once a pull request is closed that was applied. Once more is harmless."""
-
-    def __call__(self, record: PullRequestRecord, *, merged: bool) -> None: ...
-
-
-class TellClosed(Protocol):
-    """Says where a pull request is shown that it is closed. Once more is harmless."""
+class WhenClosed(Protocol):
+    """Does what is to be done once a pull request is closed. Once more is harmless."""
 
     def __call__(self, record: PullRequestRecord, *, merged: bool) -> None: ...
 
@@ -83,8 +77,8 @@ class PullRequestFollower:
 
     What an older commit left is ended before the record is saved, what the newer one needs is begun after: whoever
     dies in between finds by the record where to go on. ``after_apply`` ends what an apply left open, ``tell_closed``
-    says in comments that it is over. ``catalog``
-    hears of repositories of which no push was received yet, so that their pages are found.
+    says in comments that it is over. ``catalog`` hears of repositories of which no push was received yet, so that their
+    pages are found.
     """
 
     records: PullRequests
@@ -95,8 +89,8 @@ class PullRequestFollower:
     stopper: PullRequestStopper
     closer: PullRequestCloser
     clock: Clock
-    tell_closed: TellClosed
-    after_apply: CloseApplied | None = None
+    tell_closed: WhenClosed
+    after_apply: WhenClosed | None = None
     catalog: Catalog | None = None
 
     def follow(
