@@ -201,7 +201,7 @@ class Lambdas:
         with self._lock:
             idle, pool.idle = pool.idle, []
             instances = list(pool.all.values())
-        _end(instances)
+        _kill_all(instances)
         for instance in idle:
             instance.api.close()
             with self._lock:
@@ -209,7 +209,7 @@ class Lambdas:
 
     def kill_instance(self, identifier: str) -> None:
         """Kill one instance. It has ended when this returns: what it called cannot answer it any more."""
-        _end([pool.all[identifier] for pool in self._pools.values() if identifier in pool.all])
+        _kill_all([pool.all[identifier] for pool in self._pools.values() if identifier in pool.all])
 
     def warm(self, names: list[str] | None = None) -> None:
         """Have an idle instance of each of these functions (default: all)."""
@@ -312,7 +312,8 @@ class Lambdas:
         self._log(instance, [f"END RequestId: {invocation.id}", f"REPORT RequestId: {invocation.id}\t{text}"])
 
 
-def _end(instances: list[Instance]) -> None:
+def _kill_all(instances: list[Instance]) -> None:
+    """Kill instances, and wait until they have ended."""
     for instance in instances:
         instance.kill()
     for instance in instances:

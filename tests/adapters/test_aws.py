@@ -284,11 +284,16 @@ def test_the_start_of_an_empty_artifact_is_empty(bucket):
     assert bucket.get_start("plans/job/plan.txt", 4) == ObjectStart(b"", 0, sha256(b"").hexdigest())
 
 
-def test_an_execution_is_started_under_its_name_with_its_queue(cloud):
-    machines = client("stepfunctions")
+def machine(machines, name):
+    """Make a state machine that does nothing; return its ARN."""
     role = "arn:aws:iam::123456789012:role/machine"
     definition = json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}})
-    arn = machines.create_state_machine(name="deploy", definition=definition, roleArn=role)["stateMachineArn"]
+    return machines.create_state_machine(name=name, definition=definition, roleArn=role)["stateMachineArn"]
+
+
+def test_an_execution_is_started_under_its_name_with_its_queue(cloud):
+    machines = client("stepfunctions")
+    arn = machine(machines, "deploy")
     workflows = StepFunctionsWorkflows(machines, arn)
     workflows.start_deploy("worker-1", "acme/infra||network")
     workflows.start_deploy("worker-1", "acme/infra||network")
@@ -299,9 +304,7 @@ def test_an_execution_is_started_under_its_name_with_its_queue(cloud):
 
 def test_how_an_execution_ended_is_told_by_its_name(cloud):
     machines = client("stepfunctions")
-    role = "arn:aws:iam::123456789012:role/machine"
-    definition = json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}})
-    arn = machines.create_state_machine(name="deploy", definition=definition, roleArn=role)["stateMachineArn"]
+    arn = machine(machines, "deploy")
     workflows = StepFunctionsWorkflows(machines, arn)
     with pytest.raises(NotFound, match="worker-1"):
         workflows.ending("worker-1")
@@ -313,9 +316,7 @@ def test_how_an_execution_ended_is_told_by_its_name(cloud):
 
 def test_a_look_for_drift_is_started_once_and_its_end_is_told(cloud):
     machines = client("stepfunctions")
-    role = "arn:aws:iam::123456789012:role/machine"
-    definition = json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}})
-    arn = machines.create_state_machine(name="drift", definition=definition, roleArn=role)["stateMachineArn"]
+    arn = machine(machines, "drift")
     runs = StepFunctionsDriftRuns(machines, arn)
     with pytest.raises(NotFound, match="now-1"):
         runs.ending("now-1")

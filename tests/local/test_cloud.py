@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import urllib.error
 import urllib.request
 import uuid
@@ -13,16 +12,9 @@ from threading import Barrier
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.local.patience import until
+
 pytestmark = pytest.mark.cloud
-
-
-def until(check, seconds=120):
-    """Return the first truthy result of ``check`` within the deadline."""
-    deadline = time.monotonic() + seconds
-    while not (found := check()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-    return found
 
 
 def invoke(cloud, **event):

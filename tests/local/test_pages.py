@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import uuid
 from http import HTTPStatus
 
@@ -13,6 +12,7 @@ from moto import mock_aws
 from local.pages import execution_page, links, log_page
 from local.stack.template import Addresses, adapt
 from tests.contract.stores import TABLE
+from tests.local.patience import until
 from tidegate.adapters.boto import client
 from tidegate.adapters.dynamodb.jobs import DynamoJobLogs
 from tidegate.domain.deploys.job import log_key
@@ -115,10 +115,7 @@ def test_the_history_of_a_real_execution_is_listed(cloud):
     states = cloud.client("stepfunctions")
     assert execution_page(Operator(cloud.client), machine, name).status is HTTPStatus.NOT_FOUND
     arn = states.start_execution(stateMachineArn=machine, name=name, input='{"n": 1}')["executionArn"]
-    deadline = time.monotonic() + 120
-    while states.describe_execution(executionArn=arn)["status"] == "RUNNING":
-        assert time.monotonic() < deadline, "it did not end in time"
-        time.sleep(0.02)
+    until(lambda: states.describe_execution(executionArn=arn)["status"] != "RUNNING", what="its end")
     page = execution_page(Operator(cloud.client), machine, name)
     assert page.content.index("<td>First</td>") < page.content.index("<td>Second</td>")
     assert '<p class="status">succeeded</p>' in page.content

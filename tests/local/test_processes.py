@@ -8,13 +8,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from local.client import LocalCloud
 from local.processes.warden import Warden
+from tests.local.patience import until
 
 pytestmark = pytest.mark.cloud
 
@@ -30,13 +30,6 @@ def alive(pid):
     with contextlib.suppress(OSError):
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     return False
-
-
-def until(check, seconds=120):
-    deadline = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def start(warden, seconds, tmp_path):

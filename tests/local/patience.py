@@ -1,0 +1,10 @@
+"""Wait for what the local cloud does by itself."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tests.e2e.patience import eventually
+
+#: Return the first truthy answer of what is asked, within two minutes.
+until = partial(eventually, deadline=120.0)
