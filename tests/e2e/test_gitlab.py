@@ -44,10 +44,10 @@ def test_a_merge_request_is_planned_shown_moved_merged_and_deployed(project):
     iid = project.person("developer").open_merge_request(project.name, "feature", title="Two")
     project.status(head, "tidegate/plan", succeeded)
     (note,) = eventually(lambda: project.notes(iid), what="the note")
-    assert "app" in note
+    assert "<code>app</code>" in note
     newer = project.push({"app": "three", "db": "three"}, branch="feature")
     project.status(newer, "tidegate/plan", succeeded)
-    eventually(lambda: "db" in project.notes(iid)[0], what="the note to show the newer commit")
+    eventually(lambda: "<code>db</code>" in project.notes(iid)[0], what="the note to show the newer commit")
     assert len(project.notes(iid)) == 1
     merged = project.person("maintainer").merge(project.name, iid)
     confirm(project, merged, "app")
@@ -134,7 +134,7 @@ class TestWhileItIsPlanned:
         project.status(aside, "tidegate/plan", succeeded)
         eventually(lambda: not running(project, job), what="the runner of what was left to stop")
         eventually(lambda: [each["root"] for each in self.layers(project, iid)] == ["app"], what="the plan of app only")
-        eventually(lambda: ["db" in note for note in project.notes(iid)] == [False], what="one note, of app")
+        eventually(lambda: ["<code>db</code>" in each for each in project.notes(iid)] == [False], what="a note of app")
 
     def test_another_target_branch_is_planned_if_the_file_names_it_only(self, project, change):
         iid, _, job = change
