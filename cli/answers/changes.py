@@ -6,10 +6,18 @@ from cli.answers.answer import Answer
 from cli.answers.deployments import Awaited, Brief
 
 
+class Replacement(Answer):
+    """A deployment of a newer revision that contains another one, and is applied."""
+
+    deployment: str
+    revision: str
+
+
 class Member(Brief):
-    """A deployment as a part of its change, and what it still waits for."""
+    """A deployment as a part of its change, what it still waits for, and what is deployed in its place."""
 
     why: str = ""
+    replaced_by: Replacement | None = None
     gated_by: tuple[Awaited, ...] = ()
 
 

@@ -102,6 +102,45 @@ def test_retry_is_offered_where_something_that_failed_can_be_run_again(wires, br
     assert ">Reject<" in page.body
 
 
+@pytest.fixture
+def fixed(wires):
+    """Dev failed and prod waits for it; a newer revision that contains both stands in dev."""
+    newer = wires.deployed(deployment_in(State.APPLIED, 9, stack="dev"))
+    failed, _ = wires.changed(
+        deployment_in(State.PLAN_FAILED, 1, stack="dev", contained_by=newer.id),
+        deployment_in(State.PLANNING, 2, stack="prod"),
+    )
+    return failed, newer
+
+
+def test_a_failed_member_that_a_newer_revision_replaced_says_so_and_needs_nobody(fixed, browser):
+    failed, newer = fixed
+    page = browser.get("/changes/c-1")
+    assert f"Plan failed replaced by {newer.revision.short} , which is deployed" in page.text
+    assert f'href="/deployments/{newer.id}"' in page.body
+    assert "1 failed" not in page.text
+    assert 'class="state bad"' not in page.body
+    assert "dev Applied 1 of 1 done" in page.text
+    shown = browser.get(f"/deployments/{failed.id}")
+    assert f'href="/deployments/{newer.id}"' in shown.body
+    assert "a newer revision that contains this one is deployed" in shown.text
+    assert "Correct the configuration" not in shown.text
+
+
+def test_the_api_tells_what_replaced_a_member(fixed, reader):
+    _, newer = fixed
+    dev, prod = reader.get("/api/changes/c-1").json["stacks"]
+    (member,), (other,) = dev["members"], prod["members"]
+    assert (dev["state"], dev["done"], member["state"]) == ("applied", 1, "plan_failed")
+    assert (member["replaced_by"]["deployment"], member["replaced_by"]["revision"]) == (newer.id, newer.revision.sha)
+    assert other["replaced_by"] is None
+
+
+def test_a_replacement_that_is_not_known_any_more_is_told_without_its_revision(wires, browser):
+    wires.changed(deployment_in(State.PLAN_FAILED, 1, stack="dev", contained_by="forgotten"))
+    assert "replaced by a newer revision , which is deployed" in browser.get("/changes/c-1").text
+
+
 class Gates:
     """Remembers what it was asked."""
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from cli.answers import catalog, changes, deployments, drift, pulls, queues
-from tidegate.web import drift_models, models, pull_request_models
+from tidegate.web import change_models, drift_models, models, pull_request_models
 
 PAIRS = [
     (catalog.Me, models.Me),
@@ -18,7 +18,7 @@ PAIRS = [
     (queues.Unlocked, models.Unlocked),
     (deployments.Deployments, models.DeploymentsPage),
     (deployments.Deployment, models.DeploymentDetails),
-    (changes.Change, models.ChangeModel),
+    (changes.Change, change_models.ChangeModel),
     (pulls.Pulls, pull_request_models.PullRequestsList),
     (pulls.Pull, pull_request_models.PullRequestDetails),
     (drift.Drift, drift_models.DriftList),

@@ -81,6 +81,15 @@ def test_a_stack_that_waits_for_two_stands_once_and_names_both(known, tidegate):
     assert "planned after b; applied after a" in output
 
 
+def test_a_failed_member_names_the_revision_that_is_deployed_in_its_place(known, tidegate):
+    newer = {"deployment": "dev-newer", "revision": "16505ba" + "0" * 33, "url": ""}
+    failed = member("dev", "plan_failed", replaced_by=newer)
+    known.answers["GET /api/changes/c-1"] = CHANGE | {"stacks": [stack("dev", 1, "applied", [failed])]}
+    output = tidegate("stacks", "c-1").output
+    assert "✘ plan failed  network" in output
+    assert "replaced by 16505ba, which is deployed" in output
+
+
 def test_json_is_the_change(known, tidegate):
     document = json.loads(tidegate("stacks", "c-1", "--json").output)
     assert [one["name"] for one in document["stacks"]] == ["dev", "staging", "prod"]

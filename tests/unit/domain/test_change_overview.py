@@ -148,3 +148,21 @@ def test_what_is_waited_for_is_told_stack_by_stack():
         "qa": ["b"],
         "dev": ["a", "c"],
     }
+
+
+FIXED = replace(member("dev", state=State.PLAN_FAILED), contained_by="dev-newer")
+
+
+def test_what_failed_needs_nobody_once_a_newer_revision_that_contains_it_is_deployed():
+    stacks = overview([FIXED, STAGING])
+    assert needed(stacks).failed == ()
+    assert needed(overview([replace(FIXED, contained_by=None)])).failed != ()
+
+
+@pytest.mark.parametrize(
+    ("other", "state"),
+    [(State.APPLIED, State.APPLIED), (State.PLANNING, State.PLANNING), (State.REJECTED, State.REJECTED)],
+)
+def test_what_a_newer_revision_deployed_counts_as_applied_in_its_stack(other, state):
+    (dev,) = overview([FIXED, member("dev", "app", other)])
+    assert dev.state is state

@@ -89,3 +89,15 @@ def test_a_deployment_waits_for_roots_of_its_own_stack(looker):
 def test_what_is_alone_or_has_ended_waits_for_nothing_and_nothing_is_read(fields):
     one = replace(member("prod", 2, State.GATED, waits=Waits(plan_after=("dev",))), **fields)
     assert ChangeLooker(None, None).awaited(one) == ()
+
+
+def test_a_change_tells_what_was_deployed_in_the_place_of_its_members(looker):
+    newer = replace(member("dev", 9, State.APPLIED), change_set="c-2")
+    looker.deployments.add(newer)
+    failed, _ = change(looker, member("dev", 1, State.PLAN_FAILED, contained_by=newer.id), member("prod", 2))
+    assert looker.look("c-1").replacements == {failed.id: newer}
+
+
+def test_what_replaced_a_member_and_is_not_known_any_more_is_left_out(looker):
+    change(looker, member("dev", 1, State.PLAN_FAILED, contained_by="forgotten"))
+    assert looker.look("c-1").replacements == {}

@@ -21,6 +21,7 @@ from tidegate.usecases.deploys.search_deployments import SEARCHED
 from tidegate.web import models
 from tidegate.web.answer_size import fitting
 from tidegate.web.authorization import Access, Authorization
+from tidegate.web.change_models import ChangeModel
 from tidegate.web.models import LAST_PART, MAXIMUM_OWNER, OWNER, REPOSITORY, RootName
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
@@ -237,9 +238,9 @@ class Api:
             "/api/changes/<id>",
             summary="A change: its stacks, how far each is, and what each deployment waits for",
             tags=["changes"],
-            responses=described(200, "The change", models.ChangeModel, 404),
+            responses=described(200, "The change", ChangeModel, 404),
         )
-        def change(id: _Id) -> models.ChangeModel:
+        def change(id: _Id) -> ChangeModel:
             return shapes.change(parts.change_looker.look(id))
 
         @app.post(

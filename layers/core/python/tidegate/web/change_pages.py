@@ -44,6 +44,7 @@ class ChangePages:
             awaited={member.id: awaited(member, view.deployments) for member in view.deployments},
             done=sum(map(is_done, view.deployments)),
             count=len(view.deployments),
+            replacements=view.replacements,
             left_out=view.left_out,
             over=view.is_over,
             commit_url=self._shapes.commit_url(one.repository, one.revision.sha),

@@ -166,7 +166,7 @@ class Pages:
             awaited=self._parts.change_looker.awaited(deployment),
             pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.pull_request),
             over=is_over(deployment.state),
-            advice=advice(deployment.state, deployment.error),
+            advice="" if deployment.contained_by else advice(deployment.state, deployment.error),
             commit_url=self._shapes.commit_url(deployment.repository, deployment.revision.sha),
             execution_url=self._shapes.execution_url(deployment.id) if deployment.history[1:] else None,
         )

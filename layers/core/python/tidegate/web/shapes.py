@@ -19,11 +19,11 @@ from tidegate.usecases.deploys.read_log import LogPage, Subject
 from tidegate.usecases.deploys.search_deployments import Found
 from tidegate.usecases.gates.look_at_change import ChangeView
 from tidegate.usecases.queues.look_at_queue import Place, QueueView, RootView
+from tidegate.web.change_models import ChangeModel, MemberModel, ReplacementModel, StackModel
 from tidegate.web.models import (
     ApprovalModel,
     AuditedModel,
     AwaitedModel,
-    ChangeModel,
     Changes,
     DeploymentBrief,
     DeploymentDetails,
@@ -32,14 +32,12 @@ from tidegate.web.models import (
     JobModel,
     LockModel,
     LogLines,
-    MemberModel,
     PlaceModel,
     QueueModel,
     RepositoryModel,
     ReviewModel,
     ReviewRuleModel,
     RootModel,
-    StackModel,
     StepModel,
 )
 from tidegate.web.parts import WebLinks
@@ -172,7 +170,14 @@ class Shapes:
 
     def _member(self, one: Deployment, view: ChangeView) -> MemberModel:
         waits_for = self._awaited(awaited(one, view.deployments))
-        return MemberModel.model_validate({**self._brief(one), "why": one.why, "gated_by": waits_for})
+        newer = view.replacements.get(one.id)
+        replaced = self._replacement(newer) if newer else None
+        return MemberModel.model_validate(
+            {**self._brief(one), "why": one.why, "gated_by": waits_for, "replaced_by": replaced}
+        )
+
+    def _replacement(self, newer: Deployment) -> ReplacementModel:
+        return ReplacementModel(deployment=newer.id, revision=newer.revision.sha, url=self.deployment_url(newer.id))
 
     def _awaited(self, waits_for: Iterable[AwaitedMember]) -> list[AwaitedModel]:
         return [

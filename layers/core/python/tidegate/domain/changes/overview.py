@@ -65,7 +65,10 @@ class StackOverview:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What of a change needs a person: plans to be reviewed, deployments that failed, and blocked ones."""
+    """What of a change needs a person: plans to be reviewed, deployments that failed, and blocked ones.
+
+    What failed needs nobody any more once a newer revision that contains it is deployed.
+    """
 
     reviews: tuple[Deployment, ...]
     failed: tuple[Deployment, ...]
@@ -81,7 +84,7 @@ def needed(stacks: Iterable[StackOverview]) -> Needed:
     members = [member for stack in stacks for member in stack.members]
     return Needed(
         tuple(one for one in members if one.state is State.AWAITING_REVIEW),
-        tuple(one for one in members if one.state in _FAILED),
+        tuple(one for one in members if one.state in _FAILED and one.contained_by is None),
         tuple(one for one in members if one.state is State.BLOCKED),
     )
 
@@ -104,13 +107,18 @@ def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
         StackOverview(
             name,
             tier[name],
-            min((one.state for one in members[name]), key=_URGENCY.index),
+            min(map(_counted, members[name]), key=_URGENCY.index),
             tuple(members[name]),
             tuple(first for first in nearest(name, before) if first in plans[name]),
             tuple(first for first in nearest(name, before) if first not in plans[name]),
         )
         for name in sorted(members, key=lambda name: (tier[name], name))
     )
+
+
+def _counted(deployment: Deployment) -> State:
+    """Return what a deployment counts as in its stack: applied, once a newer revision that contains it is."""
+    return State.APPLIED if deployment.contained_by is not None else deployment.state
 
 
 def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[AwaitedMember, ...]:

@@ -229,7 +229,8 @@ def engine_fault(deployment: Deployment, _: View) -> Face:
 
 
 def _advice(deployment: Deployment) -> str:
-    return advice(deployment.state, deployment.error, "this check")
+    """Return what to do about it: nothing, once a newer revision that contains it is deployed."""
+    return "" if deployment.contained_by else advice(deployment.state, deployment.error, "this check")
 
 
 def _below(deployment: Deployment) -> str:

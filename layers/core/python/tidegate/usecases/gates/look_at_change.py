@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from tidegate.domain.changes.overview import AwaitedMember, awaited
 from tidegate.domain.deploys.deployment import Deployment, is_final
@@ -16,11 +16,16 @@ SHOWN_MEMBERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:
-    """The newest deployment of each root in each stack of a change; ``left_out`` more are too many to be shown."""
+    """The newest deployment of each root in each stack of a change; ``left_out`` more are too many to be shown.
+
+    ``replacements`` are, by the id of a member that was not applied itself, the deployment of a newer revision that
+    contains it and is applied.
+    """
 
     id: str
     deployments: tuple[Deployment, ...]
     left_out: int = 0
+    replacements: Mapping[str, Deployment] = field(default_factory=dict)
 
     @property
     def is_over(self) -> bool:
@@ -40,7 +45,7 @@ class ChangeLooker:
         found = self._records(enrolled)
         if not found:
             raise NotFound("change", change)
-        return ChangeView(change, found, max(0, len(enrolled) - SHOWN_MEMBERS))
+        return ChangeView(change, found, max(0, len(enrolled) - SHOWN_MEMBERS), self._replacements(found))
 
     def awaited(self, deployment: Deployment) -> tuple[AwaitedMember, ...]:
         """Return what a deployment still waits for of its change."""
@@ -50,6 +55,12 @@ class ChangeLooker:
             return ()
         enrolled = self.change_sets.deployments(deployment.change_set)
         return awaited(deployment, self._records(one for one in enrolled if one.stack in stacks))
+
+    def _replacements(self, members: Iterable[Deployment]) -> dict[str, Deployment]:
+        """Return what replaced members: at most as many reads as these took, and mostly none."""
+        newer = {one.id: one.contained_by for one in members if one.contained_by is not None}
+        known = self.deployments.many(set(newer.values()))
+        return {replaced: known[identifier] for replaced, identifier in newer.items() if identifier in known}
 
     def _records(self, enrolled: Iterable[Enrolled]) -> tuple[Deployment, ...]:
         wanted = [one.deployment for one in enrolled][:SHOWN_MEMBERS]
