@@ -1,11 +1,20 @@
-"""What a test run tells at its end, also when its tests ran in several workers."""
+"""How tests are spread over workers and what Hypothesis tries; what a test run tells at its end."""
 
 from __future__ import annotations
 
 from pathlib import PurePosixPath
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
+
+#: What a busy machine or an unlucky draw decides, and not what is tested.
+_BY_CHANCE = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
+# Each run of the suite tries the same examples, however slowly: it fails for what was changed. The other profile looks
+# for new ones, if it is asked for: pytest --hypothesis-profile search.
+settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=_BY_CHANCE)
+settings.register_profile("search", deadline=None, max_examples=1000, suppress_health_check=_BY_CHANCE)
+settings.load_profile("suite")
 
 #: Directories whose tests share one local cloud, which takes long to start: all of them run in one worker. So do the
 #: tests of a file with a cloud of its own.

@@ -394,7 +394,7 @@ _VALUES = st.recursive(
 _FILES = st.dictionaries(st.sampled_from(_OUTER.split()), _VALUES, min_size=1, max_size=4)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(content=_FILES, name=st.sampled_from(["atlantis.yaml", "config.yml"]))
 def test_whatever_is_in_a_file_what_comes_out_is_usable(tidegate, tmp_path, content, name):
     (tmp_path / name).write_text(yaml.safe_dump(content))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_deployment, any_plan, any_root, deployment_in
@@ -131,7 +131,6 @@ def test_the_newest_check_run_is_remembered(stores):
         assert stores.check_runs.published("deployment") == shown
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.from_type(Deployment))
 def test_every_deployment_survives_the_way_to_the_table_and_back(deployment):
     assert unpack(Deployment, from_item(to_item(pack(deployment)))) == deployment
