@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -29,14 +30,16 @@ def poll(condition, what):
 
 
 def free_ports():
-    """Return a port that is free together with the two after it."""
+    """Return a port that is free together with the two after it.
+
+    They are below those that Linux gives to whoever names none (32768 on): they are free until they are bound, too.
+    """
     while True:
+        first = random.randrange(12_000, 32_000, 4)
         with socket.socket() as one, socket.socket() as two, socket.socket() as three:
-            one.bind(("127.0.0.1", 0))
-            first = one.getsockname()[1]
             try:
-                two.bind(("127.0.0.1", first + 1))
-                three.bind(("127.0.0.1", first + 2))
+                for number, each in enumerate((one, two, three)):
+                    each.bind(("127.0.0.1", first + number))
             except OSError:
                 continue
             return first
@@ -67,7 +70,7 @@ def clouds(tmp_path_factory):
     home = tmp_path_factory.mktemp("state")
     environment = {**os.environ, "XDG_STATE_HOME": str(home)}
     ports = [free_ports()]
-    ports.append(poll(lambda: abs((port := free_ports()) - ports[0]) > 2 and port, "three other free ports"))
+    ports.append(poll(lambda: (port := free_ports()) != ports[0] and port, "three other free ports"))
     started = [begin(port, home, environment) for port in ports]
     try:
         yield [(process, look(port, home, environment)) for process, port in zip(started, ports, strict=True)]
