@@ -8,13 +8,14 @@ from playwright.sync_api import expect, sync_playwright
 from tests.browser.site import CHROMIUM, FLAGS, Site
 
 #: Milliseconds that a page has for what it is expected to show: for a machine that is not idle.
-expect.set_options(timeout=60_000)
+PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
 def chromium():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=3 * PATIENCE)
         yield browser
         browser.close()
 
@@ -33,6 +34,7 @@ def visit(chromium, site):
 
     def opened(path, **options):
         context = chromium.new_context(**options)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         context.add_cookies([site.cookie()])
         page = context.new_page()

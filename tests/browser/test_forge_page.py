@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from local.forge.client import ForgeClient
 from local.forge.server import Forge
+from tests.browser.conftest import PATIENCE
+from tests.browser.site import CHROMIUM
 from tests.forge.conftest import SECRET, Api, Receiver
 
-CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="Debian's package chromium is not installed"),
@@ -21,16 +20,6 @@ ACTIONS = [
     {"label": "Confirm", "description": "Apply this plan", "identifier": "Confirm"},
     {"label": "Reject", "description": "Discard this plan", "identifier": "Reject"},
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -48,8 +37,9 @@ def receiver(forge):
 
 
 @pytest.fixture(params=["light", "dark"])
-def page(browser, request):
-    context = browser.new_context(color_scheme=request.param)
+def page(chromium, request):
+    context = chromium.new_context(color_scheme=request.param)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))

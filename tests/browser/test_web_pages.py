@@ -243,7 +243,7 @@ def test_a_picture_stays_scrolled_while_the_page_keeps_itself_up_to_date(site, v
     page = visit("/changes/c-1", viewport={"width": 360, "height": 740})
     page.locator(".picture").evaluate("one => { one.scrollLeft = 200; }")
     site.wires.deployments.save(made[1].moved(State.AWAITING_REVIEW, made[1].changed_at))
-    expect(page.locator("#stack-2")).to_contain_text("Waiting for review", timeout=10_000)
+    expect(page.locator("#stack-2")).to_contain_text("Waiting for review")
     assert page.locator(".picture").evaluate("one => one.scrollLeft") == 200
 
 
