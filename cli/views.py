@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
@@ -13,13 +14,12 @@ from cli.answers.catalog import Repository
 from cli.answers.deployments import Awaited, Brief, Changes, Deployment, Step
 from cli.answers.queues import Root
 from tidegate.domain.check_runs.advice import advice
+from tidegate.domain.deploys.needs import Need, needs
 from tidegate.domain.forge_words import words_of
 
 #: Deployments that are named of those that one waits for.
 _NAMED = 5
-#: Ends that a root shows until its next deployment; an unknown outcome has a lock that tells.
-_FAILED = frozenset({"plan_failed", "apply_failed", "engine_fault"})
-_COUNTS = ["ROOTS", "RUNNING", "REVIEW", "WAITING", "LOCKED"]
+_COUNTS = ["ROOTS", "RUNNING", "REVIEW", "FAILED", "BLOCKED", "WAITING", "LOCKED"]
 
 
 def changes(planned: Changes | None) -> Text:
@@ -69,16 +69,23 @@ def repositories(shown: Sequence[tuple[Repository, Sequence[Root]]]) -> Renderab
     """Return all repositories with counts of their roots."""
     table = screen.table("REPOSITORY", *_COUNTS, right=_COUNTS)
     for repository, its in shown:
-        running = [root.running for root in its if root.running]
+        needed = Counter(need for root in its for need in _needs_of(root))
         table.add_row(
             screen.text(repository.name),
             str(len(its)),
-            _count(len(running)),
-            _count(sum(item.state == "awaiting_review" for item in running), "bold magenta"),
+            _count(sum(root.running is not None for root in its)),
+            _count(needed[Need.REVIEW], "bold magenta"),
+            _count(needed[Need.FAILED], "bold red"),
+            _count(needed[Need.BLOCKED], "bold red"),
             _count(sum(root.waiting for root in its)),
-            _count(sum(root.lock is not None for root in its), "bold red"),
+            _count(needed[Need.LOCKED], "bold red"),
         )
     return Group(table, Text(), command("tidegate status OWNER/NAME"))
+
+
+def _needs_of(root: Root) -> tuple[Need, ...]:
+    running, last = root.running.state if root.running else None, root.last.state if root.last else None
+    return needs(running, last, locked=root.lock is not None)
 
 
 def _count(number: int, style: str = "") -> Text:
@@ -99,8 +106,8 @@ def roots(repository: str, shown: Sequence[Root]) -> RenderableType:
             _count(root.waiting),
             screen.ago(now.changed_at or now.requested_at) if now else "",
         )
-    needs = [line for root in shown for line in _needs(repository, root)]
-    return Group(table, *needs)
+    needed = [line for root in shown for line in _needs(repository, root)]
+    return Group(table, *needed)
 
 
 def _state(root: Root) -> Text:
@@ -110,31 +117,31 @@ def _state(root: Root) -> Text:
 
 
 def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
+    found = _needs_of(root)
     if root.lock:
         yield Text()
         yield Text.assemble(screen.text(root.name, "bold"), " is locked by ", person(root.lock.by, root.lock.at), ".")
         yield from indented(root.lock.reason)
         yield command(f"tidegate unlock {repository} {root.name}")
-    if root.running and root.running.state == "awaiting_review":
+    if root.running and Need.REVIEW in found:
         yield Text()
         yield Text.assemble(screen.text(root.name, "bold"), " waits for review: ", changes(root.running.changes))
         yield command(f"tidegate approve {root.running.id}")
-    if root.running and root.running.state == "blocked":
+    if root.running and Need.BLOCKED in found:
         yield Text()
         yield Text.assemble(screen.text(root.name, "bold"), " is blocked: ", screen.text(root.running.reason))
         yield command(f"tidegate stacks {root.running.change_set or root.running.id}")
-    if root.last and not root.running:
+    if root.last and Need.FAILED in found:
         yield from _failure(root.last)
 
 
 def _failure(last: Brief) -> Iterator[RenderableType]:
-    """Yield why the newest deployment of a root failed, and what to do about it, if it did."""
-    if last.state in _FAILED:
-        yield Text()
-        yield Text.assemble(screen.text(last.root, "bold"), ": ", screen.state(last.state))
-        yield from indented(last.reason.partition("\n")[0])
-        yield from indented(advice(last.state, last.error))
-        yield command(f"tidegate status {last.id}")
+    """Yield why the newest deployment of a root failed, and what to do about it."""
+    yield Text()
+    yield Text.assemble(screen.text(last.root, "bold"), ": ", screen.state(last.state))
+    yield from indented(last.reason.partition("\n")[0])
+    yield from indented(advice(last.state, last.error))
+    yield command(f"tidegate status {last.id}")
 
 
 def title(shown: Brief) -> Text:

@@ -14,6 +14,7 @@ from tests.builders import (
     any_job,
     any_plan,
     any_queue,
+    any_root,
     deployment_in,
 )
 from tidegate.adapters.memory import (
@@ -109,6 +110,25 @@ def test_the_roots_of_a_repository_tell_what_runs_and_what_ended_last(stores, lo
     app, network = looker.roots(REPOSITORY)
     assert (app.name, app.running, app.last) == ("app", None, None)
     assert (network.name, network.running.id, network.last.id) == ("network", running.id, last.id)
+
+
+def test_many_repositories_are_looked_at_in_one_read_each_and_one_for_what_may_need_a_person():
+    deployments = MemoryDeployments()
+    queues, calls = MemoryDeployQueues(deployments), []
+    looker = QueueLooker(queues, Counted(deployments, calls), Counted(MemoryCatalog(deployments, queues), calls))
+    failed, done = deployment_in(State.PLAN_FAILED, 1), deployment_in(State.APPLIED, 2, root=any_root(name="app"))
+    running = deployment_in(State.AWAITING_REVIEW, 3, repository="acme/live")
+    for one in (failed, done, running):
+        queues.enqueue(one)
+        head, first = queues.read(one.queue)
+        ended = replace(any_deployed(), deployment=one.id, state=one.state)
+        ran = {"in_flight": one.id} if one is running else {"attempted": ended}
+        queues.commit(head, replace(head, **ran), take=first)
+    found = looker.glances([REPOSITORY, "acme/live", "acme/new"])
+    assert calls == ["roots", "roots", "roots", "many"]
+    assert [(view.name, view.last) for view in found[REPOSITORY]] == [("app", None), ("network", failed)]
+    assert [(view.running, view.last) for view in found["acme/live"]] == [(running, None)]
+    assert found["acme/new"] == []
 
 
 class Desk:

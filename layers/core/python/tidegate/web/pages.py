@@ -20,6 +20,7 @@ from tidegate.domain.root import queue_id, root_name
 from tidegate.domain.tags.words import InvalidTagQuery
 from tidegate.ports import HistoryPage
 from tidegate.web.authorization import Access, Authorization
+from tidegate.web.glance import GLANCED, glance
 from tidegate.web.grouping import is_resting
 from tidegate.web.offers import offers, unlocking
 from tidegate.web.parts import Parts
@@ -78,7 +79,15 @@ class Pages:
 
     def _home(self, app: APIGatewayHttpResolver) -> Response[str]:
         found = readable(self._parts.catalog, self._authorization, app.context["access"].login)
-        return self.show(app, "repositories.html", repositories=found.repositories, unchecked=found.unchecked)
+        newest = sorted(found.repositories, key=lambda known: known.seen_at, reverse=True)[:GLANCED]
+        views, now = self._parts.queue_looker.glances(known.name for known in newest), self._parts.clock.now()
+        return self.show(
+            app,
+            "repositories.html",
+            repositories=found.repositories,
+            unchecked=found.unchecked,
+            glances={name: glance(its, now) for name, its in views.items()},
+        )
 
     def _repository(self, app: APIGatewayHttpResolver) -> Response[str]:
         repository = _access(app).repository

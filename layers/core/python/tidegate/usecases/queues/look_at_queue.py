@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.needs import FAILED
 from tidegate.domain.deploys.queue import QueueHead, Waiting
 from tidegate.ports import Catalog, Deployments, DeployQueues
 
@@ -61,17 +63,30 @@ class QueueLooker:
         """Return the roots of a repository by name."""
         heads = self.catalog.roots(repository)
         known = self.deployments.many({identifier for head in heads for identifier in _shown(head)})
-        return [
-            RootView(
-                head.queue.partition("||")[2],
-                head,
-                known.get(head.in_flight or ""),
-                known.get(head.attempted.deployment if head.attempted else ""),
-            )
-            for head in heads
-        ]
+        return [_view(head, known) for head in heads]
+
+    def glances(self, repositories: Iterable[str]) -> dict[str, list[RootView]]:
+        """Return the roots of several repositories by name, with what may need a person.
+
+        What was let in last is told only of roots where it failed and nothing runs. It takes a read for each
+        repository, and one for each hundred deployments.
+        """
+        heads = {name: self.catalog.roots(name) for name in repositories}
+        known = self.deployments.many({one for its in heads.values() for head in its for one in _needing(head)})
+        return {name: [_view(head, known) for head in its] for name, its in heads.items()}
+
+
+def _view(head: QueueHead, known: Mapping[str, Deployment]) -> RootView:
+    last = head.attempted.deployment if head.attempted else ""
+    return RootView(head.root_name, head, known.get(head.in_flight or ""), known.get(last))
 
 
 def _shown(head: QueueHead) -> list[str]:
     last = head.attempted.deployment if head.attempted else None
     return [identifier for identifier in (head.in_flight, last) if identifier]
+
+
+def _needing(head: QueueHead) -> list[str]:
+    if head.in_flight:
+        return [head.in_flight]
+    return [head.attempted.deployment] if head.attempted and head.attempted.state in FAILED else []

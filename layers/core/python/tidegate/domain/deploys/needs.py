@@ -1,0 +1,34 @@
+"""What of a root needs a person: pages and terminals count, and name, the same."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from tidegate.domain.deploys.deployment import State
+
+#: Ends that a root shows until its next deployment; an unknown outcome has a lock that tells.
+FAILED = frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT})
+
+
+class Need(StrEnum):
+    """Why somebody looks at a root, in the order in which it is told."""
+
+    LOCKED = "locked"
+    REVIEW = "review"
+    BLOCKED = "blocked"
+    FAILED = "failed"
+
+
+def needs(running: str | None, last: str | None, *, locked: bool) -> tuple[Need, ...]:
+    """Return what of a root needs a person, nothing if nothing does.
+
+    ``running`` and ``last`` are the states (words of ``State``) of the deployment in flight and of the last that was
+    let in and ended, ``locked`` whether its queue is.
+    """
+    found = {
+        Need.LOCKED: locked,
+        Need.REVIEW: running == State.AWAITING_REVIEW,
+        Need.BLOCKED: running == State.BLOCKED,
+        Need.FAILED: running is None and last in FAILED,
+    }
+    return tuple(need for need, is_there in found.items() if is_there)

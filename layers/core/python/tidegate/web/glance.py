@@ -1,0 +1,41 @@
+"""A repository at a glance: how many roots, what runs and waits, and what needs a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tidegate.domain.deploys.needs import Need, needs
+from tidegate.usecases.queues.look_at_queue import RootView
+from tidegate.web.grouping import is_resting
+
+#: Repositories of which a page tells more than their names: each costs a read. Those that were heard of last.
+GLANCED = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """How many roots a repository has, how many deployments run and wait in line, and the roots by what they need."""
+
+    roots: int
+    running: int
+    waiting: int
+    needs: Mapping[Need, tuple[RootView, ...]]
+
+
+def glance(views: Iterable[RootView], now: str) -> Glance:
+    """Return what a list of repositories tells of one. What was left alone for half a year needs nobody."""
+    active = [view for view in views if not is_resting(view, now)]
+    found = {need: tuple(view for view in active if need in _needs(view)) for need in Need}
+    return Glance(
+        len(active),
+        sum(view.running is not None for view in active),
+        sum(view.head.length for view in active),
+        {need: its for need, its in found.items() if its},
+    )
+
+
+def _needs(view: RootView) -> tuple[Need, ...]:
+    running = view.running.state if view.running else None
+    last = view.last.state if view.last else None
+    return needs(running, last, locked=view.head.lock is not None)

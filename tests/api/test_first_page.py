@@ -1,0 +1,77 @@
+"""What the first page tells of each repository: what needs a person, and where that is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_deployment, any_lock, any_root, deployment_in
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.queue import Deployed
+from tidegate.ports import KnownRepository
+
+
+@pytest.fixture
+def busy(wires):
+    """A repository with a root in each state that needs a person, and one that needs nobody."""
+
+    def placed(state, number, **of_head):
+        one = wires.deployed(deployment_in(state, number, root=any_root(name=f"root-{number}")))
+        head, first = wires.queues.read(one.queue)
+        ended = Deployed(one.id, one.revision, one.state, one.trigger)
+        ran = {"in_flight": one.id} if state not in {State.PLAN_FAILED, State.APPLIED} else {"attempted": ended}
+        wires.queues.commit(head, replace(head, **ran, **of_head), take=first)
+        return one
+
+    states = (State.AWAITING_REVIEW, State.BLOCKED, State.PLAN_FAILED, State.PLANNING)
+    made = {state: placed(state, number) for number, state in enumerate(states, 1)}
+    made[State.APPLIED] = placed(State.APPLIED, 5, lock=any_lock())
+    wires.deployed(any_deployment(6, root=any_root(name="root-5")))
+    return made
+
+
+def test_the_first_page_says_what_of_a_repository_needs_a_person_and_leads_there(busy, browser):
+    page = browser.get("/")
+    for said in ("1 locked root-5", "1 waits for review root-1", "1 blocked root-2", "1 failed root-3"):
+        assert said in page.text
+    assert "5 roots, 3 running, 1 in line" in page.text
+    for state in (State.AWAITING_REVIEW, State.BLOCKED, State.PLAN_FAILED):
+        assert f'href="/deployments/{busy[state].id}"' in page.body
+    assert 'href="/queue?repository=acme%2Finfra&amp;root=root-5"' in page.body
+    assert "root-4" not in page.text
+
+
+def test_of_many_roots_with_one_need_the_first_page_names_three(wires, browser):
+    for number in range(5):
+        one = wires.deployed(any_deployment(number, root=any_root(name=f"root-{number}")))
+        head, _ = wires.queues.read(one.queue)
+        wires.queues.commit(head, replace(head, lock=any_lock()))
+    assert "5 locked root-0 , root-1 , root-2 and 2 more" in browser.get("/").text
+
+
+def test_what_failed_half_a_year_ago_is_not_counted_on_the_first_page(busy, wires, browser):
+    wires.clock.advance(200 * 86_400)
+    page = browser.get("/")
+    assert "failed" not in page.text
+    assert "1 locked" in page.text
+
+
+def test_of_a_repository_that_needs_nobody_the_first_page_says_how_many_roots_it_has(wires, browser):
+    wires.deployed()
+    page = browser.get("/")
+    assert "1 root, 1 in line" in page.text
+    assert "waits for review" not in page.text
+
+
+def test_where_there_are_many_repositories_only_those_heard_of_last_are_counted(wires, browser, monkeypatch):
+    monkeypatch.setattr("tidegate.web.pages.GLANCED", 1)
+    for name, seen in (
+        ("acme/newer", "2026-03-02T09:00:00.000000+00:00"),
+        ("acme/older", "2026-03-02T07:00:00.000000+00:00"),
+    ):
+        wires.catalog.remember(KnownRepository(name, 7, "main", "0" * 40, seen))
+        wires.deployed(any_deployment(repository=name))
+    text = browser.get("/").text
+    assert "acme/newer 1 root" in text
+    assert "acme/older main" in text
