@@ -42,7 +42,7 @@ def pulls(listed: Pulls, *, with_repository: bool) -> RenderableType:
         name = f"{one.repository}{_reference(one)}" if with_repository else _reference(one)
         title = screen.text(f"{one.title}{'  (draft)' if one.draft else ''}")
         opened = screen.ago(one.opened_at)
-        table.add_row(screen.text(name), _state(one), one.revision[:7], screen.text(one.author), opened, title)
+        table.add_row(screen.text(name), _listed(one), one.revision[:7], screen.text(one.author), opened, title)
     return table
 
 
@@ -72,6 +72,12 @@ def _reference(one: PullBrief) -> str:
 
 
 def _state(one: PullBrief) -> Text:
+def _listed(one: PullBrief) -> Text:
+    """Return the state for a line of a list, which has no room for the verdict's title."""
+    older = screen.text(", out of date", "yellow") if one.outdated else ""
+    return Text.assemble(_state(one), older)
+
+
     if one.closed_at:
         return screen.text("merged" if one.merged else "closed")
     if one.verdict and one.verdict.kind in _VERDICTS:

@@ -70,6 +70,19 @@ def test_open_pull_requests_are_listed_one_a_line(api, tidegate):
     assert api.asked[-1].query == {"repository": "acme/live"}
 
 
+def test_plans_that_are_older_than_the_base_branch_say_so_in_the_list_as_well(api, tidegate, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    verdict = {"conclusion": "success", "kind": "passed", "title": "1 to add; older than main"}
+    older = {**BRIEF, "verdict": verdict, "outdated": True}
+    api.answers["GET /api/pulls"] = {"pull_requests": [older, {**BRIEF, "number": 6, "verdict": verdict}]}
+    first, second = tidegate("pulls", "acme/live").stdout.splitlines()[1:]
+    assert "✔ passed, out of date" in first
+    assert "✔ passed" in second
+    assert "out of date" not in second
+    api.answers["GET /api/pulls/acme/live/5"] = {**PULL, **older}
+    assert "✔ passed: 1 to add; older than main\n" in tidegate("pulls", "acme/live", "5").stdout
+
+
 def test_what_is_not_planned_on_purpose_says_so(api, tidegate):
     draft = {**BRIEF, "draft": True, "notice": "The pull request is a draft."}
     api.answers["GET /api/pulls"] = {"pull_requests": [draft]}
