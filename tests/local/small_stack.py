@@ -269,7 +269,7 @@ def resources() -> dict[str, Any]:
                 "Handler": "handler.lambda_handler",
                 "Runtime": "python3.12",
                 "Role": _get("WorkerRole"),
-                "Timeout": 3,
+                "Timeout": 8,
                 "MemorySize": 256,
                 "LoggingConfig": {"LogGroup": {"Ref": "WorkerLog"}},
                 "Environment": {"Variables": {"TABLE": {"Ref": "Table"}}},

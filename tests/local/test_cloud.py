@@ -73,7 +73,7 @@ def test_a_function_that_takes_too_long_is_killed(cloud):
     answer, error = invoke(cloud, do="sleep", seconds=30)
     assert error == "Unhandled"
     assert answer["errorType"] == "Sandbox.Timedout"
-    assert "3.00 seconds" in answer["errorMessage"]
+    assert "8.00 seconds" in answer["errorMessage"]
 
 
 def test_a_process_that_exits_is_an_exit_error_and_the_next_call_gets_a_new_one(cloud):
