@@ -114,7 +114,7 @@ access_control:
         world.comment("tidegate deploy")
         assert world.names == ["live/app"]
         world.comment("tidegate unlock", by="maintainer")
-        assert world.reply.startswith("- `live/app`: ")
+        assert world.reply.startswith("> `tidegate unlock`\n\n- `live/app`: ")
 
     def test_the_default_branch_counts_only_if_it_is_among_those_that_are_named(self, world):
         world.file(MAIN, f"destination_branches: [release]\n{self.RULES}")

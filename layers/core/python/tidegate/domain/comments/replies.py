@@ -18,10 +18,17 @@ from tidegate.domain.tags.query import parse_tag_query
 
 #: Roots that a reply lists; more would not be read.
 _LISTED = 50
+#: Characters of a comment that its reply quotes: a line.
+_QUOTED = 100
 #: What is answered with its reason: what was not found, cannot be used, or may not be done by our App.
 ANSWERED = (NotFound, InvalidConfiguration, CyclicChange, AppLacksPermission)
 #: Directories and tags that nothing has, of each so many.
 _UNKNOWN = 5
+
+
+def answering(comment: str, reply: str) -> str:
+    """Return a reply below the beginning of the comment that it answers: several are answered in any order."""
+    return f"> {code(comment, _QUOTED)}\n\n{reply}"
 
 
 def not_here(verb: str, prefix: str) -> str:

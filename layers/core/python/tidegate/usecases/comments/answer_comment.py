@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tidegate.domain.comments.command import Command
+from tidegate.domain.comments.replies import answering
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.domain.permission import Permission
 from tidegate.ports import Deliveries, DeliveryOutcome, Forge
@@ -63,7 +64,7 @@ class CommentWork(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CommentAnswerer:
-    """Answers one comment. ``pull_request`` and ``comment`` are the forge's numbers.
+    """Answers one comment. ``pull_request`` and ``comment`` are the forge's numbers, ``text`` is what it says.
 
     Each method returns sentences for the outcome: empty, or what could not be shown.
     """
@@ -73,6 +74,7 @@ class CommentAnswerer:
     repository: str
     pull_request: int
     comment: int
+    text: str
 
     def accept(self) -> str:
         """Show that the command was understood and is done."""
@@ -83,8 +85,8 @@ class CommentAnswerer:
         return " ".join(filter(None, (self._react(_REFUSED), self.reply(reply))))
 
     def reply(self, text: str) -> str:
-        """Write a comment (Markdown). Raise ForgeUnavailable."""
-        return tell(self.forge, (self.installation, self.repository), self.pull_request, text)
+        """Write a comment (Markdown) that quotes the one that it answers. Raise ForgeUnavailable."""
+        return tell(self.forge, (self.installation, self.repository), self.pull_request, answering(self.text, text))
 
     def _react(self, reaction: str) -> str:
         """React, if the forge can: a reaction is not worth doing all the rest again."""
@@ -97,7 +99,7 @@ class CommentAnswerer:
 
 def answerer(forge: Forge, comment: Comment) -> CommentAnswerer:
     """Return who answers a comment."""
-    return CommentAnswerer(forge, *comment.where, comment.pull_request, comment.comment)
+    return CommentAnswerer(forge, *comment.where, comment.pull_request, comment.comment, comment.text)
 
 
 def outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> DeliveryOutcome:
