@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,10 @@ _Refused = Mapping[Path, InvalidConfiguration]
 _FILE = "tidegate.yaml"
 #: Stands for the repository, whose name only the root at its top would have.
 _REPOSITORY = "owner/repository"
+#: Text that is written without quotes. Longer ones than any number that means something keep them.
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+#: How often all that one reading of a draft refuses, some hundred mistakes, is taken out of it.
+_MOST_READINGS = 20
 #: Where a step stands, whose kind is all there is of it.
 _STEPS = frozenset({"workflows", "hooks"})
 #: Keys of access control, of requirements and of stacks that something rests on, and those of people inside them. Keys
@@ -109,14 +114,17 @@ class Draft:
 def finished(draft: Draft) -> str:
     """Return the file: whatever of the draft cannot be used is left out of it, and remembered as such.
 
-    Raise InvalidConfiguration when nothing can be used, CannotLeaveOut when something guards what would be open then.
+    Raise InvalidConfiguration when nothing can be used, or far too much cannot be, and CannotLeaveOut when something
+    guards what would be open then.
     """
-    while True:
+    for _ in range(_MOST_READINGS):
         text = _written(draft.content)
         found = examine_configuration(text.encode(), _REPOSITORY)
         if isinstance(found, LoadedConfiguration):
             return text
         _without_all(draft, found, text)
+    problem = f"more than {len(draft.left_out)} of its values cannot be used"
+    raise InvalidConfiguration(_FILE, 1, problem, f"The last of them: {draft.left_out[-1].text}")
 
 
 def _without_all(draft: Draft, errors: Sequence[InvalidConfiguration], text: str) -> None:
@@ -238,6 +246,6 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if value in ("true", "false"):
         return value == "true"
-    if isinstance(value, str) and value.isascii() and value.isdigit() and str(int(value)) == value:
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
         return int(value)
     return value

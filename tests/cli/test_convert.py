@@ -352,6 +352,29 @@ def test_many_mistakes_are_taken_out_together(convert):
     assert told.count("wrong") >= 600
 
 
+def test_a_file_of_nothing_but_mistakes_is_refused_and_not_read_for_ever(tidegate, tmp_path, monkeypatch):
+    monkeypatch.setattr("cli.converting.draft._MOST_READINGS", 2)
+    (tmp_path / "config.yml").write_text("dirs:\n" + "".join(f"  d{n}: {{wrong: 1}}\n" for n in range(201)))
+    result = tidegate("convert", str(tmp_path / "config.yml"))
+    assert result.exit_code == 1
+    assert "more than 200 of its values cannot be used" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("key", ["name", "workspace", "terraform_version"])
+def test_a_number_longer_than_any_is_text(tidegate, tmp_path, key):
+    (tmp_path / "atlantis.yaml").write_text(f"projects: [{{dir: a, {key}: {'9' * 5000}}}]")
+    result = tidegate("convert", str(tmp_path / "atlantis.yaml"))
+    assert "mistake of its own" not in result.output
+    assert result.exit_code == 0
+
+
+def test_what_aliases_make_far_too_long_is_refused(tidegate, tmp_path):
+    text = f"x: &a {'y' * 400_000}\nprojects: [{{dir: a, depends_on: [{'*a, ' * 50_000}]}}]"
+    (tmp_path / "atlantis.yaml").write_text(text)
+    result = tidegate("convert", str(tmp_path / "atlantis.yaml"))
+    assert (result.exit_code, "too much text" in result.output) == (1, True)
+
+
 def test_a_file_that_is_there_is_overwritten_only_by_force(tidegate, tmp_path):
     source, output = tmp_path / "atlantis.yaml", tmp_path / "tidegate.yaml"
     source.write_text(ATLANTIS)

@@ -141,6 +141,15 @@ def test_aliases_of_aliases_do_not_become_a_billion_values():
     assert time.process_time() - started < 10
 
 
+@pytest.mark.parametrize("many", ["[*a, {}]", "{{b: *a}}, {}", "{{? *a\n : b}}, {}"])
+def test_aliases_of_one_long_text_do_not_become_more_text_than_is_read(many):
+    pieces = many.format("*a, " * 2000)
+    started = time.process_time()
+    error = refusal(f"version: 1\nx: &a {'y' * 500_000}\nz: [{pieces}]\n")
+    assert "too much text" in str(error)
+    assert time.process_time() - started < 10
+
+
 def test_an_alias_of_itself_is_refused():
     assert refusal("version: 1\nroots: &x [*x]\n").column == 12
 

@@ -9,9 +9,10 @@ from tidegate.config.nodes import Items, Node, NotYamlError, Pairs, Scalar, TooD
 from tidegate.domain.errors import InvalidConfiguration
 
 #: Bytes of a configuration file, and values in it once its aliases are followed (so that a few lines
-#: of aliases of aliases cannot become a billion values).
+#: of aliases of aliases cannot become a billion values), and letters of all of these together.
 MAXIMUM_BYTES = 1024 * 1024
 MAXIMUM_VALUES = 200_000
+MAXIMUM_LETTERS = 4 * MAXIMUM_BYTES
 MAXIMUM_DEPTH = 30
 
 Path = tuple[str | int, ...]
@@ -85,6 +86,7 @@ class _Reader:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._values = 0
+        self._letters = 0
 
     def read(self, node: Node, path: Path) -> Any:
         self._document.places[path] = (node.line, node.column)
@@ -94,6 +96,7 @@ class _Reader:
         if node.tag is not None:
             raise self._document.refusal(path, f"the tag {node.tag!r} is not known", "Write plain values")
         if isinstance(node, Scalar):
+            self._count(node.text, path)
             return None if node.null else node.text
         if isinstance(node, Items):
             return [self.read(item, (*path, number)) for number, item in enumerate(node.items)]
@@ -104,6 +107,7 @@ class _Reader:
         content: dict[str, Any] = {}
         for key, value in node.pairs:
             name = self._key(key, path)
+            self._count(name, path)
             if name in content:
                 first = self._document.place((*path, name, KEY))[0]
                 self._document.places[(*path, name)] = (key.line, key.column)
@@ -112,6 +116,13 @@ class _Reader:
             content[name] = self.read(value, (*path, name))
             self._document.places[(*path, name, KEY)] = (key.line, key.column)
         return content
+
+    def _count(self, text: str, path: Path) -> None:
+        """Refuse a file whose aliases make far more text of it than it has."""
+        self._letters += len(text)
+        if self._letters > MAXIMUM_LETTERS:
+            allowed = f"At most {MAXIMUM_LETTERS} letters are read, those behind aliases each time"
+            raise self._document.refusal(path, "the file has too much text", allowed)
 
     def _key(self, node: Node, path: Path) -> str:
         place = (*path, KEY)
