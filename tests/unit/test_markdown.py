@@ -141,7 +141,20 @@ def test_escape_sequences_and_control_characters_are_taken_out(raw, shown):
 
 
 @pytest.mark.parametrize(
-    "text", ["@octocat", "see https://x.example", "www.x.example", "#12", "GH-12", "mail@x.example"]
+    "text",
+    [
+        "@octocat",
+        "see https://x.example",
+        "www.x.example",
+        "#12",
+        "GH-12",
+        "mail@x.example",
+        "$12",
+        "%12",
+        '%"1.0"',
+        "&12",
+        "a/b&12",
+    ],
 )
 def test_escaped_text_has_nothing_that_a_forge_links(text):
     assert escaped(text).replace("\\", "") != text

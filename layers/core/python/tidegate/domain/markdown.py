@@ -19,7 +19,8 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|~])")
-_REFERENCES = re.compile(r"@|#(?=\d)|(?<=w)(?=\.)|(?<=:)(?=//)|(?<=GH)(?=-\d)", re.IGNORECASE)
+#: Before a number or a name stand people, issues, and on GitLab snippets, milestones and epics.
+_REFERENCES = re.compile(r'@|[#$&](?=\d)|%(?=[\w"])|(?<=w)(?=\.)|(?<=:)(?=//)|(?<=GH)(?=-\d)', re.IGNORECASE)
 _BREAK = "\u200b"
 _OPENS_FENCE = re.compile(r"^(?=[ \t]*```)", re.MULTILINE)
 _BACKTICKS = re.compile(r"`+")
