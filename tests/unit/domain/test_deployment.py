@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_deployment, any_job, deployment_in
-from tidegate.domain.deploys.deployment import State, Step, ends_without_result, is_final, may_follow, moves_baseline
+from tidegate.domain.deploys.deployment import (
+    State,
+    Step,
+    ends_without_result,
+    is_final,
+    may_follow,
+    moves_baseline,
+    where_it_is,
+)
 from tidegate.domain.deploys.job import JobKind, job_id, log_key, plan_prefix
 
 OPEN = {
@@ -75,3 +83,10 @@ def test_a_job_is_named_after_its_deployment():
 
 def test_a_queue_is_named_after_repository_and_root():
     assert any_deployment().queue == "acme/infra||network"
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_sentence_says_where_a_deployment_is_or_how_it_ended(state):
+    words = where_it_is(state)
+    assert words.startswith("has ended (" if is_final(state) else "is ")
+    assert "_" not in words

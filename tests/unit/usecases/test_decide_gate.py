@@ -11,6 +11,7 @@ from tidegate.domain.errors import NotFound
 from tidegate.usecases.deploys.finish import Finisher
 from tidegate.usecases.queues.end_deployment import DeploymentEnder
 
+FAILED = "has ended (plan failed) and does not wait for others of its change."
 AT, LATER = "2026-03-02T10:00:00.000000+00:00", "2026-03-02T11:00:00.000000+00:00"
 
 
@@ -195,6 +196,25 @@ def test_what_is_not_enqueued_yet_did_not_fail(world):
     world.enroll("db", "dev", "not-enqueued-yet")
     blocked = world.waits(world.planned("web"))
     assert "db" not in world.decider.retry(blocked.id, "maintainer", AT).reason
+
+
+@pytest.mark.parametrize("answer", GateAnswer)
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"state": State.PLANNING}, "is planning now and does not wait for others of its change."),
+        ({"state": State.APPLIED}, "has ended (applied) and does not wait for others of its change."),
+        (
+            {"state": State.PLAN_FAILED},
+            f"{FAILED} Correct the configuration and merge that: the next revision of this root is planned as usual.",
+        ),
+        ({"state": State.PLAN_FAILED, "contained_by": "newer"}, FAILED),
+    ],
+)
+def test_who_decides_about_what_does_not_wait_is_told_where_it_is_and_what_helps(world, answer, fields, told):
+    one = world.member("app", "dev", **fields)
+    decision = world.decider.decide(one.id, answer, "maintainer", AT)
+    assert (decision.done, decision.reason) == (False, f"This deployment {told}")
 
 
 @pytest.mark.parametrize("answer", GateAnswer)

@@ -116,6 +116,12 @@ def is_final(state: State) -> bool:
     return state not in _FOLLOWERS
 
 
+def where_it_is(state: State) -> str:
+    """Return where a deployment is, as a sentence goes on about it: ``is planning now``, ``has ended (applied)``."""
+    words = state.replace("_", " ")
+    return f"has ended ({words})" if is_final(state) else f"is {words} now"
+
+
 def may_follow(before: State, after: State) -> bool:
     """Tell whether a deployment may go from ``before`` to ``after``."""
     return after in _FOLLOWERS.get(before, frozenset())

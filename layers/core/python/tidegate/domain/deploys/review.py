@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from tidegate.domain.deploys.deployment import Approval, Deployment, Ending, Plan, Review, State, Trigger
+from tidegate.domain.deploys.deployment import Approval, Deployment, Ending, Plan, Review, State, Trigger, where_it_is
 from tidegate.domain.deploys.review_rule import PlanReview
 
 #: How long the Terraform machine waits for a review (its TimeoutSeconds): a week spans every holiday
@@ -166,8 +166,7 @@ def _not_waiting(deployment: Deployment) -> PressVerdict:
             f"The review expired after {REVIEW_DAYS} days, so nothing is applied any more. "
             "Run it again, or merge a new revision, to get a new plan."
         )
-    words = deployment.state.replace("_", " ")
-    return _refused(f"This deployment is {words} now and does not wait for a review.")
+    return _refused(f"This deployment {where_it_is(deployment.state)} and does not wait for a review.")
 
 
 def _refused(reason: str) -> PressVerdict:

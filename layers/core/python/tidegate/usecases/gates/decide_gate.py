@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tidegate.domain.changes.gate import WAITING, GateAnswer, rejected, stepped_aside, waits_for
+from tidegate.domain.check_runs.advice import advice
 from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import DONE, AfterGate, Deployment, State, is_final
+from tidegate.domain.deploys.deployment import DONE, AfterGate, Deployment, State, is_final, where_it_is
 from tidegate.domain.deploys.rerun import run_again, state_refusal
 from tidegate.ports import Announcements, ChangeSets, Deployments, Enrolled, Workflows
 from tidegate.usecases.decide_again import deciding_again
@@ -129,8 +130,9 @@ def _refusal(deployment: Deployment) -> str | None:
     """Return why there is nothing to decide about at the deployment's gate; None when there is."""
     gate = deployment.gate
     if deployment.state not in WAITING or gate is None:
-        words = deployment.state.replace("_", " ")
-        return f"This deployment is {words} now and does not wait for others of its change."
+        told = f"This deployment {where_it_is(deployment.state)} and does not wait for others of its change."
+        next_step = "" if deployment.contained_by else advice(deployment.state, deployment.error)
+        return f"{told} {next_step}".rstrip()
     if gate.next is AfterGate.REJECTED:
         return f"{gate.by} rejected this deployment before. That decision stands."
     if stepped_aside(deployment):
