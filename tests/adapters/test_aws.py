@@ -6,9 +6,9 @@ import json
 from hashlib import sha256
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
+from tests.adapters.refusals import Refuses, Throttles
 from tests.builders import NOW, any_layer, deployment_in
 from tidegate.adapters.announcements import AwsAnnouncements, Channels
 from tidegate.adapters.artifacts import S3Artifacts
@@ -37,21 +37,6 @@ def cloud(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     with mock_aws():
         yield
-
-
-class Refuses:
-    """A client whose every call fails as AWS's clients do."""
-
-    def __init__(self, code):
-        self.code = code
-
-    def __getattr__(self, operation):
-        def call(**arguments):
-            if self.code == "no connection":
-                raise EndpointConnectionError(endpoint_url="https://aws.example")
-            raise ClientError({"Error": {"Code": self.code, "Message": "no"}}, operation)
-
-        return call
 
 
 @pytest.fixture
@@ -164,19 +149,6 @@ def test_a_change_is_an_event_with_what_others_need(fifo, bus):
             "deferred": 0,
         },
     }
-
-
-class Throttles:
-    """A bus that does not take the first so many events."""
-
-    def __init__(self, times):
-        self.times = times
-
-    def put_events(self, **_):
-        if not self.times:
-            return {"FailedEntryCount": 0, "Entries": [{"EventId": "1"}]}
-        self.times -= 1
-        return {"FailedEntryCount": 1, "Entries": [{"ErrorCode": "ThrottlingException"}]}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 import pytest
 from moto import mock_aws
 
-from tests.adapters.test_aws import Refuses
+from tests.adapters.refusals import Refuses
 from tidegate.adapters.boto import client
 from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
 from tidegate.domain.errors import CloudUnavailable, NotFound

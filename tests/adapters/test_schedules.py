@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from moto import mock_aws
 
-from tests.adapters.test_aws import Refuses
+from tests.adapters.refusals import Refuses
 from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, sha
 from tidegate.adapters.boto import client
 from tidegate.adapters.drift_events import AwsDriftEvents

@@ -7,97 +7,20 @@ from dataclasses import replace
 
 import pytest
 
+from tests.api.calls import CALLS, call, client_for, prepare
 from tests.api.world import URL, Client, WebBootstrap
-from tests.builders import (
-    REPOSITORY,
-    any_drift,
-    any_job,
-    any_lock,
-    any_pull_request,
-    any_pull_request_record,
-    deployment_in,
-)
+from tests.builders import REPOSITORY, any_lock
 from tidegate.domain.access import Access as RootAccess
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
-from tidegate.ports import Delivery, KnownRepository
+from tidegate.ports import KnownRepository
 from tidegate.web.authorization import RULES, About, Remembered, Right
 
 SECRET_REPOSITORY = "acme/secret"
-#: How each route is called, about a repository: {id} is a deployment, {job} its plan job, {request} a request.
-CALLS = {
-    "GET /api/openapi.json": "/api/openapi.json",
-    "GET /api/me": "/api/me",
-    "GET /api/repositories": "/api/repositories",
-    "GET /api/repositories/<owner>/<name>/roots": "/api/repositories/{repository}/roots",
-    "GET /api/queue": "/api/queue?repository={repository}&root=network",
-    "POST /api/queue/unlock": ("/api/queue/unlock", {"repository": "{repository}", "root": "network"}),
-    "GET /api/deployments": "/api/deployments?repository={repository}",
-    "POST /api/deployments": ("/api/deployments", {"repository": "{repository}", "roots": ["network"]}),
-    "GET /api/deployments/<id>": "/api/deployments/{id}",
-    "POST /api/deployments/<id>/review": ("/api/deployments/{id}/review", {"decision": "reject"}),
-    "POST /api/deployments/<id>/gate": ("/api/deployments/{id}/gate", {"decision": "reject"}),
-    "GET /api/changes/<id>": "/api/changes/{change}",
-    "GET /api/drift": "/api/drift?repository={repository}",
-    "POST /api/drift/look": ("/api/drift/look", {"repository": "{repository}", "schedule": "nightly"}),
-    "GET /drift": "/drift?repository={repository}",
-    "POST /drift/look": ("/drift/look", {"repository": "{repository}", "schedule": "nightly"}),
-    "GET /api/pulls": "/api/pulls?repository={repository}",
-    "GET /api/pulls/<owner>/<name>/<number>": "/api/pulls/{repository}/5",
-    "GET /api/requests/<id>": "/api/requests/{request}",
-    "GET /api/jobs/<id>": "/api/jobs/{job}",
-    "GET /api/jobs/<id>/log": "/api/jobs/{job}/log",
-    "GET /": "/",
-    "GET /login": "/login",
-    "GET /login/callback": "/login/callback",
-    "POST /logout": ("/logout", {}),
-    "GET /static/<file>": "/static/app.css",
-    "GET /repositories/<owner>/<name>": "/repositories/{repository}",
-    "GET /repositories/<owner>/<name>/deployments": "/repositories/{repository}/deployments",
-    "GET /queue": "/queue?repository={repository}&root=network",
-    "POST /queue/unlock": ("/queue/unlock", {"repository": "{repository}", "root": "network"}),
-    "GET /deployments/<id>": "/deployments/{id}",
-    "POST /deployments/<id>/review": ("/deployments/{id}/review", {"decision": "reject"}),
-    "POST /deployments/<id>/gate": ("/deployments/{id}/gate", {"decision": "reject"}),
-    "GET /changes/<id>": "/changes/{change}",
-    "GET /pulls": "/pulls?repository={repository}",
-    "GET /pulls/<owner>/<name>/<number>": "/pulls/{repository}/5",
-    "GET /jobs/<id>": "/jobs/{job}",
-    "GET /jobs/<id>/lines": "/jobs/{job}/lines",
-    "GET /jobs/<id>/raw": "/jobs/{job}/raw",
-}
 ABOUT_SOMETHING = [route for route, rule in RULES.items() if rule.about is not About.NOTHING]
 ACTING = [route for route, rule in RULES.items() if rule.right in {Right.ACT, Right.WRITE, Right.OPERATE}]
 API = [route for route in RULES if " /api/" in route and RULES[route].right is not Right.PUBLIC]
 PAGES = [route for route in RULES if " /api/" not in route and RULES[route].right is not Right.PUBLIC]
-
-
-def prepare(wires, repository=REPOSITORY):
-    """Store a deployment that waits for review, its job and a request; return the names for CALLS."""
-    (one,) = wires.changed(deployment_in(State.AWAITING_REVIEW, repository=repository), change="change-1")
-    job = any_job(id=f"{one.id}-plan-1", deployment=one.id)
-    wires.jobs.create(job)
-    wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(repository=repository)))
-    wires.drifts.save(replace(any_drift(), repository=repository))
-    request = Delivery("request-1", "manual", {"repository": repository, "installation": 7, "roots": []}, "2026")
-    wires.deliveries.store(request)
-    return {"repository": repository, "id": one.id, "job": job.id, "request": request.id, "change": "change-1"}
-
-
-def call(client, route, names):
-    target = CALLS[route]
-    if isinstance(target, str):
-        return client.get(target.format(**names))
-    path, body = target
-    filled = {name: value.format(**names) if isinstance(value, str) else value for name, value in body.items()}
-    if " /api/" in route:
-        return client.post_json(path.format(**names), filled)
-    token = client.form_token() if client.cookies else ""
-    return client.post_form(path.format(**names), csrf=token, **filled)
-
-
-def client_for(wires, route, login):
-    return Client(wires, f"token-of-{login}") if " /api/" in route else Client(wires).sign_in(login)
 
 
 def test_every_route_has_a_rule_and_every_rule_a_route(wires):

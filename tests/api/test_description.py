@@ -9,7 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from tests.api.test_authorization import prepare
+from tests.api.calls import prepare
 from tests.api.world import Client, WebBootstrap
 from tests.api.wsgi import wsgi
 from tests.builders import any_deployment

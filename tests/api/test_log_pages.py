@@ -9,12 +9,9 @@ from base64 import b64decode
 
 import pytest
 
-from tests.api.test_authorization import prepare
+from tests.api.calls import prepare
 from tests.api.world import Client
-from tests.builders import (
-    any_job,
-    deployment_in,
-)
+from tests.builders import any_job, deployment_in
 from tests.functions.wires import Context
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.deploys.job import log_key

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.api.test_authorization import prepare
-from tests.api.world import Client
+from tests.api.calls import prepare
+from tests.api.world import QUEUE, Client, lock
 from tests.builders import (
     NOW,
     PLAN_TEXT,
@@ -30,13 +30,7 @@ from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.ports import KnownRepository, LogChunk, PublishedCheckRun
 from tidegate.web.application import POLICY
 
-QUEUE = f"/queue?repository={REPOSITORY}&root=network"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>&amp;\x1b]8;;javascript:alert(3)\x07"
-
-
-def lock(wires, **fields):
-    head, _ = wires.queues.read(any_queue())
-    wires.queues.commit(head, replace(head, lock=any_lock(**fields)))
 
 
 def test_the_first_page_lists_what_one_may_read(wires, browser):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from html import unescape
 from urllib.parse import unquote_plus, urlencode, urlsplit
 
-from tests.builders import REPOSITORY, any_deployment
+from tests.builders import REPOSITORY, any_deployment, any_lock, any_queue
 from tests.functions.wires import Context, MemoryBootstrap
 from tidegate.adapters.memory import MemoryCatalog, MemoryJobLogs
 from tidegate.adapters.memory.accounts import MemoryAccounts
@@ -18,6 +18,7 @@ from tidegate.web.session import Sessions
 
 URL = "https://tidegate.example"
 TEAM = "acme/operators"
+QUEUE = f"/queue?repository={REPOSITORY}&root=network"
 
 
 class WebBootstrap(MemoryBootstrap):
@@ -140,3 +141,8 @@ class Client:
     def form_token(self, path="/"):
         """Return the hidden token of the forms on a page."""
         return re.search(r'name="csrf" value="([0-9a-f]+)"', self.get(path).body).group(1)
+
+
+def lock(wires, **fields):
+    head, _ = wires.queues.read(any_queue())
+    wires.queues.commit(head, replace(head, lock=any_lock(**fields)))

@@ -14,6 +14,7 @@ from local.gitlab.client import GitLabClient
 from local.gitlab.server import GitLab
 from tidegate.adapters.github.forge import AppCredentials, GitHubForge
 from tidegate.adapters.gitlab.forge import GitLabCredentials, GitLabForge
+from tidegate.domain.check_runs.check_run import CheckRun
 
 KINDS = ("github", "gitlab", "gitlab-in-groups")
 
@@ -106,3 +107,7 @@ def tried(kind: str, directory: Path, key: str) -> Iterator[Tried]:
         tokens = GitLabCredentials(server.bot_token, server.clone_token)
         adapter = GitLabForge(lambda: tokens, url=server.url, api_url=server.api_url)
         yield Tried(adapter, server, "acme/infra" if kind == "gitlab" else "acme/networks/europe/infra")
+
+
+def shown(sha, title="Planning", status="in_progress", conclusion=None, *, external_id="network-1", name="network"):
+    return CheckRun(f"tidegate/deploy: {name}", sha, external_id, status, title, "summary", conclusion=conclusion)

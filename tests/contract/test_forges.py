@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from local.forge.settings import app_key
-from tests.contract.forges import KINDS, tried
-from tidegate.domain.check_runs.check_run import CheckRun, Conclusion
+from tests.contract.forges import KINDS, shown, tried
+from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.errors import NotFound
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_requests.pull_request import ReviewVerdict
@@ -42,10 +42,6 @@ def head(world, base):
 @pytest.fixture
 def number(world, head):
     return world.open("feature")
-
-
-def shown(sha, title="Planning", status="in_progress", conclusion=None, *, external_id="network-1", name="network"):
-    return CheckRun(f"tidegate/deploy: {name}", sha, external_id, status, title, "summary", conclusion=conclusion)
 
 
 def test_commits_are_compared_and_missing_ones_told_apart(world, base, head):

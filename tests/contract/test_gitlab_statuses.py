@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.forges import tried
-from tests.contract.test_forges import shown
+from tests.contract.forges import shown, tried
 from tidegate.adapters.gitlab.access import GitLabAccess, GitLabCredentials, project
 from tidegate.adapters.gitlab.deploy_notes import tell_deployments
 from tidegate.domain.check_runs.check_run import Conclusion

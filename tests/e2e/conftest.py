@@ -9,11 +9,14 @@ import re
 import uuid
 from pathlib import Path
 
+import httpx
 import pytest
 
 from local.client import LocalCloud
+from local.forge.pages.visit import COOKIE
 from tests.conftest import tell
 from tests.e2e.installation import Installation
+from tests.e2e.pages import SECONDS
 from tests.e2e.project import Project
 
 _HERE = Path(__file__).parent
@@ -62,6 +65,16 @@ def tidegate(whole_run):
     yield whole_run
     whole_run.cloud.clear_faults()
     whole_run.maintainer.clear_faults()
+
+
+@pytest.fixture
+def browser(tidegate):
+    """A browser without scripts in which the reviewer is signed in at the forge."""
+    with httpx.Client(
+        base_url=tidegate.cloud.api_url, follow_redirects=True, trust_env=False, timeout=SECONDS
+    ) as client:
+        client.cookies.set(COOKIE, "reviewer")
+        yield client
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from local.forge.git import ENVIRONMENT
 from tests.e2e import modules
 from tests.e2e.installation import Installation
 from tests.e2e.patience import eventually
+from tidegate.domain.root import queue_id
 
 CheckRun = Mapping[str, Any]
 
@@ -160,3 +161,21 @@ def _environment() -> dict[str, str]:
 def gate_of(directory: Path) -> Path:
     """Return the file that opens the gate of a gated module; it does not exist yet."""
     return directory / "gate"
+
+
+def rests(tidegate, repository, root):
+    """Wait until nothing of a root is under way: what is, is not looked at. Its check run says sooner that it ended."""
+
+    def is_quiet():
+        head = tidegate.queues.read(queue_id(repository, root))[0]
+        return head.in_flight is None and not head.length
+
+    eventually(is_quiet, what=f"the queue of {root} of {repository} at rest")
+
+
+def at_the_gate(project, job):
+    """Return the task of a job whose engine waits at the gate."""
+    said = "waiting at the gate"
+    eventually(lambda: any(said in line for line in project.tidegate.log_lines(job)), what=f"{job} at the gate")
+    (task,) = project.tidegate.runners(job)
+    return task

@@ -131,3 +131,25 @@ def planning(pull: Pull, root: str) -> TemporaryLayer:
         return layer if at_work and pull.tidegate.jobs.token(layer.job) else None
 
     return eventually(look, what=f"a runner that plans {root}")
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A pull request as people talk to Tidegate in it: its number, its head, their comments and the replies."""
+
+    project: Project
+    number: int
+    head: str
+
+    def comment(self, text: str, by: str = "maintainer") -> int:
+        return self.project.person(by).comment(self.project.name, self.number, text)
+
+    def reply(self, containing: str) -> str:
+        """Return Tidegate's reply with these words, once it is there."""
+
+        def look() -> str | None:
+            said = self.project.tidegate.maintainer.comments(self.project.name, self.number)
+            bodies = [str(each["body"]) for each in said if each["user"]["type"] == "Bot"]
+            return next((body for body in bodies if containing in body), None)
+
+        return eventually(look, what=f"a reply with {containing!r}")

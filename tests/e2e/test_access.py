@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.e2e.modules import thing
 from tests.e2e.project import title, words
-from tests.e2e.test_by_hand import Branch
+from tests.e2e.pulls import Branch
 
 GUARDED = """
 plan_review: always

@@ -6,9 +6,9 @@ import pytest
 
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
+from tests.e2e.policies import POLICY, SETS, standing
 from tests.e2e.project import has_ended, title, words
-from tests.e2e.test_by_hand import Branch
-from tests.e2e.test_policies import POLICY, SETS, standing
+from tests.e2e.pulls import Branch
 
 IN_PULL_REQUEST = "version: 1\napply: in_pull_request\nmerge_after_apply: true\n"
 BY_PEOPLE = """

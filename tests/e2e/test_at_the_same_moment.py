@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from tests.e2e.modules import thing
+from tests.e2e.pages import SECONDS
 from tests.e2e.patience import eventually
 from tests.e2e.project import title
 from tests.e2e.pulls import open_pull
-from tests.e2e.test_pages import SECONDS
 from tests.stepfunctions.world import OperatorWiring
 from tidegate.domain.deploys.deployment import Trigger
 from tidegate.domain.root import queue_id

@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
 from tests.e2e.modules import thing
-from tests.e2e.patience import eventually
-from tests.e2e.project import Project, title, words
+from tests.e2e.project import title, words
+from tests.e2e.pulls import Branch
 
 BROKEN = 'resource "nothing_of_this_kind" "x" {\n'
 STRICT = "version: 1\napply_requirements: {approved: {any_of_count: 1}}\n"
-
-
-@dataclass(frozen=True)
-class Branch:
-    """A pull request: its number, its head, and the forge as its author uses it."""
-
-    project: Project
-    number: int
-    head: str
-
-    def comment(self, text: str, by: str = "maintainer") -> int:
-        return self.project.person(by).comment(self.project.name, self.number, text)
-
-    def reply(self, containing: str) -> str:
-        """Return Tidegate's reply with these words, once it is there."""
-
-        def look() -> str | None:
-            said = self.project.tidegate.maintainer.comments(self.project.name, self.number)
-            bodies = [str(each["body"]) for each in said if each["user"]["type"] == "Bot"]
-            return next((body for body in bodies if containing in body), None)
-
-        return eventually(look, what=f"a reply with {containing!r}")
 
 
 @pytest.fixture

@@ -8,20 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import httpx
-import pytest
-
-from local.forge.pages.visit import COOKIE
 from tests.e2e.modules import thing
+from tests.e2e.pages import run_tidegate, sign_in
 from tests.e2e.patience import eventually
-from tests.e2e.project import Project
-from tests.e2e.test_pages import SECONDS, sign_in
-from tests.e2e.test_pages import tidegate as tidegate_command
+from tests.e2e.project import Project, rests
 from tests.stepfunctions.world import OperatorWiring
 from tidegate.domain.deploys.deployment import State, Trigger, is_final
 from tidegate.domain.drift.drift import DriftRecord, DriftState
 from tidegate.domain.errors import NotFound
-from tidegate.domain.root import queue_id, schedule_name
+from tidegate.domain.root import schedule_name
 
 
 @dataclass
@@ -101,31 +96,11 @@ def deploy(project, schedule):
     return sha
 
 
-def rests(tidegate, repository, root):
-    """Wait until nothing of a root is under way: what is, is not looked at. Its check run says sooner that it ended."""
-
-    def is_quiet():
-        head = tidegate.queues.read(queue_id(repository, root))[0]
-        return head.in_flight is None and not head.length
-
-    eventually(is_quiet, what=f"the queue of {root} of {repository} at rest")
-
-
 def newest(project, root, trigger):
     """Return the newest deployment of a root that something asked for."""
     tidegate = OperatorWiring(project.tidegate.cloud)
     found = tidegate.catalog.of_queue(f"{project.name}||{root}", 10).deployments
     return next((one for one in found if one.trigger is trigger), None)
-
-
-@pytest.fixture
-def browser(tidegate):
-    """A browser without scripts in which the reviewer is signed in at the forge."""
-    with httpx.Client(
-        base_url=tidegate.cloud.api_url, follow_redirects=True, trust_env=False, timeout=SECONDS
-    ) as client:
-        client.cookies.set(COOKIE, "reviewer")
-        yield client
 
 
 def test_what_changed_outside_is_found_by_the_schedule_and_shown_until_it_is_gone(project, browser):
@@ -146,7 +121,7 @@ def test_what_changed_outside_is_found_by_the_schedule_and_shown_until_it_is_gon
     assert "Drifted" in page.text
     assert f'href="/jobs/{drifted.job}"' in page.text
     assert "terraform_data.thing" in browser.get(f"/jobs/{drifted.job}").text
-    told = tidegate_command(project, "drift", project.name).stdout
+    told = run_tidegate(project, "drift", project.name).stdout
     assert "app  drifted" in told
     assert "1 to change" in told
     tamper(project, "app", "one")
@@ -185,7 +160,7 @@ def test_a_check_run_shows_drift_is_run_again_and_goes_with_the_file(project):
     assert schedule.looks(lambda: project.person("developer").rerun(project.name, run["id"])).drifted == ()
     eventually(lambda: newest_check(project, sha)["conclusion"] == "success", what="a check run without drift")
     tamper(project, "app", "by hand")
-    assert schedule.looks(lambda: tidegate_command(project, "drift", project.name, "--look", "nightly")).drifted
+    assert schedule.looks(lambda: run_tidegate(project, "drift", project.name, "--look", "nightly")).drifted
     eventually(lambda: newest_check(project, sha)["conclusion"] == "failure", what="a check run with drift")
     assert schedule_name(project.name, "nightly") in project.tidegate.cloud.read("schedules")
     project.push_files({"tidegate.yaml": "plan_review: never\n"})

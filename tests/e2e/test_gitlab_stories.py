@@ -10,8 +10,8 @@ import pytest
 from local.client import LocalCloud
 from tests.e2e.gitlab_project import Project, confirm, succeeded
 from tests.e2e.patience import eventually
-from tests.e2e.test_drift import rests
-from tests.e2e.test_policies import POLICY, SETS
+from tests.e2e.policies import POLICY, SETS
+from tests.e2e.project import rests
 from tests.stepfunctions.world import OperatorWiring
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import schedule_name

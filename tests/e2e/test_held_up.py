@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.e2e.modules import thing
 from tests.e2e.project import title
-from tests.e2e.test_promotion import BROKEN, STACKS, change, is_blocked, waits_for
+from tests.e2e.promotion import BROKEN, STACKS, change, is_blocked, waits_for
 
 
 def test_people_look_at_what_was_held_up_before_in_whatever_comes_next(project):

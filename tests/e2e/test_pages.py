@@ -2,56 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
-from html import unescape
-from urllib.parse import urljoin
-
 import httpx
-import pytest
 
-from local.forge.pages.visit import COOKIE
 from tests.e2e.modules import gated, thing
+from tests.e2e.pages import SECONDS, press, run_tidegate, sign_in
 from tests.e2e.patience import eventually
 from tests.e2e.project import gate_of, title
-
-#: An answer takes much less, unless the machine is busy.
-SECONDS = 120
-
-
-def hidden_fields(page, action):
-    """Return where a page's form goes and what it carries."""
-    forms = re.findall(r'<form method="post" action="([^"]*)"[^>]*>(.*?)</form>', page.text, re.DOTALL)
-    [(target, form)] = [one for one in forms if one[0].endswith(action)]
-    fields = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', form)
-    return urljoin(str(page.url), unescape(target)), {name: unescape(value) for name, value in fields}
-
-
-@pytest.fixture
-def browser(tidegate):
-    """A browser without scripts in which the reviewer is signed in at the forge."""
-    with httpx.Client(
-        base_url=tidegate.cloud.api_url, follow_redirects=True, trust_env=False, timeout=SECONDS
-    ) as client:
-        client.cookies.set(COOKIE, "reviewer")
-        yield client
-
-
-def press(browser, page, action, **fields):
-    """Send a form as a browser does."""
-    target, carried = hidden_fields(page, action)
-    origin = str(page.url.copy_with(raw_path=b"")).rstrip("/")
-    answer = browser.post(target, data={**carried, **fields}, headers={"Origin": origin})
-    assert answer.status_code == 200, answer.text
-    return answer
-
-
-def sign_in(browser, path):
-    """Ask for a page without a session, sign in at the forge, and return the page."""
-    page = browser.get("/login", params={"next": path})
-    return press(browser, page, "/login/oauth/authorize")
 
 
 def test_a_person_signs_in_looks_around_confirms_and_follows_the_log(project, browser, tmp_path):
@@ -110,23 +66,10 @@ def test_an_operator_deploys_through_the_api_and_unlocks_by_the_command_line(pro
         eventually(lambda: api.get(path).json()["state"] == "no_changes", what="the end of the deployment")
         where = {"repository": project.name, "root": "app"}
         assert api.get("/api/queue", params=where).json()["lock"]["by"] == "reviewer"
-        unlocked = tidegate(project, "unlock", project.name, "app")
+        unlocked = run_tidegate(project, "unlock", project.name, "app")
         assert unlocked.returncode == 0, unlocked.stderr
         assert api.get("/api/queue", params=where).json()["lock"] is None
-    assert "not locked" in tidegate(project, "unlock", project.name, "app").stdout
-
-
-def tidegate(project, *arguments):
-    """Run the command line against the installation."""
-    where = {"TIDEGATE_URL": project.tidegate.cloud.api_url, "TIDEGATE_TOKEN": "reviewer"}
-    return subprocess.run(
-        [sys.executable, "-m", "cli.main", *arguments],
-        env={**os.environ, **where},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
+    assert "not locked" in run_tidegate(project, "unlock", project.name, "app").stdout
 
 
 STAGES = """
@@ -159,7 +102,7 @@ def test_a_change_is_drawn_and_searched_while_one_stack_waits_for_another(projec
     page = sign_in(browser, f"/changes/{found['change_set']}").text
     assert 'class="graph"' in page
     assert f'href="/deployments/{first}"' in page
-    drawn = tidegate(project, "stacks", waiting)
+    drawn = run_tidegate(project, "stacks", waiting)
     assert drawn.returncode == 0, drawn.stderr
     assert "waits for dev/app of dev (waiting for review)" in " ".join(drawn.stdout.split())
     press(browser, browser.get(f"/deployments/{waiting}"), "/gate", decision="reject")

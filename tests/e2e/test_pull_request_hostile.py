@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-import httpx
 import pytest
 
 from tests.e2e.modules import thing
+from tests.e2e.pages import sign_in
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, open_pull
-from tests.e2e.test_pages import SECONDS, sign_in
 
 #: GitHub's limits, in characters and in bytes.
 MOST_COMMENT, MOST_TEXT = 65_536, 65_535
@@ -40,15 +39,6 @@ resource "terraform_data" "large" {{
 }}
 {HOSTILE}
 """
-
-
-@pytest.fixture
-def browser(tidegate):
-    with httpx.Client(
-        base_url=tidegate.cloud.api_url, follow_redirects=True, trust_env=False, timeout=SECONDS
-    ) as client:
-        client.cookies.set("forge_user", "reviewer")
-        yield client
 
 
 def outside_of_code(text):

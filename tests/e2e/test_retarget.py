@@ -7,8 +7,8 @@ from datetime import datetime
 
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
+from tests.e2e.policies import POLICY, SETS, standing
 from tests.e2e.pulls import Pull, open_pull
-from tests.e2e.test_policies import POLICY, SETS, standing
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 FILE = f"{SETS}destination_branches: [main, release]\n"

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from tests.e2e.modules import gated, thing
 from tests.e2e.patience import eventually
-from tests.e2e.project import gate_of, title, words
-
-
-def at_the_gate(project, job):
-    """Return the task of a job whose engine waits at the gate."""
-    said = "waiting at the gate"
-    eventually(lambda: any(said in line for line in project.tidegate.log_lines(job)), what=f"{job} at the gate")
-    (task,) = project.tidegate.runners(job)
-    return task
+from tests.e2e.project import at_the_gate, gate_of, title, words
 
 
 def test_a_runner_that_is_killed_while_it_plans_is_replaced_and_the_deploy_succeeds(project):

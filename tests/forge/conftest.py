@@ -6,49 +6,23 @@ import hashlib
 import hmac
 import http.server
 import json
-import re
 import threading
 import time
 import urllib.error
 import urllib.request
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import jwt
 import pytest
 
 from local.forge.client import ForgeClient
 from local.forge.server import Forge
 from local.forge.settings import app_key
+from tests.forge.published import operation_of, validate
 
-GITHUB = Path(__file__).parents[1] / "data/github"
-DESCRIPTION = json.loads((GITHUB / "openapi.json").read_text(encoding="utf-8"))
 SECRET = "a webhook secret"
 #: Seconds for what takes a few milliseconds on an idle core.
 DEADLINE = 60
-
-
-def validate(schema: dict[str, Any], value: Any) -> None:
-    """Hold a value against a schema of GitHub's description, dates and addresses included."""
-    checker = jsonschema.FormatChecker(["date-time"])
-    whole = {"components": DESCRIPTION["components"], **schema}
-    validator = jsonschema.Draft202012Validator(whole, format_checker=checker)
-    problems = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
-    assert not problems, "\n".join(f"{error.json_path}: {error.message[:300]}" for error in problems[:10])
-
-
-def operation_of(method: str, path: str) -> dict[str, Any]:
-    """Return GitHub's description of the operation that a call names."""
-    by_length = sorted(DESCRIPTION["operations"].items(), key=lambda item: -len(item[0]))
-    for name, operation in by_length:
-        verb, template = name.split(" ")
-        last = template.endswith(("{basehead}", "{path}", "/git/refs/{ref}", "{branch}"))
-        pattern = re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(template))
-        pattern = f"{pattern.removesuffix('[^/]+')}.+" if last else pattern
-        if verb == method and re.fullmatch(pattern, path):
-            return operation
-    raise AssertionError(f"{method} {path} is no operation in {GITHUB}/openapi.json")
 
 
 class Receiver:

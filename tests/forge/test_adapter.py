@@ -11,7 +11,7 @@ from local.forge.client import ForgeClient
 from local.forge.faults import Fault
 from tests.builders import deployment_in
 from tests.e2e.patience import eventually
-from tests.forge.conftest import operation_of, validate
+from tests.forge.published import operation_of, validate
 from tidegate.adapters.github.checks import shown
 from tidegate.adapters.github.deliveries import GitHubDeliveries
 from tidegate.adapters.github.forge import AppCredentials, GitHubForge

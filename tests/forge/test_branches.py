@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from local.forge.client import ForgeAnswered, ForgeClient
-from tests.forge.test_git import git
-from tests.forge.test_pages import ask, csrf
-from tests.forge.test_webhooks import hold_against_github
+from tests.forge.git import git
+from tests.forge.pages import ask, csrf
+from tests.forge.published import hold_against_github
 
 REPOSITORY, IN = "acme/infra", "/repos/acme/infra"
 

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 import pytest
 
 from local.forge.client import ForgeAnswered, ForgeClient
-from local.forge.git import ENVIRONMENT
 from local.forge.server import Forge
-
-
-def git(directory, *arguments, check=True):
-    done = subprocess.run(
-        ["git", *arguments],
-        cwd=directory,
-        env={**os.environ, **ENVIRONMENT},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert not check or done.returncode == 0, done.stderr
-    return done if not check else done.stdout.strip()
+from tests.forge.git import git
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.forge.conftest import DESCRIPTION, validate
-from tests.forge.test_pages import ask
+from tests.forge.pages import ask
+from tests.forge.published import DESCRIPTION, validate
 from tidegate.adapters.github.forge import AppCredentials, GitHubForge
 from tidegate.domain.errors import NotFound
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import http.client
 import re
 import urllib.parse
-from html.parser import HTMLParser
 
 import pytest
 
 from local.forge.client import ForgeAnswered
 from local.forge.pages import markdown
+from tests.forge.pages import HOSTILE, ask, csrf, tags_of
 
 IN = "/repos/acme/infra"
-HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>[x](javascript:alert(3))<form action=//evil.invalid>"
 
 
 @pytest.fixture
@@ -23,35 +22,6 @@ def run(api, sha):
     body = {"name": f"deploy {HOSTILE}", "head_sha": sha, "actions": actions, "output": output}
     token = api.installation_token()
     return api.call("POST", f"{IN}/check-runs", {**body, "conclusion": "action_required"}, token=token)["id"]
-
-
-def ask(forge, method, path, form=None, user="maintainer", **headers):
-    """Return status, headers and text of one request, redirects not followed."""
-    connection = http.client.HTTPConnection("127.0.0.1", forge.port, timeout=10)
-    body = urllib.parse.urlencode(form) if form is not None else None
-    kind = {"Content-Type": "application/x-www-form-urlencoded"} if form is not None else {}
-    connection.request(method, path, body, {"Cookie": f"forge_user={user}", **kind, **headers})
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    connection.close()
-    return answer.status, answer.headers, text
-
-
-def tags_of(page):
-    """Return every tag of a page with its attributes, as a browser reads them."""
-
-    found = []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag, attrs):
-            found.append((tag, dict(attrs)))
-
-    Reader().feed(page)
-    return found
-
-
-def csrf(page):
-    return re.search(r'name="csrf" value="([0-9a-f]+)"', page).group(1)
 
 
 def test_every_page_answers_and_loads_nothing_from_elsewhere(forge, maintainer, sha, run, receiver):

@@ -11,7 +11,8 @@ from local.forge.client import ForgeClient
 from local.forge.rest.api import ROUTES
 from local.forge.server import Forge
 from local.forge.settings import Settings
-from tests.forge.conftest import DESCRIPTION, Api, validate
+from tests.forge.conftest import Api
+from tests.forge.published import DESCRIPTION, validate
 
 IN = "/repos/acme/infra"
 

@@ -10,7 +10,7 @@ from local.forge.client import ForgeAnswered, ForgeClient
 from local.forge.server import Forge
 from local.forge.settings import Settings, Team
 from tests.forge.conftest import Api
-from tests.forge.test_pages import ask, csrf
+from tests.forge.pages import ask, csrf
 
 REPOSITORY, IN = "acme/infra", "/repos/acme/infra"
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from local.forge.client import ForgeAnswered, ForgeClient
-from tests.forge.conftest import DESCRIPTION, validate
-from tests.forge.test_pages import HOSTILE, ask, csrf, tags_of
-from tests.forge.test_webhooks import hold_against_github
+from tests.forge.pages import HOSTILE, ask, csrf, tags_of
+from tests.forge.published import DESCRIPTION, hold_against_github, validate
 
 REPOSITORY, IN = "acme/infra", "/repos/acme/infra"
 

@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from local.forge.client import ForgeAnswered
-from tests.forge.conftest import DESCRIPTION, GITHUB, validate
+from tests.forge.git import git
+from tests.forge.published import hold_against_github
 
 IN = "/repos/acme/infra"
-EXAMPLES = json.loads((GITHUB / "webhook-examples.json").read_text(encoding="utf-8"))
-
-#: What a recorded example has because of what its repository uses: deployments by GitHub Actions.
-NOT_OURS = {"check_run.deployment"}
-
-
-def hold_against_github(came, event, action=None):
-    """Hold a webhook against GitHub's schema and the fields of a recorded example."""
-    name = "-".join([event, *([action] if action else [])]).replace("_", "-")
-    payload = came["payload"]
-    validate(DESCRIPTION["webhooks"][name], payload)
-    if example := EXAMPLES.get(f"{event}.{action}" if action else event):
-        assert not example.keys() - payload.keys() - {"organization", "installation"}
-        for part in (
-            "repository",
-            "sender",
-            "check_run",
-            "check_suite",
-            "pull_request",
-            "review",
-            "merge_group",
-            "comment",
-            "head_commit",
-            "pusher",
-        ):
-            if isinstance(example.get(part), dict) and isinstance(payload.get(part), dict):
-                missing = {f"{part}.{field}" for field in example[part].keys() - payload[part].keys()} - NOT_OURS
-                assert not missing, f"{event} lacks {sorted(missing)}"
 
 
 class TestHeaders:
@@ -71,8 +42,6 @@ class TestPush:
         assert (commit["added"], commit["modified"], commit["removed"]) == (["b.tf"], ["network/main.tf"], [])
 
     def test_forced_and_deleted_branches_and_tags_are_told_as_such(self, receiver, maintainer, sha, tmp_path):
-        from tests.forge.test_git import git
-
         maintainer.push("acme/infra", {"b.tf": "# b\n"}, "Second")
         git(tmp_path, "clone", "--quiet", maintainer.clone_url("acme/infra"), "copy")
         copy = tmp_path / "copy"

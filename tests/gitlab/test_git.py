@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 
 from local.gitlab.client import ForgeAnswered
 from tests.gitlab.conftest import IN, PROJECT
-
-
-def git(*arguments, cwd):
-    """Run git without questions, and return whether it succeeded and what it said."""
-    environment = {"PATH": "/usr/bin:/bin", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(cwd)}
-    done = subprocess.run(["git", *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-    return done.returncode == 0, done.stderr
-
-
-def address(gitlab, token, project=PROJECT, user="oauth2"):
-    return gitlab.url.replace("://", f"://{user}:{token}@") + f"/{project}.git"
-
-
-def clones(gitlab, token, tmp_path, **more):
-    return git("clone", "-q", address(gitlab, token, **more), "clone", cwd=tmp_path)[0]
+from tests.gitlab.git import address, clones, git
 
 
 def test_the_clone_token_reads_and_nothing_else(gitlab, tmp_path, sha):

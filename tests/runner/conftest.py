@@ -15,7 +15,7 @@ from tests.runner.fake_aws import BUCKET, ENGINE_ROLE, JOB_TOKEN, START_TOKEN, T
 from tests.runner.git_forge import CLONE_TOKEN, Forge, running_forge
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.deploys.deployment import Artifact
-from tidegate.domain.deploys.job import Job, JobKind, job_digest
+from tidegate.domain.deploys.job import Job, JobKind, job_digest, log_key
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.root import Engine, Root
 
@@ -121,6 +121,9 @@ class Bench:
     def finish(self, process: subprocess.Popen[str], seconds: float = 120) -> Ended:
         output, _ = process.communicate(timeout=seconds)
         return Ended(process.returncode, output)
+
+    def stored_log(self, job: str) -> str:
+        return self.aws.objects[log_key(job)].decode()
 
     def plan(self, sha: str, **options: Any) -> Mapping[str, Any]:
         """Run a plan job and return its result."""

@@ -10,7 +10,6 @@ from typing import Any
 
 from tests.runner.conftest import Bench
 from tests.runner.fake_aws import JOB_TOKEN
-from tests.runner.test_faults import stored_log
 from tidegate.domain.deploys.job import Job, JobKind
 from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
 
@@ -96,7 +95,7 @@ class Steps:
         return (self.notes / "applied").exists()
 
     def log(self, job: Job) -> str:
-        return stored_log(self.bench, job.id)
+        return self.bench.stored_log(job.id)
 
     def failed(self, error: str, words: str) -> Mapping[str, Any]:
         result = self.bench.result()

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from tests.runner.conftest import Bench
+from tests.runner.engines import WAITING
 from tests.runner.fake_aws import JOB_TOKEN
 from tests.runner.scripted_steps import APPLY, INIT, PLAN, Steps, run_step
-from tests.runner.test_faults import WAITING
 from tidegate.domain.deploys.workflow import RunOn, StepKind, WorkflowStep
 
 

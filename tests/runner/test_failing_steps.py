@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.runner.conftest import Bench
+from tests.runner.engines import WAITING
 from tests.runner.scripted_steps import APPLY, INIT, PLAN, Steps, run_step
-from tests.runner.test_faults import WAITING
 from tidegate.domain.deploys.workflow import RunOn, StepKind, WorkflowStep
 
 

@@ -11,25 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.runner.conftest import Bench
+from tests.runner.engines import WAITING, fake_engine, provisioned
 from tests.runner.fake_aws import JOB_TOKEN, START_TOKEN, Refusal
 from tests.runner.git_forge import CLONE_TOKEN
 from tidegate.adapters.git.environment import authorization
 from tidegate.adapters.job_items import job_key
-from tidegate.domain.deploys.job import JobKind, log_key
+from tidegate.domain.deploys.job import JobKind
 
 GOOD = 'resource "terraform_data" "network" { input = "10.0.0.0/16" }\n'
 Commit = Callable[..., str]
-
-
-def provisioned(script: str) -> str:
-    """Return a resource whose creation runs a shell script, given as one line."""
-    return (
-        f'resource "terraform_data" "network" {{\n  provisioner "local-exec" {{ command = {json.dumps(script)} }}\n}}\n'
-    )
-
-
-def stored_log(bench: Bench, job: str) -> str:
-    return bench.aws.objects[log_key(job)].decode()
 
 
 def test_a_refused_start_token_means_that_nothing_is_done(bench: Bench, commit: Commit) -> None:
@@ -98,7 +88,7 @@ def test_a_plan_that_the_engine_refuses_fails_with_the_engines_words(
     assert bench.result()["error"] == "TerraformClientError"
     assert bench.result()["message"] == f"terraform {command} failed with exit code 1."
     assert words in bench.result()["last_lines"]
-    assert words in stored_log(bench, job.id)
+    assert words in bench.stored_log(job.id)
     assert words in "\n".join(bench.aws.log_lines(job.id))
     assert bench.left_behind() == []
 
@@ -109,7 +99,7 @@ def test_a_failing_apply_fails_with_the_engines_words(bench: Bench, commit: Comm
     bench.run(job)
     assert bench.result()["error"] == "TerraformClientError"
     assert "broken pipe dream" in bench.result()["last_lines"]
-    assert "broken pipe dream" in stored_log(bench, job.id)
+    assert "broken pipe dream" in bench.stored_log(job.id)
 
 
 def test_an_altered_plan_file_is_not_applied(bench: Bench, commit: Commit) -> None:
@@ -193,7 +183,7 @@ def test_a_log_store_that_fails_does_not_fail_the_job(bench: Bench, commit: Comm
     assert ended.code == 0
     assert bench.result()["changes"]["add"] == 1
     assert ended.output.count("did not reach the log store") == 1
-    assert "Plan: 1 to add" in stored_log(bench, job.id)
+    assert "Plan: 1 to add" in bench.stored_log(job.id)
 
 
 def test_a_result_that_nobody_takes_ends_the_runner_with_its_own_code(bench: Bench, commit: Commit) -> None:
@@ -202,24 +192,10 @@ def test_a_result_that_nobody_takes_ends_the_runner_with_its_own_code(bench: Ben
     ended = bench.run(job, TIDEGATE_HEARTBEAT_SECONDS="600")
     assert ended.code == 5
     assert "could not be reported" in ended.output
-    assert "Plan: 1 to add" in stored_log(bench, job.id)
+    assert "Plan: 1 to add" in bench.stored_log(job.id)
 
 
 # Signals and heartbeats. The engine runs a script that waits until it is interrupted or released.
-
-#: Says that it has started, then waits for a file or an interrupt.
-WAITING = "touch {directory}/started; while [ ! -e {directory}/release ]; do sleep 0.05; done; echo released"
-
-
-def fake_engine(bench: Bench, version: str, command: str, script: str) -> str:
-    """Put an engine that runs a script for one command on a PATH, and return that."""
-    program = bench.directory / "terraform"
-    answer = json.dumps({"terraform_version": version})
-    backend = """mkdir -p .terraform && echo '{"backend": {"type": "s3"}}' > .terraform/terraform.tfstate"""
-    cases = f"version) echo '{answer}';; {command}) {script};; init) {backend};;"
-    program.write_text(f"#!/bin/sh\ncase $1 in {cases} esac\n")
-    program.chmod(0o755)
-    return f"{bench.directory}:{os.environ['PATH']}"
 
 
 def start_waiting_apply(bench: Bench, commit: Commit, **environ: str):
@@ -249,7 +225,7 @@ def test_sigterm_during_an_apply_is_one_interrupt_and_the_state_is_saved(bench: 
     assert "Interrupt received" in ended.output
     assert "Two interrupts received" not in ended.output
     assert bench.state().exists()
-    assert "Interrupt received" in stored_log(bench, job.id)
+    assert "Interrupt received" in bench.stored_log(job.id)
 
 
 def test_sigterm_before_an_apply_has_started_changes_nothing(bench: Bench, commit: Commit) -> None:
@@ -287,7 +263,7 @@ def test_a_killed_engine_is_reported(bench: Bench, commit: Commit) -> None:
     bench.finish(process)
     assert bench.result()["error"] == "TerraformClientError"
     assert "killed by SIGKILL" in bench.result()["message"]
-    assert "engine" in stored_log(bench, job.id)
+    assert "engine" in bench.stored_log(job.id)
 
 
 def test_heartbeats_are_sent_while_the_engine_works(bench: Bench, commit: Commit) -> None:
@@ -303,7 +279,7 @@ def test_an_apply_that_nobody_waits_for_goes_on_to_its_end(bench: Bench, commit:
     bench.aws.wait_for(lambda: any("goes on to its end" in line for line in bench.aws.log_lines(job.id)))
     (bench.directory / "release").touch()
     assert bench.finish(process).code == 5
-    assert "Apply complete!" in stored_log(bench, job.id)
+    assert "Apply complete!" in bench.stored_log(job.id)
     assert json.loads(bench.state().read_text())["resources"]
 
 
@@ -314,7 +290,7 @@ def test_a_plan_that_nobody_waits_for_is_stopped(bench: Bench, commit: Commit) -
     bench.aws.wait_for((bench.directory / "started").exists)
     bench.aws.gone.add(JOB_TOKEN)
     assert bench.finish(process).code == 5
-    assert "Nobody waits for this plan" in stored_log(bench, job.id)
+    assert "Nobody waits for this plan" in bench.stored_log(job.id)
 
 
 def test_nothing_but_the_engine_sees_the_engines_credentials_and_it_sees_no_others(

@@ -20,7 +20,7 @@ from runner.job_record import JobNotForUs, JobRecord, runner_name
 from runner.log import JobLog
 from runner.log_store import LogSender
 from runner.masking import Masker
-from tests.unit.test_aws_http import server
+from tests.http_server import server
 from tidegate.adapters.aws.client import Aws
 from tidegate.adapters.dynamodb.jobs import DynamoJobLogs, DynamoJobs
 from tidegate.adapters.job_items import RECORD, job_key

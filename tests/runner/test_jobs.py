@@ -13,8 +13,8 @@ import pytest
 
 from local import mirror
 from tests.runner.conftest import Bench
+from tests.runner.engines import WAITING, fake_engine
 from tests.runner.fake_aws import START_TOKEN
-from tests.runner.test_faults import WAITING, fake_engine
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.messages import RecordPlan

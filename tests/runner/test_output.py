@@ -17,8 +17,8 @@ from runner.log import LONGEST_LINE, JobLog, copy_masked, last_lines
 from runner.masking import MASK, Masker
 from runner.report import LONGEST_CAUSE, cause
 from tests.runner.conftest import Bench
+from tests.runner.engines import provisioned
 from tests.runner.fake_aws import ENGINE_SECRET, JOB_TOKEN, START_TOKEN
-from tests.runner.test_faults import provisioned, stored_log
 from tidegate.domain.deploys.job import JobKind
 
 Commit = Callable[..., str]
@@ -197,7 +197,7 @@ resource "terraform_data" "network" {{
     ended = bench.run(job)
     assert bench.result()["error"] == "TerraformClientError"
     assert MASK in ended.output
-    assert f"it is {MASK}" in stored_log(bench, job.id)
+    assert f"it is {MASK}" in bench.stored_log(job.id)
     assert SECRET not in everything_that_left(bench, ended.output)
     assert SECRET.encode() in bench.aws.objects[plan["json"]["key"]]
 
@@ -211,7 +211,7 @@ resource "terraform_data" "closed" {{ input = sensitive("{SECRET}") }}
     plan = bench.plan(sha)
     assert SECRET not in bench.aws.objects[plan["text"]["key"]].decode()
     assert MASK in bench.aws.objects[plan["text"]["key"]].decode()
-    assert SECRET not in stored_log(bench, plan["job"])
+    assert SECRET not in bench.stored_log(plan["job"])
 
 
 def test_tokens_and_credentials_are_masked(bench: Bench, commit: Commit) -> None:
@@ -237,7 +237,7 @@ def test_colours_and_markdown_pass_as_they_are_and_do_no_harm(bench: Bench, comm
     sha = commit(provisioned("printf '\\033[31mred\\033[0m **bold** `code` @someone <script>\\n'"))
     job = bench.job(JobKind.APPLY, sha, bench.plan(sha))
     bench.run(job)
-    assert "\x1b[31mred\x1b[0m **bold** `code` @someone <script>" in stored_log(bench, job.id)
+    assert "\x1b[31mred\x1b[0m **bold** `code` @someone <script>" in bench.stored_log(job.id)
     assert any("<script>" in line for line in bench.aws.log_lines(job.id))
 
 
@@ -287,6 +287,6 @@ resource "terraform_data" "large" {
     assert len(text) > 20_000_000
     assert b"159-999" in text
     assert text.count(b"**line**") == 160_000
-    assert stored_log(bench, job.id).count("**line**") == 160_000
-    assert SECRET not in stored_log(bench, job.id)
+    assert bench.stored_log(job.id).count("**line**") == 160_000
+    assert SECRET not in bench.stored_log(job.id)
     assert peak < 60 * 1024 * 1024, f"{peak / 1024 / 1024:.0f} MB"

@@ -18,7 +18,7 @@ from runner.plan_json import entries, read_plan
 from runner.settings import SettingsError, read_settings
 from runner.workspace import git_environment
 from tests.runner.conftest import REPOSITORY_TOP
-from tests.runner.test_release import SETTINGS
+from tests.runner.environment import SETTINGS
 from tidegate.adapters.git.environment import authorization
 from tidegate.domain.deploys.plan import PlannedChanges, planned_changes
 

@@ -20,6 +20,7 @@ from runner.faults import EngineMissing, RunnerFault
 from runner.release import VENDORS, ReleaseRefused, install_release, verify_signature
 from runner.settings import read_settings
 from tests.runner.conftest import Bench
+from tests.runner.environment import SETTINGS
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.root import Engine, EngineName
 
@@ -252,16 +253,6 @@ def test_a_signature_is_judged_by_the_whole_file(mirror: Mirror, keys: Path, key
         file.write("one line more\n")
     with pytest.raises(ReleaseRefused):
         verify_signature(mirror.sums, Path(f"{mirror.sums}.sig"), keys / "terraform.asc", key.fingerprint)
-
-
-SETTINGS = {
-    "TIDEGATE_JOB": "job",
-    "TIDEGATE_JOB_DIGEST": "digest",
-    "TIDEGATE_START_TOKEN": "token",
-    "TIDEGATE_TABLE": "table",
-    "TIDEGATE_ARTIFACT_BUCKET": "bucket",
-    "TIDEGATE_ENGINE_ROLE": "role",
-}
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tests.runner.conftest import Bench
+from tests.runner.engines import fake_engine
 from tests.runner.speculation import DEFAULT_PLAN, Commit, planned, refused, resource
-from tests.runner.test_faults import fake_engine
 from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from local import mirror
 from tests.runner.conftest import Bench
+from tests.runner.engines import WAITING, fake_engine
 from tests.runner.fake_aws import JOB_TOKEN
 from tests.runner.speculation import Commit, planned, refused, resource, text
-from tests.runner.test_faults import WAITING, fake_engine, stored_log
 from tidegate.domain.deploys.job import JobKind
 from tidegate.messages import RecordPlan
 
@@ -204,7 +204,7 @@ def test_a_plan_that_nobody_waits_for_any_more_ends_soon(bench: Bench, commit: C
     bench.aws.gone.add(JOB_TOKEN)
     ended = bench.finish(process, 30)
     assert ended.code == 5, ended.output
-    assert "Nobody waits for this plan any more." in stored_log(bench, job.id)
+    assert "Nobody waits for this plan any more." in bench.stored_log(job.id)
 
 
 def test_a_plan_of_megabytes_is_stored_whole_and_masked(bench: Bench, commit: Commit) -> None:

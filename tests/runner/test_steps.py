@@ -8,7 +8,6 @@ from tests.runner.conftest import Bench
 from tests.runner.fake_aws import JOB_TOKEN, START_TOKEN
 from tests.runner.git_forge import CLONE_TOKEN
 from tests.runner.scripted_steps import INIT, PLAN, VERSION, Commit, Steps, env_step, run_step
-from tests.runner.test_faults import stored_log
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
 from tidegate.domain.root import Engine, EngineName
@@ -107,7 +106,7 @@ def test_the_real_engine_plans_and_applies_with_steps(bench: Bench, commit: Comm
     bench.run(bench.job(JobKind.APPLY, sha, plan, run=run, stack="prod"))
     assert "Apply complete! Resources: 1 added" in bench.result()["last_lines"]
     assert '"eu-central-1"' in bench.state().read_text()
-    assert "# terraform_data.network:" in stored_log(bench, bench.result()["job"])
+    assert "# terraform_data.network:" in bench.stored_log(bench.result()["job"])
 
 
 def test_each_stack_has_its_own_engine(steps: Steps, bench: Bench) -> None:

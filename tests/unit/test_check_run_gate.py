@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.builders import NOW, any_root, deployment_in
-from tests.unit.test_check_run_text import shown
+from tests.unit.rendered import shown
 from tidegate.domain.access import Access
 from tidegate.domain.changes.gate import Dependency
 from tidegate.domain.changes.waits import Waits

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.builders import NOW, any_lock, any_plan, any_review, any_revision, any_root, deployment_in
-from tests.unit.test_check_run_text import everything, shown
+from tests.unit.rendered import everything, shown
 from tidegate.domain.access import Access
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.check_runs.check_run import MAXIMUM_ACTIONS, MAXIMUM_TEXT, MAXIMUM_TITLE

@@ -6,10 +6,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.builders import NOW, any_lock, any_plan, any_review, deployment_in
+from tests.unit.rendered import in_line, shown
 from tidegate.domain.access import Access
 from tidegate.domain.check_runs.check_run import Button, Conclusion
-from tidegate.domain.check_runs.face import Mark, PlaceInLine, View, counts
-from tidegate.domain.check_runs.text import render, render_continued, render_foreign
+from tidegate.domain.check_runs.face import Mark, View, counts
+from tidegate.domain.check_runs.text import render_continued, render_foreign
 from tidegate.domain.deploys.deployment import Approval, State, Step, Trigger, Unlocking
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.review_rule import ReviewRule
@@ -32,14 +33,6 @@ Terraform will perform the following actions:
 
 Plan: 2 to add, 1 to change, 1 to destroy.
 """
-
-
-def shown(state, view=None, **fields):
-    return render(deployment_in(state, **fields), view or View())
-
-
-def everything(check_run):
-    return f"{check_run.title}\n{check_run.summary}\n{check_run.text}"
 
 
 EXPECTED = {
@@ -72,10 +65,6 @@ def test_every_state_says_where_it_is_and_what_follows(state):
     assert words in check_run.summary
     assert check_run.name == "tidegate/deploy: network"
     assert check_run.title
-
-
-def in_line(number, **fields):
-    return View(place=PlaceInLine(number, "2026-03-02T08:30:00.000000+00:00", **fields))
 
 
 RUNNING = Mark("network-000000a", "a" * 40, "https://forge.example/runs/7")

@@ -22,7 +22,7 @@ from tidegate.adapters.memory import (
 from tidegate.adapters.memory.policies import MemoryOrganizationPolicies
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_requests.pull_request import PullRequest
+from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 from tidegate.ports import Change, Delivery
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.comments.receive_comment import CommentReceiver
@@ -127,3 +127,6 @@ class EventsWorld:
         ((number, text),) = self.forge.comments
         assert number == NUMBER
         return text
+
+    def approve(self, by, sha=HEAD, verdict=ReviewVerdict.APPROVED):
+        self.forge.reviewed.setdefault(NUMBER, []).append(PullRequestReview(by, verdict, sha, AT))

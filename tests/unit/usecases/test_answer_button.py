@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployment, any_lock, any_root, deployment_in
+from tests.unit.usecases.shown_check_runs import publisher_of
 from tests.unit.usecases.terraform_world import World
-from tests.unit.usecases.test_publish_check_run import publisher_of
 from tidegate.domain.access import Access
 from tidegate.domain.check_runs.check_run import Button, Conclusion
 from tidegate.domain.decision import Decision

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.usecases.events_world import HEAD, MAIN, EventsWorld
-from tests.unit.usecases.test_receive_comment import approve
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.deploys.workflow import StepKind
 from tidegate.domain.root import EngineName
@@ -55,7 +54,7 @@ def world():
 
 
 def test_who_is_not_granted_a_deploy_by_the_default_branch_gets_none(world):
-    approve(world, "reviewer")
+    world.approve("reviewer")
     world.comment("tidegate deploy -p live/app", by="writer")
     assert world.names == []
     assert "team:sre may deploy stack prod here, and writer is not among them" in world.reply
@@ -68,7 +67,7 @@ def test_requirements_are_those_of_the_default_branch(world):
 
 
 def test_stack_review_access_engine_hooks_and_steps_are_those_of_the_default_branch(world):
-    approve(world, "reviewer")
+    world.approve("reviewer")
     world.comment("tidegate deploy -p live/app", by="maintainer")
     (one,) = world.deployments.all()
     assert (one.stack, one.review_rule) == ("prod", ReviewRule(PlanReview.ALWAYS, 2))
@@ -80,7 +79,7 @@ def test_stack_review_access_engine_hooks_and_steps_are_those_of_the_default_bra
 
 
 def test_gates_are_those_of_the_default_branch(world):
-    approve(world, "reviewer")
+    world.approve("reviewer")
     world.comment("tidegate deploy -p live/app -p live/db", by="maintainer")
     waits = {one.root.name: one.waits.apply_after for one in world.deployments.all()}
     assert waits == {"live/app": ("dev",), "live/db": ()}

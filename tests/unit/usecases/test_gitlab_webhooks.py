@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.gitlab_events import EVERY, PROJECT, merge_request, note, push
-from tests.unit.usecases.test_receive_webhook import FakeSecrets
+from tests.unit.usecases.webhook_world import FakeSecrets
 from tidegate.adapters.memory.stores import MemoryDeliveries
 from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
 from tidegate.usecases.webhooks.gitlab_webhooks import GITLAB

@@ -2,75 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from tests.builders import REPOSITORY, any_plan, sha
-from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
-from tidegate.adapters.memory import MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.comments.command import Verb
+from tests.builders import REPOSITORY, sha
+from tests.unit.usecases.comment_world import CommentWorld
+from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, MAIN, NUMBER
 from tidegate.domain.errors import ForgeUnavailable
 from tidegate.domain.pull_requests.plan_request import PlanRequest
-from tidegate.domain.pull_requests.record import judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import Change
-from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.comments.plan_by_comment import CommentPlanner
-from tidegate.usecases.comments.receive_comment import CommentReceiver
-from tidegate.usecases.discovery.repository_source import RepositorySource
 
 NEWER = sha(9)
-
-
-class CommentWorld(PullRequestWorld):
-    """A pull request that changes ``live/app`` and ``live/db``, is planned, and that people comment on."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        self.trees[HEAD] = {**FILES, "live/app/main.tf": "# new", "live/db/main.tf": "# new"}
-        self.forge.changes["main", HEAD] = Change(FORK_POINT, None)
-        self.forge.writers.add("writer")
-        self.forge.readers.add("reader")
-        source = RepositorySource(self.forge, self)
-        deployments = MemoryDeployments()
-        authorizer = Authorizer(self.forge, MemoryDeployQueues(deployments), deployments)
-        self.planner = CommentPlanner(source, self.deliveries, authorizer, self.follower)
-        self.comments = CommentReceiver(
-            self.deliveries, source, self.catalog, None, authorizer, None, {Verb.PLAN: self.planner}
-        )
-
-    def comment(self, text, by="writer", delivery=None):
-        where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": by}
-        fields = {**where, "pull_request": NUMBER, "comment": 70, "text": text}
-        stored = delivery or self.delivery("issue_comment", **fields)
-        return self.comments.receive(stored)
-
-    def opened(self):
-        self.receive()
-        self.discover()
-        self.planned()
-
-    def planned(self):
-        """Let all that waits be planned, and shown."""
-        for layer in self.found:
-            if not layer.is_done:
-                self.layers.save(replace(layer, state=LayerState.PLANNED, plan=any_plan()))
-        record = replace(self.record, commented=self.record.discovered)
-        self.records.save(judged(record, self.found, self.clock.now()))
-
-    @property
-    def waiting(self):
-        return sorted(layer.root.name for layer in self.found if not layer.is_done)
-
-    @property
-    def names(self):
-        return sorted(layer.root.name for layer in self.found)
-
-    @property
-    def reply(self):
-        ((_, text),) = self.forge.comments
-        return text
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import REPOSITORY, sha
+from tests.unit.usecases.comment_world import CommentWorld
 from tests.unit.usecases.pull_request_world import FILES, HEAD, INSTALLATION, MAIN, NUMBER
-from tests.unit.usecases.test_plan_by_comment import CommentWorld
 from tidegate.domain.errors import ForgeUnavailable
 from tidegate.usecases.pull_requests.plan_by_rerun import RerunPlanner
 

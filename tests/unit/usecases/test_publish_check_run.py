@@ -6,6 +6,7 @@ from hashlib import sha256
 import pytest
 
 from tests.builders import NOW, any_artifact, any_deployment, any_lock, any_plan, any_root, deployment_in
+from tests.unit.usecases.shown_check_runs import move, publish, publisher_of, titles
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.check_runs.check_run import Button, CheckRun, Conclusion
 from tidegate.domain.deploys.deployment import AfterGate, Gate, State, Trigger
@@ -13,35 +14,12 @@ from tidegate.domain.deploys.line import Named, Shown, Standing
 from tidegate.domain.errors import ForgeUnavailable, NotFound
 from tidegate.ports import PublishedCheckRun
 from tidegate.usecases.deploys.check_run_view import PLAN_START
-from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher, digest_of
-from tidegate.usecases.gates.tell_waiting import WaitingTeller
+from tidegate.usecases.deploys.publish_check_run import digest_of
 
 
 @pytest.fixture
 def world():
     return World()
-
-
-def publisher_of(world, forge=None, **links):
-    waiting = WaitingTeller(world.change_sets, world.deployments, world.announcements)
-    forge = forge or world.forge
-    return CheckRunPublisher(
-        world.deployments, world.check_runs, forge, world.announcements, world.painter(**links), waiting
-    )
-
-
-def publish(world, deployment, *, again=False, **links):
-    publisher_of(world, **links).publish(deployment.id, again=again)
-
-
-def move(world, deployment, state):
-    """Save the deployment in another state, with what belongs to it."""
-    current = world.deployments.get(deployment.id)
-    return world.deployments.save(replace(deployment_in(state), version=current.version))
-
-
-def titles(world):
-    return {identifier: check_run.title.partition(":")[0] for identifier, check_run in world.forge.check_runs.items()}
 
 
 def test_the_first_state_makes_a_check_run_on_the_commit(world):

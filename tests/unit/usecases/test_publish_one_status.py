@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from tests.builders import any_deployment
+from tests.unit.usecases.shown_check_runs import move, publisher_of, titles
 from tests.unit.usecases.terraform_world import World
-from tests.unit.usecases.test_publish_check_run import move, publisher_of, titles
 from tidegate.adapters.memory.forge import MemoryForge
 from tidegate.domain.deploys.deployment import State
 

@@ -14,7 +14,6 @@ from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.queue import Lock, waiting_for
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import AppLacksPermission, CloudUnavailable, ForgeRefused, ForgeUnavailable
-from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.root import queue_id
 from tidegate.ports import Change, DeliveryOutcome
 
@@ -27,10 +26,6 @@ apply_requirements: {approved: {any_of_count: 2}, merge_conflicts: {}, status_ch
 @pytest.fixture
 def world():
     return EventsWorld()
-
-
-def approve(world, by, sha=HEAD, verdict=ReviewVerdict.APPROVED):
-    world.forge.reviewed.setdefault(NUMBER, []).append(PullRequestReview(by, verdict, sha, AT))
 
 
 def test_the_roots_that_the_pull_request_changes_are_deployed_by_hand(world):
@@ -92,7 +87,7 @@ def test_a_root_that_the_pull_request_takes_away_is_told(world):
 def test_everything_that_is_missing_is_told_in_one_reply(world):
     world.file(MAIN, STRICT)
     world.pull(mergeable=False, failing_checks=("build", "test"))
-    approve(world, "reviewer")
+    world.approve("reviewer")
     world.comment("tidegate deploy", by="visitor")
     for words in ("`visitor` may not write", "2 approvals", "there is 1", "conflicts with `main`", "`build`, `test`"):
         assert words in world.reply
@@ -123,8 +118,8 @@ def test_named_roots_that_exist_are_not_deployed_while_something_is_missing(worl
 
 def test_what_is_fulfilled_is_not_asked_for_again(world):
     world.file(MAIN, STRICT)
-    approve(world, "reviewer")
-    approve(world, "maintainer")
+    world.approve("reviewer")
+    world.approve("maintainer")
     world.comment("tidegate deploy")
     assert world.names == ["live/app"]
     assert world.forge.comments == []
@@ -132,7 +127,7 @@ def test_what_is_fulfilled_is_not_asked_for_again(world):
 
 def test_approvals_of_people_who_may_not_write_do_not_count(world):
     world.file(MAIN, STRICT.replace("2", "1"))
-    approve(world, "visitor")
+    world.approve("visitor")
     world.comment("tidegate deploy")
     assert "there are none" in world.reply
     assert world.names == []

@@ -2,64 +2,19 @@
 
 from __future__ import annotations
 
-import hmac
-import json
 import threading
-from dataclasses import dataclass, field
 
 import pytest
 
+from tests.unit.usecases.webhook_world import AFTER, DELIVERY, FakeSecrets, World, push
 from tidegate.adapters.memory.stores import MemoryDeliveries
-from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.webhooks.receive_webhook import WebhookReceiver, WebhookRequest
-
-DELIVERY = "72d3162e-cc78-11e3-81ab-4c9367dc0958"
-AFTER = "b" * 40
-
-
-@dataclass
-class FakeSecrets:
-    known: tuple[str, ...] = ("current",)
-    newer: tuple[str, ...] | None = None
-    refreshes: int = 0
-
-    def current(self):
-        return self.known
-
-    def refreshed(self):
-        self.refreshes += 1
-        self.known = self.known if self.newer is None else self.newer
-        return self.known
-
-
-@dataclass
-class World:
-    secrets: FakeSecrets = field(default_factory=FakeSecrets)
-    deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
-    queue: MemoryEventQueue = field(default_factory=MemoryEventQueue)
-
-    def receive(self, request):
-        return WebhookReceiver(self.secrets, self.deliveries, self.queue, MemoryClock()).receive(request)
+from tidegate.usecases.webhooks.receive_webhook import WebhookRequest
 
 
 @pytest.fixture
 def world():
     return World()
-
-
-def push(delivery=DELIVERY, key="current", body=None, **fields):
-    payload = {
-        "ref": "refs/heads/main",
-        "before": "a" * 40,
-        "after": AFTER,
-        "repository": {"full_name": "acme/infra", "default_branch": "main"},
-        "sender": {"login": "octocat"},
-        "installation": {"id": 42},
-        **fields,
-    }
-    body = json.dumps(payload).encode() if body is None else body
-    return WebhookRequest(body, f"sha256={hmac.new(key.encode(), body, 'sha256').hexdigest()}", "push", delivery)
 
 
 def test_a_push_is_stored_queued_and_then_acknowledged(world):

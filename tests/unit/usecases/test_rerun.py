@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_root, deployment_in, sha
+from tests.unit.usecases.shown_check_runs import publisher_of
 from tests.unit.usecases.terraform_world import World
-from tests.unit.usecases.test_publish_check_run import publisher_of
 from tidegate.adapters.memory import MemoryDeliveries
 from tidegate.domain.access import Access
 from tidegate.domain.changes.waits import Waits

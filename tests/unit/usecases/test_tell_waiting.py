@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_root, deployment_in
+from tests.unit.usecases.shown_check_runs import publisher_of
 from tests.unit.usecases.terraform_world import World
-from tests.unit.usecases.test_publish_check_run import publisher_of
 from tidegate.domain.deploys.deployment import State
 from tidegate.ports import Enrolled
 from tidegate.usecases.gates.tell_waiting import WaitingTeller

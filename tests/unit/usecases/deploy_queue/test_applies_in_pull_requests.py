@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, any_revision, sha
-from tests.unit.usecases.deploy_queue.test_validate_revision import related
+from tests.unit.usecases.deploy_queue.world import related
 from tidegate.domain.check_runs.face import View
 from tidegate.domain.check_runs.text import render
 from tidegate.domain.deploys.deployment import State, Trigger

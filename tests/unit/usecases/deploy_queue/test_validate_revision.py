@@ -7,15 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, any_revision, any_root, deployment_in
+from tests.unit.usecases.deploy_queue.world import related
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.revision import Comparison
-
-
-def related(world, first, second, how):
-    """Say how two commits (their numbers), or a commit and a branch, relate."""
-    names = [any_revision(each).sha if isinstance(each, int) else each for each in (first, second)]
-    world.forge.comparisons[names[0], names[1]] = how
 
 
 def test_the_first_revision_is_compared_with_its_branch_only(world):

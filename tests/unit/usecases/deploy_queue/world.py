@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tests.builders import NOW, any_deployment, any_job, any_lock, any_queue, deployment_in
+from tests.builders import NOW, any_deployment, any_job, any_lock, any_queue, any_revision, deployment_in
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryAuditLog,
@@ -21,12 +21,7 @@ from tidegate.domain.deploys.deployment import State, Trigger, Unlocking
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.queue import QueueHead
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.messages import (
-    ClaimDeployment,
-    RecordOutcome,
-    ValidateRevision,
-    WaitForSignal,
-)
+from tidegate.messages import ClaimDeployment, RecordOutcome, ValidateRevision, WaitForSignal
 from tidegate.usecases.deploys.find_undone import UndoneBefore
 from tidegate.usecases.deploys.finish import Finisher
 from tidegate.usecases.discovery.find_former_root import FormerRoots
@@ -160,3 +155,9 @@ def applying(world, *, taken):
 
 def manual(state=State.QUEUED, number=1, **fields):
     return deployment_in(state, number, trigger=Trigger.MANUAL, **fields)
+
+
+def related(world, first, second, how):
+    """Say how two commits (their numbers), or a commit and a branch, relate."""
+    names = [any_revision(each).sha if isinstance(each, int) else each for each in (first, second)]
+    world.forge.comparisons[names[0], names[1]] = how

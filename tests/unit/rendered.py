@@ -1,0 +1,19 @@
+"""Check runs as the domain renders them."""
+
+from __future__ import annotations
+
+from tests.builders import deployment_in
+from tidegate.domain.check_runs.face import PlaceInLine, View
+from tidegate.domain.check_runs.text import render
+
+
+def shown(state, view=None, **fields):
+    return render(deployment_in(state, **fields), view or View())
+
+
+def everything(check_run):
+    return f"{check_run.title}\n{check_run.summary}\n{check_run.text}"
+
+
+def in_line(number, **fields):
+    return View(place=PlaceInLine(number, "2026-03-02T08:30:00.000000+00:00", **fields))
