@@ -92,8 +92,9 @@ def _check_roots(client: ApiClient, answer: Request, repository: str, roots: Seq
 
     outcome = answer.outcome or ""
     if not answer.deployments and any(f"There is no root '{root}'" in outcome for root in roots):
-        told = NotFound(outcome)
-        raise NotFound(outcome, finding.explained(client, told, repository, roots).hint)
+        is_meant = "Did you mean" in outcome  # Who reads the files guesses best, and once is enough.
+        hint = "" if is_meant else finding.explained(client, NotFound(outcome), repository, roots).hint
+        raise NotFound(outcome, hint)
 
 
 def _show_made(client: ApiClient, made: Sequence[Brief], console: Console) -> None:

@@ -176,6 +176,19 @@ def test_a_root_that_the_repositorys_files_do_not_have_is_not_found(api, tidegat
     result = tidegate("deploy", "acme/live", "oders")
     assert result.exit_code == 3
     assert "There is no root 'oders'." in result.output
+    assert result.output.count("Did you mean") == 1
+
+
+def test_where_the_files_have_nothing_alike_the_known_roots_are_named(api, tidegate):
+    api.answers |= {
+        "POST /api/deployments": (202, {"request": "r-1"}),
+        "GET /api/requests/r-1": {"request": "r-1", "outcome": "There is no root 'xyz'. Nothing is deployed."},
+        "GET /api/repositories": {"repositories": [{"name": "acme/live"}]},
+        "GET /api/repositories/acme/live/roots": {"repository": "acme/live", "roots": [root(name="orders")]},
+    }
+    result = tidegate("deploy", "acme/live", "xyz")
+    assert result.exit_code == 3
+    assert "→ Known roots: orders." in result.output
 
 
 def waiting(api, state):
