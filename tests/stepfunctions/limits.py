@@ -18,9 +18,12 @@ def _short(variable: str, word: str, seconds: int, otherwise: int, condition: st
 
 
 def _patience(kind: str) -> str:
-    """A runner that never starts is given up each time; one that starts late once, after RunTask was throttled."""
+    """A runner that never starts is given up each time; one that starts late once, after RunTask was throttled.
+
+    Within these seconds a busy machine must have called RunTask: else a runner fewer was started than is counted.
+    """
     never, late = f"$contains($job, '{kind}-never-starts')", f"$contains($job, '{kind}-starts-late')"
-    return f"{{% {never} or ({late} and $states.context.State.RetryCount < 2) ? 1 : 300 %}}"
+    return f"{{% {never} or ({late} and $states.context.State.RetryCount < 2) ? 5 : 300 %}}"
 
 
 #: Speculative plans of a repository at a time: a case takes the only place, to let its plan wait.
@@ -41,7 +44,7 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
             "TimeoutSeconds": _short("job", "hangs-in-plan", 4, 3600, "$tries = 1"),
             "HeartbeatSeconds": (
                 "{% $tries = 1 and $contains($job, 'silent-in-plan') ? 1"
-                " : $tries = 1 and $contains($job, 'hangs-in-plan') ? 3 : $contains($job, 'plan-is-slow') ? 10 : 60 %}"
+                " : $tries = 1 and $contains($job, 'hangs-in-plan') ? 3 : $contains($job, 'plan-is-slow') ? 20 : 60 %}"
             ),
         },
         "Wait before planning again": {"Seconds": _PAUSE},
@@ -51,7 +54,7 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
         "Apply": {
             # A runner has to take the apply and to beat before: else it is not about an apply that began.
             "TimeoutSeconds": _short("job", "hangs-in-apply", 20, 3600),
-            "HeartbeatSeconds": _short("job", "silent-in-apply-once", 10, 60),
+            "HeartbeatSeconds": _short("job", "silent-in-apply-once", 20, 60),
         },
     },
 }

@@ -28,7 +28,7 @@ from tidegate.domain.deploys.plan import PlannedChanges
 #: Where a runner leaves a note that it was started: what comes after must not do the same again.
 NOTES = "SCRIPTED_RUNNER_NOTES"
 _ENGINE_VERSION = "1.2.3"
-_SLOW_SECONDS = 12.0
+_SLOW_SECONDS = 24.0
 #: Beats, in seconds: far apart for a runner that seems dead, close together for one that only takes long.
 _NEVER, _OFTEN = "86400", "0.2"
 
