@@ -22,6 +22,7 @@ _WORDS = {
 #: How the verdict reads, and its colour by the conclusion of its check run.
 _VERDICTS = {
     "passed": "✔ passed",
+    "conflict": "✘ merge conflict",
     "failed": "✘ failed",
     "refused": "✘ refused",
     "held_up": "■ held up",
@@ -71,13 +72,13 @@ def _reference(one: PullBrief) -> str:
     return one.reference or f"#{one.number}"
 
 
-def _state(one: PullBrief) -> Text:
 def _listed(one: PullBrief) -> Text:
     """Return the state for a line of a list, which has no room for the verdict's title."""
     older = screen.text(", out of date", "yellow") if one.outdated else ""
     return Text.assemble(_state(one), older)
 
 
+def _state(one: PullBrief) -> Text:
     if one.closed_at:
         return screen.text("merged" if one.merged else "closed")
     if one.verdict and one.verdict.kind in _VERDICTS:
@@ -88,7 +89,8 @@ def _listed(one: PullBrief) -> Text:
 
 
 def _notice(one: Pull) -> Iterator[RenderableType]:
-    for line in one.notice.splitlines():
+    conflict = next((layer.reason for layer in one.layers if layer.conflict), "")
+    for line in (*conflict.splitlines(), *one.notice.splitlines()):
         yield Text()
         yield from views.indented(line)
 
@@ -96,6 +98,9 @@ def _notice(one: Pull) -> Iterator[RenderableType]:
 def _layer(layer: Layer, passed: Mapping[str, Sequence[str]]) -> Iterator[RenderableType]:
     yield Text()
     name = layer.root if layer.stack == "default" else f"{layer.root} ({layer.stack})"
+    if layer.conflict:  # All have the same reason, which is said once.
+        yield Text.assemble(screen.text(name, "bold"), "  ", screen.text("↷ not planned", "dim"))
+        return
     yield Text.assemble(screen.text(name, "bold"), "  ", screen.state(layer.state))
     if layer.changes:
         yield Text.assemble("  ", views.changes(layer.changes))

@@ -18,16 +18,19 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 
 class JobFault(Exception):  # The state machine's words.
     """A job ends without a result. ``last_lines`` are the log's at that time, where more was printed after it.
 
-    ``refused`` tells that what was to be run may not be, and was not.
+    ``mark`` is a word for what is no failure of the engine: ``refused`` if what was to be run may not be, and was not,
+    ``conflict`` if a person has to merge first.
     """
 
     error = "RunnerFault"
     last_lines = ""
-    refused = False
+    mark: Literal["", "refused", "conflict"] = ""
 
 
 class EngineFailed(JobFault):
@@ -80,13 +83,14 @@ class CodeRefused(JobFault):
     """A pull request's root would run programs, or fetch code, that nobody allowed: the author's to mend."""
 
     error = "TerraformClientError"
-    refused = True
+    mark = "refused"
 
 
 class MergeFailed(JobFault):
     """A pull request's head cannot be merged with its base: the author's to mend."""
 
     error = "TerraformClientError"
+    mark = "conflict"
 
 
 class WorkspaceMissing(JobFault):

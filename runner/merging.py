@@ -36,8 +36,8 @@ def check_out_merged(git: Git, job: Job) -> Path:
     common = [commit_sha(job.fork_sha)] if job.fork_sha else _common(git, head, base)
     if not common:
         raise MergeFailed(
-            f"{head[:7]} cannot be merged with {base[:7]}: they have no commit in common. Nothing was planned. "
-            "Make the branch anew from the base branch and push it."
+            f"{head[:7]} cannot be merged with {base[:7]} of the base branch: they have no commit in common. "
+            "Nothing was planned. Make the branch anew from the base branch and push it."
         )
     git.begin(head)
     git.fetch(*{head, base, *common})
@@ -96,6 +96,6 @@ def _conflict(head: str, base: str, files: list[str]) -> str:
     listed = ", ".join(map(ascii, names[:_NAMED]))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return (
-        f"{head[:7]} cannot be merged with {base[:7]}, which both change {listed}{more}. Nothing was planned. "
-        "Merge the base branch into this one, resolve the conflicts and push."
+        f"{head[:7]} cannot be merged with {base[:7]} of the base branch. Nothing was planned. Rebase this branch, or "
+        f"merge the base branch into it, resolve the conflicts and push. Both change {listed}{more}."
     )

@@ -28,8 +28,8 @@ class Reporter:
         text = json.dumps(output, ensure_ascii=False, separators=(",", ":"))
         self._answer("SendTaskSuccess", {"taskToken": token, "output": text})
 
-    def fail(self, token: str, error: str, message: str, last_lines: str, *, refused: bool = False) -> None:
-        why = cause(message, last_lines, refused=refused)
+    def fail(self, token: str, error: str, message: str, last_lines: str, mark: str = "") -> None:
+        why = cause(message, last_lines, mark)
         self._answer("SendTaskFailure", {"taskToken": token, "error": error, "cause": why})
 
     def _answer(self, operation: str, payload: Mapping[str, str]) -> None:
@@ -41,12 +41,12 @@ class Reporter:
             raise
 
 
-def cause(message: str, last_lines: str, *, refused: bool = False) -> str:
+def cause(message: str, last_lines: str, mark: str = "") -> str:
     """Return a failure's cause: JSON of at most LONGEST_CAUSE characters. The end of ``last_lines`` is kept.
 
-    It says so if what was to be run was ``refused``.
+    ``mark`` is that of the fault.
     """
-    message, more = message[:LONGEST_MESSAGE], {"refused": True} if refused else {}
+    message, more = message[:LONGEST_MESSAGE], {mark: True} if mark else {}
     while True:
         text = json.dumps({"message": message, "last_lines": last_lines, **more}, ensure_ascii=False)
         excess = len(text) - LONGEST_CAUSE

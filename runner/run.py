@@ -142,7 +142,7 @@ class _Ending:
         message = log.masker.mask(str(outcome))
         lines = outcome.last_lines or error_lines(log.path, log.masker)
         lines = log.masker.mask(lines)
-        reporter.fail(self._taken.token, outcome.error, message, lines, refused=outcome.refused)
+        reporter.fail(self._taken.token, outcome.error, message, lines, outcome.mark)
 
     def _store_log(self) -> None:
         """Store the complete log, masked anew: values that the plan marks sensitive were not known at its start."""

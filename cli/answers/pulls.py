@@ -38,6 +38,7 @@ class Layer(Answer):
     changes: Changes | None = None
     policies: tuple[Verdict, ...] = ()
     last_lines: str = ""
+    conflict: bool = False
     job: JobLink | None = None
 
 

@@ -235,6 +235,7 @@ def test_the_verdict_stands_in_lists_and_on_the_page(wires, pull, browser, reade
     ("conclusion", "kind", "tone", "word"),
     [
         (Conclusion.SUCCESS, VerdictKind.PASSED, "good", "Passed"),
+        (Conclusion.FAILURE, VerdictKind.CONFLICT, "bad", "Merge conflict"),
         (Conclusion.FAILURE, VerdictKind.REFUSED, "bad", "Refused"),
         (Conclusion.FAILURE, VerdictKind.HELD_UP, "bad", "Held up"),
         (Conclusion.FAILURE, VerdictKind.INCOMPLETE, "bad", "Not all planned"),
@@ -249,6 +250,19 @@ def test_each_verdict_has_a_word_and_a_colour(wires, pull, browser, conclusion, 
     assert word in page
     assert "All of it" in page
     assert f'class="state {tone}"' in browser.get(f"/pulls/{REPOSITORY}/5").body.partition("</h1>")[2][:200]
+
+
+def test_a_merge_conflict_is_said_once(wires, pull, browser, reader):
+    for each in pull[1:]:
+        known = wires.temporary_layers.get(each.id)
+        failed = replace(known, state=LayerState.FAILED, plan=None, verdicts=(), last_lines="")
+        wires.temporary_layers.save(replace(failed, conflict=True, reason="Both change a.tf."))
+    page = browser.get(f"/pulls/{REPOSITORY}/5").text
+    assert page.count("Both change a.tf.") == 1
+    assert page.count("merge conflict") == page.count("Not planned") == 2
+    assert "Why there is no plan" not in page
+    assert "2 failed" not in page
+    assert [each["conflict"] for each in reader.get(f"/api/pulls/{REPOSITORY}/5").json["layers"]] == [True, True]
 
 
 def test_a_verdict_on_older_commits_is_not_shown(wires, pull, browser, reader):

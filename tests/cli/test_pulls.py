@@ -120,6 +120,17 @@ def test_a_pull_request_shows_what_a_merge_would_do(api, tidegate):
     assert "the first line" not in shown
 
 
+def test_a_merge_conflict_is_said_once(api, tidegate):
+    both = [{**FAILED, "root": root, "conflict": True, "reason": "Both change a.tf."} for root in ("app", "db")]
+    verdict = {"conclusion": "failure", "kind": "conflict", "title": "Conflicts with main"}
+    api.answers["GET /api/pulls/acme/live/5"] = {**PULL, "layers": both, "verdict": verdict}
+    shown = tidegate("pulls", "acme/live", "5").stdout
+    assert "✘ merge conflict: Conflicts with main" in shown
+    assert shown.count("Both change a.tf.") == 1
+    assert "app  ↷ not planned\n" in shown
+    assert "Error: no such thing" not in shown
+
+
 def test_a_long_title_folds_and_takes_nothing_from_the_other_columns(api, tidegate):
     api.answers["GET /api/pulls"] = {"pull_requests": [{**BRIEF, "title": "word " * 60}]}
     lines = tidegate("pulls", "acme/live").stdout.splitlines()

@@ -96,3 +96,8 @@ def test_what_the_base_branch_has_meanwhile_is_part_of_the_next_plan(project):
     assert f"`{moved[:7]}`" in comment["body"]
     assert "of_the_base_branch" in comment["body"]
     eventually(lambda: pull.record.spec.base_sha == moved, what="the moved base in the record")
+    project.push({"app": thing("four")})
+    in_conflict = edit(project, {"app": thing("five")})
+    (comment,) = pull.shown(in_conflict)
+    assert "Both change 'app/main.tf'." in comment["body"].replace("\\", "")
+    assert pull.ended(in_conflict)["output"]["title"] == "Conflicts with main"

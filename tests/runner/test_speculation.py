@@ -93,6 +93,7 @@ def test_a_conflict_names_the_files_and_what_to_do(bench: Bench) -> None:
     assert "'gone.txt', 'network/odd\\nname.tf'" in message
     assert "resolve the conflicts" in message
     assert "Nothing was planned" in message
+    assert bench.result()["conflict"] is True
 
 
 def test_branches_without_a_common_commit_are_refused(bench: Bench) -> None:
@@ -102,6 +103,7 @@ def test_branches_without_a_common_commit_are_refused(bench: Bench) -> None:
     bench.forge._git(work, "push", "--quiet", str(bench.forge.repository), f"{orphan}:refs/heads/orphan")
     assert "no commit in common" in refused(bench, head, base_sha=orphan)
     assert "refused" not in bench.result()
+    assert bench.result()["conflict"] is True
 
 
 def test_no_program_of_the_repository_takes_part_in_the_merge(bench: Bench) -> None:

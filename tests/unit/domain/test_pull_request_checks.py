@@ -119,6 +119,7 @@ def test_what_is_overtaken_says_by_what():
         (unchanged(), "Nothing to change", Conclusion.SUCCESS),
         (failed(), "The plan failed", Conclusion.FAILURE),
         (in_state("network", LayerState.REFUSED), "Not planned: it was refused", Conclusion.FAILURE),
+        (failed(conflict=True), "Not planned: merge conflict", Conclusion.FAILURE),
     ],
 )
 def test_each_layer_says_how_it_ended(view, title, conclusion):
@@ -173,6 +174,16 @@ def test_what_cannot_be_planned_beside_others_holds_up_the_merge_and_hides_none_
     assert "| `app` |" in found.summary
 
 
+def test_a_merge_conflict_is_said_once_and_nothing_else():
+    why = {"reason": "Both change `a.tf`. Rebase it.", "last_lines": "", "conflict": True}
+    both = [failed(root, **why) for root in ("app", "db")]
+    found = whole(*both, blocking=["size"])
+    assert (found.title, found.conclusion) == ("Conflicts with main", Conclusion.FAILURE)
+    assert found.summary == "Both change \\`a\\.tf\\`\\. Rebase it\\."
+    assert "### Not planned\n\n* Not db" in whole(*both, notice="Not db").summary
+    assert whole(*both, in_state("web", LayerState.PLANNING)).title == "Planning… 2 of 3 done"
+
+
 def test_plans_with_options_are_no_verdict():
     found = whole(planned("app", options=("-target=a.b",)), planned("db"))
     assert found.conclusion is Conclusion.ACTION_REQUIRED
@@ -208,6 +219,8 @@ REFUSING = (PolicyVerdict("size", (PolicyFinding(Severity.DENY, "main.deny", "To
         ([in_state("app", LayerState.REFUSED)], {}, ("size",), "", VerdictKind.REFUSED),
         ([in_state("db", LayerState.REFUSED), failed("app")], {}, (), "", VerdictKind.FAILED),
         ([], {}, (), "Out of memory", VerdictKind.FAILED),
+        ([failed("db"), failed("app", conflict=True)], {}, ("size",), "", VerdictKind.CONFLICT),
+        ([failed("app", conflict=True)], {}, (), "Out of memory", VerdictKind.FAILED),
     ],
 )
 def test_a_verdict_tells_what_is_worst_of_it(views, fields, blocking, fault, kind):

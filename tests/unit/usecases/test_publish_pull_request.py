@@ -384,6 +384,26 @@ def test_a_refused_layer_gets_its_check_run_too():
     assert world.check("tidegate/plan: db").conclusion is Conclusion.FAILURE
 
 
+def test_a_merge_conflict_is_one_comment_that_says_so_and_what_to_do():
+    why = {"reason": "Both change a.tf. Rebase it.", "conflict": True, "policy_sets": (HeldPolicySet("security"),)}
+    stacks = [in_state("db", LayerState.FAILED, stack=stack, **why) for stack in ("dev", "prod")]
+    world = World(*stacks, notice="Not logs.")
+    world.publish()
+    (text,) = world.texts
+    assert text.partition("\n")[2] == (
+        f"## Tidegate\n\n**Commit `{HEAD[:7]}` is not planned.**\n\nBoth change a\\.tf\\. Rebase it\\.\n\nNot logs\\."
+    )
+    assert world.check("tidegate/plan").title == "Conflicts with main"
+    verdict = world.record.verdict
+    assert (verdict.kind, verdict.title) == (VerdictKind.CONFLICT, "Conflicts with main")
+
+
+def test_what_tidegate_fails_on_hides_a_merge_conflict():
+    world = World(in_state("db", LayerState.FAILED, reason="Both change a.tf.", conflict=True))
+    world.publish(error="KeyError")
+    assert "**Tidegate failed** before all was planned: KeyError" in world.texts[0]
+
+
 def test_policies_have_a_check_run_each_and_hold_up_the_whole():
     held = HeldPolicySet("security")
     world = World(planned(policy_sets=(held,), verdicts=(REFUSING,)))

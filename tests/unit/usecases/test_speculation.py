@@ -171,6 +171,16 @@ def test_code_that_may_not_be_run_is_refused_and_not_failed(world):
         assert again.record(error="X", cause=json.dumps({"message": "x", **other})).state == LayerState.FAILED
 
 
+def test_a_conflict_is_none_of_the_engines_failures(world):
+    cause = json.dumps({"message": "They both change a.tf.", "last_lines": "tidegate: They both", "conflict": True})
+    world.begin()
+    assert world.record(error="TerraformClientError", cause=cause).state == LayerState.FAILED
+    assert (world.layer.conflict, world.layer.reason, world.layer.last_lines) == (True, "They both change a.tf.", "")
+    other = World()
+    other.record(error="TerraformClientError", cause=UNREAD)
+    assert not other.layer.conflict
+
+
 @pytest.mark.parametrize(
     ("error", "cause", "reason"),
     [

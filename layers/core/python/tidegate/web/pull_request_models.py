@@ -63,6 +63,7 @@ class LayerModel(Shown):
     changes: Changes | None = Field(description="None until it is planned")
     policies: list[VerdictModel]
     last_lines: str = Field(description="The end of the engine's output, if it failed")
+    conflict: bool = Field(description="Whether it failed as head and base cannot be merged, which is so of all")
     job: JobLink | None
 
 
@@ -226,6 +227,7 @@ def _layer(shapes: Shapes, layer: TemporaryLayer) -> LayerModel:
             for each in layer.verdicts
         ],
         last_lines=layer.last_lines,
+        conflict=layer.conflict,
         job=shapes.job_link(layer.job) if layer.job else None,
     )
 

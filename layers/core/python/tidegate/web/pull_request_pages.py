@@ -12,6 +12,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict
 from tidegate.domain.pull_requests.record import PullRequestRecord
+from tidegate.domain.pull_requests.remarks import conflict
 from tidegate.domain.pull_requests.tally import tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestView
@@ -97,7 +98,8 @@ class PullRequestPages:
             layers=view.layers,
             done=sum(layer.is_done for layer in view.layers),
             tally=tally(view.layers),
-            failures=[each for each in view.layers if each.state in _WITHOUT_PLAN][:_FAILURES],
+            conflict=conflict(view.layers),
+            failures=[each for each in view.layers if each.state in _WITHOUT_PLAN and not each.conflict][:_FAILURES],
             findings=list(_findings(view.layers)),
             sets=sets,
             let_pass={each.name for each in sets if not each.blocking},

@@ -77,6 +77,7 @@ PULL_REQUEST_STATES: dict[PullRequestState, tuple[str, str]] = {
 }
 #: How the verdict on a pull request reads, and its colour by that of its check run.
 VERDICTS: dict[VerdictKind, str] = {
+    VerdictKind.CONFLICT: "Merge conflict",
     VerdictKind.FAILED: "Failed",
     VerdictKind.REFUSED: "Refused",
     VerdictKind.HELD_UP: "Held up",

@@ -13,7 +13,7 @@ from tidegate.domain.plan_places.text import NOBODY_WAITS, WaitingPlans
 from tidegate.domain.pull_requests.blocks import LAST_LINES, LayerView, alarms, because, link, table
 from tidegate.domain.pull_requests.check_names import WHOLE
 from tidegate.domain.pull_requests.record import PullRequestRecord, VerdictKind
-from tidegate.domain.pull_requests.remarks import AGAIN, not_planned, older, with_options
+from tidegate.domain.pull_requests.remarks import AGAIN, conflict, not_planned, older, with_options
 from tidegate.domain.pull_requests.tally import Tally, by_importance, tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
@@ -28,6 +28,7 @@ _ENDED = {
     LayerState.REFUSED: ("Not planned: it was refused", Conclusion.FAILURE),
     LayerState.CANCELLED: ("Not planned", Conclusion.CANCELLED),
 }
+_CONFLICT = "Not planned: merge conflict", Conclusion.FAILURE
 
 
 def render_whole(
@@ -66,6 +67,7 @@ def verdict_kind(
     """Return what the verdict on a pull request comes to whose layers have ended. The rest is as for the check run."""
     found = tally(layers)
     is_so = (
+        (VerdictKind.CONFLICT, bool(conflict(layers)) and not fault),
         (VerdictKind.FAILED, bool(fault or found.failed)),
         (VerdictKind.REFUSED, bool(found.refused)),
         (VerdictKind.HELD_UP, not {*blocking}.isdisjoint(found.failing)),
@@ -80,7 +82,7 @@ def verdict_kind(
 def render_layer(view: LayerView) -> CheckRun:
     """Return what the check run of one layer says, once it has ended."""
     layer = view.layer
-    title, conclusion = _ENDED[layer.state]
+    title, conclusion = _CONFLICT if layer.conflict else _ENDED[layer.state]
     if layer.state is LayerState.PLANNED and layer.plan:
         title = counts(layer.plan.changes)
     return CheckRun(
@@ -185,6 +187,9 @@ def _counted(
     if done < found.total:
         behind = f", {len(waiting)} waiting for a place" if waiting else ""
         return f"Planning… {done} of {found.total} done{behind}", summary, None
+    if why := conflict(layers):
+        missing = not_planned(record.notice, record.notes, _REMARKS)
+        return f"Conflicts with {record.spec.base}", f"{escaped(why)}\n\n{missing}".strip(), Conclusion.FAILURE
     return _title(record, found, layers, blocking), summary, _conclusion(record, found, layers, blocking)
 
 

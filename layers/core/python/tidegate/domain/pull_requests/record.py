@@ -148,11 +148,13 @@ class Applying:
 class VerdictKind(StrEnum):
     """What a verdict comes to: the first of these that is so.
 
-    ``failed``: Tidegate or a plan did. ``refused``: a root was not run, such as for a provider that is not allowed.
+    ``conflict``: head and base cannot be merged. ``failed``: Tidegate or a plan did.
+    ``refused``: a root was not run, such as for a provider that is not allowed.
     ``held_up``: policy sets refuse plans. ``incomplete``: not all could be planned. ``not_planned``: nothing was, as
     for a draft. ``with_options``: the plans are a look only.
     """
 
+    CONFLICT = "conflict"
     FAILED = "failed"
     REFUSED = "refused"
     HELD_UP = "held_up"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tidegate.domain.check_runs.face import people
 from tidegate.domain.markdown import bounded, code, escaped
@@ -24,6 +24,11 @@ def older(overtaken: Overtaken | None) -> str:
     names = [code(name, _NAME) for name in overtaken.roots]
     sentence = overtaken.sentence(code(overtaken.base, _NAME), names)
     return f"> [!WARNING]\n> **Out of date:** {sentence} Comment {PLAN} to plan it with that."
+
+
+def conflict(layers: Collection[TemporaryLayer]) -> str:
+    """Return why head and base cannot be merged, if a plan failed of that, in plain words. It is the same for all."""
+    return next((each.reason for each in layers if each.conflict), "")
 
 
 def with_options(layers: Sequence[TemporaryLayer]) -> str:

@@ -49,6 +49,7 @@ class TemporaryLayer:
     drift names its ``schedule``, and has no pull request (0). ``is_extra`` tells that a merge does not deploy it, and
     somebody asked for its plan; ``options`` are those that the engine was given besides, which ``run`` has as well.
     ``fork_sha`` is the one commit that head and base both come after, where the forge knows that there is but one.
+    ``conflict`` tells that it failed as a person has to merge head and base first: ``reason`` names the files.
     """
 
     id: str
@@ -83,6 +84,7 @@ class TemporaryLayer:
     is_extra: bool = False
     options: tuple[str, ...] = ()
     fork_sha: str = ""
+    conflict: bool = False
 
     @property
     def is_done(self) -> bool:

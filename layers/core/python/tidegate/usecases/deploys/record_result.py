@@ -33,12 +33,13 @@ _WORDS = {
 class Failure:
     """What is known of a failure: a sentence or two, and the engine's last lines.
 
-    ``refused`` tells that what was to be run may not be, and was not.
+    ``refused`` tells that what was to be run may not be, and was not, ``conflict`` that a person has to merge first.
     """
 
     message: str = ""
     last_lines: str = ""
     refused: bool = False
+    conflict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def read_cause(cause: str | None) -> Failure:
         return Failure(message=str(document)[:KEPT_MESSAGE])
     message = document.get("message") or document.get("errorMessage") or ""
     last_lines = str(document.get("last_lines") or "")[-KEPT_LAST_LINES:]
-    return Failure(str(message)[:KEPT_MESSAGE], last_lines, document.get("refused") is True)
+    marks = (document.get(mark) is True for mark in ("refused", "conflict"))
+    return Failure(str(message)[:KEPT_MESSAGE], last_lines, *marks)
 
 
 def _reason(deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> str:

@@ -25,6 +25,7 @@ from tidegate.domain.pull_requests.comment import (
     stack_of,
 )
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestSpec, PullRequestVerdict, judged
+from tidegate.domain.pull_requests.remarks import conflict
 from tidegate.domain.pull_requests.tally import stacks_of
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Announcements, Clock, Deployments, Forge, PullRequests, TemporaryLayers
@@ -150,7 +151,9 @@ class PullRequestPublisher:
         # Outsiders push to forks as often as they like: what says the same of each commit is written once.
         sha = "" if record.spec.from_fork else record.spec.head_sha
         notice = record.notice or (f"Tidegate failed: {fault}" if fault else "")
-        if notice and not layers:
+        why = "" if fault else conflict(layers)
+        if why or (notice and not layers):
+            notice = "\n".join(filter(None, (why, notice)))
             return {stack: render_notice(stack, sha, notice) for stack in commented or [NO_STACK]}
         stacks = stacks_of(layers)
         gone = [stack for stack in commented if stack not in stacks and (stack != NO_STACK or not stacks)]

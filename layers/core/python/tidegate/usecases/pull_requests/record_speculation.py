@@ -60,7 +60,8 @@ def _failed(layer: TemporaryLayer, message: RecordSpeculation) -> TemporaryLayer
     reason = in_words(message.error or "", failure)
     if _is_refused(layer, failure):
         return replace(layer, state=LayerState.REFUSED, reason=reason, last_lines="")
-    return replace(layer, state=LayerState.FAILED, reason=reason, last_lines=failure.last_lines)
+    lines = "" if failure.conflict else failure.last_lines  # The engine did not run.
+    return replace(layer, state=LayerState.FAILED, reason=reason, last_lines=lines, conflict=failure.conflict)
 
 
 def _is_refused(layer: TemporaryLayer, failure: Failure) -> bool:
