@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.options import Json, Person, Url, as_json, complete_repository, open_client
-from cli.problems import NotFound
+from cli.problems import NotFound, WrongUsage
+from cli.waiting import until_looked
+
+if TYPE_CHECKING:
+    from cli.answers.drift import Drift
+    from cli.api_client import ApiClient
 
 
 def drift(
@@ -30,6 +35,9 @@ def drift(
             help="Have this schedule of the repository look for drift now. Who may write to the repository may ask.",
         ),
     ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="With --look: wait until that run has ended, and show what it found.")
+    ] = False,
     url: Url = None,
     person: Person = None,
     json: Json = False,
@@ -40,16 +48,33 @@ def drift(
     if look and not repository:
         message = f"Name the repository of the schedule: tidegate drift OWNER/NAME --look {look}"
         raise typer.BadParameter(message, param_hint="--look")
+    if wait and not look:
+        raise WrongUsage("--wait waits for a run that --look begins.", "Add --look SCHEDULE, or leave it out.")
     with open_client(url, person) as client:
         name = finding.repository(repository) if repository else None
         try:
-            started = client.look_for_drift(name, look) if name and look else ""
-            found = client.drift(name)
+            found = _looked(client, name, look, wait=wait, json=json) if name and look else client.drift(name)
         except NotFound as problem:
             raise finding.explained(client, problem, name or "") from None
-    if started and not json:
-        screen.console().print(screen.text(started))
     if json:
         screen.print_json(as_json(found))
     else:
         screen.console().print(drift_view.drift(found), crop=False)
+
+
+def _looked(client: ApiClient, repository: str, schedule: str, *, wait: bool, json: bool) -> Drift:
+    """Have a schedule look, and return what is known then; if waited for, what that run found. Raise NotYet."""
+    from cli import screen, views
+
+    console = screen.console(stderr=json)
+    before = client.drift(repository) if wait else None
+    console.print(screen.text(client.look_for_drift(repository, schedule)))
+    if before is not None:
+        with console.status("Waiting for the end; Ctrl-C leaves it alone …"):
+            return until_looked(client, repository, schedule, before)
+    if not json:
+        console.print(
+            views.command(f"tidegate drift {repository}"), "  shows what it finds, once it has ended.", sep=""
+        )
+        console.print("Until then, this is what was found before:\n")
+    return client.drift(repository)

@@ -10,9 +10,12 @@ from cli.problems import NotYet, Unavailable
 
 if TYPE_CHECKING:
     from cli.answers.deployments import Brief
+    from cli.answers.drift import Drift, DriftSchedule
     from cli.api_client import ApiClient
 
 SECONDS = 2.0
+#: A run that was asked for begins within seconds, or not at all.
+BEGIN_SECONDS = 120.0
 #: Looks that may fail one after the other: each has waited already for some 15 s.
 _FAILURES = 4
 
@@ -57,3 +60,30 @@ def until_ended(
         deadline.check([one for one in left if one not in known or not is_final(known[one].state)])
         time.sleep(SECONDS)
     return [known[one] for one in ids]
+
+
+def until_looked(client: ApiClient, repository: str, schedule: str, before: Drift) -> Drift:
+    """Return what schedules found, once this one has ended a run that ``before`` does not know. Raise NotYet."""
+    known, has_begun = _looked_at(before, schedule), False
+    end = time.monotonic() + BEGIN_SECONDS
+    while True:
+        found = client.drift(repository)
+        now = _schedule(found, schedule)
+        is_newer = _looked_at(found, schedule) not in (None, known)
+        has_begun = has_begun or is_newer or bool(now and now.running)
+        if now is None or (is_newer and not now.running):  # None: the file names it no more.
+            return found
+        if not has_begun and time.monotonic() > end:
+            raise NotYet(
+                f"The schedule {schedule} was asked to look, and has not begun.", f"tidegate drift {repository}"
+            )
+        time.sleep(SECONDS)
+
+
+def _schedule(found: Drift, name: str) -> DriftSchedule | None:
+    return next((one for one in found.schedules if one.schedule == name), None)
+
+
+def _looked_at(found: Drift, name: str) -> str | None:
+    one = _schedule(found, name)
+    return one.looked_at if one else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.cli.conftest import NOW, SHA
 
 DRIFTED = {
@@ -92,7 +94,57 @@ def test_a_schedule_can_be_told_to_look_now(api, tidegate):
     api.answers["GET /api/drift"] = {"schedules": [SCHEDULE]}
     shown = tidegate("drift", "acme/live", "--look", "nightly").stdout
     assert shown.startswith("The schedule nightly looks for drift now.")
-    assert "acme/live  nightly" in shown
+    assert "→ tidegate drift acme/live  shows what it finds" in shown
+    assert shown.index("what was found before") < shown.index("acme/live  nightly")
+
+
+LATER = "2026-03-02T10:00:00.000000+00:00"
+
+
+@pytest.fixture
+def looking(api, monkeypatch):
+    """A schedule that is told to look, begins, runs, and finds that nothing has drifted."""
+    monkeypatch.setattr("cli.waiting.SECONDS", 0.01)
+    ended = {**SCHEDULE, "looked_at": LATER, "roots": [{"root": "app", "state": "none"}]}
+    runs = [SCHEDULE, SCHEDULE, {**SCHEDULE, "running": True}, {**ended, "running": True}, ended]
+    api.answers["POST /api/drift/look"] = {"message": "The schedule nightly looks for drift now."}
+    api.answers["GET /api/drift"] = [{"schedules": [each]} for each in runs]
+    return api
+
+
+def test_who_waits_sees_what_the_run_found_that_was_asked_for(looking, tidegate):
+    shown = tidegate("drift", "acme/live", "--look", "nightly", "--wait").stdout
+    assert "The schedule nightly looks for drift now." in shown
+    assert "app  no drift" in shown
+    assert "db  the plan failed" not in shown
+    assert "A run goes on" not in shown
+
+
+def test_a_program_that_waits_gets_one_document(looking, tidegate):
+    result = tidegate("drift", "acme/live", "--look", "nightly", "--wait", "--json")
+    assert json.loads(result.stdout)["schedules"][0]["looked_at"] == LATER
+    assert "looks for drift now" in result.stderr
+
+
+def test_the_first_run_of_a_schedule_is_waited_for_as_well(looking, tidegate):
+    looking.answers["GET /api/drift"][0:2] = [{"schedules": []}, {"schedules": [{**SCHEDULE, "looked_at": None}]}]
+    shown = tidegate("drift", "acme/live", "--look", "nightly", "--wait").stdout
+    assert "app  no drift" in shown
+    assert "db  the plan failed" not in shown
+
+
+def test_a_run_that_never_begins_is_not_waited_for(looking, tidegate, monkeypatch):
+    monkeypatch.setattr("cli.waiting.BEGIN_SECONDS", 0.0)
+    looking.answers["GET /api/drift"] = {"schedules": [SCHEDULE]}
+    result = tidegate("drift", "acme/live", "--look", "nightly", "--wait")
+    assert result.exit_code == 6
+    assert "has not begun" in result.output
+    assert "→ tidegate drift acme/live" in result.output
+
+
+def test_only_a_run_that_was_asked_for_is_waited_for(api, tidegate):
+    assert tidegate("drift", "acme/live", "--wait").exit_code == 2
+    assert api.asked == []
 
 
 def test_a_schedule_is_told_by_its_repository(tidegate):
