@@ -170,10 +170,19 @@ def _walk(text: mmap.mmap) -> Iterator[tuple[str, str, dict[str, Any]]]:
             skipped -= 1
             container = paths[-1]
             if not skipped and container is not None:
-                yield container, key, json.loads(text[start : match.end()])
+                yield container, key, _parsed(text[start : match.end()])
                 key = "*"
         elif match[2] is not None and not skipped:
             key = json.loads(text[match.start(1) : match.end(1)])
+
+
+def _parsed(entry: bytes) -> dict[str, Any]:
+    """Parse an entry. Python takes no numbers of thousands of digits, which engines write: they stay text."""
+    try:
+        parsed: dict[str, Any] = json.loads(entry)
+    except ValueError:
+        parsed = json.loads(entry, parse_int=str)
+    return parsed
 
 
 def _below(paths: list[str | None], key: str) -> str | None:

@@ -90,6 +90,15 @@ def test_actions_and_deferred_changes_are_counted_and_their_secrets_found(tmp_pa
     assert facts.sensitive == {"action-secret", "deferred-secret"}
 
 
+def test_numbers_of_any_length_are_read_and_found_where_they_are_sensitive(tmp_path: Path) -> None:
+    many = "1" + "0" * 5000
+    file = tmp_path / "plan.json"
+    change = f'{{"actions": ["create"], "after": {many}, "after_sensitive": true}}'
+    file.write_text(f'{{"format_version": "1.2", "output_changes": {{"x": {change}}}}}')
+    facts = read_plan(file)
+    assert (facts.changes, facts.sensitive) == (PlannedChanges(outputs=1), {many})
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", "null", '{"resource_changes": []}', "not json"])
 def test_what_is_no_plan_is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "plan.json"

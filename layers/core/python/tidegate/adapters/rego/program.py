@@ -169,6 +169,8 @@ def _document(path: str, content: str) -> dict[str, Any]:
         raise Unusable("This is not YAML", path, mark.line + 1 if mark else 0) from None
     except RecursionError:
         raise Unusable("This is nested too deeply", path) from None
+    except ValueError as error:  # Such as a day that no month has, or a number of thousands of digits.
+        raise Unusable(f"A value cannot be read: {error}", path) from None
     if not isinstance(found, dict):
         raise Unusable("Data is a mapping at its top, and this is not", path, 1)
     return found
