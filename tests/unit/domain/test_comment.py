@@ -66,6 +66,9 @@ def test_a_command_is_read_like_a_command_line(text, command):
         ("tidegate dance", "There is no command `dance`."),
         ("tidegate terraform apply", "Tidegate runs the engine itself"),
         ("tidegate destroy", "Tidegate runs the engine itself"),
+        ("tidegate confirm", "the buttons **Confirm** and **Reject** stand where the plan is shown"),
+        ("tidegate Reject -p a", "the buttons **Confirm** and **Reject** stand where the plan is shown"),
+        ("tidegate approve_policies", "those who own it approve this pull request, at its newest commit, in a review"),
         ("tidegate pln", "Did you mean `plan`?"),
         ("tidegate aply", "Did you mean `apply`?"),
         ("tidegate plan --projct a", "Did you mean `--project`?"),
@@ -115,6 +118,10 @@ def test_a_column_that_could_not_be_seen_is_told_without_a_mark(query):
 def test_answers_use_the_word_that_the_comment_began_with():
     assert "atlantis deploy [-p ROOT]" in read_comment("atlantis", "atlantis").reply
     assert "| `atlantis unlock` |" in help_text("atlantis")
+
+
+def test_who_would_approve_by_a_comment_is_not_led_to_applying():
+    assert "Did you mean" not in read_comment("tidegate approve").reply
 
 
 def test_nothing_near_is_not_guessed():

@@ -33,6 +33,18 @@ _ROOT, _DIRECTORY, _FORCE = ("-p", "--root", "--project"), ("-d", "--dir"), ("--
 #: Words of the engines and of other tools, which mean something else here.
 _ENGINE_WORDS = frozenset({"destroy", "init", "import", "state", "taint", "validate", "refresh"})
 _ENGINES = frozenset({"terraform", "tofu", "opentofu"})
+#: Words with which people would answer a review, or let a policy set pass, and what does that instead.
+_REVIEW_HINT = (
+    "No comment answers a review: the buttons **Confirm** and **Reject** stand where the plan is shown, which its "
+    "check run leads to."
+)
+_POLICY_HINT = (
+    "No comment lets a policy set pass: those who own it approve this pull request, at its newest commit, in a review."
+)
+_INSTEAD = {
+    **dict.fromkeys(("confirm", "approve", "accept", "reject"), _REVIEW_HINT),
+    **dict.fromkeys(("approve_policies", "approve-policies"), _POLICY_HINT),
+}
 #: What stands between a tag query and the engine's options, unless it is quoted.
 _SEPARATOR = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?<!\S)--(?!\S)""")
 
@@ -241,7 +253,8 @@ def _verb(word: str, prefix: str) -> Verb:
         return Verb(lowered)
     if lowered in _ENGINES or lowered in _ENGINE_WORDS:
         raise _RefusalError(_engine_hint(word, prefix))
-    raise _RefusalError(_sentences(f"There is no command {code(word, 60)}.", did_you_mean(word, list(Verb))))
+    instead = _INSTEAD.get(lowered) or did_you_mean(word, list(Verb))
+    raise _RefusalError(_sentences(f"There is no command {code(word, 60)}.", instead))
 
 
 def _engine_hint(word: str, prefix: str) -> str:
