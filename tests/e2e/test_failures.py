@@ -59,3 +59,7 @@ def test_a_file_that_cannot_be_used_is_told_with_its_line_and_its_correction_dep
     assert project.names(sha) == {"tidegate/config"}
     corrected = project.push_files({"tidegate.yaml": "version: 1\nroots:\n  - dir: app\n"})
     project.deployed(corrected, "app")
+    proposed = project.push_files({"tidegate.yaml": "version: 1\ncolour: red\n"}, "Paint", branch="paint", base="main")
+    project.tidegate.maintainer.open_pull_request(project.name, "paint", title="Paint")
+    refused = eventually(lambda: project.check_runs(proposed, "tidegate/config"), what="tidegate/config of the head")[0]
+    assert "line 2" in title(refused)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.domain.errors import InvalidConfiguration
     from tidegate.domain.pull_requests.record import PullRequestRecord
     from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 
@@ -55,6 +56,12 @@ class PullRequestChecks(Protocol):
         """Bring the check run ``tidegate/plan`` of the head to what the record says, and those of layers and policies.
 
         Not discovered yet, it says that planning begins; without roots and notice, it is green.
+        """
+
+    def configuration(self, record: PullRequestRecord, mistakes: InvalidConfiguration | None) -> None:
+        """Say on the head which mistakes its configuration file has; without any, that one which had some is in order.
+
+        A head that never had mistakes gets nothing for that.
         """
 
     def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:

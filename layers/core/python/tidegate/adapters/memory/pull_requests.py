@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegate.domain.errors import Conflict, NotFound, TidegateError
+from tidegate.domain.errors import Conflict, InvalidConfiguration, NotFound, TidegateError
 from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 
@@ -93,6 +93,10 @@ class MemoryPullRequestChecks:
 
     def show(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer] = ()) -> None:
         self._take("show", record, layers, "")
+
+    def configuration(self, record: PullRequestRecord, mistakes: InvalidConfiguration | None) -> None:
+        if mistakes is not None:
+            self._take("configuration", record, (), str(mistakes))
 
     def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:
         self._take("stop", record, layers, reason)

@@ -14,6 +14,9 @@ NAME = "tidegate/config"
 _LISTED = 50
 _OWN = "tidegate.yaml"
 _AFTER = "Correct the file and merge that: every root is then planned, so that nothing is missed."
+_PROPOSED = (
+    "Nothing of this pull request is planned, and merged as it is, nothing is deployed. Correct the file and push."
+)
 _OF_ORGANIZATION = (
     "This is not a file of this repository: an operator corrects it with `tidegate organization set FILE`. "
     "After that, merge again what should be deployed, or deploy it by hand."
@@ -30,14 +33,18 @@ def external_id(sha: str) -> str:
     return f"config-{sha}"
 
 
-def render_invalid(sha: str, error: InvalidConfiguration) -> CheckRun:
-    """Show that the configuration file cannot be used: each mistake, where it is and what is allowed."""
+def render_invalid(sha: str, error: InvalidConfiguration, *, proposed: bool = False) -> CheckRun:
+    """Show that the configuration file cannot be used: each mistake, where it is and what is allowed.
+
+    ``proposed`` tells that the commit is a pull request's head.
+    """
     mistakes = (error, *error.others)
     lines = [f"- {_place(each)}: {escaped(each.problem)}. {escaped(each.allowed)}." for each in mistakes[:_MISTAKES]]
     if len(mistakes) > _MISTAKES:
         lines.append(f"- … and {len(mistakes) - _MISTAKES} more: `tidegate validate` tells them all")
     after = _AFTER if error.file == _OWN else _OF_ORGANIZATION
-    summary = "\n".join([*lines, "", f"Nothing of this commit is deployed. {after}"])
+    then = _PROPOSED if proposed else f"Nothing of this commit is deployed. {after}"
+    summary = "\n".join([*lines, "", then])
     where = f"line {error.line}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes, first in line {error.line}"
     notes = tuple(_note(each) for each in mistakes[:_MISTAKES] if each.file == _OWN)
     return replace(_failed(sha, f"{error.file} cannot be used ({where})", summary), annotations=notes)
@@ -50,6 +57,11 @@ def _place(error: InvalidConfiguration) -> str:
 
 def _note(error: InvalidConfiguration) -> Annotation:
     return Annotation(error.file, error.line, Level.FAILURE, _NOTE, f"{error.problem}. {error.allowed}."[:_MESSAGE])
+
+
+def render_corrected(sha: str) -> CheckRun:
+    """Show that the file of a pull request's head can be used by now."""
+    return _completed(sha, "In order", "`tidegate.yaml` is in order.", Conclusion.SUCCESS)
 
 
 def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:

@@ -8,7 +8,7 @@ from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Conclusion
 from tidegate.domain.check_runs.face import counts, many, people
 from tidegate.domain.deploys.plan_text import cut_start, fenced_plan
-from tidegate.domain.markdown import code, escaped, fenced, one_line
+from tidegate.domain.markdown import bounded, code, escaped, fenced, one_line
 from tidegate.domain.plan_places.text import NOBODY_WAITS, WaitingPlans
 from tidegate.domain.pull_requests.blocks import LAST_LINES, LayerView, alarms, because, link, table
 from tidegate.domain.pull_requests.check_names import WHOLE
@@ -19,7 +19,7 @@ from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryL
 
 _SEVERAL = 2
 #: Bytes of the table of roots, and of what is destroyed.
-_TABLE, _DESTROYED, _REMARKS, _WAITING = 35_000, 12_000, 5_000, 1_000
+_TABLE, _DESTROYED, _REMARKS, _WAITING, _NOTICE = 35_000, 12_000, 5_000, 1_000, 20_000
 
 _ENDED = {
     LayerState.PLANNED: ("Planned", Conclusion.SUCCESS),
@@ -142,7 +142,9 @@ def _whole(
 def _unplanned(record: PullRequestRecord) -> tuple[str, str, Conclusion]:
     """Return what is said of a pull request without layers."""
     if record.notice:
-        return "Not planned", escaped(record.notice, 2000), _of_unplanned(record)
+        lines = [f"{escaped(line, 2000)}\n" for line in record.notice.splitlines()]
+        why = bounded(lines, _NOTICE, lambda count: f"… and {count} more lines.").rstrip()
+        return "Not planned", why, _of_unplanned(record)
     summary = "Merging this changes no root: there is nothing to plan."
     if not record.notes:
         return "No root would change", summary, Conclusion.SUCCESS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tidegate.config.model.file import FILE
 from tidegate.domain.changes.change_set import Key, stack_layers
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
@@ -34,6 +35,9 @@ _GUARDED = "As the default branch has policy sets, the check holds up the merge 
 _UNRELATED = "The pull request's branch and the base branch have no commit in common. Rebase the branch."
 _BY_HAND = "A comment `tidegate plan` plans also what is not planned by itself."
 
+_DEFAULT_BRANCH = "The default branch's tidegate.yaml cannot be used. Nothing is planned until a merge corrects it."
+_OWN = "Its tidegate.yaml cannot be used. Correct it and push."
+
 _ASKED_FOR = "Somebody asked for its plan. The merge does not deploy it."
 
 #: Stores the policy sets that hold for members of a change, as the default branch has them; returns them by member.
@@ -46,7 +50,7 @@ class Affected:
 
     ``notes`` say so of what is left out on purpose, ``skipped`` tells that it is not planned as long as it is a draft,
     ``pressing`` that the notice is to be commented also if there are no layers. ``guarded`` tells that policy sets
-    would judge what is not planned. ``rules`` say where it is applied.
+    would judge what is not planned. ``rules`` say where it is applied. ``mistakes`` are those of the head's own file.
     """
 
     layers: tuple[TemporaryLayer, ...] = ()
@@ -56,6 +60,7 @@ class Affected:
     pressing: bool = False
     guarded: bool = False
     rules: ApplyRules = field(default_factory=ApplyRules)
+    mistakes: InvalidConfiguration | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +80,11 @@ class LayerFinder:
             if record.spec.from_fork:
                 return self._of_fork(record.spec)
             return self._granted(record, at, layers)
-        except (InvalidConfiguration, CyclicChange) as error:
+        except CyclicChange as error:
             return Affected(notice=str(error), pressing=True, guarded=True)
+        except InvalidConfiguration as error:
+            lead = _DEFAULT_BRANCH if error.file == FILE else ""
+            return Affected(notice=_mistakes(lead, error), pressing=True, guarded=True)
 
     def _of_fork(self, spec: PullRequestSpec) -> Affected:
         """Return that nothing of a fork is run. Only the default branch is read."""
@@ -92,7 +100,11 @@ class LayerFinder:
             return Affected(notice=_unplanned(_DRAFT, guarded=guarded), skipped=True, guarded=guarded)
         if not granted.is_destination:
             return Affected(notice=elsewhere(spec.branch, spec.base))
-        plannable = self._plannable(record, granted)
+        try:
+            plannable = self._plannable(record, granted)
+        except InvalidConfiguration as error:
+            notice = _mistakes(_OWN, error)
+            return Affected(notice=notice, pressing=True, guarded=True, mistakes=error)
         if plannable is None:
             return Affected(notice=_UNRELATED, pressing=True)
         known = _kept(record, layers)
@@ -134,6 +146,10 @@ def elsewhere(branch: str, base: str) -> str:
 def _notes(plannable: Plannable) -> str:
     found = plannable.found
     return "\n".join(filter(None, (_kept_lines(found.notes), _BY_HAND if found.kept else "")))
+
+
+def _mistakes(lead: str, error: InvalidConfiguration) -> str:
+    return _kept_lines([*filter(None, [lead]), *map(str, (error, *error.others))])
 
 
 def _kept_lines(sentences: Sequence[str]) -> str:
