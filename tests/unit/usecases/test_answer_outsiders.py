@@ -88,3 +88,38 @@ def test_who_the_forge_tells_nothing_of_is_an_outsider(world):
         world.forge.failures = [ForgeRefused(403, "Resource not accessible")]
         world.comment("tidegate nonsense", by="writer")
     assert len(world.forge.comments) == 5
+
+
+def test_an_outsider_who_comments_all_the_time_is_not_looked_at_and_costs_one_call(world):
+    for _ in range(10):
+        world.comment("tidegate deploy", by="visitor", at=FIRST)
+    pulls, asked = dict(world.forge.pull_requests), len(world.forge.people_asked)
+    world.forge.pull_requests.clear()  # Nobody looks at them.
+    assert "not looked at" in world.comment("tidegate deploy", by="visitor", at=FIRST)
+    assert world.forge.people_asked[asked:] == ["visitor"]
+    world.forge.pull_requests.update(pulls)
+    assert "may not write" in world.comment("tidegate deploy", by="visitor", at="2026-03-02T08:10:00.000000+00:00")
+
+
+def test_people_of_the_repository_are_looked_at_however_often_they_comment(world):
+    for _ in range(12):
+        world.comment("tidegate nonsense", by="writer", at=FIRST)
+    assert len(world.forge.comments) == 12
+
+
+def test_who_the_forge_tells_nothing_of_is_not_looked_at_for_ever(world):
+    for _ in range(10):
+        world.comment("tidegate nonsense", by="writer", at=FIRST)
+    world.forge.failures = [ForgeRefused(403, "Resource not accessible")]
+    assert "not looked at" in world.comment("tidegate nonsense", by="writer", at=FIRST)
+    assert len(world.forge.comments) == 10
+
+
+def test_a_comment_that_was_put_off_has_its_turn_already(world):
+    world.forge.silence = ForgeUnavailable("secondary limit", 60)
+    with pytest.raises(ForgeUnavailable):
+        world.comment("tidegate deploy", by="visitor", at=FIRST, delivery="again")
+    world.forge.silence = None
+    told = [world.comment("tidegate deploy", by="visitor", at=FIRST) for _ in range(10)]
+    assert ["not looked at" in each for each in told] == [False] * 9 + [True]
+    assert "may not write" in world.comment("tidegate deploy", by="visitor", at=FIRST, delivery="again")

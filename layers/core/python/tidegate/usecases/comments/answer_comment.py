@@ -1,8 +1,8 @@
 """Answer a comment under its pull request. What the forge refuses of that is told in the outcome, and never raised.
 
 Whoever may comment can delete the comment, or lock the conversation: nobody shall raise an alarm that way, nor have
-the work done again. On a public repository everybody may comment, and the forge takes so many answers of ours an hour:
-who is none of its people is answered seldom.
+the work done again. On a public repository everybody may comment, and the forge takes so many answers and other calls
+of ours an hour: who is none of its people is answered seldom, and not even looked at who comments all the time.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ _HOUR = 13
 _UNANSWERED = "It is not answered: who may only read is answered so many times an hour."
 #: Answers an hour to one outsider, and to all of them in a repository: of GitHub's 500 requests these are 60.
 _TO_ONE, _TO_ALL = 5, 30
+#: Characters of a time that tell ten minutes of it, and comments of one outsider that are looked at in these: each
+#: costs some ten of GitHub's 5,000 calls an hour, and one person may write 500 comments.
+_TEN_MINUTES, _LOOKED_AT = 15, 10
+_UNSEEN = "It is not looked at: who may only read is heard so many times in ten minutes."
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,17 @@ def outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> Del
     return DeliveryOutcome(" ".join(filter(None, (text, *problems))), deployments)
 
 
+def unseen(forge: Forge, deliveries: Deliveries, comment: Comment) -> DeliveryOutcome | None:
+    """Return what becomes of a comment of an outsider who wrote too many of late, None for all that are looked at.
+
+    Raise ForgeUnavailable.
+    """
+    turn = f"look at {comment.sender.lower()} in {comment.repository} at {comment.received_at[:_TEN_MINUTES]}"
+    if _has_turn(deliveries, comment, turn, _LOOKED_AT) or _is_chosen(forge, comment):
+        return None
+    return outcome(_UNSEEN, _UNANSWERED)
+
+
 def refused(forge: Forge, deliveries: Deliveries, comment: Comment, reply: str) -> DeliveryOutcome:
     """Refuse a comment: ``reply`` says why, in Markdown. Raise ForgeUnavailable."""
     if not _is_answered(forge, deliveries, comment):
@@ -126,14 +141,19 @@ def _is_answered(forge: Forge, deliveries: Deliveries, comment: Comment) -> bool
 
     Each person has so many answers in a repository, and so have all of them together.
     """
-    try:
-        if forge.permission(*comment.where, comment.sender) >= _CHOSEN:
-            return True
-    except ForgeRefused:
-        pass  # What is not known of somebody grants nothing.
+    if _is_chosen(forge, comment):
+        return True
     at = f"answer in {comment.repository} at {comment.received_at[:_HOUR]}"
     turns = ((f"{at} to {comment.sender.lower()}", _TO_ONE), (at, _TO_ALL))
     return all(_has_turn(deliveries, comment, turn, number) for turn, number in turns)
+
+
+def _is_chosen(forge: Forge, comment: Comment) -> bool:
+    """Tell whether who comments is no outsider. What is not known of somebody grants nothing."""
+    try:
+        return forge.permission(*comment.where, comment.sender) >= _CHOSEN
+    except ForgeRefused:
+        return False
 
 
 def _has_turn(deliveries: Deliveries, comment: Comment, turn: str, number: int) -> bool:

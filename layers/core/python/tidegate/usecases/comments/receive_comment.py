@@ -21,7 +21,15 @@ from tidegate.domain.pull_requests.requirements import Missing, always_missing, 
 from tidegate.domain.root import Revision, queue_id
 from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge
 from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.comments.answer_comment import Comment, CommentWork, answerer, explained, outcome, refused
+from tidegate.usecases.comments.answer_comment import (
+    Comment,
+    CommentWork,
+    answerer,
+    explained,
+    outcome,
+    refused,
+    unseen,
+)
 from tidegate.usecases.comments.check_requirements import RequirementsChecker
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
 from tidegate.usecases.discovery.chosen_roots import chosen_roots
@@ -73,9 +81,12 @@ class CommentReceiver:
         if is_concluded(self.deliveries, delivery.id):
             return "The comment was answered before."
         comment = Comment(delivery=delivery.id, received_at=delivery.received_at, **delivery.fields)
-        return conclude(self.deliveries, delivery.id, lambda: self.doubts(comment) or self._outcome(comment))
+        return conclude(self.deliveries, delivery.id, lambda: self._outcome(comment))
 
     def _outcome(self, comment: Comment) -> DeliveryOutcome:
+        ignored = self.doubts(comment) or unseen(self.forge, self.deliveries, comment)
+        if ignored:
+            return ignored
         command = read_comment(comment.text, comment.prefix)
         try:
             if isinstance(command, Misread):
