@@ -1,4 +1,4 @@
-"""The GitHub adapter's neighbour: a real HTTP server on this machine."""
+"""The adapters' neighbours: GitHub as a real HTTP server on this machine, and AWS as moto in this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from moto import mock_aws
 
+from tests.adapters.aws import REGION
 from tests.adapters.github_stub import NOW, GitHubStub, Received
 from tidegate.adapters.github.forge import AppCredentials, GitHubForge
 
@@ -68,3 +70,13 @@ def now():
 def forge(github, private_key, now):
     app = AppCredentials("123", private_key[0])
     return GitHubForge(lambda: app, url="https://forge.example/", api_url=github.url, now=lambda: now[0])
+
+
+@pytest.fixture
+def cloud(monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    with mock_aws():
+        yield

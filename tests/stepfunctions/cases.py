@@ -5,89 +5,35 @@ A root's name tells the scripted runner what happens in it. ``Case.faults`` are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.stepfunctions.faults import FOR_GOOD, THROTTLED, calls, invokes, throttled_then_unavailable
+from tests.stepfunctions.acts import Act, Faults, confirm, nobody, refuses, reject, stumbles, stumbling
+from tests.stepfunctions.faults import FOR_GOOD, THROTTLED, calls, invokes
+from tests.stepfunctions.ways import (
+    AGAIN,
+    APPLIED,
+    APPLY,
+    APPLYING,
+    BEFORE_APPLY,
+    BEFORE_PLAN,
+    BEGAN,
+    BEGUN,
+    CLAIMED,
+    DEPLOYED,
+    EXPIRED,
+    FAULTED,
+    HELD,
+    PLANNED,
+    PLANNING,
+    REPLANNED,
+    RESTED,
+    REVIEWED,
+    UNKNOWN,
+)
 from tests.stepfunctions.world import RootInWorld
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import Deployment, State
-
-Act = Callable[[RootInWorld, Deployment], None]
-Faults = Callable[[RootInWorld, Deployment], list[dict[str, Any]]]
-
-WAITING = "Wait for a revision or an unlock"
-
-CLAIMED = (
-    "Claim the next deployment",
-    "What to do next?",
-    "Compare with the revision deployed last",
-    "May it be deployed?",
-)
-RAN = (*CLAIMED, "Plan, review and apply", "Record the outcome")
-RESTED = ("Claim the next deployment", "What to do next?", WAITING)
-BEGAN = "Begin to work on the queue"
-DEPLOYED = (BEGAN, *RAN, *RESTED)
-
-_PLANNING = ("Begin the plan", "Start a runner for the plan", "Plan")
-_AGAIN = ("May the plan be tried again?", "Wait before planning again")
-_JUDGED = ("Record the plan", "What does the plan need?")
-_HELD = ("Hold the plan against the policies", "Judge the plan by its policies", "What does the plan need?")
-_BEGUN = ("Begin the deployment", "Does the plan wait for others?")
-_BEFORE_PLAN = ("Wait for what this depends on",)
-_BEFORE_APPLY = ("Wait for the stacks before this one",)
-_OPENED = ("What follows from the gate?",)
-PLANNED = (*_BEGUN, *_PLANNING, *_JUDGED)
-PLANNED_AFTER_OTHERS = (*_BEGUN, *_BEFORE_PLAN, *_OPENED, *_PLANNING, *_JUDGED)
-GATED = (*PLANNED, *_BEFORE_APPLY, *_OPENED)
-PLANNED_AGAIN = ("Begin another plan", *_PLANNING, *_JUDGED, *_BEFORE_APPLY, *_OPENED)
-_EXPIRED = ("Record that the gate expired", "Gate expired")
-REPLANNED = (*_BEGUN, *_PLANNING, *_AGAIN, *_PLANNING, *_JUDGED)
-REVIEWED = (*PLANNED, "Wait for the plan review", "Was the plan approved?")
-_APPLYING = ("Begin the apply", "Start a runner for the apply", "Apply")
-APPLYING = (*PLANNED, *_APPLYING)
-APPLIED = (*APPLYING, "Record that it was applied", "Applied")
-FAULTED = ("Record that Tidegate failed", "Tidegate failed")
-UNKNOWN = ("Record that the outcome is unknown", "Outcome unknown")
-
-
-def nobody(_: RootInWorld, __: Deployment) -> None:
-    """Let it run."""
-
-
-def confirm(root: RootInWorld, deployment: Deployment) -> None:
-    root.press(deployment, "Confirm")
-
-
-def reject(root: RootInWorld, deployment: Deployment) -> None:
-    root.press(deployment, "Reject")
-
-
-def refuses(function: str, pattern: str, how: dict[str, Any] | None = None, times: int | None = None) -> Faults:
-    """AWS refuses to invoke a function for this deployment. ``{id}`` and ``{queue}`` stand in the pattern."""
-
-    def faults(root: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]:
-        text = pattern.replace("{id}", deployment.id).replace("{queue}", f'{root.queue}"')
-        return [invokes(function, text, how or FOR_GOOD, times)]
-
-    return faults
-
-
-def stumbles(*functions: str) -> Faults:
-    """Each function is throttled once, and once more cannot reach its table."""
-
-    def faults(root: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]:
-        return [fault for function in functions for fault in stumbling(function, root, deployment)]
-
-    return faults
-
-
-_BY_QUEUE = {"claim-deployment", "wait-for-signal", "close-worker", "hand-over-worker"}
-
-
-def stumbling(function: str, root: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]:
-    return throttled_then_unavailable(function, f'{root.queue}"' if function in _BY_QUEUE else deployment.id)
 
 
 @dataclass(frozen=True)
@@ -144,7 +90,7 @@ _RECORD_REFUSED = refuses("record-result", "{id}")
 _NEVER_RAN = (BEGAN, *CLAIMED, "Plan, review and apply", "Record the outcome", *RESTED)
 
 CASES = [
-    Case("is-confirmed", (*REVIEWED, *_APPLYING, *APPLIED[-2:]), State.APPLIED, "success", _SUCCESS, confirm),
+    Case("is-confirmed", (*REVIEWED, *APPLY, *APPLIED[-2:]), State.APPLIED, "success", _SUCCESS, confirm),
     Case("is-rejected", (*REVIEWED, "Rejected"), State.REJECTED, "cancelled", ("REJECTED",), reject),
     Case(
         "review-expires",
@@ -165,12 +111,12 @@ CASES = [
     Case(
         "plan-faults",
         (
-            *_BEGUN,
-            *_PLANNING,
-            *_AGAIN,
-            *_PLANNING,
-            *_AGAIN,
-            *_PLANNING,
+            *BEGUN,
+            *PLANNING,
+            *AGAIN,
+            *PLANNING,
+            *AGAIN,
+            *PLANNING,
             "May the plan be tried again?",
             *FAULTED,
         ),
@@ -240,7 +186,7 @@ CASES = [
     ),
     Case(
         "all-stumble",
-        (*REVIEWED, *_APPLYING, *APPLIED[-2:]),
+        (*REVIEWED, *APPLY, *APPLIED[-2:]),
         State.APPLIED,
         "success",
         _SUCCESS,
@@ -262,7 +208,7 @@ CASES = [
     ),
     Case(
         "plan-only-adds-policies-pass",
-        (*PLANNED, *_HELD, *_APPLYING, *APPLIED[-2:]),
+        (*PLANNED, *HELD, *APPLY, *APPLIED[-2:]),
         State.APPLIED,
         "success",
         _SUCCESS,
@@ -270,7 +216,7 @@ CASES = [
     ),
     Case(
         "policies-refuse",
-        (*PLANNED, *_HELD, "Policies refuse the plan", "Record that the plan failed", "Plan failed"),
+        (*PLANNED, *HELD, "Policies refuse the plan", "Record that the plan failed", "Plan failed"),
         State.PLAN_FAILED,
         "failure",
         faults=stumbles("check-policies", "judge-plan"),
@@ -278,7 +224,7 @@ CASES = [
     ),
     Case(
         "holding-is-refused",
-        (*PLANNED, _HELD[0], *FAULTED),
+        (*PLANNED, HELD[0], *FAULTED),
         State.ENGINE_FAULT,
         "failure",
         faults=refuses("check-policies", "{id}"),
@@ -286,7 +232,7 @@ CASES = [
     ),
     Case(
         "judging-is-refused",
-        (*PLANNED, *_HELD[:2], *FAULTED),
+        (*PLANNED, *HELD[:2], *FAULTED),
         State.ENGINE_FAULT,
         "failure",
         faults=refuses("judge-plan", "{id}"),
@@ -378,7 +324,7 @@ CASES = [
     ),
     Case(
         "gate-expires-before-the-plan",
-        (*_BEGUN, *_BEFORE_PLAN, *_EXPIRED),
+        (*BEGUN, *BEFORE_PLAN, *EXPIRED),
         State.GATE_EXPIRED,
         "timed_out",
         faults=stumbles("record-result"),
@@ -386,14 +332,14 @@ CASES = [
     ),
     Case(
         "gate-expires-before-the-apply",
-        (*PLANNED, *_BEFORE_APPLY, *_EXPIRED),
+        (*PLANNED, *BEFORE_APPLY, *EXPIRED),
         State.GATE_EXPIRED,
         "timed_out",
         waits=_FOR_STACKS,
     ),
     Case(
         "gate-expires-unrecorded",
-        (*_BEGUN, *_BEFORE_PLAN, "Record that the gate expired", "Tidegate failed"),
+        (*BEGUN, *BEFORE_PLAN, "Record that the gate expired", "Tidegate failed"),
         State.ENGINE_FAULT,
         "failure",
         faults=_RECORD_REFUSED,
@@ -401,7 +347,7 @@ CASES = [
     ),
     Case(
         "waiting-for-roots-is-refused",
-        (*_BEGUN, *_BEFORE_PLAN, *FAULTED),
+        (*BEGUN, *BEFORE_PLAN, *FAULTED),
         State.ENGINE_FAULT,
         "failure",
         faults=refuses("wait-at-gate", "{id}"),
@@ -409,7 +355,7 @@ CASES = [
     ),
     Case(
         "waiting-for-stacks-is-refused",
-        (*PLANNED, *_BEFORE_APPLY, *FAULTED),
+        (*PLANNED, *BEFORE_APPLY, *FAULTED),
         State.ENGINE_FAULT,
         "failure",
         faults=refuses("wait-at-gate", "{id}"),

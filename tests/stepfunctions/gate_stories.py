@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from tests.stepfunctions.cases import (
-    APPLYING,
-    GATED,
-    PLANNED_AFTER_OTHERS,
-    PLANNED_AGAIN,
-    confirm,
-    reject,
-    stumbling,
-)
+from tests.stepfunctions.acts import confirm, reject, stumbling
+from tests.stepfunctions.ways import APPLYING, GATED, PLANNED_AFTER_OTHERS, PLANNED_AGAIN
 from tests.stepfunctions.world import RootInWorld, World, until
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import Deployment, State

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.stepfunctions.cases import CASES, WAITING, Case
+from tests.stepfunctions.cases import CASES, Case
 from tests.stepfunctions.drift_cases import DRIFT_CASES, DriftCase, play_drift
 from tests.stepfunctions.gate_stories import GATE_STORIES
 from tests.stepfunctions.pull_cases import PULL_CASES, PullCase, play_pull
 from tests.stepfunctions.stories import ALONE, STORIES
+from tests.stepfunctions.ways import WAITING
 from tests.stepfunctions.world import World, until
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.root import worker_name

@@ -6,18 +6,10 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 
-from tests.stepfunctions.cases import (
-    APPLIED,
-    BEGAN,
-    CLAIMED,
-    DEPLOYED,
-    RAN,
-    RESTED,
-    WAITING,
-    stumbling,
-)
+from tests.stepfunctions.acts import stumbling
 from tests.stepfunctions.faults import FOR_GOOD, THROTTLED, invokes
 from tests.stepfunctions.limits import ROUNDS
+from tests.stepfunctions.ways import APPLIED, BEGAN, CLAIMED, DEPLOYED, RAN, RESTED, WAITING
 from tests.stepfunctions.world import RootInWorld, World, until
 from tidegate.domain.deploys.deployment import Deployment, State, Trigger, Unlocking, is_final
 from tidegate.domain.root import worker_name

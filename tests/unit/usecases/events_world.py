@@ -21,8 +21,10 @@ from tidegate.adapters.memory import (
 )
 from tidegate.adapters.memory.policies import MemoryOrganizationPolicies
 from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.queue import Lock
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.domain.root import queue_id
 from tidegate.ports import Change, Delivery
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.comments.receive_comment import CommentReceiver
@@ -130,3 +132,10 @@ class EventsWorld:
 
     def approve(self, by, sha=HEAD, verdict=ReviewVerdict.APPROVED):
         self.forge.reviewed.setdefault(NUMBER, []).append(PullRequestReview(by, verdict, sha, AT))
+
+    def lock(self, root):
+        """Lock the queue of a root; return its id."""
+        queue = queue_id(REPOSITORY, root)
+        head, _ = self.queues.read(queue)
+        self.queues.commit(head, replace(head, lock=Lock("somebody", AT, HEAD, "reason")))
+        return queue

@@ -176,3 +176,19 @@ class PullRequestWorld:
             self.record, discovered=self.record.spec.revision, layers=tuple(layer.id for layer in layers), **fields
         )
         return self.records.save(record)
+
+
+def changes(world, files, base=None):
+    """Let the pull request's head have these files, and where it left the base branch those of ``base``."""
+    world.trees[FORK_POINT] = world.trees[MAIN] = base or FILES
+    world.trees[HEAD] = {**(base or FILES), **files}
+    world.trees[HEAD] = {path: text for path, text in world.trees[HEAD].items() if text is not None}
+
+
+def opened(world):
+    world.receive()
+    return world.discover()
+
+
+def names(world):
+    return sorted(layer.root.name for layer in world.found)

@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from tests.builders import any_layer, any_plan, sha
-from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, NUMBER, PullRequestWorld
+from tests.unit.usecases.pull_request_world import (
+    FILES,
+    FORK_POINT,
+    HEAD,
+    MAIN,
+    NUMBER,
+    PullRequestWorld,
+    changes,
+    names,
+    opened,
+)
 from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.errors import Conflict, ForgeUnavailable
 from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests.record import PullRequestState
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
 from tidegate.ports import Change
-from tidegate.usecases.pull_requests import affected_layers
-
-NEWER = sha(4)
 
 
 @pytest.fixture
 def world():
     return PullRequestWorld()
-
-
-def changes(world, files, base=None):
-    """Let the pull request's head have these files, and where it left the base branch those of ``base``."""
-    world.trees[FORK_POINT] = world.trees[MAIN] = base or FILES
-    world.trees[HEAD] = {**(base or FILES), **files}
-    world.trees[HEAD] = {path: text for path, text in world.trees[HEAD].items() if text is not None}
-
-
-def opened(world):
-    world.receive()
-    return world.discover()
-
-
-def names(world):
-    return sorted(layer.root.name for layer in world.found)
 
 
 class TestWhatIsAffected:
@@ -189,274 +176,3 @@ class TestWhatIsAffected:
         assert world.record.notice == ""
         assert "Deploy it by hand." in world.record.notes
         assert "`tidegate plan` plans also what is not planned by itself" in world.record.notes
-
-
-SETS = "policy_sets: {security: {paths: [policies]}}\n"
-
-
-class TestWhatIsOnlyTold:
-    def told(self, world):
-        what, ids = opened(world)
-        assert ids == ()
-        assert list(world.found) == []
-        return what, world.record.notice
-
-    def test_a_fork_is_not_run(self, world):
-        world.pull(from_fork=True)
-        what, notice = self.told(world)
-        assert what == "comment"
-        assert "comes from a fork" in notice
-        assert world.record.state is PullRequestState.COMMENT_NEEDED
-
-    def test_a_fork_is_held_up_where_policy_sets_would_judge_it(self, world):
-        world.pull(from_fork=True)
-        self.told(world)
-        assert not world.record.guarded
-        world.file(MAIN, SETS)
-        world.follower.follow(42, "acme/infra", NUMBER, again=True)
-        world.discover()
-        assert world.record.guarded
-        assert "holds up the merge" in world.record.notice
-
-    def test_a_fork_is_held_up_while_nobody_knows_whether_policy_sets_would_judge_it(self, world):
-        world.file(MAIN, "version: 1\nroot: []\n")
-        world.pull(from_fork=True)
-        self.told(world)
-        assert world.record.guarded
-
-    @pytest.mark.parametrize("place", [MAIN, HEAD])
-    def test_a_file_that_cannot_be_used_is_told_with_its_line(self, world, place):
-        world.file(place, "version: 1\nroot: []\n")
-        what, notice = self.told(world)
-        assert what == "comment"
-        assert "tidegate.yaml:2" in notice
-
-    def test_stacks_that_wait_for_each_other_are_told(self, world):
-        text = "dirs:\n" + "".join(
-            f"  live/{own}: {{when_modified: {{depends_on: 'dir:live/{other}'}}}}\n"
-            for own, other in (("app", "db"), ("db", "app"))
-        )
-        changes(world, {"live/app/main.tf": "#"}, {**FILES, "tidegate.yaml": text})
-        what, notice = self.told(world)
-        assert what == "comment"
-        assert "wait for each other" in notice
-
-    def test_branches_without_a_common_commit_are_told(self, world):
-        world.forge.changes.clear()
-        what, notice = self.told(world)
-        assert what == "comment"
-        assert "Rebase the branch" in notice
-
-    def test_too_many_roots_are_told_and_none_is_planned(self, world, monkeypatch):
-        monkeypatch.setattr(affected_layers, "MOST_LAYERS", 1)
-        changes(world, {"live/app/main.tf": "#", "live/db/main.tf": "#"})
-        what, notice = self.told(world)
-        assert what == "comment"
-        assert "affects 2 roots" in notice
-
-    def test_no_root_is_green_without_a_comment(self, world):
-        changes(world, {"README.md": "new"})
-        assert self.told(world) == ("nothing", "")
-        assert world.record.state is PullRequestState.IDLE
-        assert world.checks.asked[-1][:2] == ("show", world.record)
-
-    def test_what_was_commented_before_is_brought_up_to_date_without_roots_too(self, world):
-        changes(world, {"README.md": "new"})
-        world.receive()
-        world.records.save(replace(world.record, comments=(("default", 7),)))
-        assert world.discover()[0] == "comment"
-
-    def test_what_is_told_of_very_many_directories_fits_into_a_record_and_counts_the_rest(self, world):
-        gone = {f"live/{'x' * 900}-{number:04}/main.tf": None for number in range(1000)}
-        misnamed = {f"live/a&b-{number:04}/main.tf": "" for number in range(1000)}
-        for commit in (FORK_POINT, MAIN):
-            world.trees[commit] = {**FILES, **dict.fromkeys(gone, "")}
-        world.trees[HEAD] = {**FILES, **misnamed, "live/app/main.tf": "# new"}
-        world.receive()
-        assert world.discover()[0] == "plan"
-        for told in (world.record.notice, world.record.notes):
-            assert len(told) < 100_000
-            assert told.endswith("There are 800 more of these.")
-            assert told.count("\n") == 200
-
-    def test_a_directory_that_holds_no_root_any_more_is_told(self, world):
-        changes(world, {"live/app/main.tf": None})
-        what, notice = self.told(world)
-        assert what == "nothing"
-        assert notice == ""
-        assert "live/app" in world.record.notes
-
-    def test_a_root_that_cannot_be_judged_is_told_beside_those_that_are_planned(self, world):
-        world.trees[HEAD] = {**FILES, "live/app/main.tf": "#", "live/my app/main.tf": ""}
-        what, _ = opened(world)
-        assert what == "plan"
-        assert "my app" in world.record.notice
-
-
-class TestDraftsAndBranches:
-    def test_drafts_are_planned_unless_the_default_branch_says_otherwise(self, world):
-        world.pull(is_draft=True)
-        assert opened(world)[0] == "plan"
-
-    def test_a_draft_that_is_not_planned_says_so_until_it_is_ready(self, world):
-        world.file(MAIN, "pull_requests: {drafts: false}\n")
-        world.file(HEAD, "pull_requests: {drafts: true}\n")
-        world.pull(is_draft=True)
-        assert opened(world) == ("nothing", ())
-        assert (world.record.skipped, world.record.state) == (True, PullRequestState.IDLE)
-        assert "is a draft" in world.record.notice
-        world.pull(is_draft=False)
-        world.receive(action="ready_for_review")
-        assert world.discover()[0] == "plan"
-        assert (world.record.skipped, world.record.notice) == (False, "")
-
-    def test_a_draft_that_is_not_planned_is_held_up_where_policy_sets_would_judge_it(self, world):
-        world.file(MAIN, "pull_requests: {drafts: false}\n" + SETS)
-        world.pull(is_draft=True)
-        opened(world)
-        assert (world.record.skipped, world.record.guarded) == (True, True)
-        world.pull(is_draft=False)
-        world.receive(action="ready_for_review")
-        world.discover()
-        assert (world.record.skipped, world.record.guarded) == (False, False)
-
-    def test_pull_requests_to_other_branches_are_not_planned_unless_the_file_names_them(self, world):
-        world.forge.branches["release"] = MAIN
-        world.pull(base="release")
-        assert opened(world) == ("nothing", ())
-        assert "destination_branches" in world.record.notice
-        world.file(MAIN, "destination_branches: [release]\n")
-        world.follower.follow(42, "acme/infra", NUMBER, again=True)
-        assert world.discover()[0] == "plan"
-
-
-class TestOvertaken:
-    def test_an_older_revision_and_a_closed_pull_request_are_not_looked_at(self, world):
-        world.receive()
-        older = world.record
-        world.pull(head_sha=NEWER)
-        world.receive()
-        assert world.discover(older) == ("stop", ())
-        world.pull(is_open=False)
-        newer = world.record
-        world.receive()
-        assert world.discover(newer) == ("stop", ())
-
-    def test_a_head_that_comes_back_before_the_one_between_was_looked_at_is_planned_after_all(self, world):
-        opened(world)
-        stopped = world.record.layers
-        for head in (NEWER, HEAD):
-            world.pull(head_sha=head)
-            world.receive()
-        assert [layer.state for layer in world.layers.many(stopped)] == [LayerState.CANCELLED]
-        assert world.discover() == ("plan", world.record.layers)
-        assert [layer.state for layer in world.found] == [LayerState.WAITING]
-
-    def test_a_commit_that_a_forced_push_took_away_is_left_to_the_next_event(self, world):
-        world.receive()
-        del world.trees[HEAD]
-        assert world.discover() == ("stop", ())
-        assert world.record.discovered == ""
-
-    def test_a_commit_that_comes_while_files_are_read_stops_the_discovery(self, world):
-        world.receive()
-        older = world.record
-        fetch = world.fetch
-
-        def meanwhile(*where):
-            world.pull(head_sha=NEWER)
-            world.receive()
-            return fetch(*where)
-
-        world.fetch = meanwhile
-        assert world.discover(older) == ("stop", ())
-        assert world.record.discovered == ""
-
-    @pytest.mark.parametrize("now", [{"head_sha": NEWER}, {"is_open": False}])
-    def test_layers_that_are_made_after_a_newer_commit_came_are_removed(self, world, now):
-        world.receive()
-        older, create = world.record, world.layers.create
-
-        def meanwhile(layers):
-            world.pull(**now)
-            world.receive()
-            create(layers)
-            assert list(world.layers.many([layer.id for layer in layers])) == list(layers)
-
-        world.layers.create = meanwhile
-        assert world.discover(older) == ("stop", ())
-        assert list(world.layers._layers) == []
-
-    def test_a_record_forgets_names_of_removed_layers_before_they_fill_it(self, world):
-        world.receive()
-        kept = any_layer("kept", sha=sha(9), state=LayerState.PLANNED, plan=any_plan())
-        world.layers.create([kept])
-        gone = tuple(f"gone-{number}" for number in range(3000))
-        world.records.save(replace(world.record, layers=(*gone, kept.id)))
-        saved = world.records.save
-        named = []
-        world.records.save = lambda record: named.append(record.layers) or saved(record)
-        assert world.discover()[0] == "plan"
-        assert named[0] == (kept.id, world.found[0].id)
-        assert world.layers.many([kept.id]) == []
-
-    def test_layers_of_an_older_commit_go_with_their_plans_once_the_newer_is_known(self, world):
-        opened(world)
-        (older,) = world.found
-        plan = any_plan()
-        world.layers.save(replace(older, state=LayerState.PLANNED, plan=plan))
-        world.artifacts.objects[plan.file.key] = b""
-        world.trees[NEWER] = {**FILES, "live/db/main.tf": "#"}
-        world.forge.changes[MAIN, NEWER] = Change(FORK_POINT, None)
-        world.pull(head_sha=NEWER)
-        world.receive()
-        world.discover()
-        assert names(world) == ["live/db"]
-        assert list(world.layers.many([older.id])) == []
-        assert world.artifacts.objects == {}
-
-
-class TestAgain:
-    def test_the_same_discovery_again_answers_the_same_and_makes_nothing_new(self, world):
-        first = opened(world)
-        before = world.record
-        assert world.discover() == first
-        assert world.record == before
-
-    def test_only_layers_that_have_not_ended_are_planned_again(self, world):
-        changes(world, {"live/app/main.tf": "#", "live/db/main.tf": "#"})
-        opened(world)
-        app, db = world.found
-        world.layers.save(replace(app, state=LayerState.PLANNED))
-        assert world.discover() == ("plan", (db.id,))
-        world.layers.save(replace(db, state=LayerState.FAILED))
-        assert world.discover() == ("comment", ())
-
-    def test_another_attempt_has_layers_of_its_own(self, world):
-        opened(world)
-        before = world.record.layers
-        world.follower.follow(42, "acme/infra", NUMBER, again=True)
-        world.discover()
-        assert set(world.record.layers).isdisjoint(before)
-
-    def test_somebody_who_writes_the_record_at_the_same_time_is_not_written_over(self, world):
-        world.receive()
-        save, once = world.records.save, [True]
-
-        def crossed(record):
-            if once:
-                once.clear()
-                save(replace(world.record, queued="q"))
-                raise Conflict("The pull request")
-            return save(record)
-
-        world.records.save = crossed
-        assert world.discover()[0] == "plan"
-        assert world.record.queued == "q"
-
-    def test_a_forge_that_does_not_answer_leaves_everything_to_the_next_try(self, world):
-        world.receive()
-        world.forge.failures = [ForgeUnavailable("it sleeps")]
-        with pytest.raises(ForgeUnavailable):
-            world.discover()
-        assert world.discover()[0] == "plan"

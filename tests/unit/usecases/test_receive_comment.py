@@ -11,7 +11,7 @@ from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, MAIN,
 from tidegate.domain.deploys.audit import FORCED
 from tidegate.domain.deploys.authors import MAXIMUM_AUTHORS, Authors
 from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.queue import Lock, waiting_for
+from tidegate.domain.deploys.queue import waiting_for
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import AppLacksPermission, CloudUnavailable, ForgeRefused, ForgeUnavailable
 from tidegate.domain.root import queue_id
@@ -239,7 +239,7 @@ def test_a_comment_deploys_no_head_that_was_pushed_after_it_was_judged(world):
     "command", ["tidegate deploy --force", "tidegate deploy -p nothing", "tidegate help", "tidegate unlock -p live/app"]
 )
 def test_an_answer_that_the_forge_refuses_is_told_in_the_outcome_and_raises_nothing(world, command, by):
-    lock(world, "live/app")
+    world.lock("live/app")
     world.forge.silence = ForgeRefused(404, "Not Found")
     outcome = world.comment(command, by=by, delivery="deleted")
     assert "The answer could not be shown: The forge refused (404)" in outcome
@@ -299,53 +299,6 @@ def test_a_deployment_that_could_not_be_enqueued_comes_again(world):
     world.comment("tidegate deploy", delivery="again")
     assert world.names == ["live/app"]
     assert len(world.workflows.starts) == 1
-
-
-def lock(world, root):
-    queue = queue_id(REPOSITORY, root)
-    head, _ = world.queues.read(queue)
-    world.queues.commit(head, replace(head, lock=Lock("somebody", AT, HEAD, "reason")))
-    return queue
-
-
-@pytest.mark.parametrize("command", ["tidegate unlock", "tidegate unlock -p live/app"])
-def test_queues_are_unlocked_by_name_or_by_what_the_pull_request_changes(world, command):
-    queue, other = lock(world, "live/app"), lock(world, "live/db")
-    world.comment(command)
-    assert world.queues.read(queue)[0].lock is None
-    assert world.queues.read(other)[0].lock is not None
-    assert world.reply == f"> `{command}`\n\n- `live/app`: 🔓 writer unlocked the queue\\."
-    assert world.deliveries.outcomes["delivery-1"] == "live/app: writer unlocked the queue."
-
-
-def test_a_queue_that_is_not_locked_is_told(world):
-    world.comment("tidegate unlock")
-    assert "This queue is not locked" in world.reply
-
-
-def test_who_may_not_write_unlocks_nothing(world):
-    queue = lock(world, "live/app")
-    world.comment("tidegate unlock", by="visitor")
-    assert "may not write" in world.reply
-    assert world.queues.read(queue)[0].lock is not None
-
-
-def test_a_queue_that_does_not_exist_is_answered_with_the_one_that_was_meant(world):
-    lock(world, "live/app")
-    world.comment("tidegate unlock -p live/app -p live/ap")
-    assert "Did you mean `live/app`?" in world.reply
-    assert world.queues.read(queue_id(REPOSITORY, "live/app"))[0].lock is not None
-
-
-def test_before_there_are_roots_none_is_named(world):
-    world.comment("tidegate unlock -p live/app")
-    assert "There are no roots here yet." in world.reply
-
-
-def test_nothing_to_unlock_is_told(world):
-    world.trees[HEAD] = world.trees[BASE]
-    world.comment("tidegate unlock")
-    assert "changes no root" in world.reply
 
 
 def test_what_is_not_carried_out_here_is_answered_with_what_there_is(world):

@@ -1,0 +1,15 @@
+"""What tests of the AWS adapters share."""
+
+from __future__ import annotations
+
+from tests.builders import deployment_in
+from tidegate.adapters.boto import client
+from tidegate.domain.deploys.deployment import State
+
+REGION = "eu-central-1"
+APPLIED = deployment_in(State.APPLIED, version=4)
+
+
+def received(queue):
+    answer = client("sqs").receive_message(QueueUrl=queue, MaxNumberOfMessages=10, MessageSystemAttributeNames=["All"])
+    return answer.get("Messages", [])

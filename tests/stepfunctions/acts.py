@@ -1,0 +1,53 @@
+"""What people do in a case, and what AWS refuses meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.stepfunctions.faults import FOR_GOOD, invokes, throttled_then_unavailable
+from tests.stepfunctions.world import RootInWorld
+from tidegate.domain.deploys.deployment import Deployment
+
+Act = Callable[[RootInWorld, Deployment], None]
+
+
+Faults = Callable[[RootInWorld, Deployment], list[dict[str, Any]]]
+
+
+def nobody(_: RootInWorld, __: Deployment) -> None:
+    """Let it run."""
+
+
+def confirm(root: RootInWorld, deployment: Deployment) -> None:
+    root.press(deployment, "Confirm")
+
+
+def reject(root: RootInWorld, deployment: Deployment) -> None:
+    root.press(deployment, "Reject")
+
+
+def refuses(function: str, pattern: str, how: dict[str, Any] | None = None, times: int | None = None) -> Faults:
+    """AWS refuses to invoke a function for this deployment. ``{id}`` and ``{queue}`` stand in the pattern."""
+
+    def faults(root: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]:
+        text = pattern.replace("{id}", deployment.id).replace("{queue}", f'{root.queue}"')
+        return [invokes(function, text, how or FOR_GOOD, times)]
+
+    return faults
+
+
+def stumbles(*functions: str) -> Faults:
+    """Each function is throttled once, and once more cannot reach its table."""
+
+    def faults(root: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]:
+        return [fault for function in functions for fault in stumbling(function, root, deployment)]
+
+    return faults
+
+
+_BY_QUEUE = {"claim-deployment", "wait-for-signal", "close-worker", "hand-over-worker"}
+
+
+def stumbling(function: str, root: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]:
+    return throttled_then_unavailable(function, f'{root.queue}"' if function in _BY_QUEUE else deployment.id)

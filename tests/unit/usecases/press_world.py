@@ -1,0 +1,121 @@
+"""Where buttons of check runs are pressed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.builders import NOW, any_root, deployment_in
+from tests.unit.usecases.shown_check_runs import publisher_of
+from tests.unit.usecases.terraform_world import World
+from tidegate.domain.check_runs.check_run import Button
+from tidegate.domain.decision import Decision
+from tidegate.domain.deploys.deployment import Gate, State
+from tidegate.domain.deploys.line import Shown, Standing
+from tidegate.domain.deploys.review import Answer
+from tidegate.ports import Enrolled
+from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.gates.decide_gate import GateDecider
+from tidegate.usecases.presses.answer_button import ButtonAnswerer, Press
+from tidegate.usecases.presses.unlock import QueueUnlocker
+from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
+from tidegate.usecases.reviews.decide_review import ReviewDecider
+
+LATER = "2026-03-02T10:00:00.000000+00:00"
+
+
+ANSWERS = {Button.CONFIRM: Answer.APPROVE, Button.REJECT: Answer.REJECT}
+
+
+class PressedWorld(World):
+    """A world with a deployment whose check run, number 1, is pressed."""
+
+    def __init__(self, state=State.AWAITING_REVIEW, lock=None, **fields):
+        super().__init__()
+        self.deployment = self.put(deployment_in(state, **fields))
+        if lock is not None:
+            self.lock(lock)
+        self.publish()
+        if self.deployment.review:
+            self.deployments.keep_review_token(self.deployment.id, self.deployment.review.id, "token")
+            self.workflows.waiting.add("token")
+
+    def publish(self):
+        publisher_of(self).publish(self.deployment.id, again=True)
+
+    def lock(self, lock):
+        self.queues.commit(self.head, replace(self.head, lock=lock))
+        if self.deployment.state is State.QUEUED:
+            shown = Shown(Standing(1, lock=lock), NOW, asked=True)
+            self.boards.write(self.deployment.queue, {self.deployment.id: shown}, ())
+
+    def press(self, identifier=Button.CONFIRM, by="reviewer", at=LATER, deployments=None, **fields):
+        records = deployments or self.deployments
+        finisher = Finisher(records, self.jobs, self.audit)
+        workers = WorkerEnsurer(self.queues, self.workflows)
+        answerer = ButtonAnswerer(
+            records,
+            self.check_runs,
+            self.forge,
+            self.announcements,
+            Authorizer(self.forge, self.queues, records).may,
+            ReviewDecider(records, self.workflows, self.announcements, finisher, self.artifacts).decide,
+            GateDecider(
+                records,
+                self.change_sets,
+                self.workflows,
+                self.announcements,
+                self.queues.enqueue,
+                lambda _deployment, _login: Decision(True, ""),
+            ).decide,
+            QueueUnlocker(self.queues, records, self.audit, self.announcements, workers).unlock,
+        )
+        press = Press(
+            repository=self.deployment.repository,
+            installation=self.deployment.installation,
+            check_run=1,
+            name="tidegate/deploy: network",
+            sha=self.deployment.revision.sha,
+            external_id=self.deployment.id,
+            identifier=identifier,
+            by=by,
+            at=at,
+        )
+        outcome = answerer.answer(replace(press, **fields))
+        self.show_answers()
+        return outcome
+
+    def show_answers(self):
+        """Show why presses had no effect, as the check-run queue does."""
+        publisher = publisher_of(self)
+        for deployment, why in self.announcements.answers:
+            publisher.publish(deployment, again=True, answer=why)
+        self.announcements.answers.clear()
+
+    @property
+    def now(self):
+        return self.deployments.get(self.deployment.id)
+
+    @property
+    def head(self):
+        return self.queues.read(self.deployment.queue)[0]
+
+    @property
+    def shown(self):
+        return self.forge.check_runs[1]
+
+
+class GateWorld(PressedWorld):
+    """A world with a deployment of stack ``prod`` that waits for ``dev``, whose plan failed."""
+
+    def __init__(self, state=State.BLOCKED, **fields):
+        super().__init__(state, gate=Gate("network-plan-1", NOW), **fields)
+        self.deployments.keep_gate_token(self.deployment.id, "network-plan-1", "gate")
+        self.workflows.waiting.add("gate")
+        failed = deployment_in(State.PLAN_FAILED, id="app-1", root=any_root(name="app"), stack="dev")
+        self.failed = self.put(replace(failed, change_set="change-1"))
+        self.change_sets.enroll("change-1", [Enrolled("app", "dev", failed.id, failed.requested_at)])
+
+    @property
+    def waiting(self):
+        return [each.deployment for each in self.queues.waiting(self.failed.queue)]

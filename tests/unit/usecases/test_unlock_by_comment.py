@@ -1,0 +1,53 @@
+"""What ``unlock`` in a comment does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.usecases.events_world import BASE, HEAD, REPOSITORY, EventsWorld
+from tidegate.domain.root import queue_id
+
+
+@pytest.fixture
+def world():
+    return EventsWorld()
+
+
+@pytest.mark.parametrize("command", ["tidegate unlock", "tidegate unlock -p live/app"])
+def test_queues_are_unlocked_by_name_or_by_what_the_pull_request_changes(world, command):
+    queue, other = world.lock("live/app"), world.lock("live/db")
+    world.comment(command)
+    assert world.queues.read(queue)[0].lock is None
+    assert world.queues.read(other)[0].lock is not None
+    assert world.reply == f"> `{command}`\n\n- `live/app`: 🔓 writer unlocked the queue\\."
+    assert world.deliveries.outcomes["delivery-1"] == "live/app: writer unlocked the queue."
+
+
+def test_a_queue_that_is_not_locked_is_told(world):
+    world.comment("tidegate unlock")
+    assert "This queue is not locked" in world.reply
+
+
+def test_who_may_not_write_unlocks_nothing(world):
+    queue = world.lock("live/app")
+    world.comment("tidegate unlock", by="visitor")
+    assert "may not write" in world.reply
+    assert world.queues.read(queue)[0].lock is not None
+
+
+def test_a_queue_that_does_not_exist_is_answered_with_the_one_that_was_meant(world):
+    world.lock("live/app")
+    world.comment("tidegate unlock -p live/app -p live/ap")
+    assert "Did you mean `live/app`?" in world.reply
+    assert world.queues.read(queue_id(REPOSITORY, "live/app"))[0].lock is not None
+
+
+def test_before_there_are_roots_none_is_named(world):
+    world.comment("tidegate unlock -p live/app")
+    assert "There are no roots here yet." in world.reply
+
+
+def test_nothing_to_unlock_is_told(world):
+    world.trees[HEAD] = world.trees[BASE]
+    world.comment("tidegate unlock")
+    assert "changes no root" in world.reply
