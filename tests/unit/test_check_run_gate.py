@@ -341,3 +341,4 @@ def test_what_a_newer_revision_brought_since_says_that_others_go_on(contained):
     summary = shown(State.PLAN_FAILED, View(), **fields).summary
     assert ("A newer revision that contains this one is deployed" in summary) is contained
     assert ("Correct the configuration and merge that" in summary) is not contained
+    assert " \n" not in summary

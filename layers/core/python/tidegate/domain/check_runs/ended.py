@@ -68,7 +68,7 @@ def plan_failed(deployment: Deployment, _: View) -> Face:
         f"The plan {how}",
         (
             f"**The plan {how}.** {_why(deployment, why)} Nothing was applied.",
-            f"{_below(deployment)}{_advice(deployment)}",
+            f"{_below(deployment)}{_advice(deployment)}".rstrip(),
         ),
         conclusion=Conclusion.TIMED_OUT if why else Conclusion.FAILURE,
     )
@@ -104,7 +104,7 @@ def apply_failed(deployment: Deployment, _: View) -> Face:
                 f"**The apply failed.** {escaped(deployment.reason)} The engine said so itself and stored its state; "
                 "**parts of the plan may have been applied**."
             ),
-            f"{_below(deployment)}{_advice(deployment)}",
+            f"{_below(deployment)}{_advice(deployment)}".rstrip(),
         ),
         conclusion=Conclusion.FAILURE,
     )
@@ -222,7 +222,7 @@ def engine_fault(deployment: Deployment, _: View) -> Face:
         "Tidegate failed",
         (
             f"**Tidegate itself failed, and nothing was applied.** {escaped(deployment.reason)}",
-            f"The operators are told by an alarm. {_advice(deployment)}",
+            f"The operators are told by an alarm. {_advice(deployment)}".rstrip(),
         ),
         conclusion=Conclusion.FAILURE,
     )
