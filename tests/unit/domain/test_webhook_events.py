@@ -256,6 +256,13 @@ def test_all_checks_of_a_commit_that_are_to_run_again_are_one_event():
     assert read_event("check_suite", of_pulls) == Accepted("check_suite", {**fields, "pull_requests": [5, 6]})
 
 
+@pytest.mark.parametrize("base", [{"repo": {"id": 1}}, {"repo": {"id": "odd"}}, {"repo": None}, None])
+def test_pull_requests_of_a_fork_to_another_repository_are_none_of_it(base):
+    pulls = [{"number": 5, "base": base}, {"number": 6, "base": {"repo": {"id": 2}}}]
+    of_pulls = changed(changed(SUITE, "check_suite.pull_requests", pulls), "repository.id", 1)
+    assert read_event("check_suite", of_pulls).fields["pull_requests"] == [5]
+
+
 @pytest.mark.parametrize("name", ["tidegate/plan", "tidegate/plan: network (dev)", "tidegate/policy: size"])
 def test_a_check_of_a_pull_request_that_is_to_run_again_has_it_planned_again(name):
     check_run = {"name": name, "head_sha": AFTER, "external_id": "of whatever form", "pull_requests": [{"number": 5}]}

@@ -146,9 +146,10 @@ def _read_check_suite(payload: Mapping[str, Any]) -> Accepted | Ignored:
 
 
 def _commit_demand(payload: Mapping[str, Any], checks: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what somebody asks for of a commit, and of which open pull requests that is the head."""
-    listed = checks.get("pull_requests")
+    """Return what somebody asks for of a commit, and of which open pull requests of the repository that is the head."""
+    listed, home = checks.get("pull_requests"), object_in(payload, "repository").get("id")
     pulls = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    pulls = [each for each in pulls if _goes_to(each) in {None, home}]
     return {
         "repository": repository_in(payload),
         "head_sha": commit_sha(text_in(checks, "head_sha")),
@@ -156,6 +157,14 @@ def _commit_demand(payload: Mapping[str, Any], checks: Mapping[str, Any]) -> dic
         "sender": sender_in(payload),
         "pull_requests": [number_in(each, "number") for each in pulls[:_MOST_PULL_REQUESTS]],
     }
+
+
+def _goes_to(pull_request: Mapping[str, Any]) -> object:
+    """Return the id of the repository that a pull request goes to, if it is told: of a fork, that may be another."""
+    base = pull_request.get("base")
+    repository = base.get("repo") if isinstance(base, dict) else None
+    number = repository.get("id") if isinstance(repository, dict) else None
+    return number if isinstance(number, int) else None
 
 
 def _read_comment(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accepted | Ignored:
