@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidegate.domain.deploys.deployment import Deployment, State, Trigger
-from tidegate.domain.deploys.queue import Deployed, QueueHead
+from tidegate.domain.deploys.queue import Deployed, QueueHead, locked_by
 from tidegate.domain.root import Revision
 
 
@@ -157,7 +157,7 @@ def renamed(verdict: RevisionVerdict, former: QueueHead) -> RevisionVerdict:
     name = former.root_name
     parts = [f"This root was called {name} when it was deployed last, and has a new queue now."]
     if former.lock is not None:
-        parts.append(f"The queue of {name} is locked by {former.lock.by}: {former.lock.reason}")
+        parts.append(locked_by(name, former.lock))
     if former.in_flight is not None or former.length:
         parts.append(f"Deployments of {name} still run or wait: let them end first.")
     if verdict.must_review:

@@ -7,6 +7,7 @@ that waits or closes does so only at the version that it decided on: so no wake-
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -16,6 +17,9 @@ from tidegate.domain.root import QUEUE_SEPARATOR, Revision, worker_name
 #: Rounds (claims) after which a worker hands over to a fresh execution. A round takes under 60 events
 #: of the deploy machine's history; 200 stay below half of the 25,000 that Step Functions allows.
 ROUNDS_PER_EXECUTION = 200
+
+#: Writes a text as its reader needs it, such as in Markdown.
+Written = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,11 +311,19 @@ def apply_refusal(root: str, pull_request: int | None, lock: Lock | None) -> str
     """
     if lock is None or not keeps_out(lock, pull_request):
         return ""
-    by = f"pull request {lock.pull_request}" if lock.pull_request is not None else lock.by
-    return (
-        f"The queue of {root} is locked by {by}: {lock.reason} Wait for that, or unlock it with "
-        f"tidegate unlock -p {root} if it may be undone."
-    )
+    return locked_until(root, lock)
+
+
+def locked_by(root: str, lock: Lock, *, name: Written = str, prose: Written = str) -> str:
+    """Return who has locked the queue of a root, and why; ``name`` and ``prose`` write names and sentences."""
+    by = f"pull request {lock.pull_request}" if lock.pull_request is not None else name(lock.by)
+    return f"The queue of {name(root)} is locked by {by}: {prose(lock.reason)}"
+
+
+def locked_until(root: str, lock: Lock, prefix: str = "tidegate", *, name: Written = str, prose: Written = str) -> str:
+    """Return the same, and what ends the lock; comments begin with ``prefix``."""
+    unlock = name(f"{prefix} unlock -p {root}")
+    return f"{locked_by(root, lock, name=name, prose=prose)} Wait for that, or comment {unlock} if it may be undone."
 
 
 def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:

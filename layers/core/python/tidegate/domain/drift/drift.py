@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from tidegate.domain.deploys.deployment import DONE, Trigger
 from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.queue import QueueHead
+from tidegate.domain.deploys.queue import QueueHead, locked_by
 from tidegate.domain.drift.timetable import Timetable
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
@@ -195,7 +195,7 @@ def why_not_looked_at(head: QueueHead | None) -> str:
     if head.in_flight is not None or head.length:
         return "A deployment of it is under way, or waits."
     if head.lock is not None:
-        return f"Its queue is locked by {head.lock.by}: {head.lock.reason}"
+        return locked_by(head.root_name, head.lock)
     last, deployed = head.attempted, head.deployed
     if last is None or last.state in DONE or last.trigger is Trigger.DRIFT:
         return ""  # What was to undo drift, and did not, left the drift.

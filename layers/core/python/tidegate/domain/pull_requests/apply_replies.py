@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from tidegate.domain.check_runs.face import many, people
-from tidegate.domain.deploys.queue import Lock
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.pull_requests.pull_request import PullRequest
@@ -48,15 +47,6 @@ def without_plan(root: str, prefix: str) -> str:
     return (
         f"What policies say of {code(root)} is not known, as there is no plan of all of it here. Comment "
         f"{code(f'{prefix} plan -p {root}')} first."
-    )
-
-
-def locked(root: str, lock: Lock, prefix: str) -> str:
-    """Return that somebody else has locked the queue of a root, as another pull request does that is applied."""
-    by = f"pull request {lock.pull_request}" if lock.pull_request is not None else code(lock.by)
-    return (
-        f"The queue of {code(root)} is locked by {by}: {escaped(lock.reason)} Wait for that, or comment "
-        f"{code(f'{prefix} unlock -p {root}')} if it may be undone."
     )
 
 

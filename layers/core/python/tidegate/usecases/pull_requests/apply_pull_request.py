@@ -12,8 +12,8 @@ from tidegate.domain.comments import replies as comment_replies
 from tidegate.domain.comments.command import Command
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment, Trigger
-from tidegate.domain.deploys.queue import keeps_out
-from tidegate.domain.markdown import escaped
+from tidegate.domain.deploys.queue import keeps_out, locked_until
+from tidegate.domain.markdown import code, escaped
 from tidegate.domain.permission import Permission
 from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests import apply_replies
@@ -156,7 +156,7 @@ class PullRequestApplier:
         for name, queue in dict.fromkeys((each.root.name, each.queue) for each in deployments):
             lock = self.queues.read(queue)[0].lock
             if lock is not None and keeps_out(lock, asked.pull_request.number):
-                yield apply_replies.locked(name, lock, asked.comment.prefix)
+                yield locked_until(name, lock, asked.comment.prefix, name=code, prose=escaped)
 
     def _told(self, asked: _Asked, repeats: Sequence[Repeat]) -> Iterator[str]:
         """Yield what of it was asked for before, and has not ended."""
