@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from aws_cdk import IgnoreMode
 
+#: What no image needs: the fakes of the adapters, which are for tests, and what Python leaves behind.
+_NEVER = ("layers/core/python/tidegate/adapters/memory", "**/__pycache__", "**/*.pyc")
+
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:
@@ -17,7 +20,7 @@ class BuildContext:
     @property
     def exclude(self) -> list[str]:
         """Patterns for an asset's ``exclude``."""
-        return ["*", *(f"!{path}" for path in self.included), "**/__pycache__", "**/*.pyc"]
+        return ["*", *(f"!{path}" for path in self.included), *_NEVER]
 
 
 FUNCTION_CONTEXT = BuildContext(

@@ -14,6 +14,8 @@ from constructs import Construct
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURE = lambda_.Architecture.ARM_64
+#: The fakes of the adapters are for tests.
+_CORE_EXCLUDE = ["**/__pycache__", "python/tidegate/adapters/memory"]
 _PLATFORM, _PYTHON = "aarch64-manylinux2014", "3.13"
 
 
@@ -43,7 +45,7 @@ class Layers(Construct):
 
     def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(scope, construct_id)
-        self.core = self._layer("Core", lambda_.Code.from_asset(str(ROOT / "layers/core"), exclude=["**/__pycache__"]))
+        self.core = self._layer("Core", lambda_.Code.from_asset(str(ROOT / "layers/core"), exclude=_CORE_EXCLUDE))
         bundling = BundlingOptions(image=DockerImage.from_registry("scratch"), local=UvBundling())
         self.third_party = self._layer("Deps", lambda_.Code.from_asset(str(ROOT / "layers/deps"), bundling=bundling))
 

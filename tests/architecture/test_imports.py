@@ -124,6 +124,13 @@ def test_what_starts_in_every_deploy_imports_nothing_slow(room):
             assert not slow, f"{module} must not import {slow}"
 
 
+def test_nothing_that_is_deployed_imports_the_fakes_for_tests():
+    for module, path in MODULES:
+        if not _within(module, "tidegate.adapters.memory"):
+            fakes = [name for name in _imports(path) if _within(name, "tidegate.adapters.memory")]
+            assert not fakes, f"{module} must not import {fakes}: they are not deployed"
+
+
 @pytest.mark.parametrize("room", list((PACKAGE / "tidegate/ports").glob("[a-z]*.py")), ids=lambda path: path.stem)
 def test_every_port_can_be_imported_from_the_package(room):
     for node in ast.parse(room.read_text(encoding="utf-8")).body:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 
 @pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def template_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the template's path; beside it lies what is deployed with it."""
     from cdk.synthesis import synthesize
 
-    return json.loads(synthesize(tmp_path_factory.mktemp("template")).read_text(encoding="utf-8"))
+    return synthesize(tmp_path_factory.mktemp("template"))
+
+
+@pytest.fixture(scope="session")
+def template(template_file: Path) -> dict[str, Any]:
+    return json.loads(template_file.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")
