@@ -165,7 +165,8 @@ class WebApplication:
         query = app.current_event.query_string_parameters or {}
         fields = {**query, **form, **app.context["_route_args"]}
         access = self._authorization.authorize(rule, session.login, fields)
-        app.context.update(access=access, session=session, fields=fields)
+        form_token = self._parts.sessions().form_token(session)
+        app.context.update(access=access, person=session.login, form_token=form_token, fields=fields)
         return following(app)
 
     def _token_owner(self, app: APIGatewayHttpResolver) -> str:

@@ -29,13 +29,11 @@ class ChangePages:
         app.post("/deployments/<id>/gate", **hidden)(lambda **_: self._gate(app))
 
     def _page(self, app: APIGatewayHttpResolver, change: str) -> Response[str]:
-        session, view = app.context["session"], self._parts.change_looker.look(change)
+        view = self._parts.change_looker.look(change)
         stacks, one = overview(view.deployments), view.deployments[0]
-        return self._rendering.page(
+        return self._rendering.show(
+            app,
             "change.html",
-            person=session.login,
-            csrf=self._parts.sessions().form_token(session),
-            notice="",
             change=change,
             one=one,
             stacks=stacks,

@@ -92,12 +92,16 @@ class DriftPages:
 
     def _page(self, app: APIGatewayHttpResolver) -> Response[str]:
         found, unchecked = self._found(app)
-        session, repository = app.context["session"], app.context["access"].repository
-        values: dict[str, Any] = {"schedules": found, "repository": repository, "unchecked": unchecked}
-        form, issue = self._parts.sessions().form_token(session), self._shapes.issue_url
-        notice = _NOTICES.get(app.context["fields"].get("done", ""), "")
-        values |= {"notice": notice, "issue_url": issue, "may_look": self._may_look(app)}
-        return self._rendering.page("drift.html", person=session.login, csrf=form, **values)
+        return self._rendering.show(
+            app,
+            "drift.html",
+            notice=_NOTICES.get(app.context["fields"].get("done", ""), ""),
+            schedules=found,
+            repository=app.context["access"].repository,
+            unchecked=unchecked,
+            issue_url=self._shapes.issue_url,
+            may_look=self._may_look(app),
+        )
 
     def _may_look(self, app: APIGatewayHttpResolver) -> Callable[[DriftRecord], bool]:
         """Return what tells whether to offer somebody to run a schedule."""

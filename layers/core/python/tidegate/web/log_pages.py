@@ -39,15 +39,12 @@ class LogPages:
         app.get("/jobs/<id>/raw", **hidden)(lambda **path: self._raw(app, path["id"]))
 
     def _page(self, app: APIGatewayHttpResolver, job: str) -> Response[str]:
-        subject, after, session = _subject(app), _after(app), app.context["session"]
-        form = self._parts.sessions().form_token(session)
+        subject, after = _subject(app), _after(app)
 
         def shows(page: LogPage) -> Response[str]:
-            return self._rendering.page(
+            return self._rendering.show(
+                app,
                 "log.html",
-                person=session.login,
-                csrf=form,
-                notice="",
                 one=subject,
                 sha=subject.sha if isinstance(subject, TemporaryLayer) else subject.revision.sha,
                 of_pull_request=isinstance(subject, TemporaryLayer),

@@ -72,10 +72,8 @@ class Pages:
 
     def show(self, app: APIGatewayHttpResolver, template: str, **values: Any) -> Response[str]:
         """Return a page for the person who asks."""
-        session = app.context["session"]
         notice = NOTICES.get(app.context["fields"].get("done", ""), "")
-        form = self._parts.sessions().form_token(session)
-        return self._rendering.page(template, person=session.login, csrf=form, notice=notice, **values)
+        return self._rendering.show(app, template, notice=notice, **values)
 
     def _home(self, app: APIGatewayHttpResolver) -> Response[str]:
         found = readable(self._parts.catalog, self._authorization, app.context["access"].login)

@@ -82,7 +82,7 @@ class PullRequestPages:
     def _list(self, app: APIGatewayHttpResolver) -> Response[str]:
         found, unchecked = self._opened(app)
         repository = app.context["access"].repository
-        return self._show(app, "pulls.html", pulls=found, repository=repository, unchecked=unchecked)
+        return self._rendering.show(app, "pulls.html", pulls=found, repository=repository, unchecked=unchecked)
 
     def _page(self, app: APIGatewayHttpResolver, number: str) -> Response[str]:
         if not (number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER):
@@ -90,7 +90,7 @@ class PullRequestPages:
         view = self._look(app, int(number))
         sets = refusing_sets(view)
         spec = view.record.spec
-        return self._show(
+        return self._rendering.show(
             app,
             "pull.html",
             one=view.record,
@@ -106,11 +106,6 @@ class PullRequestPages:
             forge_url=self._shapes.pull_request_url(spec.repository, spec.number),
             commit_url=self._shapes.commit_url(spec.repository, spec.head_sha),
         )
-
-    def _show(self, app: APIGatewayHttpResolver, template: str, **values: Any) -> Response[str]:
-        session = app.context["session"]
-        form = self._parts.sessions().form_token(session)
-        return self._rendering.page(template, person=session.login, csrf=form, notice="", **values)
 
 
 def _findings(

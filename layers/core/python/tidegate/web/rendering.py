@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
@@ -127,6 +127,12 @@ class Rendering:
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response[str]:
         """Return the page of a template."""
         return Response(status, HTML, self._environment.get_template(template).render(**values))
+
+    def show(self, app: APIGatewayHttpResolver, template: str, *, notice: str = "", **values: Any) -> Response[str]:
+        """Return a page for who asks: the guard of its route put them and the token of their forms into the context."""
+        return self.page(
+            template, person=app.context["person"], csrf=app.context["form_token"], notice=notice, **values
+        )
 
     def problem(self, problem: Answered, person: str = "", csrf: str = "") -> Response[str]:
         """Return the page of a refusal; ``person`` is who is signed in, if anybody is."""
