@@ -209,22 +209,6 @@ def test_a_foreign_check_run_is_told_so(world, foreign):
     assert world.reruns == []
 
 
-@pytest.mark.parametrize("name", ["tidegate/plan", "tidegate/plan: network", "tidegate/policy: security"])
-def test_the_check_runs_of_a_pull_request_stay_as_they_are(world, name):
-    """What nobody knows ends as neutral, which holds up no merge."""
-    old = world.ended(State.PLAN_FAILED)
-    before = dict(world.forge.check_runs)
-    assert "planned again by `tidegate plan`" in world.check(old, name=name)
-    assert world.forge.check_runs == before
-
-
-def test_the_check_run_of_a_schedule_that_looks_for_drift_stays_as_it_is(world):
-    old = world.ended(State.PLAN_FAILED)
-    before = dict(world.forge.check_runs)
-    assert "looked for again by its schedule" in world.check(old, name="tidegate/drift: nightly")
-    assert world.forge.check_runs == before
-
-
 def test_the_check_run_of_a_configuration_stays_as_it_is(world):
     old = world.ended(State.PLAN_FAILED)
     before = dict(world.forge.check_runs)

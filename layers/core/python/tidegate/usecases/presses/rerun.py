@@ -13,9 +13,7 @@ from tidegate.domain.check_runs.text import check_run_name, render_continued, re
 from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.queue import Deployed, QueueHead, standing_of
 from tidegate.domain.deploys.rerun import attempt_refusal, run_again, state_refusal
-from tidegate.domain.drift.check_names import is_of_drift
 from tidegate.domain.moment import later
-from tidegate.domain.pull_requests.check_names import is_of_pull_request
 from tidegate.domain.revision import Comparison, rerun_refusal
 from tidegate.ports import (
     Announcements,
@@ -64,6 +62,7 @@ class RerunCheck:
 class RerunRequester:
     """Runs deployments again, or shows on their check runs why not. Asked once more, it does nothing more.
 
+    A demand on a check run of a pull request or of drift is none of these: the webhook tells them apart.
     ``enqueue`` is as for pushes; ``send`` passes on what pull requests are to be planned again.
     """
 
@@ -95,11 +94,6 @@ class RerunRequester:
         demand = check.demand
         if check.name == CONFIGURATION:
             return DeliveryOutcome("The configuration of a commit stays as it is: push a corrected file.")
-        # The webhook passes those of pull requests and drift to others now: these two were stored before.
-        if is_of_pull_request(check.name):  # To say more on it would end it, and what is neutral holds up no merge.
-            return DeliveryOutcome("A pull request is planned again by `tidegate plan` in a comment.")
-        if is_of_drift(check.name):
-            return DeliveryOutcome("Drift is looked for again by its schedule.")
         old = self.deployments.many([check.external_id]).get(check.external_id)
         if old is None or not _is_shown(old, demand) or check.name != check_run_name(old):
             problem = "This check run belongs to no deployment that Tidegate knows here, so nothing is run again."
