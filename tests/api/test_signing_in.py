@@ -97,7 +97,7 @@ def test_a_changed_client_secret_ends_all_sessions(wires, browser):
     assert browser.get("/").status == 303
 
 
-@pytest.mark.parametrize("change", ["login", "signature", "kind", "rubbish", "long", "half"])
+@pytest.mark.parametrize("change", ["login", "signature", "kind", "rubbish", "no text", "long", "half"])
 def test_a_cookie_that_is_not_ours_is_nobodys(change):
     sessions = Sessions("secret", lambda: 1000.0)
     cookie = sessions.begin("reader")
@@ -108,6 +108,7 @@ def test_a_cookie_that_is_not_ours_is_nobodys(change):
         "signature": f"{body}.{'B' if signature[0] == 'A' else 'A'}{signature[1:]}",
         "kind": sign_in,
         "rubbish": "é.é",
+        "no text": "\ud800.\ud800",
         "long": "a" * 5000,
         "half": body,
     }[change]

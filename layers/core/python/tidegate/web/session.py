@@ -62,7 +62,7 @@ class Sessions:
     def read_sign_in(self, cookie: str, state: str) -> SignIn | None:
         """Return the sign-in that this browser began with this state, if it did."""
         fields = self._opened("sign-in", cookie)
-        if fields is None or not hmac.compare_digest(fields["nonce"].encode(), state.encode()):
+        if fields is None or not hmac.compare_digest(fields["nonce"].encode(), state.encode(errors="replace")):
             return None
         return SignIn(fields["nonce"], fields["target"])
 
@@ -72,7 +72,7 @@ class Sessions:
 
     def is_form_token(self, session: Session, token: str) -> bool:
         """Tell whether a form carried the session's token."""
-        return hmac.compare_digest(self.form_token(session).encode(), token.encode())
+        return hmac.compare_digest(self.form_token(session).encode(), token.encode(errors="replace"))
 
     def _signed(self, kind: str, fields: Mapping[str, str], seconds: int) -> str:
         body = _encoded(json.dumps({**fields, "kind": kind, "ends": int(self._now()) + seconds}).encode())
@@ -80,7 +80,8 @@ class Sessions:
 
     def _opened(self, kind: str, cookie: str) -> dict[str, Any] | None:
         body, _, signature = cookie.partition(".")
-        if len(cookie) > _LONGEST or not hmac.compare_digest(self._signature(body).encode(), signature.encode()):
+        signed = self._signature(body).encode()
+        if len(cookie) > _LONGEST or not hmac.compare_digest(signed, signature.encode(errors="replace")):
             return None
         fields: dict[str, Any] = json.loads(urlsafe_b64decode(body + "=" * (-len(body) % 4)))
         return fields if fields["kind"] == kind and fields["ends"] > self._now() else None
