@@ -32,7 +32,7 @@ from tidegate.usecases.comments.answer_comment import (
 )
 from tidegate.usecases.comments.check_requirements import RequirementsChecker
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
-from tidegate.usecases.discovery.chosen_roots import chosen_roots
+from tidegate.usecases.discovery.chosen_roots import Head, chosen_roots
 from tidegate.usecases.discovery.discover_roots import Reading, discover_roots
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
@@ -125,9 +125,8 @@ class CommentReceiver:
         if missing.always or (lacks and not command.roots):
             return self._refuse(comment, lacks)
         change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
-        members = chosen_roots(
-            self.source, comment.where, pull_request, change.after, granted, names=command.roots, by_hand=True
-        )
+        head = Head(comment.where, pull_request.head_sha, change.after)
+        members = chosen_roots(self.source, head, granted, names=command.roots, by_hand=True)
         if isinstance(members, str):
             return self._refuse(comment, "\n\n".join(filter(None, (lacks, members))))
         authors = Authors((pull_request.author,)).and_also(change.authors)

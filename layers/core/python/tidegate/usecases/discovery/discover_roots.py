@@ -100,9 +100,10 @@ def discover_roots(
     if not trees.before_is_known:
         known = None
     after = (own.after if own else None) if known else trees.files.get(FILE)
-    read = trees.read({blob for blob in (after, own.before if own else None) if blob})
-    index = _index(trees, reading, own, read, known)
-    search = _Search(trees, index, own, read, reading)
+    contents = trees.read({blob for blob in (after, own.before if own else None) if blob})
+    pushed = _Pushed(trees, reading, own, contents)
+    index = pushed.index(known)
+    search = _Search(pushed, index)
     members = search.members(by_hand=by_hand)
     return Discovery(
         index,
@@ -130,29 +131,38 @@ def all_roots(trees: PushedTrees, reading: Reading) -> AllRoots:
     return AllRoots(index.configured, tuple(sorted(root.name for root in index.found.roots)))
 
 
-def _index(
-    trees: PushedTrees, reading: Reading, own: FileChange | None, read: Mapping[str, bytes], known: RootIndex | None
-) -> RootIndex:
-    """Return the index of the newer commit: the known one, as far as the changes leave it as it is."""
-    if known is None:
-        configuration = reading.of(trees.files.get(FILE), read)
-        return RootIndex(CommitModules(trees), reading.repository, configuration, reading.configuring)
-    same = known.modules.advance(trees, uses_count=known.discovers)
-    if own is not None:
-        return known.other(reading.of(own.after, read))
-    return known if same else known.other(known.configuration)
+@dataclass(frozen=True, slots=True)
+class _Pushed:
+    """What was pushed, and how its file is read: ``own`` is the file's change, ``contents`` its versions by blob."""
+
+    trees: PushedTrees
+    reading: Reading
+    own: FileChange | None
+    contents: Mapping[str, bytes]
+
+    def configuration(self, blob: str | None) -> LoadedConfiguration:
+        """Return what a version of the file says. Raise InvalidConfiguration."""
+        return self.reading.of(blob, self.contents)
+
+    def index(self, known: RootIndex | None) -> RootIndex:
+        """Return the index of the newer commit: the known one, as far as the changes leave it as it is."""
+        if known is None:
+            configuration = self.configuration(self.trees.files.get(FILE))
+            modules = CommitModules(self.trees)
+            return RootIndex(modules, self.reading.repository, configuration, self.reading.configuring)
+        same = known.modules.advance(self.trees, uses_count=known.discovers)
+        if self.own is not None:
+            return known.other(self.configuration(self.own.after))
+        return known if same else known.other(known.configuration)
 
 
 class _Search:
     """Looks for what a commit changes; ``refused``, ``skipped``, ``kept`` and ``notes`` say what it sees besides."""
 
-    def __init__(
-        self, trees: PushedTrees, index: RootIndex, own: FileChange | None, read: Mapping[str, bytes], reading: Reading
-    ) -> None:
+    def __init__(self, pushed: _Pushed, index: RootIndex) -> None:
+        self._pushed, self._own = pushed, pushed.own
         self._index = index
-        self._own = own
-        self._read, self._reading = read, reading
-        self._touched = TouchedRoots(trees, index)
+        self._touched = TouchedRoots(pushed.trees, index)
         self.refused: list[str] = []
         self.skipped: list[str] = []
         self.kept: list[str] = []
@@ -225,7 +235,7 @@ class _Search:
         """Return the same commit as the file before it has it, None if that could not be used."""
         try:
             blob = self._own.before if self._own else None
-            return self._index.other(self._reading.of(blob, self._read))
+            return self._index.other(self._pushed.configuration(blob))
         except InvalidConfiguration:
             return None
 

@@ -29,7 +29,7 @@ from tidegate.usecases.comments.answer_comment import Comment, answerer, outcome
 from tidegate.usecases.comments.check_requirements import RequirementsChecker
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
 from tidegate.usecases.decide_again import deciding_again
-from tidegate.usecases.discovery.chosen_roots import chosen_roots
+from tidegate.usecases.discovery.chosen_roots import Head, chosen_roots
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.policies.judge_policies import PolicyJudge
@@ -88,9 +88,8 @@ class PullRequestApplier:
         base = self.forge.branch_head(*comment.where, pull_request.base_branch)
         change = self.forge.change(*comment.where, base, pull_request.head_sha)
         names = command.roots
-        members = chosen_roots(
-            self.source, comment.where, pull_request, change.after, granted, names=names, by_hand=bool(names)
-        )
+        head = Head(comment.where, pull_request.head_sha, change.after)
+        members = chosen_roots(self.source, head, granted, names=names, by_hand=bool(names))
         if isinstance(members, str):
             return refused(self.forge, self.deliveries, comment, _both(self._lacks_of_all(asked), members))
         deployments = new_deployments(_request(asked, change, base), members)
