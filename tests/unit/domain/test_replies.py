@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.comments.replies import answering
+from tidegate.domain.comments.replies import answering, unknown_roots
 
 
 def test_a_reply_quotes_the_comment_that_it_answers():
@@ -36,3 +36,14 @@ def test_a_quote_is_one_line_whatever_the_comment(text):
     first, empty, reply = answering(text, "Done.").split("\n")
     assert first.startswith("> `")
     assert (empty, reply) == ("", "Done.")
+
+
+def test_the_nearest_root_is_looked_for_a_few_times_only_as_that_takes_long_among_many():
+    known = [f"live/region-{number % 20}/account-{number // 20}/network" for number in range(3000)]
+    unknown = [f"live/region-x/account-y{number}/network" for number in range(50)]
+    reply = unknown_roots(unknown, known)
+    assert (reply.count("There is no root"), reply.count("Did you mean")) == (50, 5)
+
+
+def test_of_one_unknown_root_the_nearest_is_named():
+    assert "There is no root `live/ap`. Did you mean `live/app`?" in unknown_roots(["live/ap"], ["live/app", "x"])

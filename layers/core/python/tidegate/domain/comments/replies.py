@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from tidegate.domain.changes.change_set import Candidate
 from tidegate.domain.comments.command import did_you_mean
@@ -18,6 +19,8 @@ from tidegate.domain.tags.query import parse_tag_query
 
 #: Roots that a reply lists; more would not be read.
 _LISTED = 50
+#: Unknown roots for which the nearest one is looked for: among 10,000 roots that takes a third of a second for each.
+_GUESSED = 5
 #: Characters of a comment that its reply quotes: a line.
 _QUOTED = 100
 #: What is answered with its reason: what was not found, cannot be used, or may not be done by our App.
@@ -134,7 +137,10 @@ def nothing_changed(notes: Iterable[str]) -> str:
 def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
     """Return which roots do not exist, which may have been meant, and what there is. Nothing was done."""
     names = sorted(known)
-    lines = [f"There is no root {code(name)}. {did_you_mean(name, names)}".rstrip() for name in unknown]
+    meant = [did_you_mean(name, names) for name in unknown[:_GUESSED]]
+    lines = [
+        f"There is no root {code(name)}. {near}".rstrip() for name, near in zip_longest(unknown, meant, fillvalue="")
+    ]
     there = f"The roots are {_names(names)}." if names else "There are no roots here yet."
     return f"**Nothing was done.**\n\n{_list(lines)}\n\n{there}"
 
