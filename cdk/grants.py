@@ -8,17 +8,15 @@ from aws_cdk import ArnFormat
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 
+from cdk.artifact_grants import check_policies, read_artifacts, read_organization, remove_layers, store_policies
 from cdk.asl_state_machine import execution_arn, machine_arn
 from cdk.capabilities import (
-    PLANS,
-    SPECULATIONS,
     Capability,
     Grant,
     Surroundings,
     allow,
     on_jobs,
     on_records,
-    tell_missing,
 )
 from cdk.storage import LISTS
 
@@ -208,69 +206,6 @@ def _speculation_jobs(around: Surroundings) -> Grant:
     )
 
 
-def _remove_layers(around: Surroundings) -> Grant:
-    table, bucket = around.storage.table, around.storage.bucket
-    statements = (
-        on_records(table.table_arn, ("layer",), "dynamodb:BatchWriteItem"),
-        *(allow("s3:DeleteObject", on=bucket.arn_for_objects(f"plans/{jobs}/*")) for jobs in SPECULATIONS),
-    )
-    return Grant(statements, {"TIDEGATE_TABLE": table.table_name, "TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
-
-
-def _read_artifacts(around: Surroundings) -> Grant:
-    bucket = around.storage.bucket
-    statements = (
-        allow("s3:GetObject", on=bucket.arn_for_objects("plans/*")),
-        allow("s3:GetObject", on=bucket.arn_for_objects("logs/*")),
-        tell_missing(bucket.bucket_arn, "plans/*", "logs/*"),
-    )
-    environment = {
-        "TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name,
-        "TIDEGATE_EXECUTION_URL": around.settings.execution_url or _console_execution(around),
-        "TIDEGATE_WEB_URL": around.web_url,
-    }
-    return Grant(statements, environment)
-
-
-def _read_organization(around: Surroundings) -> Grant:
-    bucket = around.storage.bucket
-    statements = (
-        allow("s3:GetObject", on=bucket.arn_for_objects("configuration/organization.yaml")),
-        tell_missing(bucket.bucket_arn, "configuration/*"),
-    )
-    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
-
-
-def _store_policies(around: Surroundings) -> Grant:
-    """What lists the organization's policies is what tells that its configuration is missing."""
-    bucket = around.storage.bucket
-    statements = (
-        allow("s3:PutObject", on=bucket.arn_for_objects("policies/*")),
-        allow("s3:GetObject", on=bucket.arn_for_objects("configuration/policies/*")),
-    )
-    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
-
-
-def _check_policies(around: Surroundings) -> Grant:
-    bucket = around.storage.bucket
-    statements = (
-        *(
-            allow("s3:GetObject", on=bucket.arn_for_objects(f"plans/{jobs}/plan.json"))
-            for jobs in (*PLANS, *SPECULATIONS)
-        ),
-        allow("s3:GetObject", on=bucket.arn_for_objects("policies/*")),
-        tell_missing(bucket.bucket_arn, "plans/*", "policies/*"),
-    )
-    return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
-
-
-def _console_execution(around: Surroundings) -> str:
-    """Return the address of a deployment's execution in the console, with ``{deployment}`` left open."""
-    region = around.stack.region
-    execution = execution_arn(around.stack, around.terraform_machine).removesuffix("*") + "{deployment}"
-    return f"https://{region}.console.aws.amazon.com/states/home?region={region}#/v2/executions/details/{execution}"
-
-
 def _plan_review(around: Surroundings) -> Grant:
     return Grant((), {"TIDEGATE_PLAN_REVIEW": around.settings.plan_review})
 
@@ -356,7 +291,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.READ_LAYERS: _records("layer", actions=_READ_MANY),
     Capability.LAYERS: _records("layer", actions=(*_READ_MANY, "dynamodb:PutItem")),
     Capability.PULL_CHECKS: _pull_checks,
-    Capability.REMOVE_LAYERS: _remove_layers,
+    Capability.REMOVE_LAYERS: remove_layers,
     Capability.DRIFTS: _records("drift", actions=(*_READ, "dynamodb:PutItem")),
     Capability.READ_DRIFTS: _records("drift", actions=_READ_MANY),
     Capability.SCHEDULE_DRIFT: _schedule_drift,
@@ -381,10 +316,10 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.ANSWER_SPECULATIONS: _answer_speculations,
     Capability.ANSWER_WORKERS: _answer_workers,
     Capability.ANSWER_JOBS: _answer_jobs,
-    Capability.READ_ARTIFACTS: _read_artifacts,
-    Capability.READ_ORGANIZATION: _read_organization,
-    Capability.STORE_POLICIES: _store_policies,
-    Capability.CHECK_POLICIES: _check_policies,
+    Capability.READ_ARTIFACTS: read_artifacts,
+    Capability.READ_ORGANIZATION: read_organization,
+    Capability.STORE_POLICIES: store_policies,
+    Capability.CHECK_POLICIES: check_policies,
     Capability.PLAN_REVIEW: _plan_review,
     Capability.COMMENT_PREFIXES: _comment_prefixes,
     Capability.ROUNDS: _rounds,
