@@ -16,6 +16,11 @@ from tidegate.domain.root import Engine, EngineName
 from tidegate.ports import PublishedCheckRun
 
 
+def test_no_deployment_has_an_id_that_no_key_can_be(stores):
+    with pytest.raises(NotFound):
+        stores.deployments.get("x" * 3000)
+
+
 def test_an_unknown_deployment_is_not_found(stores):
     with pytest.raises(NotFound):
         stores.deployments.get("unknown")

@@ -12,6 +12,12 @@ from tidegate.domain.drift.drift import DriftReport, DriftState
 from tidegate.domain.errors import Conflict, NotFound
 
 
+@pytest.mark.parametrize("name", ["", "x" * 3000, "\N{GRINNING FACE}" * 300])
+def test_no_schedule_has_a_name_that_no_key_can_be(stores, name):
+    with pytest.raises(NotFound):
+        stores.drifts.get("acme/infra", name)
+
+
 def test_a_schedule_that_nobody_saved_is_not_found(stores):
     with pytest.raises(NotFound, match="nightly"):
         stores.drifts.get("acme/infra", "nightly")

@@ -39,6 +39,8 @@ _PASSING = frozenset(
     }
 )
 _SERVER_ERROR = 500
+#: Bytes of keys that DynamoDB takes: names come from addresses of pages and from forms as well.
+_LONGEST_PK, _LONGEST_SK = 2048, 1024
 #: How DynamoDB words that an item, alone or in a transaction, is over 400 KB. The code alone says nothing.
 _OVERSIZED = "Item size "
 
@@ -88,7 +90,9 @@ class Table:
     name: str
 
     def get(self, what: str, pk: str, sk: str) -> dict[str, Any] | None:
-        """Return an item, read consistently."""
+        """Return an item, read consistently. What can be no key has none."""
+        if not (0 < len(pk.encode()) <= _LONGEST_PK and 0 < len(sk.encode()) <= _LONGEST_SK):
+            return None
         with refusals_of(what):
             answer = self.client.get_item(TableName=self.name, Key=to_item({"pk": pk, "sk": sk}), ConsistentRead=True)
         return from_item(answer["Item"]) if "Item" in answer else None
