@@ -74,13 +74,8 @@ class Cloud:
         self.aws = HttpServer(self.gateway, options.aws_port)
         self.clients = Clients(self.aws.url, region, self.credentials, self.gateway)
         packages = (project / "layers" / "core" / "python",)
-        self.lambdas = Lambdas(
-            LambdaSurroundings(self.aws.url, region, packages, self.work),
-            self.warden,
-            self.credentials,
-            self.policies,
-            self.logs,
-        )
+        where = LambdaSurroundings(self.aws.url, region, packages, self.work)
+        self.lambdas = Lambdas(where, self.warden, self.credentials, self.policies, self.logs)
         self.later = AsyncInvokes(self.lambdas, self._deliver)
         self.events = Events(events_backends[ACCOUNT][region], ACCOUNT, region, self._invoke_target)
         self.schedules = Schedules(scheduler_backends[ACCOUNT][region], region, self.clients.get)

@@ -83,10 +83,7 @@ class ProcessRunner:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if capture else subprocess.STDOUT,
         )
-        pipes = ((process.stdout, capture or self._sink), (process.stderr, self._sink))
-        readers = [_Reader(pipe, sink) for pipe, sink in pipes if pipe is not None]
-        for reader in readers:
-            reader.start()
+        readers = self._readers(process, capture)
         try:
             in_time = self._ended(process).wait(seconds)
             code = process.poll()
@@ -101,6 +98,14 @@ class ProcessRunner:
         if code is None:
             raise Interrupted(f"{self._interruption.reason} A program did not end in time, and was killed.")
         return code
+
+    def _readers(self, process: subprocess.Popen[bytes], capture: Callable[[bytes], None] | None) -> list[_Reader]:
+        """Begin to read what a program prints."""
+        pipes = ((process.stdout, capture or self._sink), (process.stderr, self._sink))
+        readers = [_Reader(pipe, sink) for pipe, sink in pipes if pipe is not None]
+        for reader in readers:
+            reader.start()
+        return readers
 
     def _ended(self, process: subprocess.Popen[bytes]) -> threading.Event:
         """Return what is set when the process has ended, or is overdue after an interrupt."""

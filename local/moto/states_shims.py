@@ -213,14 +213,16 @@ def _closed_tokens() -> None:
             endpoint.notify_heartbeat()
         return endpoint is not None
 
-    def executions(self: Any, _status: Any = None) -> list[Any]:
-        every = [execution for machine in self.state_machines for execution in machine.executions]
-        return [execution for execution in every if execution.exec_worker.env is not None]
-
     CallbackEndpoint.interrupt_all = interrupt_all
     CallbackPoolManager.notify = notify
     CallbackPoolManager.heartbeat = heartbeat
-    parser_models.StepFunctionsParserBackend._get_executions = executions
+    parser_models.StepFunctionsParserBackend._get_executions = _executions
+
+
+def _executions(backend: Any, _status: Any = None) -> list[Any]:
+    """Return all executions that ever ran, also ended ones."""
+    every = [execution for machine in backend.state_machines for execution in machine.executions]
+    return [execution for execution in every if execution.exec_worker.env is not None]
 
 
 def _long_tokens() -> None:

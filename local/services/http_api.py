@@ -104,8 +104,27 @@ class HttpApi:
             return _message(503, "Service Unavailable")
         return _message(500, "Internal Server Error") if result.error else _answered(result.payload)
 
-    def _event(self, route: Route, environ: Environ, body: bytes, parameters: Mapping[str, str]) -> dict[str, Any]:
+    def _context(self, route: Route, environ: Environ, headers: Mapping[str, str]) -> dict[str, Any]:
         now = time.time()
+        return {
+            "accountId": self._account,
+            "apiId": "local",
+            "domainName": environ.get("HTTP_HOST", "localhost"),
+            "http": {
+                "method": environ["REQUEST_METHOD"],
+                "path": environ["PATH_INFO"],
+                "protocol": "HTTP/1.1",
+                "sourceIp": environ.get("REMOTE_ADDR", "127.0.0.1"),
+                "userAgent": headers.get("user-agent", ""),
+            },
+            "requestId": str(uuid.uuid4()),
+            "routeKey": route.key,
+            "stage": "$default",
+            "time": time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(now)),
+            "timeEpoch": int(now * 1000),
+        }
+
+    def _event(self, route: Route, environ: Environ, body: bytes, parameters: Mapping[str, str]) -> dict[str, Any]:
         headers = dict(_headers(environ))
         query = urllib.parse.parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True)
         text = _is_text(headers.get("content-type", ""))
@@ -115,23 +134,7 @@ class HttpApi:
             "rawPath": environ["PATH_INFO"],
             "rawQueryString": environ.get("QUERY_STRING", ""),
             "headers": headers,
-            "requestContext": {
-                "accountId": self._account,
-                "apiId": "local",
-                "domainName": environ.get("HTTP_HOST", "localhost"),
-                "http": {
-                    "method": environ["REQUEST_METHOD"],
-                    "path": environ["PATH_INFO"],
-                    "protocol": "HTTP/1.1",
-                    "sourceIp": environ.get("REMOTE_ADDR", "127.0.0.1"),
-                    "userAgent": headers.get("user-agent", ""),
-                },
-                "requestId": str(uuid.uuid4()),
-                "routeKey": route.key,
-                "stage": "$default",
-                "time": time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(now)),
-                "timeEpoch": int(now * 1000),
-            },
+            "requestContext": self._context(route, environ, headers),
             "isBase64Encoded": not text,
         }
         if query:

@@ -80,6 +80,7 @@ class Api:
         self._people(app)
         self._queues(app)
         self._deployments(app)
+        self._reviews(app)
         self._requests(app)
         self._changes(app)
         self._jobs(app)
@@ -177,6 +178,9 @@ class Api:
             return shapes.details(
                 parts.deployment_looker.look(_deployment(app)), parts.change_looker.awaited(_deployment(app))
             )
+
+    def _reviews(self, app: APIGatewayHttpResolver) -> None:
+        parts, shapes = self._parts, self._shapes
 
         @app.post(
             "/api/deployments/<id>/review",
