@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tidegate.domain.check_runs.advice import advice
+from tests.builders import deployment_in
+from tidegate.domain.check_runs.advice import advice, advice_on
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
 
@@ -23,3 +26,9 @@ def test_what_policies_refuse_is_told_by_those_who_know_the_owners():
 def test_the_check_is_named_as_it_is_seen_from_where_it_is_told():
     assert "run this check again" in advice(State.APPLY_FAILED, "", "this check")
     assert "Run its check again" in advice(State.ENGINE_FAULT, "")
+
+
+def test_nothing_is_to_be_done_once_a_newer_revision_brought_it():
+    failed = deployment_in(State.PLAN_FAILED)
+    assert advice_on(failed) == advice(State.PLAN_FAILED, "")
+    assert advice_on(replace(failed, contained_by="newer")) == ""

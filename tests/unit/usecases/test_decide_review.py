@@ -126,6 +126,13 @@ def test_who_is_not_allowed_hears_why_and_changes_nothing(world):
     assert world.announcements.announced == []
 
 
+def test_who_answers_for_what_failed_hears_what_to_do_next(world):
+    world.put(deployment_in(State.PLAN_FAILED))
+    decision = world.decide(Answer.REJECT)
+    assert not decision.done
+    assert decision.reason.startswith("This deployment has ended (plan failed) and does not wait for a review. Correct")
+
+
 def test_the_same_answer_again_settles_again_and_changes_nothing(world):
     world.waiting()
     world.decide()

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.domain.changes.gate import WAITING
-from tidegate.domain.check_runs.advice import advice
+from tidegate.domain.check_runs.advice import advice_on
 from tidegate.domain.deploys.deployment import Deployment, State, Unlocking
 from tidegate.domain.deploys.query import parse_deployment_query
 from tidegate.domain.deploys.review import Answer
@@ -173,7 +173,7 @@ class Pages:
             awaited=self._parts.change_looker.awaited(deployment),
             pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.pull_request),
             over=is_over(deployment.state),
-            advice="" if deployment.contained_by else advice(deployment.state, deployment.error),
+            advice=advice_on(deployment),
             commit_url=self._shapes.commit_url(deployment.repository, deployment.revision.sha),
             execution_url=self._shapes.execution_url(deployment.id) if deployment.history[1:] else None,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
 
 
@@ -21,3 +21,8 @@ def advice(state: str, error: str, check: str = "its check") -> str:
     if state == State.ENGINE_FAULT:
         return f"Run {check} again, or merge the next revision of this root: it deploys these changes as well."
     return ""
+
+
+def advice_on(deployment: Deployment, check: str = "its check") -> str:
+    """Return what to do about a deployment: nothing, once a newer revision that contains it is deployed."""
+    return "" if deployment.contained_by else advice(deployment.state, deployment.error, check)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.domain.check_runs.advice import advice
+from tidegate.domain.check_runs.advice import advice_on
 from tidegate.domain.check_runs.check_run import MAXIMUM_TITLE, Conclusion
 from tidegate.domain.check_runs.face import Face, View, approval, counts_of, people, place, what_was_not
 from tidegate.domain.deploys.deployment import Deployment
@@ -229,8 +229,7 @@ def engine_fault(deployment: Deployment, _: View) -> Face:
 
 
 def _advice(deployment: Deployment) -> str:
-    """Return what to do about it: nothing, once a newer revision that contains it is deployed."""
-    return "" if deployment.contained_by else advice(deployment.state, deployment.error, "this check")
+    return advice_on(deployment, "this check")
 
 
 def _below(deployment: Deployment) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tidegate.domain.changes.gate import WAITING, GateAnswer, rejected, stepped_aside, waits_for
-from tidegate.domain.check_runs.advice import advice
+from tidegate.domain.check_runs.advice import advice_on
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import DONE, AfterGate, Deployment, State, is_final, where_it_is
 from tidegate.domain.deploys.rerun import run_again, state_refusal
@@ -131,8 +131,7 @@ def _refusal(deployment: Deployment) -> str | None:
     gate = deployment.gate
     if deployment.state not in WAITING or gate is None:
         told = f"This deployment {where_it_is(deployment.state)} and does not wait for others of its change."
-        next_step = "" if deployment.contained_by else advice(deployment.state, deployment.error)
-        return f"{told} {next_step}".rstrip()
+        return f"{told} {advice_on(deployment)}".rstrip()
     if gate.next is AfterGate.REJECTED:
         return f"{gate.by} rejected this deployment before. That decision stands."
     if stepped_aside(deployment):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from tidegate.domain.check_runs.advice import advice_on
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.review import Answer, Followup, answer_given, decided, judge_press
@@ -44,7 +45,7 @@ class ReviewDecider:
         if verdict.followup is Followup.REFUSE:
             with suppress(Conflict, CloudUnavailable):  # Whoever answered, or the reconciler, tries it again.
                 self._carrier.carry_out(deployment)
-            return Decision(False, verdict.reason)
+            return Decision(False, f"{verdict.reason} {advice_on(deployment)}".rstrip())
         if verdict.followup is Followup.DECIDE and answer is Answer.APPROVE and self._is_altered(deployment):
             return Decision(False, _ALTERED)
         if verdict.followup is Followup.DECIDE:
