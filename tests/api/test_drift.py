@@ -117,6 +117,13 @@ def test_who_may_write_has_it_looked_for_now(wires, drifted, reviewer):
     assert list(wires.drift_runs.started.values()) == [(REPOSITORY, "nightly")]
 
 
+def test_a_schedule_may_be_called_as_its_file_lets_it(wires, drifted, reviewer):
+    longest = "n" * 200
+    wires.drifts.save(any_drift(entry=replace(drifted.entry, name=longest)))
+    assert reviewer.post_json("/api/drift/look", {**ASKED, "schedule": longest}).status == 202
+    assert reviewer.post_json("/api/drift/look", {**ASKED, "schedule": f"{longest}n"}).status == 422
+
+
 def test_while_it_is_looked_for_nothing_more_is_started(wires, drifted, reviewer):
     wires.drift_runs.start("run-1", REPOSITORY, "nightly")
     wires.drifts.save(replace(drifted, execution="run-1"))

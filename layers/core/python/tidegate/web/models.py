@@ -292,7 +292,7 @@ class ScheduleName(_Given):
     """Which schedule that looks for drift."""
 
     repository: RepositoryName
-    schedule: str = Field(min_length=1, max_length=100, description="Its name in tidegate.yaml")
+    schedule: str = Field(min_length=1, max_length=200, description="Its name in tidegate.yaml")
 
 
 class Unlocked(Shown):
