@@ -111,8 +111,8 @@ def _begin(world: World) -> None:
 
 
 def _stir(world: World, until: float, progress: Progress) -> None:
-    """Let one thing after another happen until the time is over."""
-    while time.monotonic() < until:
+    """Let one thing after another happen until the time is over, and something was done and something went wrong."""
+    while time.monotonic() < until or not (world.done and world.struck):
         world.look()
         for _ in range(world.chance.randint(1, _MOST_AT_ONCE)):
             _happen(world, progress)
