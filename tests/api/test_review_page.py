@@ -1,0 +1,84 @@
+"""The part of a deployment's page that asks for a decision, and its forms."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.api.world import Client
+from tests.builders import NOW, any_deployment, any_review, deployment_in
+from tidegate.domain.access import Access
+from tidegate.domain.deploys.deployment import Approval, Gate, State
+from tidegate.domain.deploys.review_rule import ReviewRule
+
+
+class TestReview:
+    """What a page offers who looks at a plan that waits, and what it tells them."""
+
+    def page(self, wires, client, **fields):
+        one = wires.deployed(deployment_in(State.AWAITING_REVIEW, **fields))
+        return client.get(f"/deployments/{one.id}")
+
+    def offered(self, page):
+        return [word for word in ("Confirm", "Reject", "Retry") if f">{word}<" in page.body]
+
+    def test_who_confirmed_before_is_told_so_and_may_still_reject(self, wires, browser):
+        review = any_review(approvals=(Approval("Reviewer", NOW),))
+        page = self.page(wires, browser, review=review, review_rule=ReviewRule(approvals=2))
+        assert self.offered(page) == ["Reject"]
+        assert "reviewer confirmed this plan before. 1 more approval is needed by somebody else." in page.text
+        assert "1 of 2 confirmations so far: Reviewer" in page.text
+
+    def test_who_is_excluded_is_named_and_told_so(self, wires, browser):
+        rule = ReviewRule(exclude_authors=True)
+        page = self.page(wires, browser, authors=("dev", "reviewer"), requested_by="reviewer", review_rule=rule)
+        assert self.offered(page) == ["Reject"]
+        assert "reviewer made or asked for this change, and somebody else must confirm it here." in page.text
+        assert "Those who made the change may not confirm it: dev, reviewer." in page.text
+        assert "They may not be all" not in page.text
+
+    def test_where_not_all_authors_are_known_it_is_told_that_one_more_confirms(self, wires, browser):
+        rule = ReviewRule(exclude_authors=True)
+        page = self.page(wires, browser, authors_known=False, review_rule=rule)
+        assert self.offered(page) == ["Confirm", "Reject"]
+        assert "They may not be all, so one more person confirms." in page.text
+        assert "0 of 2 confirmations so far" in page.text
+
+    def test_it_is_told_when_the_review_expires(self, wires, browser):
+        page = self.page(wires, browser)
+        assert re.search(r"It expires\s+<time datetime=\"2026-03-09T08:00:00.000000\+00:00\"", page.body)
+        details = Client(wires, "token-of-reader").get("/api/deployments/network-0000000-bd7c16a0e092").json
+        assert details["review"]["expires_at"] == "2026-03-09T08:00:00.000000+00:00"
+
+    def test_buttons_are_for_whom_access_control_names(self, wires, browser):
+        page = self.page(wires, browser, access=Access(review=("team:sre",)), stack="prod")
+        assert self.offered(page) == []
+        assert "Only team:sre may decide about plans of stack prod here, and reviewer is not among them." in page.text
+        wires.forge.teams["acme/sre"] = {"reader"}
+        assert self.offered(Client(wires).sign_in("reader").get(f"/deployments/{any_deployment().id}")) == [
+            "Confirm",
+            "Reject",
+        ]
+
+    def test_a_page_that_is_looked_at_again_asks_the_forge_for_nothing(self, wires, browser):
+        self.page(wires, browser, access=Access(review=("team:sre",)))
+        asked = len(wires.forge.people_asked), len(wires.forge.teams_asked)
+        for _ in range(3):
+            browser.get(f"/deployments/{any_deployment().id}")
+        assert (len(wires.forge.people_asked), len(wires.forge.teams_asked)) == asked
+
+    def test_a_gate_offers_a_retry_to_who_may_deploy_and_a_rejection_to_who_may_review(self, wires, browser):
+        access = Access(apply=("user:reviewer",), review=("user:reader",))
+        one = wires.deployed(deployment_in(State.BLOCKED, access=access))
+        seen = [
+            self.offered(client.get(f"/deployments/{one.id}")) for client in (browser, Client(wires).sign_in("reader"))
+        ]
+        assert seen == [["Retry"], ["Reject"]]
+
+    @pytest.mark.parametrize("fields", [{"pull_request": 7}, {"gate": Gate("plan", NOW, circle="They wait.")}])
+    def test_where_nothing_can_be_run_again_no_retry_is_offered(self, wires, browser, fields):
+        one = wires.deployed(deployment_in(State.BLOCKED, **fields))
+        page = browser.get(f"/deployments/{one.id}")
+        assert self.offered(page) == ["Reject"]
+        assert "Retry" not in page.body
