@@ -163,7 +163,7 @@ def test_a_new_line_is_seen_within_a_second_and_ctrl_c_exits_130(api, follower):
         return {"state": "running", "lines": lines[after:], "next": len(lines), "ended": False}
 
     api.answers[f"GET /api/jobs/{PLAN}/log"] = answer
-    assert ready.wait(30)
+    assert ready.wait(120)
     for number in range(3):
         written = time.monotonic()
         lines.append(f"line {number}")

@@ -38,7 +38,7 @@ def test_the_address_of_the_sign_in_is_a_page(server, accounts):
     address = accounts.authorize_url("a-state", "http://127.0.0.1:9/login/callback")
     query = urllib.parse.parse_qs(urllib.parse.urlsplit(address).query)
     assert (query["state"], query["scope"]) == (["a-state"], ["read_user"])
-    with urllib.request.urlopen(address, timeout=10) as page:
+    with urllib.request.urlopen(address, timeout=60) as page:
         assert page.status == 200
 
 

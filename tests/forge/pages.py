@@ -12,7 +12,7 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>[x](javascript:a
 
 def ask(forge, method, path, form=None, user="maintainer", **headers):
     """Return status, headers and text of one request, redirects not followed."""
-    connection = http.client.HTTPConnection("127.0.0.1", forge.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", forge.port, timeout=60)
     body = urllib.parse.urlencode(form) if form is not None else None
     kind = {"Content-Type": "application/x-www-form-urlencoded"} if form is not None else {}
     connection.request(method, path, body, {"Cookie": f"forge_user={user}", **kind, **headers})

@@ -124,7 +124,7 @@ def test_what_does_not_exist_is_said_on_a_page(forge, sha, path):
 
 
 def test_a_connection_serves_many_requests(forge, sha):
-    connection = http.client.HTTPConnection("127.0.0.1", forge.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", forge.port, timeout=60)
     connection.request("GET", "/acme/infra")
     connection.getresponse().read()
     first = connection.sock

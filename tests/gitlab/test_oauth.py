@@ -33,7 +33,7 @@ def exchange(gitlab, given, **more):
     fields = {**known, "grant_type": "authorization_code", "code": given, **more}
     request = urllib.request.Request(f"{gitlab.url}/oauth/token", urllib.parse.urlencode(fields).encode())
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, json.loads(answer.read())
     except urllib.error.HTTPError as error:
         with error:
@@ -42,7 +42,7 @@ def exchange(gitlab, given, **more):
 
 def whose(gitlab, token):
     request = urllib.request.Request(f"{gitlab.api_url}/user", headers={"Authorization": f"Bearer {token}"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return json.loads(answer.read())["username"]
 
 

@@ -36,7 +36,7 @@ class TestCallers:
     def test_tokens_are_taken_in_both_headers(self, gitlab, header):
         value = gitlab.bot_token if header == "PRIVATE-TOKEN" else f"Bearer {gitlab.bot_token}"
         request = urllib.request.Request(f"{gitlab.api_url}/user", headers={header: value})
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             assert answer.status == 200
 
     def test_unknown_and_missing_tokens_are_unauthorized(self, api, sha):

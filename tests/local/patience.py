@@ -6,5 +6,5 @@ from functools import partial
 
 from tests.e2e.patience import eventually
 
-#: Return the first truthy answer of what is asked, within two minutes.
-until = partial(eventually, deadline=120.0)
+#: Return the first truthy answer of what is asked, within five minutes.
+until = partial(eventually, deadline=300.0)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).parents[2]
-PATIENCE = 180.0
+PATIENCE = 420.0
 
 pytestmark = pytest.mark.cloud
 

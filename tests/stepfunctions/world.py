@@ -29,7 +29,7 @@ from tidegate.ports import Enrolled
 
 T = TypeVar("T")
 #: Seconds that anything may take on a busy machine. Nothing waits for so long when all is well.
-PATIENCE = 150.0
+PATIENCE = 300.0
 _PAUSE = 0.1
 REPOSITORY = "paths/roots"
 NO_WAITS = Waits()
