@@ -15,29 +15,34 @@ if TYPE_CHECKING:
     from cli.api_client import ApiClient
 
 
+_Repository = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="REPOSITORY",
+        show_default=False,
+        autocompletion=complete_repository,
+        help="OWNER/NAME. Without it: all repositories.",
+    ),
+]
+_Look = Annotated[
+    str | None,
+    typer.Option(
+        "--look",
+        metavar="SCHEDULE",
+        show_default=False,
+        help="Have this schedule of the repository look for drift now. Who may write to the repository may ask.",
+    ),
+]
+_Wait = Annotated[
+    bool, typer.Option("--wait", help="With --look: wait until that run has ended, and show what it found.")
+]
+
+
 def drift(
-    repository: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="REPOSITORY",
-            show_default=False,
-            autocompletion=complete_repository,
-            help="OWNER/NAME. Without it: all repositories.",
-        ),
-    ] = None,
+    repository: _Repository = None,
     *,
-    look: Annotated[
-        str | None,
-        typer.Option(
-            "--look",
-            metavar="SCHEDULE",
-            show_default=False,
-            help="Have this schedule of the repository look for drift now. Who may write to the repository may ask.",
-        ),
-    ] = None,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="With --look: wait until that run has ended, and show what it found.")
-    ] = False,
+    look: _Look = None,
+    wait: _Wait = False,
     url: Url = None,
     person: Person = None,
     json: Json = False,

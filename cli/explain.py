@@ -21,23 +21,28 @@ if TYPE_CHECKING:
 _COMMAND = "tidegate explain --file FILE"
 
 
+_What = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="PATH|ROOT",
+        show_default=False,
+        help="A directory or file of the checkout, or a root's name. Without it: all roots.",
+    ),
+]
+_File = Annotated[
+    Path | None, typer.Option("--file", metavar="FILE", show_default=False, help="The file, if not the checkout's.")
+]
+_Branch = Annotated[
+    str | None,
+    typer.Option("--branch", metavar="BRANCH", show_default=False, help="As if on this branch; else the current."),
+]
+
+
 def explain(
-    what: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PATH|ROOT",
-            show_default=False,
-            help="A directory or file of the checkout, or a root's name. Without it: all roots.",
-        ),
-    ] = None,
+    what: _What = None,
     *,
-    file: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", show_default=False, help="The file, if not the checkout's.")
-    ] = None,
-    branch: Annotated[
-        str | None,
-        typer.Option("--branch", metavar="BRANCH", show_default=False, help="As if on this branch; else the current."),
-    ] = None,
+    file: _File = None,
+    branch: _Branch = None,
     json: Json = False,
 ) -> None:
     """Tell for each root its tags, stack, workflow, engine, variables, rights and gates, and which lines decide them.

@@ -46,21 +46,26 @@ _SHOWN = (
 _END_SECONDS = 45.0
 
 
+_Operators = Annotated[
+    str, typer.Option("--operators", metavar="ORG/TEAM", help="Who may deploy by hand in ORG's repositories.")
+]
+_GitLab = Annotated[
+    bool, typer.Option("--gitlab", help="Let the forge be a stand-in for GitLab: its API and git, without pages.")
+]
+_Log = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", show_default=False, help="Write the local cloud's own messages to this file."),
+]
+
+
 @app.command(cls=Command)
 def up(
     *,
     port: _Port = None,
     warm: Annotated[bool, typer.Option(help="Start an instance of each function at once.")] = True,
-    operators: Annotated[
-        str, typer.Option("--operators", metavar="ORG/TEAM", help="Who may deploy by hand in ORG's repositories.")
-    ] = _OPERATORS,
-    gitlab: Annotated[
-        bool, typer.Option("--gitlab", help="Let the forge be a stand-in for GitLab: its API and git, without pages.")
-    ] = False,
-    log: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="Write the local cloud's own messages to this file."),
-    ] = None,
+    operators: _Operators = _OPERATORS,
+    gitlab: _GitLab = False,
+    log: _Log = None,
 ) -> None:
     """Start a local cloud and keep it running until Ctrl-C."""
     from cli.screen import console

@@ -9,26 +9,29 @@ import typer
 from cli.options import Json, Person, Url, as_json, complete_repository, open_client, whole_number
 from cli.problems import NotFound
 
+_Repository = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="REPOSITORY",
+        show_default=False,
+        autocompletion=complete_repository,
+        help="OWNER/NAME. Without it: all repositories.",
+    ),
+]
+_Number = Annotated[
+    int | None,
+    typer.Argument(
+        metavar="NUMBER",
+        parser=whole_number("it is the number of a pull request, such as 12", 1, 10**15 - 1),
+        show_default=False,
+        help="Show this one.",
+    ),
+]
+
 
 def pulls(
-    repository: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="REPOSITORY",
-            show_default=False,
-            autocompletion=complete_repository,
-            help="OWNER/NAME. Without it: all repositories.",
-        ),
-    ] = None,
-    number: Annotated[
-        int | None,
-        typer.Argument(
-            metavar="NUMBER",
-            parser=whole_number("it is the number of a pull request, such as 12", 1, 10**15 - 1),
-            show_default=False,
-            help="Show this one.",
-        ),
-    ] = None,
+    repository: _Repository = None,
+    number: _Number = None,
     *,
     url: Url = None,
     person: Person = None,

@@ -58,31 +58,35 @@ def webhook(
     _say(valid[0], {"name": name, "valid": len(valid), "secret": valid[0]}, json=json)
 
 
+_AppId = Annotated[
+    str | None,
+    typer.Option("--id", metavar="NUMBER", show_default=False, help="The App's id, a number, from its settings page."),
+]
+_AppKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--key", metavar="FILE", show_default=False, help="The private key that GitHub gave you, a .pem file."
+    ),
+]
+_AppClientId = Annotated[
+    str | None,
+    typer.Option("--client-id", metavar="ID", show_default=False, help="The App's client id, for signing in."),
+]
+_AppSecretFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--client-secret-file", metavar="FILE", show_default=False, help="A file with a client secret; - is stdin."
+    ),
+]
+
+
 @app.command(cls=Command, name="app")
 def github_app(
     *,
-    app_id: Annotated[
-        str | None,
-        typer.Option(
-            "--id", metavar="NUMBER", show_default=False, help="The App's id, a number, from its settings page."
-        ),
-    ] = None,
-    key: Annotated[
-        Path | None,
-        typer.Option(
-            "--key", metavar="FILE", show_default=False, help="The private key that GitHub gave you, a .pem file."
-        ),
-    ] = None,
-    client_id: Annotated[
-        str | None,
-        typer.Option("--client-id", metavar="ID", show_default=False, help="The App's client id, for signing in."),
-    ] = None,
-    client_secret_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--client-secret-file", metavar="FILE", show_default=False, help="A file with a client secret; - is stdin."
-        ),
-    ] = None,
+    app_id: _AppId = None,
+    key: _AppKey = None,
+    client_id: _AppClientId = None,
+    client_secret_file: _AppSecretFile = None,
     name: _Name = APP,
     json: Json = False,
 ) -> None:
@@ -102,37 +106,43 @@ def github_app(
     _say(text, {"name": name, "stored": sorted(fields)}, json=json)
 
 
+_TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        show_default=False,
+        help=f"A file with an access token of the scope api; - is stdin. Without it, {GITLAB_TOKEN} is taken.",
+    ),
+]
+_CloneTokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--clone-token-file",
+        metavar="FILE",
+        show_default=False,
+        help="A file with an access token of the scope read_repository only: it is what runners get.",
+    ),
+]
+_GitLabClientId = Annotated[
+    str | None,
+    typer.Option("--client-id", metavar="ID", show_default=False, help="The OAuth application's id."),
+]
+_GitLabSecretFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--client-secret-file", metavar="FILE", show_default=False, help="A file with its secret; - is stdin."
+    ),
+]
+
+
 @app.command(cls=Command, name="gitlab")
 def gitlab(
     *,
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--token-file",
-            metavar="FILE",
-            show_default=False,
-            help=f"A file with an access token of the scope api; - is stdin. Without it, {GITLAB_TOKEN} is taken.",
-        ),
-    ] = None,
-    clone_token_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--clone-token-file",
-            metavar="FILE",
-            show_default=False,
-            help="A file with an access token of the scope read_repository only: it is what runners get.",
-        ),
-    ] = None,
-    client_id: Annotated[
-        str | None,
-        typer.Option("--client-id", metavar="ID", show_default=False, help="The OAuth application's id."),
-    ] = None,
-    client_secret_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--client-secret-file", metavar="FILE", show_default=False, help="A file with its secret; - is stdin."
-        ),
-    ] = None,
+    token_file: _TokenFile = None,
+    clone_token_file: _CloneTokenFile = None,
+    client_id: _GitLabClientId = None,
+    client_secret_file: _GitLabSecretFile = None,
     name: _Name = GITLAB,
     json: Json = False,
 ) -> None:

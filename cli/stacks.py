@@ -25,30 +25,35 @@ _NEWEST = 100
 _LATER = 3
 
 
+_Change = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="CHANGE",
+        show_default=False,
+        help="A change's id, a deployment of it, or the address of either's page.",
+    ),
+]
+_Repository = Annotated[
+    str | None,
+    typer.Option(
+        "--repository",
+        metavar="REPOSITORY",
+        show_default=False,
+        autocompletion=complete_repository,
+        help="The newest change of this repository.",
+    ),
+]
+_File = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="FILE", show_default=False, help="The stacks that this file configures."),
+]
+
+
 def stacks(
-    change: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="CHANGE",
-            show_default=False,
-            help="A change's id, a deployment of it, or the address of either's page.",
-        ),
-    ] = None,
+    change: _Change = None,
     *,
-    repository: Annotated[
-        str | None,
-        typer.Option(
-            "--repository",
-            metavar="REPOSITORY",
-            show_default=False,
-            autocompletion=complete_repository,
-            help="The newest change of this repository.",
-        ),
-    ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option("--file", metavar="FILE", show_default=False, help="The stacks that this file configures."),
-    ] = None,
+    repository: _Repository = None,
+    file: _File = None,
     url: Url = None,
     person: Person = None,
     json: Json = False,

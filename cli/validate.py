@@ -22,18 +22,21 @@ if TYPE_CHECKING:
 _REPOSITORY = "owner/repository"
 
 
+_Organization = Annotated[
+    Path | None,
+    typer.Option(
+        "--organization",
+        metavar="FILE",
+        show_default=False,
+        help="The organization-wide file: check it, and the other file as it is read under it.",
+    ),
+]
+
+
 def validate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file.", show_default=True)] = Path("tidegate.yaml"),
     *,
-    organization: Annotated[
-        Path | None,
-        typer.Option(
-            "--organization",
-            metavar="FILE",
-            show_default=False,
-            help="The organization-wide file: check it, and the other file as it is read under it.",
-        ),
-    ] = None,
+    organization: _Organization = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema that editors read, and end.")] = False,
     json: Json = False,
 ) -> None:
