@@ -25,6 +25,7 @@ class Capability(Enum):
 
     QUEUES = "take, move and put deployments in the queues"
     READ_QUEUES = "read queues"
+    MANY_QUEUES = "read the heads of many queues at once"
     HEADS = "read queues and change their heads"
     MANY_DEPLOYMENTS = "read many deployments at once"
     DEPLOYMENTS = "read and write deployments"

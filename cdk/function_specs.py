@@ -134,6 +134,7 @@ SPECS: tuple[FunctionSpec, ...] = (
         "Brings check runs up to date",
         (
             _C.READ_QUEUES,
+            _C.MANY_QUEUES,
             _C.READ_LINES,
             _C.DEPLOYMENTS,
             _C.MANY_DEPLOYMENTS,

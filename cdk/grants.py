@@ -278,6 +278,7 @@ def _secret(around: Surroundings, name: str) -> iam.PolicyStatement:
 _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.QUEUES: _queues,
     Capability.READ_QUEUES: _records("queue", actions=(*_READ, "dynamodb:Query")),
+    Capability.MANY_QUEUES: _records("queue", actions=("dynamodb:BatchGetItem",)),
     Capability.HEADS: _records("queue", actions=("dynamodb:Query", "dynamodb:UpdateItem")),
     Capability.MANY_DEPLOYMENTS: _records("deployment", actions=("dynamodb:BatchGetItem",)),
     Capability.DEPLOYMENTS: _records("deployment", actions=(*_READ, *_WRITE)),

@@ -36,6 +36,15 @@ def test_a_head_and_a_deployment_are_read_at_one_moment(stores):
     assert stores.queues.read_with(deployment.queue, deployment.id) == (head, deployment)
 
 
+def test_heads_of_many_queues_are_read_at_once(stores):
+    for root in ("app", "db"):
+        stores.queues.enqueue(any_deployment(root=any_root(name=root)))
+    names = [any_queue(root) for root in ("app", "db", "never")]
+    known = {name: stores.queues.read(name)[0] for name in names[:2]}
+    assert stores.queues.many(names) == known
+    assert stores.queues.many(()) == {}
+
+
 def test_the_same_deployment_is_enqueued_once_only(stores):
     deployment = any_deployment()
     stores.queues.enqueue(deployment)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import any_plan
+from tests.builders import any_lock, any_plan
 from tests.pull_request_layers import PLAN, comment_of, failed, planned, unchanged
 from tidegate.domain.access import Access
 from tidegate.domain.changes.waits import Waits
@@ -17,6 +17,7 @@ from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.ahead import Ahead
 from tidegate.domain.pull_requests.apply import ApplyView
 from tidegate.domain.pull_requests.apply_progress import ApplyProgress
 from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
@@ -230,6 +231,31 @@ def test_it_says_which_roots_wait_for_which():
     text = render_comment(comment_of(*views))
     assert "`b09` is planned after `a`." in text
     assert "2 more roots are planned after others of this stack." in text
+
+
+def test_it_says_behind_which_locks_the_merge_waits_and_what_ends_them():
+    views = [planned(f"app{number:02}") for number in range(12)]
+    locks = {each.layer.root.name: any_lock(reason="1234567 is deployed by hand.", pull_request=3) for each in views}
+    text = render_comment(comment_of(*views, ahead=Ahead(locks)))
+    assert (
+        "* As of this comment: The queue of `app09` is locked by pull request 3: 1234567 is deployed by hand\\. Wait "
+        "for that, or comment `tidegate unlock -p app09` if it may be undone. Until then, the merge deploys nothing "
+        "there."
+    ) in text
+    assert "2 more queues are locked: the merge waits behind each of these locks." in text
+    assert "locked" not in render_comment(comment_of(planned("db"), ahead=Ahead(locks)))
+
+
+def test_it_says_which_plans_others_that_are_deployed_may_change():
+    busy = {"app": "https://tidegate.example/queue?root=app", "db": ""}
+    views = [planned("app"), planned("db"), failed("gone")]
+    text = render_comment(comment_of(*views, ahead=Ahead(busy={**busy, "gone": ""})))
+    assert (
+        "* As of this comment, [`app`](https://tidegate.example/queue?root=app) and `db` are being deployed, or in "
+        "line to be: their plans may be another one after that."
+    ) in text
+    text = render_comment(comment_of(planned("db"), ahead=Ahead(busy=busy)))
+    assert "`db` is being deployed, or in line to be: its plan may be another one after that." in text
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,18 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, PLAN_TEXT, any_layer, any_plan, any_pull_request_record, deployment_in, sha
+from tests.builders import (
+    NOW,
+    PLAN_TEXT,
+    any_deployment,
+    any_layer,
+    any_lock,
+    any_plan,
+    any_pull_request_record,
+    any_queue,
+    deployment_in,
+    sha,
+)
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
@@ -16,6 +27,7 @@ from tidegate.adapters.memory import (
     MemoryCheckRuns,
     MemoryClock,
     MemoryDeployments,
+    MemoryDeployQueues,
     MemoryForge,
     MemoryPlanPlaces,
     MemoryPullRequests,
@@ -23,7 +35,7 @@ from tidegate.adapters.memory import (
 )
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import Artifact, State
+from tidegate.domain.deploys.deployment import Artifact, State, Unlocking
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotYet
 from tidegate.domain.markdown import escaped
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
@@ -63,6 +75,7 @@ class World:
         self.check_runs = MemoryCheckRuns()
         self.announcements = MemoryAnnouncements()
         self.deployments = MemoryDeployments()
+        self.queues = MemoryDeployQueues(self.deployments)
         self.clock, self.places = MemoryClock(), MemoryPlanPlaces()
         self.artifacts = MemoryArtifacts({any_plan().text.key: PLAN_TEXT})
         self.fate = Fate()
@@ -78,7 +91,7 @@ class World:
         plans, keeper = PlanPainter(self.artifacts, painter), CheckRunKeeper(check_runs, forge)
         self.checks = ForgeChecks(keeper, painter, PolicyJudge(forge))
         self.publisher = PullRequestPublisher(
-            records, layers, forge, self.checks, keeper, plans, announcements, self.clock, self.deployments
+            records, layers, forge, self.checks, keeper, plans, announcements, self.clock, self.deployments, self.queues
         )
         looker = PlaceLooker(self.places, layers)
         self.progress = ProgressShower(records, layers, keeper, plans, self.clock, looker)
@@ -581,6 +594,33 @@ def test_what_the_forge_puts_off_is_shown_later_and_once(call):
     assert world.publish() == "shown"
     assert len(world.texts) == 2
     assert len(world.forge.check_runs) == 4
+
+
+def test_a_comment_says_what_the_merge_finds_in_the_queues_of_its_roots():
+    world = World(planned())
+    world.queues.enqueue(any_deployment())
+    head, _ = world.queues.read(any_queue())
+    world.queues.commit(head, replace(head, lock=any_lock(pull_request=5)))
+    world.publish()
+    assert "[`network`](https://tidegate.example/queue?repository=acme%2Finfra&root=network) is being" in world.texts[0]
+    assert "The queue of `network` is locked by pull request 5: Somebody looks" in world.texts[0]
+
+
+def test_what_a_pull_request_applies_itself_is_not_before_its_merge():
+    world = World(planned(), applies=(Applying("network", "default", any_deployment().id),))
+    world.queues.enqueue(any_deployment())
+    head, _ = world.queues.read(any_queue())
+    world.queues.commit(head, replace(head, lock=any_lock(pull_request=5)))
+    world.publish()
+    assert "As of this comment" not in world.texts[0]
+
+
+def test_a_lock_that_is_being_taken_away_is_not_told():
+    world = World(planned())
+    head, _ = world.queues.read(any_queue())
+    world.queues.commit(head, replace(head, lock=any_lock(unlocking=Unlocking("maintainer", NOW))))
+    world.publish()
+    assert "As of this comment" not in world.texts[0]
 
 
 HERE = ApplyRules(ApplyMode.IN_PULL_REQUEST)

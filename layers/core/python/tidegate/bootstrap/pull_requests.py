@@ -201,6 +201,7 @@ class PullRequestWork(Events):
             self.announcements,
             self.clock,
             self.deployments,
+            self.queues,
         )
 
     @cached_property

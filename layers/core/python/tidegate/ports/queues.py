@@ -26,6 +26,9 @@ class DeployQueues(Protocol):
     def read_with(self, queue: str, deployment: str) -> tuple[QueueHead, Deployment]:
         """Return the head and a deployment's record as they are at one moment. Raise NotFound, or Conflict."""
 
+    def many(self, queues: Collection[str]) -> Mapping[str, QueueHead]:
+        """Return the heads of those that were ever written, by queue, in one read for each hundred."""
+
     def waiting(self, queue: str) -> Sequence[Waiting]:
         """Return all that are in line, first first."""
 

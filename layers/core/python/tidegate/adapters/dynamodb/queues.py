@@ -6,7 +6,7 @@ with a limit of two gives the head and the first in line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -85,6 +85,11 @@ class DynamoDeployQueues:
         items = self._items(queue)
         head = unpack(QueueHead, {"queue": queue} | next((item for item in items if item["sk"] == HEAD), {}))
         return head, [unpack(Waiting, item) for item in items if item["sk"] != HEAD]
+
+    def many(self, queues: Collection[str]) -> Mapping[str, QueueHead]:
+        keys = [(queue_key(queue), HEAD) for queue in sorted(set(queues))]
+        found = {item["pk"].removeprefix(queue_key("")): item for item in self._table.get_many("Queues", keys)}
+        return {queue: unpack(QueueHead, {"queue": queue} | item) for queue, item in found.items()}
 
     def waiting(self, queue: str) -> Sequence[Waiting]:
         return [unpack(Waiting, item) for item in self._items(queue) if item["sk"] != HEAD]

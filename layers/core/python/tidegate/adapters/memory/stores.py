@@ -129,6 +129,10 @@ class MemoryDeployQueues:
         with self._deployments.lock:
             return self._head(queue), self.waiting(queue)
 
+    def many(self, queues: Collection[str]) -> Mapping[str, QueueHead]:
+        with self._deployments.lock:
+            return {queue: self._heads[queue] for queue in queues if queue in self._heads}
+
     def waiting(self, queue: str) -> Sequence[Waiting]:
         with self._deployments.lock:
             return sorted(self._lines.get(queue, []), key=order)

@@ -14,6 +14,7 @@ from tidegate.domain.check_runs.face import many
 from tidegate.domain.markdown import bounded, code, escaped, size
 from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.policies.text import standing_lines, verdict_lines
+from tidegate.domain.pull_requests.ahead import Ahead
 from tidegate.domain.pull_requests.apply import HEADING, ApplyView
 from tidegate.domain.pull_requests.blocks import LayerView, alarms, blocks, link, names
 from tidegate.domain.pull_requests.merge import next_steps, on_merge
@@ -45,7 +46,7 @@ class CommentView:
     Tidegate itself failed, if it did. ``notice`` and ``notes`` say what is not planned, ``older`` that plans are
     older than the base branch. A draft cannot be merged. ``applied`` is how far it is applied, where that is done in
     pull requests.
-    ``standings`` say where the policy sets stand by the approvals of the head.
+    ``standings`` say where the policy sets stand by the approvals of the head, ``ahead`` how the roots' queues are.
     """
 
     stack: str
@@ -60,6 +61,7 @@ class CommentView:
     is_draft: bool = False
     applied: ApplyView | None = None
     standings: Sequence[Standing] = ()
+    ahead: Ahead | None = None
 
 
 def marker(stack: str) -> str:
@@ -236,7 +238,7 @@ def _outlook(view: CommentView) -> Iterator[str]:
 
     layers, applied = [each.layer for each in view.layers], view.applied
     heading = HEADING if applied else _ON_MERGE
-    yield f"### {heading}\n\n{listed(on_merge(view.stack, view.stacks, applied), _MERGE)}"
+    yield f"### {heading}\n\n{listed(on_merge(view.stack, view.stacks, applied, view.ahead), _MERGE)}"
     found = _held_up(tally(layers), view.standings)
     is_older = _older(view) is not None
     steps = next_steps(layers, found, applied, _stuck(view), is_draft=view.is_draft, is_older=is_older)

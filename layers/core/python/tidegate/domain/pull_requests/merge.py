@@ -9,6 +9,7 @@ from tidegate.domain.check_runs.face import people
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.markdown import code
 from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.pull_requests.ahead import Ahead
 from tidegate.domain.pull_requests.apply import ApplyView, apply_steps, how_applied
 from tidegate.domain.pull_requests.remarks import AGAIN, PLAN
 from tidegate.domain.pull_requests.tally import Tally, awaited
@@ -23,16 +24,20 @@ _ON_MERGE = "Each root is planned anew on what the merge makes, and deployed by 
 
 
 def on_merge(
-    stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]], applied: ApplyView | None = None
+    stack: str,
+    stacks: Mapping[str, Sequence[TemporaryLayer]],
+    applied: ApplyView | None = None,
+    ahead: Ahead | None = None,
 ) -> Sequence[str]:
     """Return what happens to a stack's roots on merge, a sentence each. ``stacks`` are all of the pull request.
 
-    ``applied`` is how far it is applied, where that is done before.
+    ``applied`` is how far it is applied, where that is done before, ``ahead`` how the queues of its roots are.
     """
     layers = [each for each in stacks[stack] if not each.is_extra]
     extra = tuple(each.root.name for each in stacks[stack] if each.is_extra)
     deployed = [
         *(how_applied(applied) if applied else [_ON_MERGE]),
+        *(ahead.sentences(layers) if ahead else ()),
         *_between_stacks(stack, stacks),
         *_inside(layers),
         *_reviews(layers),

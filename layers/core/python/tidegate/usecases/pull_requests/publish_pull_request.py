@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from tidegate.domain.deploys.queue import keeps_out
 from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.domain.policies.approval import Standing
+from tidegate.domain.pull_requests.ahead import Ahead
 from tidegate.domain.pull_requests.apply import ApplyView
 from tidegate.domain.pull_requests.apply_progress import apply_progress, is_head_applied
 from tidegate.domain.pull_requests.comment import (
@@ -28,7 +30,8 @@ from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestS
 from tidegate.domain.pull_requests.remarks import conflict
 from tidegate.domain.pull_requests.tally import stacks_of
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
-from tidegate.ports import Announcements, Clock, Deployments, Forge, PullRequests, TemporaryLayers
+from tidegate.domain.root import queue_id
+from tidegate.ports import Announcements, Clock, Deployments, DeployQueues, Forge, PullRequests, TemporaryLayers
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.deploys.record_result import in_words, read_cause
 from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
@@ -68,6 +71,7 @@ class PullRequestPublisher:
     announcements: Announcements
     clock: Clock
     deployments: Deployments
+    queues: DeployQueues
 
     def show_again(self, pull_request: str) -> None:
         """Bring the comments of a pull request up to date with what is applied, if it shows its newest revision.
@@ -157,11 +161,10 @@ class PullRequestPublisher:
             return {stack: render_notice(stack, sha, notice) for stack in commented or [NO_STACK]}
         stacks = stacks_of(layers)
         gone = [stack for stack in commented if stack not in stacks and (stack != NO_STACK or not stacks)]
+        ahead = self._ahead(record, layers)
+        views = {stack: self._view(record, stack, stacks, fault) for stack in stacks}
         return {
-            **{
-                stack: render_comment(replace(self._view(record, stack, stacks, fault), standings=standings))
-                for stack in stacks
-            },
+            **{stack: render_comment(replace(view, standings=standings, ahead=ahead)) for stack, view in views.items()},
             **{stack: render_nothing(stack, record.spec.head_sha) for stack in gone},
         }
 
@@ -182,6 +185,18 @@ class PullRequestPublisher:
             record.spec.is_draft,
             self._applied(record, stacks),
         )
+
+    def _ahead(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Ahead:
+        """Return how the queues of its roots are. What it has itself applied is not before its merge."""
+        spec, own = record.spec, {each.root for each in record.applies}
+        heads = self.queues.many({queue_id(spec.repository, each.root.name) for each in layers})
+        locks, busy = {}, {}
+        for name, head in sorted((head.root_name, head) for head in heads.values()):
+            if head.lock is not None and keeps_out(head.lock, spec.number if name in own else None):
+                locks[name] = head.lock
+            if name not in own and (head.in_flight is not None or head.length):
+                busy[name] = self.plans.painter.queue(spec, name)
+        return Ahead(locks, busy)
 
     def _applied(self, record: PullRequestRecord, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> ApplyView | None:
         """Return how far it is applied, where that is done in pull requests."""

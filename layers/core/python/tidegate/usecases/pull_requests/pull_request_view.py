@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT
 from tidegate.domain.errors import NotFound
@@ -29,6 +29,10 @@ class LayerPainter:
         if self.web:
             return f"{self.web}/pulls/{quote(spec.repository)}/{spec.number}"
         return self.addresses.pull_request_checks_url(spec.repository, spec.number)
+
+    def queue(self, spec: PullRequestSpec, root: str) -> str:
+        """Return the address of a root's queue on Tidegate's pages, an empty text without them."""
+        return f"{self.web}/queue?{urlencode({'repository': spec.repository, 'root': root})}" if self.web else ""
 
     def row(self, layer: TemporaryLayer) -> LayerView:
         """Return the view of a layer without its plan's text."""
