@@ -18,6 +18,7 @@ from typing import Any
 
 from bench.deploys import Bench, Deployed, history
 from bench.lines import Line
+from bench.queues import until
 
 #: USD in us-east-1, ARM. Fargate bills a minute at least; a Lambda millisecond is 1/1000 of a GB-second's at 1 GB.
 PRICES = {
@@ -64,6 +65,7 @@ def run(measured: Bench) -> Line:
     """
     began = time.time()
     deployed = measured.whole("data")
+    until(lambda: all("stoppedAt" in task for task in measured.cloud.read("tasks")), "all runners at their end")
     cost = count(measured, deployed, began)
     runners = sum(PRICES[name] * amount for name, amount in cost.units.items() if name.startswith("fargate"))
     amounts = {
