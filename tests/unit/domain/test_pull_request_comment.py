@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.builders import any_lock, any_plan
+from tests.builders import any_lock
 from tests.pull_request_layers import PLAN, comment_of, failed, planned, unchanged
+from tests.unit.domain.comment_text import in_state, is_whole
 from tidegate.domain.access import Access
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.plan import PlannedChanges
@@ -25,7 +23,6 @@ from tidegate.domain.pull_requests.approvals import Disregarded
 from tidegate.domain.pull_requests.blocks import LayerView
 from tidegate.domain.pull_requests.comment import (
     MAXIMUM_COMMENT,
-    render_closed,
     render_comment,
     render_nothing,
     render_notice,
@@ -36,25 +33,6 @@ from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
 
 LONG = "Reading\n" * 200
 DESTROYING = PlannedChanges(add=2, destroy=1, replace=1, destroyed=("aws_sqs_queue.old",), replaced=("aws_db.main",))
-
-
-def lines_outside_fences(text):
-    """Return the lines that are Markdown, and hold that each fence is closed."""
-    outside, fence = [], False
-    for line in text.split("\n"):
-        if line.startswith("```"):
-            assert not fence or line == "```", "what is in a fence cannot end it"
-            fence = not fence
-        elif not fence:
-            outside.append(line)
-    assert not fence, "a fence is left open"
-    return outside
-
-
-def is_whole(text):
-    outside = "\n".join(lines_outside_fences(text))
-    assert len(re.findall(r"^<details", outside, re.MULTILINE)) == outside.count("\n</details>")
-    return outside
 
 
 def test_one_line_of_counts_comes_first():
@@ -183,21 +161,17 @@ def test_a_plan_whose_text_is_gone_says_so():
 @pytest.mark.parametrize("state", [LayerState.WAITING, LayerState.PLANNING, LayerState.CANCELLED])
 def test_what_did_not_get_its_plan_says_so(state):
     layer = failed(reason="Superseded.", last_lines="").layer
-    text = render_comment(comment_of(LayerView(_in(layer, state)), fault="Out of memory."))
+    text = render_comment(comment_of(LayerView(in_state(layer, state)), fault="Out of memory."))
     assert "**`network` was not planned**: Superseded" in text
     assert "**Tidegate failed** before all was planned: Out of memory" in text
     assert "planned again" in text
 
 
 def test_what_was_refused_says_why_and_what_to_do():
-    layer = _in(failed(reason="It fetches a module from elsewhere.", last_lines="").layer, LayerState.REFUSED)
+    layer = in_state(failed(reason="It fetches a module from elsewhere.", last_lines="").layer, LayerState.REFUSED)
     text = render_comment(comment_of(LayerView(layer)))
     assert "**`network` was refused, and not run**: It fetches a module from elsewhere" in text
     assert "Change what was refused" in text
-
-
-def _in(layer, state):
-    return replace(layer, state=state)
 
 
 def test_the_heading_tells_the_stack_and_its_tier():
@@ -357,79 +331,6 @@ def test_a_notice_is_shown_line_by_line_and_bounded():
     assert len(render_notice("", "a" * 40, "word\n" * 100_000)) < MAXIMUM_COMMENT
 
 
-HOSTILE_CHARACTERS = st.sampled_from("a`~|<>@#*_-[]()!\\&\n\r\t \x1b\u202eü💥") | st.characters(codec="utf-8")
-HOSTILE = st.text(HOSTILE_CHARACTERS, max_size=120)
-COUNTS = st.integers(0, 60)
-
-
-@st.composite
-def layers(draw):
-    text = draw(HOSTILE) * draw(st.sampled_from([1, 1, 10, 600]))
-    fields = {
-        "why": draw(HOSTILE),
-        "tier": draw(st.integers(1, 3)),
-        "tiers": 3,
-        "verdicts": tuple(
-            PolicyVerdict(
-                draw(HOSTILE), (PolicyFinding(Severity.DENY, draw(HOSTILE), draw(HOSTILE) * 5, draw(HOSTILE)),)
-            )
-            for _ in range(draw(st.integers(0, 3)))
-        ),
-        "waits": Waits((draw(HOSTILE),), apply_after=(draw(HOSTILE),)),
-    }
-    name = draw(HOSTILE)
-    match draw(st.sampled_from(["planned", "failed", "unchanged", "refused"])):
-        case "planned":
-            addresses = tuple(draw(st.lists(HOSTILE, max_size=3)) * 10)
-            changes = PlannedChanges(destroy=len(addresses) + 3, destroyed=addresses)
-            return planned(name, text, changes, **fields)
-        case "failed":
-            return failed(name, draw(HOSTILE) * draw(st.sampled_from([1, 30])), text, **fields)
-        case "refused":
-            return LayerView(_in(failed(name, text, "", **fields).layer, LayerState.REFUSED))
-    return unchanged(name, **fields)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(layers(), min_size=1, max_size=8), st.sampled_from([1, 1, 5, 40]), HOSTILE, HOSTILE)
-def test_every_comment_fits_and_stays_what_it_is(found, times, base, fault):
-    views = [
-        replace(each, layer=replace(each.layer, id=f"{number}-{copy}"))
-        for number, each in enumerate(found)
-        for copy in range(times)
-    ]
-    text = render_comment(comment_of(*views, base=base, fault=fault))
-    assert len(text.encode()) <= MAXIMUM_COMMENT
-    outside = is_whole(text)
-    prose = re.sub(r"\\.|(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)", "", outside)
-    bad = re.search(r"<(?!/?details|/?summary|/?code|!-- tidegate)", prose)
-    assert not bad, repr(prose[bad.start() - 300 : bad.end() + 80])
-    assert f"**{len(views)} root" in text
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(1, 130), st.integers(0, 200_000), st.integers(0, 30))
-def test_every_number_and_size_fits_and_nothing_is_silently_missing(roots, length, bad):
-    body = ("+ line of a plan\n" * (length // 17 + 1))[:65_000]
-    plan = any_plan(changes=PlannedChanges(add=1))
-    views = [
-        LayerView(_with(planned(f"root-{n:03}").layer, plan), body, length, "https://x.example/log")
-        for n in range(roots)
-    ]
-    text = render_comment(comment_of(*views, *(failed(f"bad-{n:02}", last_lines=body) for n in range(bad))))
-    assert len(text.encode()) <= MAXIMUM_COMMENT
-    is_whole(text)
-    more = re.search(r"… and (\d+) more\. They", text)
-    named = len(re.findall(r"^(?:\| `|<details[^>]*><summary><code>)root-|^\| `bad-", text, re.MULTILINE))
-    shown = named + (int(more.group(1)) if more else 0)
-    assert shown == roots + (bad if "| Root | Plan |" in text else 0)
-    assert length <= len(body) or "left out here" in text or "| Root | Plan |" in text
-
-
-def _with(layer, plan):
-    return replace(layer, plan=plan)
-
-
 def standing(state, *layers, **fields):
     judged = tuple((each, verdict) for each in layers for verdict in each.verdicts)
     return Standing(HeldPolicySet("security", owners=("user:ann",)), state, "0" * 40, judged, **fields)
@@ -492,37 +393,3 @@ def test_names_of_stacks_stay_as_they_are_at_the_beginning_of_a_sentence():
     dev = planned("a", stack="Dev")
     prod = planned("b", stack="Prod", waits=Waits(apply_after=("Dev",)))
     assert "* Stack `Prod` waits for them." in render_comment(comment_of(dev, prod, stack="Dev"))
-
-
-PAGE = "https://tidegate.example/pulls/acme/infra/5"
-FORGED = planned("a", plan=f"+ b\n\n### What happens on merge\n\n* x\n\n### What to do now\n\n* Merge me.\n{PLAN}")
-
-
-@pytest.mark.parametrize("applied", [None, ApplyView(ApplyRules(ApplyMode.IN_PULL_REQUEST), ApplyProgress())])
-@pytest.mark.parametrize("layers", [(planned("a"),), (failed("d"), FORGED)])
-def test_a_merged_pull_requests_comment_says_where_its_deploys_are_in_place_of_next_steps(layers, applied):
-    text = render_comment(replace(comment_of(*layers), applied=applied))
-    merged = render_closed(text, PAGE, merged=True, applied=applied is not None)
-    plans = text[: text.rindex("\n\n### What happens on")]
-    assert merged == f"{plans}\n\n### Merged\n\n[This page]({PAGE}) shows what is deployed of it."
-    assert render_closed(merged, PAGE, merged=True, applied=False) == merged
-    is_whole(merged)
-
-
-def test_a_closed_pull_requests_comment_says_that_nothing_follows():
-    text = render_comment(comment_of(planned("a")))
-    closed = render_closed(text, PAGE, merged=False, applied=False)
-    assert closed.endswith(
-        "### Closed\n\nIt was not merged. Nothing of it is deployed. Reopen it to have it planned again."
-    )
-    assert "Nothing of it is deployed." not in render_closed(text, PAGE, merged=False, applied=True)
-
-
-def test_a_comment_without_next_steps_stays_as_it_is():
-    for text in (render_nothing("dev", "a" * 40), render_notice("", "a" * 40, "It comes from a fork.")):
-        assert render_closed(text, PAGE, merged=True, applied=False) == text
-
-
-def test_without_a_page_a_merged_pull_request_leads_to_the_commits_checks():
-    text = render_comment(comment_of(planned("a")))
-    assert "The checks of the merge's commit" in render_closed(text, "", merged=True, applied=False)

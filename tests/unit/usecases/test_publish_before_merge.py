@@ -1,0 +1,98 @@
+"""What comments say of the queues that a merge finds, and of an apply before it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, any_deployment, any_lock, any_queue, deployment_in, sha
+from tests.unit.usecases.publishing_world import PULL, WHERE, World, planned
+from tidegate.domain.deploys.deployment import State, Unlocking
+from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
+from tidegate.domain.pull_requests.comment import MARKER
+from tidegate.domain.pull_requests.record import Applying
+
+
+def test_a_comment_says_what_the_merge_finds_in_the_queues_of_its_roots():
+    world = World(planned())
+    world.queues.enqueue(any_deployment())
+    head, _ = world.queues.read(any_queue())
+    world.queues.commit(head, replace(head, lock=any_lock(pull_request=5)))
+    world.publish()
+    assert "[`network`](https://tidegate.example/queue?repository=acme%2Finfra&root=network) is being" in world.texts[0]
+    assert "The queue of `network` is locked by pull request 5: Somebody looks" in world.texts[0]
+
+
+def test_what_a_pull_request_applies_itself_is_not_before_its_merge():
+    world = World(planned(), applies=(Applying("network", "default", any_deployment().id),))
+    world.queues.enqueue(any_deployment())
+    head, _ = world.queues.read(any_queue())
+    world.queues.commit(head, replace(head, lock=any_lock(pull_request=5)))
+    world.publish()
+    assert "As of this comment" not in world.texts[0]
+
+
+def test_a_lock_that_is_being_taken_away_is_not_told():
+    world = World(planned())
+    head, _ = world.queues.read(any_queue())
+    world.queues.commit(head, replace(head, lock=any_lock(unlocking=Unlocking("maintainer", NOW))))
+    world.publish()
+    assert "As of this comment" not in world.texts[0]
+
+
+HERE = ApplyRules(ApplyMode.IN_PULL_REQUEST)
+
+
+def test_where_it_is_applied_before_the_merge_the_comments_say_so_and_how_far_that_is():
+    world = World(planned(), planned("db"), rules=HERE)
+    world.publish()
+    (text,) = world.texts
+    assert "### What happens on apply and on merge" in text
+    assert "Each root is planned anew on what the merge makes" not in text
+    assert "comment `tidegate apply`" in text
+    applied = deployment_in(State.APPLIED, 3, base_sha=sha(2))
+    world.deployments.add(applied)
+    world.records.save(replace(world.record, applies=(Applying("network", "default", applied.id),)))
+    world.publisher.show_again(PULL)
+    (text,) = world.texts
+    assert "`db`: not applied yet. Comment `tidegate apply`." in text
+
+
+@pytest.fixture
+def applied():
+    """A pull request with a comment for each of three stacks, which has applied the root of one."""
+    world = World(*(planned(stack, stack=stack) for stack in ("dev", "prod", "test")), rules=HERE)
+    world.publish()
+    applied = replace(deployment_in(State.APPLIED, 3, base_sha=sha(2)), stack="prod")
+    world.deployments.add(applied)
+    world.records.save(replace(world.record, applies=(Applying("prod", "prod", applied.id),)))
+    return world
+
+
+def test_what_comments_say_already_is_not_written_again(applied):
+    for _ in range(3):
+        applied.publisher.show_again(PULL)
+    assert applied.forge.edits == [1, 2, 3]
+
+
+@pytest.mark.parametrize("edited", ["edited", f"{MARKER} default -->\nedited"])
+def test_what_somebody_did_to_comments_is_undone_when_they_are_shown_again(applied, edited):
+    applied.publisher.show_again(PULL)
+    before = applied.texts
+    applied.forge.comments[0] = (WHERE[1], edited)
+    applied.forge.deleted.add(3)
+    applied.publisher.show_again(PULL)
+    assert applied.forge.edits == [1, 2, 3, 1]
+    assert applied.texts == [*before, before[2]]
+
+
+def test_only_what_shows_its_newest_revision_is_shown_again():
+    world = World(planned(), rules=HERE)
+    world.publisher.show_again(PULL)
+    world.publisher.show_again("acme/infra#99")
+    assert world.texts == []
+    world.publish()
+    world.records.save(replace(world.record, closed_at=NOW))
+    world.publisher.show_again(PULL)
+    assert world.forge.edits == []

@@ -1,0 +1,68 @@
+"""What a pull request shows when whoever shows it dies, or the forge puts it off."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_plan, sha
+from tests.contract.queue_actors import Died
+from tests.unit.usecases.publishing_world import REFUSING, World, in_state, planned
+from tidegate.adapters.memory import MemoryForge
+from tidegate.domain.deploys.deployment import Artifact
+from tidegate.domain.errors import ForgeUnavailable
+from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.pull_requests.record import PullRequestState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
+
+DEATHS = list(itertools.product(range(40), (False, True)))
+
+
+def _story():
+    held = HeldPolicySet("security")
+    altered = replace(any_plan(), text=Artifact("gone", "0" * 64))
+    return World(
+        planned("a", stack="dev", policy_sets=(held,), verdicts=(REFUSING,)),
+        replace(planned("b", stack="prod"), plan=altered),
+        in_state("c", LayerState.REFUSED, stack="prod"),
+        queued=sha(77),
+    )
+
+
+@pytest.mark.parametrize(("call", "after"), DEATHS)
+def test_a_death_at_any_call_is_harmless(call, after):
+    world = _story()
+    world.fate.countdown, world.fate.after = call, after
+    with suppress(Died):
+        world.publish()
+    world.fate.countdown = None
+    assert world.publish() == "shown"
+    assert len(world.texts) == 2
+    assert sorted(each.name for each in world.forge.check_runs.values()) == [
+        *["tidegate/plan"] * 2,
+        *["tidegate/policy: security"] * 2,
+    ]
+    assert world.record.state is PullRequestState.IDLE
+
+
+@pytest.mark.parametrize("call", range(8))
+def test_what_the_forge_puts_off_is_shown_later_and_once(call):
+    world = _story()
+    calls = itertools.count()
+
+    class Refusing(MemoryForge):
+        def _called(self, *_where):
+            if next(calls) == call:
+                raise ForgeUnavailable("secondary limit", 60)
+
+    world.forge = Refusing()
+    world.build()
+    with pytest.raises(ForgeUnavailable):
+        world.publish()
+    assert not world.record.commented
+    assert world.publish() == "shown"
+    assert len(world.texts) == 2
+    assert len(world.forge.check_runs) == 4

@@ -1,0 +1,95 @@
+"""Progress of a pull request's plans: shown at once, then from time to time, and never after the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, any_layer
+from tests.unit.usecases.publishing_world import PULL, World, in_state, planned
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.errors import NotYet
+from tidegate.domain.markdown import escaped
+from tidegate.domain.pull_requests.temporary_layer import LayerState
+
+
+def test_planning_is_shown_at_once_and_followed():
+    world = World(planned("a"), in_state("b", LayerState.PLANNING))
+    world.checks.show(replace(world.record, discovered=""))
+    assert world.check("tidegate/plan").title == "Planning begins"
+    world.progress.progress(PULL, 0)
+    assert world.check("tidegate/plan").title == "Planning… 1 of 2 done"
+    assert len(world.forge.check_runs) == 1
+
+
+def test_progress_says_how_many_wait_for_a_free_place_and_behind_what():
+    world = World(planned("a"), in_state("b", LayerState.WAITING), in_state("c", LayerState.WAITING))
+    other = any_layer("other", pull_request=7, id="other", state=LayerState.PLANNING)
+    world.layers.create([other])
+    repository, (_, waiting, _) = world.record.spec.repository, world.record.layers
+    world.places.take(repository, other.id, 1)
+    world.places.join(repository, waiting)
+    world.checks.show(world.record, world.layers.many(world.record.layers))
+    world.progress.progress(PULL, 0)
+    shown = world.check("tidegate/plan")
+    assert shown.title == "Planning… 1 of 3 done, 1 waiting for a place"
+    assert escaped("1 plan waits for a free place: 1 plan of the repository is under way, of #7.") in shown.summary
+
+
+def test_the_same_progress_costs_no_call():
+    world = World(planned("a"), in_state("b", LayerState.PLANNING))
+    world.checks.show(replace(world.record, discovered=""))
+    world.progress.progress(PULL, 0)
+    world.progress.progress(PULL, 0)
+    assert len(world.forge.updates) == 1
+
+
+def test_progress_waits_for_its_time():
+    world = World(in_state("a", LayerState.PLANNING))
+    with pytest.raises(NotYet) as early:
+        world.progress.progress(PULL, 4102444800)
+    assert early.value.retry_after > 0
+
+
+@pytest.mark.parametrize("fields", [{"closed_at": NOW}, {"discovered": ""}, {"layers": ()}])
+def test_progress_is_not_shown_where_there_is_none(fields):
+    world = World(in_state("a", LayerState.PLANNING))
+    world.checks.show(replace(world.record, discovered=""))
+    world.records.save(replace(world.record, **fields))
+    world.progress.progress(PULL, 0)
+    world.progress.progress("acme/infra#99", 0)
+    assert not world.forge.updates
+
+
+def test_progress_does_not_come_back_after_the_end():
+    world = World(planned())
+    world.publish()
+    world.progress.progress(PULL, 0)
+    assert world.check("tidegate/plan").status == "completed"
+
+
+@pytest.mark.parametrize("state", [LayerState.PLANNING, LayerState.CANCELLED])
+def test_a_layer_that_has_no_end_to_show_has_no_check_run(state):
+    world = World(in_state("a", state))
+    world.progress.layer(world.record.layers[0])
+    world.progress.layer("gone")
+    assert not world.forge.check_runs
+
+
+def test_what_is_overtaken_is_ended_with_the_reason():
+    world = World(in_state("a", LayerState.CANCELLED))
+    world.checks.show(replace(world.record, discovered=""))
+    for _ in range(2):
+        world.checks.stop(world.record, (), "Superseded by abc1234.")
+    assert world.check("tidegate/plan").title == "Superseded by abc1234."
+    assert len(world.forge.updates) == 1
+
+
+def test_what_was_never_shown_or_is_over_is_not_ended_again():
+    world = World(planned())
+    world.checks.stop(world.record, (), "Superseded by abc1234.")
+    assert not world.forge.check_runs
+    world.publish()
+    world.checks.stop(world.record, (), "Superseded by abc1234.")
+    assert world.check("tidegate/plan").conclusion is Conclusion.SUCCESS
