@@ -1,0 +1,19 @@
+"""A circle that only the whole of a change shows is told in its pull request."""
+
+from tests.builders import NOW, any_pull_request_record
+from tidegate.domain.errors import CyclicChange
+from tidegate.usecases.pull_requests.affected_layers import LayerFinder
+
+CIRCLE = CyclicChange("Stacks", ("dev", "prod"), "Remove one of them")
+
+
+class Circular:
+    """A repository whose files name a circle."""
+
+    def granted(self, *_):
+        raise CIRCLE
+
+
+def test_a_circle_is_told_and_holds_the_pull_request_up():
+    affected = LayerFinder(Circular(), None).find(any_pull_request_record(), NOW)
+    assert (affected.notice, affected.pressing, affected.guarded) == (str(CIRCLE), True, True)
