@@ -110,7 +110,7 @@ def _merge_the_stages(forge: ForgeClient) -> None:
 
 
 def _take_change(page: Page, url: str) -> None:
-    """Confirm the first stage, and take the change while the second one waits for its review."""
+    """Confirm the first stage, and take the change while the second one waits for its review; take the first page."""
     page.set_viewport_size({"width": 1120, "height": 620})
     deployments = f"{url}/repositories/{STAGES_REPOSITORY}/deployments"
     waiting = page.locator("tr", has_text="Waiting for review")
@@ -121,6 +121,8 @@ def _take_change(page: Page, url: str) -> None:
     page.get_by_role("link", name=re.compile("^Change ")).first.click()
     page.get_by_label("Picture of the stacks").wait_for()
     page.screenshot(path=HERE / "change.png")
+    page.goto(url)
+    page.screenshot(path=HERE / "repositories.png")
 
 
 def _take_pull_request(browser: Browser, url: str, forge: ForgeClient, sha: str) -> None:
