@@ -59,6 +59,19 @@ def test_a_head_whose_file_can_be_used_by_now_says_so(world):
     assert world.record.notice == ""
 
 
+@pytest.mark.parametrize("changed", [{"is_draft": True}, {"base": "elsewhere"}], ids=["a draft", "not planned"])
+def test_mistakes_stay_told_while_the_file_is_not_read_again(world, changed):
+    world.file(MAIN, "destination_branches: [main]\npull_requests: {drafts: false}\n")
+    world.file(HEAD, WRONG)
+    world.discover()
+    world.forge.branches["elsewhere"] = MAIN
+    world.pull(**changed)
+    world.follower.follow(*world.record.spec.where, world.record.spec.number, again=True)
+    world.discover()
+    assert "tidegate.yaml cannot be used" not in world.record.notice
+    assert told(world).conclusion is Conclusion.FAILURE
+
+
 def test_mistakes_of_the_default_branch_are_none_of_the_pull_request(world):
     world.file(MAIN, WRONG)
     assert world.discover() == ("comment", ())

@@ -50,7 +50,8 @@ class Affected:
 
     ``notes`` say so of what is left out on purpose, ``skipped`` tells that it is not planned as long as it is a draft,
     ``pressing`` that the notice is to be commented also if there are no layers. ``guarded`` tells that policy sets
-    would judge what is not planned. ``rules`` say where it is applied. ``mistakes`` are those of the head's own file.
+    would judge what is not planned. ``rules`` say where it is applied. ``examined`` tells that the head's own file
+    was read, ``mistakes`` are those of it.
     """
 
     layers: tuple[TemporaryLayer, ...] = ()
@@ -60,6 +61,7 @@ class Affected:
     pressing: bool = False
     guarded: bool = False
     rules: ApplyRules = field(default_factory=ApplyRules)
+    examined: bool = False
     mistakes: InvalidConfiguration | None = None
 
 
@@ -104,21 +106,22 @@ class LayerFinder:
             plannable = self._plannable(record, granted)
         except InvalidConfiguration as error:
             notice = _mistakes(_OWN, error)
-            return Affected(notice=notice, pressing=True, guarded=True, mistakes=error)
+            return Affected(notice=notice, pressing=True, guarded=True, examined=True, mistakes=error)
         if plannable is None:
             return Affected(notice=_UNRELATED, pressing=True)
         known = _kept(record, layers)
         wanted = _wanted(record, plannable, known)
         number = len({*known, *(each.member.key for each in wanted)})
         if number > MOST_LAYERS:
-            return Affected(notice=_too_many(number), pressing=True)
+            return Affected(notice=_too_many(number), pressing=True, examined=True)
         held = self.hold_policies(spec, granted, wanted)
         anew = [_layer(record, granted, each, plannable, at) for each in wanted]
         made = {_key(each): replace(each, policy_sets=held.get(_key(each), ())) for each in anew}
         refused = plannable.found.refused
         found = _in_order({**known, **made}, plannable)
         rules = granted.configuration.applying
-        return Affected(found, _kept_lines(refused), _notes(plannable), pressing=bool(refused), rules=rules)
+        notice, notes = _kept_lines(refused), _notes(plannable)
+        return Affected(found, notice, notes, pressing=bool(refused), rules=rules, examined=True)
 
     def _plannable(self, record: PullRequestRecord, granted: Granted) -> Plannable | None:
         """Return what can be planned, None if head and base are none of one history."""

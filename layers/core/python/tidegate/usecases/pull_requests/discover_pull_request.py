@@ -49,7 +49,8 @@ class PullRequestDiscoverer:
             affected = self.finder.find(record, self.clock.now(), self.layers.many(record.layers))
         except NotFound:
             return _STOP  # A forced push took the commit away: an event tells of the one that took its place.
-        self.checks.configuration(record, affected.mistakes)
+        if affected.examined:
+            self.checks.configuration(record, affected.mistakes)
         ids = tuple(layer.id for layer in affected.layers)
         if not deciding_again(partial(self._expect, pull_request, revision, ids)):
             return _STOP
