@@ -207,6 +207,13 @@ def test_pull_requests_of_a_fork_to_another_repository_are_none_of_it(base):
     assert read_event("check_suite", of_pulls).fields["pull_requests"] == [5]
 
 
+@pytest.mark.parametrize("number", [{}, [], "1", None])
+def test_a_repository_without_a_number_has_no_pull_requests_that_go_to_one(number):
+    pulls = [{"number": 5, "base": {"repo": {"id": 1}}}, {"number": 6}]
+    of_pulls = changed(changed(SUITE, "check_suite.pull_requests", pulls), "repository.id", number)
+    assert read_event("check_suite", of_pulls).fields["pull_requests"] == [6]
+
+
 @pytest.mark.parametrize("name", ["tidegate/plan", "tidegate/plan: network (dev)", "tidegate/policy: size"])
 def test_a_check_of_a_pull_request_that_is_to_run_again_has_it_planned_again(name):
     check_run = {"name": name, "head_sha": AFTER, "external_id": "of whatever form", "pull_requests": [{"number": 5}]}

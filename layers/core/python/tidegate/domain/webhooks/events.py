@@ -149,7 +149,7 @@ def _commit_demand(payload: Mapping[str, Any], checks: Mapping[str, Any]) -> dic
     """Return what somebody asks for of a commit, and of which open pull requests of the repository that is the head."""
     listed, home = checks.get("pull_requests"), object_in(payload, "repository").get("id")
     pulls = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    pulls = [each for each in pulls if _goes_to(each) in {None, home}]
+    pulls = [each for each in pulls if _goes_to(each) in (None, home)]
     return {
         "repository": repository_in(payload),
         "head_sha": commit_sha(text_in(checks, "head_sha")),
