@@ -55,6 +55,7 @@ def test_what_failed_half_a_year_ago_is_not_counted_on_the_first_page(busy, wire
     page = browser.get("/")
     assert "failed" not in page.text
     assert "1 locked" in page.text
+    assert "5 roots" in page.text
 
 
 def test_of_a_repository_that_needs_nobody_the_first_page_says_how_many_roots_it_has(wires, browser):

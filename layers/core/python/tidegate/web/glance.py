@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.domain.deploys.needs import Need, needs
@@ -23,12 +23,12 @@ class Glance:
     needs: Mapping[Need, tuple[RootView, ...]]
 
 
-def glance(views: Iterable[RootView], now: str) -> Glance:
+def glance(views: Sequence[RootView], now: str) -> Glance:
     """Return what a list of repositories tells of one. What was left alone for half a year needs nobody."""
     active = [view for view in views if not is_resting(view, now)]
     found = {need: tuple(view for view in active if need in _needs(view)) for need in Need}
     return Glance(
-        len(active),
+        len(views),
         sum(view.running is not None for view in active),
         sum(view.head.length for view in active),
         {need: its for need, its in found.items() if its},
