@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.needs import FAILED, Need, needs
+from tidegate.domain.deploys.needs import Need, needs
 
+FAILED = {State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT}
 RUNNING = {State.AWAITING_REVIEW: (Need.REVIEW,), State.BLOCKED: (Need.BLOCKED,)}
 
 

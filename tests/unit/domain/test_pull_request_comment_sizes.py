@@ -24,9 +24,6 @@ HOSTILE_CHARACTERS = st.sampled_from("a`~|<>@#*_-[]()!\\&\n\r\t \x1b\u202eü💥
 HOSTILE = st.text(HOSTILE_CHARACTERS, max_size=120)
 
 
-COUNTS = st.integers(0, 60)
-
-
 @st.composite
 def layers(draw):
     text = draw(HOSTILE) * draw(st.sampled_from([1, 1, 10, 600]))
