@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from cli.problems import NotYet, Unavailable
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from cli.answers.drift import Drift, DriftSchedule
     from cli.api_client import ApiClient
 
+T = TypeVar("T")
 SECONDS = 2.0
 #: A run that was asked for begins within seconds, or not at all.
 BEGIN_SECONDS = 120.0
@@ -43,17 +45,12 @@ def until_ended(
     from cli.screen import is_final
 
     known: dict[str, Brief] = {}
-    failures = 0
+    patience = _Patience()
     while left := [one for one in ids if one not in known or not is_final(known[one].state)]:
         for one in left:
-            try:
-                now = client.deployment(one)
-            except Unavailable:
-                failures += 1
-                if failures > _FAILURES:
-                    raise
+            now = patience.look(partial(client.deployment, one))
+            if now is None:
                 continue
-            failures = 0
             if one not in known or known[one].state != now.state:
                 changed(now)
             known[one] = now
@@ -62,12 +59,37 @@ def until_ended(
     return [known[one] for one in ids]
 
 
+class _Patience:
+    """Looks of which a few may fail."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+
+    def look(self, ask: Callable[[], T]) -> T | None:
+        """Return what is answered, None if nothing is; raise Unavailable when that happens again and again."""
+        try:
+            answer = ask()
+        except Unavailable:
+            self._failures += 1
+            if self._failures > _FAILURES:
+                raise
+            return None
+        self._failures = 0
+        return answer
+
+
 def until_looked(client: ApiClient, repository: str, schedule: str, before: Drift) -> Drift:
-    """Return what schedules found, once this one has ended a run that ``before`` does not know. Raise NotYet."""
-    known, has_begun = _looked_at(before, schedule), False
+    """Return what schedules found, once this one has ended a run that ``before`` does not know.
+
+    Raise NotYet, Unavailable.
+    """
+    known, has_begun, patience = _looked_at(before, schedule), False, _Patience()
     end = time.monotonic() + BEGIN_SECONDS
     while True:
-        found = client.drift(repository)
+        found = patience.look(partial(client.drift, repository))
+        if found is None:
+            time.sleep(SECONDS)
+            continue
         now = _schedule(found, schedule)
         is_newer = _looked_at(found, schedule) not in (None, known)
         has_begun = has_begun or is_newer or bool(now and now.running)

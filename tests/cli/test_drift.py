@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.cli.conftest import NOW, SHA
+from tests.cli.conftest import NOW, SHA, refused
 
 DRIFTED = {
     "root": "network",
@@ -131,6 +131,14 @@ def test_the_first_run_of_a_schedule_is_waited_for_as_well(looking, tidegate):
     shown = tidegate("drift", "acme/live", "--look", "nightly", "--wait").stdout
     assert "app  no drift" in shown
     assert "db  the plan failed" not in shown
+
+
+def test_waiting_for_a_run_survives_a_server_that_is_away_for_a_moment(looking, tidegate, monkeypatch):
+    monkeypatch.setattr("cli.api_client.PAUSES", (0.0,))
+    looking.answers["GET /api/drift"][2:2] = [refused(503, "unavailable", "Not now.")] * 6
+    result = tidegate("drift", "acme/live", "--look", "nightly", "--wait")
+    assert result.exit_code == 0
+    assert "app  no drift" in result.stdout
 
 
 def test_a_run_that_never_begins_is_not_waited_for(looking, tidegate, monkeypatch):
