@@ -226,10 +226,10 @@ def test_it_says_which_plans_others_that_are_deployed_may_change():
     text = render_comment(comment_of(*views, ahead=Ahead(busy={**busy, "gone": ""})))
     assert (
         "* As of this comment, [`app`](https://tidegate.example/queue?root=app) and `db` are being deployed, or in "
-        "line to be: their plans may be another one after that."
+        "line to be: their plans may be different after that."
     ) in text
     text = render_comment(comment_of(planned("db"), ahead=Ahead(busy=busy)))
-    assert "`db` is being deployed, or in line to be: its plan may be another one after that." in text
+    assert "`db` is being deployed, or in line to be: its plan may be different after that." in text
 
 
 @pytest.mark.parametrize(

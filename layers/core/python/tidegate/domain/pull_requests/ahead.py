@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tidegate.domain.deploys.queue import Lock, locked_until
@@ -37,7 +37,7 @@ class Ahead:
             is_one = len(names) == 1
             shown = [link(code(name, _NAME), self.busy[name]) or code(name, _NAME) for name in names]
             what = f"{listed(shown, _MOST)} {'is' if is_one else 'are'} being deployed, or in line to be"
-            yield f"{_NOW}, {what}: {'its plan' if is_one else 'their plans'} may be another one after that."
+            yield f"{_NOW}, {what}: {'its plan' if is_one else 'their plans'} may be different after that."
 
     def _locked(self, names: Collection[str]) -> Iterator[str]:
         for name in [*names][:_MOST]:
@@ -47,5 +47,5 @@ class Ahead:
             yield f"{_NOW}, {len(names) - _MOST} more queues are locked: the merge waits behind each of these locks."
 
 
-def _roots(layers: Collection[TemporaryLayer] | Iterator[TemporaryLayer]) -> list[str]:
+def _roots(layers: Iterable[TemporaryLayer]) -> list[str]:
     return list(dict.fromkeys(each.root.name for each in layers))
