@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 Answer = tuple[int, dict[str, str], bytes]
-
-
 Responder = Callable[["Received"], Answer]
 
 

@@ -58,7 +58,6 @@ deny contains sprintf("%s is bad", [each.name]) if {
 """
 )
 
-
 MOCKING = {
     "a literal": 'count(main.deny) == 1 with input as {"things": [{"name": "x", "kind": "bad"}]}',
     "a rule": "count(main.deny) == 1 with input as mocked",

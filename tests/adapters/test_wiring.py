@@ -29,7 +29,6 @@ ENVIRONMENT = {
     "TIDEGATE_UNDELIVERED_QUEUE_ARN": f"arn:aws:sqs:{REGION}:123456789012:undelivered",
 }
 
-
 WIRED = sorted(
     name
     for kind in Bootstrap.__mro__

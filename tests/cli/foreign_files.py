@@ -38,7 +38,6 @@ workflows:
     apply: {steps: [apply]}
 """
 
-
 TERRATEAM = """\
 version: "1"
 default_tf_version: 1.5.7

@@ -15,7 +15,6 @@ deny contains {"msg": msg, "address": each.address, "file": "app/main.tf", "line
 }
 """
 
-
 SETS = "policy_sets:\n  words: {paths: [policies], owners: ['user:reviewer']}\n"
 
 

@@ -7,7 +7,6 @@ from tests.e2e.project import title
 
 BROKEN = 'resource "nothing_of_this_kind" "x" {}\n'
 
-
 STACKS = """
 dirs:
   dev/app: {tags: [dev]}
@@ -25,7 +24,6 @@ stacks:
       on_change:
         can_apply_after: [staging]
 """
-
 
 TIERS = ("dev/app", "staging/app", "prod/app")
 

@@ -10,8 +10,6 @@ from typing import Any
 import jsonschema
 
 GITHUB = Path(__file__).parents[1] / "data/github"
-
-
 DESCRIPTION = json.loads((GITHUB / "openapi.json").read_text(encoding="utf-8"))
 
 
@@ -38,8 +36,6 @@ def operation_of(method: str, path: str) -> dict[str, Any]:
 
 
 EXAMPLES = json.loads((GITHUB / "webhook-examples.json").read_text(encoding="utf-8"))
-
-
 #: What a recorded example has because of what its repository uses: deployments by GitHub Actions.
 NOT_OURS = {"check_run.deployment"}
 

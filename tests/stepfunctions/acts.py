@@ -10,8 +10,6 @@ from tests.stepfunctions.world import RootInWorld
 from tidegate.domain.deploys.deployment import Deployment
 
 Act = Callable[[RootInWorld, Deployment], None]
-
-
 Faults = Callable[[RootInWorld, Deployment], list[dict[str, Any]]]
 
 

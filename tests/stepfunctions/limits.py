@@ -59,7 +59,6 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
     },
 }
 
-
 _LIMITS["pull_request"] = {
     "Wait for a free place": {"TimeoutSeconds": _short("layer", "no-place", 5, 86400)},
     "Start a runner for the plan": {"TimeoutSeconds": _patience("speculate")},

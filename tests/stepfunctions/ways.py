@@ -4,7 +4,6 @@ from __future__ import annotations
 
 WAITING = "Wait for a revision or an unlock"
 
-
 CLAIMED = (
     "Claim the next deployment",
     "What to do next?",
@@ -12,74 +11,27 @@ CLAIMED = (
     "May it be deployed?",
 )
 
-
 RAN = (*CLAIMED, "Plan, review and apply", "Record the outcome")
-
-
 RESTED = ("Claim the next deployment", "What to do next?", WAITING)
-
-
 BEGAN = "Begin to work on the queue"
-
-
 DEPLOYED = (BEGAN, *RAN, *RESTED)
-
-
 PLANNING = ("Begin the plan", "Start a runner for the plan", "Plan")
-
-
 AGAIN = ("May the plan be tried again?", "Wait before planning again")
-
-
 JUDGED = ("Record the plan", "What does the plan need?")
-
-
 HELD = ("Hold the plan against the policies", "Judge the plan by its policies", "What does the plan need?")
-
-
 BEGUN = ("Begin the deployment", "Does the plan wait for others?")
-
-
 BEFORE_PLAN = ("Wait for what this depends on",)
-
-
 BEFORE_APPLY = ("Wait for the stacks before this one",)
-
-
 OPENED = ("What follows from the gate?",)
-
-
 PLANNED = (*BEGUN, *PLANNING, *JUDGED)
-
-
 PLANNED_AFTER_OTHERS = (*BEGUN, *BEFORE_PLAN, *OPENED, *PLANNING, *JUDGED)
-
-
 GATED = (*PLANNED, *BEFORE_APPLY, *OPENED)
-
-
 PLANNED_AGAIN = ("Begin another plan", *PLANNING, *JUDGED, *BEFORE_APPLY, *OPENED)
-
-
 EXPIRED = ("Record that the gate expired", "Gate expired")
-
-
 REPLANNED = (*BEGUN, *PLANNING, *AGAIN, *PLANNING, *JUDGED)
-
-
 REVIEWED = (*PLANNED, "Wait for the plan review", "Was the plan approved?")
-
-
 APPLY = ("Begin the apply", "Start a runner for the apply", "Apply")
-
-
 APPLYING = (*PLANNED, *APPLY)
-
-
 APPLIED = (*APPLYING, "Record that it was applied", "Applied")
-
-
 FAULTED = ("Record that Tidegate failed", "Tidegate failed")
-
-
 UNKNOWN = ("Record that the outcome is unknown", "Outcome unknown")

@@ -19,8 +19,6 @@ from tidegate.adapters.aws.signing import Credentials, Request, signed_headers
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG", "AWS_REGION": "eu-west-1"}
 TIMESTAMP = "20261121T081500Z"
-
-
 CLIENTS: list[Aws] = []
 
 

@@ -9,8 +9,6 @@ from tidegate.domain.check_runs.face import Mark, View
 from tidegate.domain.deploys.deployment import State, Trigger
 
 RUNNING = Mark("network-000000a", "a" * 40, "https://forge.example/runs/7")
-
-
 BEHIND = Mark("network-000000b", "b" * 40)
 
 

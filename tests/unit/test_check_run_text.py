@@ -34,7 +34,6 @@ Terraform will perform the following actions:
 Plan: 2 to add, 1 to change, 1 to destroy.
 """
 
-
 EXPECTED = {
     State.QUEUED: ("queued", None, "Planning starts by itself"),
     State.PLANNING: ("in_progress", None, "shown here for review"),

@@ -14,8 +14,6 @@ from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
 from tidegate.domain.pull_requests.comment import render_closed, render_comment, render_nothing, render_notice
 
 PAGE = "https://tidegate.example/pulls/acme/infra/5"
-
-
 FORGED = planned("a", plan=f"+ b\n\n### What happens on merge\n\n* x\n\n### What to do now\n\n* Merge me.\n{PLAN}")
 
 

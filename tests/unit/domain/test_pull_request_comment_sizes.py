@@ -19,8 +19,6 @@ from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, render_commen
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 HOSTILE_CHARACTERS = st.sampled_from("a`~|<>@#*_-[]()!\\&\n\r\t \x1b\u202eü💥") | st.characters(codec="utf-8")
-
-
 HOSTILE = st.text(HOSTILE_CHARACTERS, max_size=120)
 
 

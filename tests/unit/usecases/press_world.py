@@ -22,8 +22,6 @@ from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
 from tidegate.usecases.reviews.decide_review import ReviewDecider
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
-
-
 ANSWERS = {Button.CONFIRM: Answer.APPROVE, Button.REJECT: Answer.REJECT}
 
 

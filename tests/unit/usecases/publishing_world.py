@@ -29,17 +29,9 @@ from tidegate.usecases.pull_requests.pull_request_checks import ForgeChecks, Pro
 from tidegate.usecases.pull_requests.pull_request_view import LayerPainter, PlanPainter
 
 PULL = any_pull_request_record().spec.id
-
-
 REVISION = any_pull_request_record().spec.revision
-
-
 HEAD = any_pull_request_record().spec.head_sha
-
-
 WHERE = any_pull_request_record().spec.repository, any_pull_request_record().spec.number
-
-
 REFUSING = PolicyVerdict("security", (PolicyFinding(Severity.DENY, "main.deny", "No."),))
 
 

@@ -8,13 +8,8 @@ from tidegate.usecases.discovery.discover_roots import Discovery, Reading, disco
 from tidegate.usecases.discovery.root_index import Configure
 
 REPOSITORY = "acme/infra"
-
-
 PLACES = ("network/dev", "network/prod", "app/dev", "app/prod")
-
-
 MODULES = {f"{place}/main.tf": "" for place in PLACES}
-
 
 ENVIRONMENTS = """
 dirs:

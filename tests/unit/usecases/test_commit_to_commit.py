@@ -87,11 +87,9 @@ CONTENTS = st.sampled_from(
     ["", "# new", 'module "lib" {\n  source = "../../lib"\n}\n', 'terraform {\n  backend "s3" {}\n}\n']
 )
 
-
 MODULE_FILES = st.sampled_from(
     [*MODULES, "app/dev/more.tf", "lib/main.tf", "lib/deep/main.tf", "main.tf", "app/dev/x.tfvars"]
 )
-
 
 OWN_FILES = st.sampled_from(
     [
@@ -104,10 +102,7 @@ OWN_FILES = st.sampled_from(
     ]
 )
 
-
 EDITS = st.dictionaries(MODULE_FILES, st.none() | CONTENTS, max_size=3)
-
-
 COMMITS = st.lists(st.tuples(EDITS, st.just({}) | st.fixed_dictionaries({"tidegate.yaml": st.none() | OWN_FILES})))
 
 

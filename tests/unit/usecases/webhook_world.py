@@ -11,8 +11,6 @@ from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
 from tidegate.usecases.webhooks.receive_webhook import WebhookReceiver, WebhookRequest
 
 DELIVERY = "72d3162e-cc78-11e3-81ab-4c9367dc0958"
-
-
 AFTER = "b" * 40
 
 
