@@ -35,8 +35,8 @@ _ENGINE_WORDS = frozenset({"destroy", "init", "import", "state", "taint", "valid
 _ENGINES = frozenset({"terraform", "tofu", "opentofu"})
 #: Words with which people would answer a review, or let a policy set pass, and what does that instead.
 _REVIEW_HINT = (
-    "No comment answers a review: the buttons **Confirm** and **Reject** stand where the plan is shown, which its "
-    "check run leads to."
+    "No comment answers a review: press **Confirm** or **Reject** where the plan is shown, at the check "
+    "`tidegate/deploy: ROOT` or on the page that it leads to."
 )
 _POLICY_HINT = (
     "No comment lets a policy set pass: those who own it approve this pull request, at its newest commit, in a review."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tidegate.domain.deploys.queue import Lock, locked_until
+from tidegate.domain.deploys.queue import Lock, locked_by_itself, locked_until
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.pull_requests.blocks import link
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
@@ -21,12 +21,18 @@ _NOW = "As of this comment"
 class Ahead:
     """How queues are when a comment is written, by the names of their roots.
 
-    ``locks`` are those that hold back the pull request, ``busy`` the queues in which something is deployed, or in
-    line to be, each with the address of its page, or an empty text.
+    ``locks`` are those that hold back the merge of pull request ``number``, its own among them; ``busy`` are the
+    queues in which something is deployed, or in line to be, each with the address of its page, or an empty text.
     """
+
+    number: int
 
     locks: Mapping[str, Lock] = field(default_factory=dict)
     busy: Mapping[str, str] = field(default_factory=dict)
+
+    def is_locked(self, layers: Iterable[TemporaryLayer]) -> bool:
+        """Tell whether the merge of one of these layers waits behind a lock."""
+        return not self.locks.keys().isdisjoint(_roots(layers))
 
     def sentences(self, layers: Collection[TemporaryLayer]) -> Iterator[str]:
         """Yield what of it is about these layers, in Markdown."""
@@ -41,7 +47,9 @@ class Ahead:
 
     def _locked(self, names: Collection[str]) -> Iterator[str]:
         for name in [*names][:_MOST]:
-            told = locked_until(name, self.locks[name], name=code, prose=escaped)
+            lock = self.locks[name]
+            tell = locked_by_itself if lock.pull_request == self.number else locked_until
+            told = tell(name, lock, name=code, prose=escaped)
             yield f"{_NOW}: {told} Until then, the merge deploys nothing there."
         if len(names) > _MOST:
             yield f"{_NOW}, {len(names) - _MOST} more queues are locked: the merge waits behind each of these locks."

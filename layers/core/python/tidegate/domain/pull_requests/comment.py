@@ -17,7 +17,7 @@ from tidegate.domain.policies.text import standing_lines, verdict_lines
 from tidegate.domain.pull_requests.ahead import Ahead
 from tidegate.domain.pull_requests.apply import HEADING, ApplyView
 from tidegate.domain.pull_requests.blocks import LayerView, alarms, blocks, link, names
-from tidegate.domain.pull_requests.merge import next_steps, on_merge
+from tidegate.domain.pull_requests.merge import Circumstances, next_steps, on_merge
 from tidegate.domain.pull_requests.record import Overtaken
 from tidegate.domain.pull_requests.remarks import not_planned, older, with_options
 from tidegate.domain.pull_requests.tally import Tally, awaited, by_importance, tally, tiers
@@ -240,6 +240,10 @@ def _outlook(view: CommentView) -> Iterator[str]:
     heading = HEADING if applied else _ON_MERGE
     yield f"### {heading}\n\n{listed(on_merge(view.stack, view.stacks, applied, view.ahead), _MERGE)}"
     found = _held_up(tally(layers), view.standings)
-    is_older = _older(view) is not None
-    steps = next_steps(layers, found, applied, _stuck(view), is_draft=view.is_draft, is_older=is_older)
+    now = Circumstances(
+        is_draft=view.is_draft,
+        is_older=_older(view) is not None,
+        is_locked=view.ahead is not None and view.ahead.is_locked(each for each in layers if not each.is_extra),
+    )
+    steps = next_steps(layers, found, applied, _stuck(view), now)
     yield f"### {_NOW}\n\n{listed(steps, _NEXT)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tidegate.domain.access import EVERYBODY, Action, spelled
 from tidegate.domain.check_runs.face import people
@@ -20,7 +21,19 @@ _SENTENCES = 10
 _NAME = 60
 _READ = "Read the plans."
 _PLAN_AGAIN = f"Comment {PLAN} first, as these plans are out of date. Read the new ones."
+_BEHIND_LOCK = "Mind the lock: what is behind it is not deployed by the merge before somebody unlocks it."
 _ON_MERGE = "Each root is planned anew on what the merge makes, and deployed by its own queue."
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What next steps depend on besides the plans: nobody can merge a draft, plans may be older than the base branch,
+    and a lock may hold back what the merge deploys.
+    """
+
+    is_draft: bool = False
+    is_older: bool = False
+    is_locked: bool = False
 
 
 def on_merge(
@@ -51,24 +64,25 @@ def next_steps(
     found: Tally,
     applied: ApplyView | None = None,
     stuck: tuple[str, ...] = (),
-    *,
-    is_draft: bool = False,
-    is_older: bool = False,
+    now: Circumstances = Circumstances(),
 ) -> Sequence[str]:
     """Return what is to be done now, a sentence each. ``found`` are the counts; ``applied`` is as for ``on_merge``.
 
-    ``stuck`` are the other stacks in which something holds up the merge. Nobody can merge a draft.
-    ``is_older`` tells that plans are older than the base branch.
+    ``stuck`` are the other stacks in which something holds up the merge.
     """
     lines = [*_corrections(found), *_approvals(layers, found)]
     if any(each.options for each in layers):
         lines.append(f"Comment {PLAN} to plan without options, before the merge.")
     last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
-    look = _PLAN_AGAIN if is_older else _look(found)
+    look = _PLAN_AGAIN if now.is_older else _look(found)
     if applied:
-        steps = apply_steps(applied, ready=not lines, look=look or _READ, is_draft=is_draft)
+        steps = apply_steps(applied, ready=not lines, look=look or _READ, is_draft=now.is_draft)
         return [*lines, *steps, last]
-    return [*(lines or [_merge(look, stuck, is_draft=is_draft)]), last]
+    if not lines:
+        lines.append(_merge(look, stuck, is_draft=now.is_draft))
+        if now.is_locked:
+            lines.append(_BEHIND_LOCK)
+    return [*lines, last]
 
 
 def _between_stacks(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> Iterator[str]:

@@ -196,7 +196,7 @@ class PullRequestPublisher:
                 locks[name] = head.lock
             if name not in own and (head.in_flight is not None or head.length):
                 busy[name] = self.plans.painter.queue(spec, name)
-        return Ahead(locks, busy)
+        return Ahead(spec.number, locks, busy)
 
     def _applied(self, record: PullRequestRecord, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> ApplyView | None:
         """Return how far it is applied, where that is done in pull requests."""
