@@ -34,11 +34,13 @@ _STYLES = {"success": "green", "failure": "red", "action_required": "yellow"}
 
 
 def pulls(listed: Pulls, *, with_repository: bool) -> RenderableType:
-    """Return open pull requests, one a line."""
+    """Return open pull requests, one a line, or more where the terminal is narrow: titles and states share the room."""
     if not listed.pull_requests:
         return screen.text("No pull or merge request is open.")
-    columns = (words_of(listed.pull_requests[0].reference).pull_request.upper(), "STATE", "HEAD", "BY", "OPENED")
-    table = screen.table(*columns, "TITLE", whole=columns)
+    number = words_of(listed.pull_requests[0].reference).pull_request.upper()
+    # A repository's name stays whole for who copies it; without it, the head of the column is all that is long.
+    whole = ("HEAD", "OPENED", number) if with_repository else ("HEAD", "OPENED")
+    table = screen.table(number, "STATE", "HEAD", "BY", "OPENED", "TITLE", whole=whole)
     for one in listed.pull_requests:
         name = f"{one.repository}{_reference(one)}" if with_repository else _reference(one)
         title = screen.text(f"{one.title}{'  (draft)' if one.draft else ''}")
@@ -54,7 +56,7 @@ def pull(one: Pull) -> RenderableType:
         screen.text(f"{one.repository}{_reference(one)}  {one.title}", "bold"),
         screen.facts(
             [
-                ("State", Text.assemble(_state(one), screen.text(f": {one.verdict.title}" if one.verdict else ""))),
+                ("State", _told(one)),
                 ("Head", f"{one.revision[:7]} of {one.branch}, by {one.author}"),
                 ("Base", f"{one.base_revision[:7]} of {one.base}"),
                 ("Page", views.unfolded(one.url)),
@@ -86,6 +88,13 @@ def _state(one: PullBrief) -> Text:
     if one.state == "Idle":
         return screen.text(_VERDICTS["not_planned"] if one.notice else "– no roots", "dim")
     return screen.text(_WORDS.get(one.state, one.state))
+
+
+def _told(one: PullBrief) -> Text:
+    """Return the state, and the verdict's title where it says more."""
+    state, title = _state(one), one.verdict.title if one.verdict else ""
+    says_more = title and not state.plain.lower().endswith(f" {title.lower()}")
+    return Text.assemble(state, screen.text(f": {title}")) if says_more else state
 
 
 def _notice(one: Pull) -> Iterator[RenderableType]:

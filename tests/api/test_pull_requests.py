@@ -252,6 +252,12 @@ def test_each_verdict_has_a_word_and_a_colour(wires, pull, browser, conclusion, 
     assert f'class="state {tone}"' in browser.get(f"/pulls/{REPOSITORY}/5").body.partition("</h1>")[2][:200]
 
 
+def test_a_verdict_that_only_says_the_state_is_said_once_in_the_list(wires, pull, browser):
+    verdict = PullRequestVerdict("Not planned", Conclusion.FAILURE, VerdictKind.NOT_PLANNED)
+    wires.pull_requests.save(replace(pull[0], verdict=verdict))
+    assert browser.get("/pulls").text.count("Not planned") == 1
+
+
 def test_a_merge_conflict_is_said_once(wires, pull, browser, reader):
     for each in pull[1:]:
         known = wires.temporary_layers.get(each.id)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.cli.conftest import NOW, SHA
 
 CHANGES = {"add": 3, "destroy": 2}
@@ -131,12 +133,33 @@ def test_a_merge_conflict_is_said_once(api, tidegate):
     assert "Error: no such thing" not in shown
 
 
+def test_a_verdict_that_only_says_the_state_is_said_once(api, tidegate):
+    verdict = {"conclusion": "failure", "kind": "not_planned", "title": "Not planned"}
+    api.answers["GET /api/pulls/acme/live/5"] = {**PULL, "verdict": verdict}
+    shown = tidegate("pulls", "acme/live", "5").stdout
+    assert "↷ not planned\n" in shown
+    assert "Not planned" not in shown
+
+
 def test_a_long_title_folds_and_takes_nothing_from_the_other_columns(api, tidegate):
     api.answers["GET /api/pulls"] = {"pull_requests": [{**BRIEF, "title": "word " * 60}]}
     lines = tidegate("pulls", "acme/live").stdout.splitlines()
     assert lines[0].split() == ["PULL", "REQUEST", "STATE", "HEAD", "BY", "OPENED", "TITLE"]
     assert lines[1].split()[:5] == ["#5", "–", "no", "roots", "0123456"]
     assert "".join(lines).count("word") == 60
+
+
+@pytest.mark.parametrize(("columns", "words"), [("80", ["network,", "too"]), ("60", ["later"])])
+def test_titles_stay_readable_beside_the_longest_state(api, tidegate, monkeypatch, columns, words):
+    monkeypatch.setenv("COLUMNS", columns)
+    verdict = {"conclusion": "failure", "kind": "conflict", "title": "Conflicts with main"}
+    long = {**BRIEF, "title": "A later change of the network, too", "verdict": verdict, "outdated": True}
+    api.answers["GET /api/pulls"] = {"pull_requests": [long, {**BRIEF, "number": 6, "verdict": verdict}]}
+    for asked in (("acme/live",), ()):
+        shown = tidegate("pulls", *asked).stdout
+        assert set(words) <= set(shown.split())
+        assert all(len(line) <= int(columns) for line in shown.splitlines())
+    assert "acme/live#5 " in shown
 
 
 def test_what_cannot_be_a_number_is_told_in_words_of_ours(tidegate):
