@@ -116,6 +116,16 @@ def test_a_pull_request_is_merged_at_the_head_that_is_named(pull, method):
     assert state(pull) == "merged"
 
 
+def test_who_asks_for_a_pull_request_is_told_whether_it_is_merged(real):
+    def told():
+        one = real.forge.pull_request(*real.where, real.number)
+        return one.is_open, one.merged
+
+    assert told() == (True, False)
+    merge(real)
+    assert told() == (False, True)
+
+
 def test_a_head_that_moved_on_is_not_merged(pull):
     pull.move_head()
     refused(pull)

@@ -161,6 +161,14 @@ def test_who_may_not_write_and_what_is_closed_or_foreign_is_refused_before_anyth
     assert "live/app" not in world.reply
 
 
+def test_what_is_merged_is_deployed_by_its_merge(world):
+    world.pull(is_open=False, merged=True)
+    world.comment("tidegate apply")
+    assert "is merged already" in world.reply
+    assert "Reopen" not in world.reply
+    assert world.names == []
+
+
 def test_access_control_says_who_may_apply(world):
     world.forge.readers.add("visitor")
     world.say(f"{FREE}access_control: {{policies: [{{tag_query: '', apply: ['user:visitor']}}]}}\n")

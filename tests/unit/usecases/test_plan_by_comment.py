@@ -281,7 +281,13 @@ class TestRefusals:
 
     def test_what_is_closed_is_not_planned(self, world):
         world.pull(is_open=False)
-        assert "is closed" in self.refused(world)
+        assert "is closed. Reopen it" in self.refused(world)
+
+    def test_what_is_merged_is_not_planned_and_nobody_is_told_to_reopen_it(self, world):
+        world.pull(is_open=False, merged=True)
+        reply = self.refused(world)
+        assert "is merged already. Open a new one" in reply
+        assert "Reopen" not in reply
 
     def test_a_file_that_cannot_be_used_is_told(self, world):
         world.file(MAIN, "root: []\n")

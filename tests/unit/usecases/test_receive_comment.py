@@ -147,6 +147,16 @@ def test_what_is_always_required_is_not_passed_over_by_force(world, fields, word
     assert world.names == []
 
 
+@pytest.mark.parametrize("command", ["deploy", "deploy --force", "deploy -p live/app"])
+def test_what_is_merged_is_not_deployed_by_a_comment_and_nobody_is_told_to_reopen_it(world, command):
+    world.pull(is_open=False, merged=True)
+    world.comment(f"tidegate {command}")
+    assert "is merged already" in world.reply
+    assert f"`tidegate deploy {REPOSITORY} ROOT`" in world.reply
+    assert "Reopen" not in world.reply
+    assert world.names == []
+
+
 def test_force_passes_over_what_is_configured_warns_and_is_audited(world):
     world.file(MAIN, STRICT)
     world.pull(mergeable=None, failing_checks=tuple(f"check-{number}" for number in range(12)))

@@ -146,6 +146,7 @@ def _read(pull: GitHubPullRequest, failing: tuple[str, ...]) -> PullRequest:
         # The repository of a head is gone once its fork was deleted.
         from_fork=pull.head.repo is None or pull.head.repo.full_name != pull.base.repo.full_name,
         mergeable=pull.mergeable,
+        merged=pull.merged_at is not None,
         failing_checks=failing,
     )
 

@@ -60,6 +60,7 @@ class GitLabPulls:
             from_fork=_is_from_fork(found),
             mergeable=False if found.get("has_conflicts") else _MERGEABLE.get(found.get("merge_status", "")),
             failing_checks=tuple(sorted(set(self._failing(repository, found["sha"])))),
+            merged=found["state"] == "merged",
         )
 
     def seen_pull_request(self, installation: int, repository: str, number: int) -> SeenPullRequest:

@@ -113,6 +113,17 @@ def head_moved(bound: str, pull_request: PullRequest) -> str:
     )
 
 
+def merged_already(repository: str, pull_request: PullRequest) -> str:
+    """Return that a pull request is deployed by its merge, and how a root of it is deployed once more."""
+    command = code(f"tidegate deploy {repository} ROOT")
+    return (
+        f"**Nothing of {code(pull_request.head_sha[:7])} is deployed**: the pull request is merged already, and what "
+        f"it changes is deployed by its merge. To deploy a root once more, run {command} on the command line, which "
+        "deploys the default branch as it is now. What failed is run again by *Re-run* at its check on the commit of "
+        "the merge, if the forge has that button."
+    )
+
+
 def forced(by: str, pull_request: PullRequest, roots: Sequence[str], missing: Missing) -> str:
     """Return the warning that requirements were passed over, and which."""
     what = f"{code(pull_request.head_sha[:7])} to {_names(roots)}"

@@ -10,7 +10,7 @@ from tidegate.domain.deploys.authors import Authors
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """A pull request of a repository.
+    """A pull request of a repository. What is ``merged`` is not open any more.
 
     ``from_fork`` tells that its head is in another repository. ``mergeable`` is None while the forge does
     not know. ``failing_checks`` are the names of checks and statuses on its head that failed or still run,
@@ -31,6 +31,7 @@ class PullRequest:
     lacks: str = ""
     made_by: Authors = field(default_factory=Authors)
     base_since: str = ""
+    merged: bool = False
 
 
 class ReviewVerdict(StrEnum):

@@ -87,6 +87,8 @@ def _request(comment: Comment, command: Command) -> PlanRequest:
 
 
 def _always_missing(seen: SeenPullRequest) -> Sequence[str]:
+    if seen.merged:
+        return ("The pull request is merged already. Open a new one to have something planned.",)
     if not seen.is_open:
         return ("The pull request is closed. Reopen it to have it planned.",)
     return (_FORK,) if seen.spec.from_fork else ()

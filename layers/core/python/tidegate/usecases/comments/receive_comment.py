@@ -115,8 +115,8 @@ class CommentReceiver:
     def _deploy(self, comment: Comment, command: Command) -> DeliveryOutcome:
         pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
         bound = self.deliveries.bind(comment.delivery, pull_request.head_sha)
-        if bound != pull_request.head_sha:
-            return self._refuse(comment, replies.head_moved(bound, pull_request))
+        if pull_request.merged or bound != pull_request.head_sha:
+            return self._refuse(comment, _too_late(comment, pull_request, bound))
         granted = self.source.granted(*comment.where, pull_request.head_branch, pull_request.base_branch)
         if not granted.is_destination:
             return self._refuse(comment, replies.base_does_not_count(pull_request, granted.main))
@@ -240,6 +240,12 @@ class CommentReceiver:
         queue = queue_id(comment.repository, name)
         may = self.authorizer.may_unlock(queue, comment.installation, comment.sender, permission)
         return self.unlock(queue, Unlocking(comment.sender, comment.received_at)) if may.done else may
+
+
+def _too_late(comment: Comment, pull_request: PullRequest, bound: str) -> str:
+    if pull_request.merged:
+        return replies.merged_already(comment.repository, pull_request)
+    return replies.head_moved(bound, pull_request)
 
 
 def _lacks(comment: Comment, command: Command, pull_request: PullRequest, missing: Missing) -> str:

@@ -229,6 +229,8 @@ def _applying(wanted: Deployment, does: Deployment) -> Applying:
 def _not_here(asked: _Asked, bound: str) -> str:
     """Return why nothing of this pull request is applied, whoever asks, or an empty text."""
     pull_request, granted = asked.pull_request, asked.granted
+    if pull_request.merged:
+        return comment_replies.merged_already(asked.comment.repository, pull_request)
     if not granted.configuration.applying.in_pull_request:
         return apply_replies.applied_on_merge(asked.comment.prefix, from_fork=pull_request.from_fork)
     if bound != pull_request.head_sha:
