@@ -14,7 +14,7 @@ from cli.answers.catalog import Repository
 from cli.answers.deployments import Awaited, Brief, Changes, Deployment, Step
 from cli.answers.queues import Root
 from tidegate.domain.check_runs.advice import advice
-from tidegate.domain.deploys.needs import Need, needs
+from tidegate.domain.deploys.needs import Need, needs, runs
 from tidegate.domain.forge_words import words_of
 
 #: Deployments that are named of those that one waits for.
@@ -73,7 +73,7 @@ def repositories(shown: Sequence[tuple[Repository, Sequence[Root]]]) -> Renderab
         table.add_row(
             screen.text(repository.name),
             str(len(its)),
-            _count(sum(root.running is not None for root in its)),
+            _count(sum(runs(_running(root)) for root in its)),
             _count(needed[Need.REVIEW], "bold magenta"),
             _count(needed[Need.FAILED], "bold red"),
             _count(needed[Need.BLOCKED], "bold red"),
@@ -84,8 +84,11 @@ def repositories(shown: Sequence[tuple[Repository, Sequence[Root]]]) -> Renderab
 
 
 def _needs_of(root: Root) -> tuple[Need, ...]:
-    running, last = root.running.state if root.running else None, root.last.state if root.last else None
-    return needs(running, last, locked=root.lock is not None)
+    return needs(_running(root), root.last.state if root.last else None, locked=root.lock is not None)
+
+
+def _running(root: Root) -> str | None:
+    return root.running.state if root.running else None
 
 
 def _count(number: int, style: str = "") -> Text:

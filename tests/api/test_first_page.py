@@ -35,7 +35,7 @@ def test_the_first_page_says_what_of_a_repository_needs_a_person_and_leads_there
     page = browser.get("/")
     for said in ("1 locked root-5", "1 waits for review root-1", "1 blocked root-2", "1 failed root-3"):
         assert said in page.text
-    assert "5 roots, 3 running, 1 in line" in page.text
+    assert "5 roots, 1 running, 1 in line" in page.text
     for state in (State.AWAITING_REVIEW, State.BLOCKED, State.PLAN_FAILED):
         assert f'href="/deployments/{busy[state].id}"' in page.body
     assert 'href="/queue?repository=acme%2Finfra&amp;root=root-5"' in page.body

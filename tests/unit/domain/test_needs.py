@@ -1,14 +1,20 @@
-"""What of a root needs a person."""
+"""What of a root runs, and what needs a person."""
 
 from __future__ import annotations
 
 import pytest
 
 from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.needs import Need, needs
+from tidegate.domain.deploys.needs import Need, needs, runs
 
 FAILED = {State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT}
 RUNNING = {State.AWAITING_REVIEW: (Need.REVIEW,), State.BLOCKED: (Need.BLOCKED,)}
+
+
+@pytest.mark.parametrize("state", State)
+def test_only_what_is_planned_or_applied_runs(state):
+    assert runs(state) == runs(state.value) == (state in {State.PLANNING, State.APPROVED, State.APPLYING})
+    assert not runs(None)
 
 
 @pytest.mark.parametrize("state", State)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegate.domain.deploys.needs import Need, needs
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.needs import Need, needs, runs
 from tidegate.usecases.queues.look_at_queue import RootView
 from tidegate.web.grouping import is_resting
 
@@ -29,13 +30,16 @@ def glance(views: Sequence[RootView], now: str) -> Glance:
     found = {need: tuple(view for view in active if need in _needs(view)) for need in Need}
     return Glance(
         len(views),
-        sum(view.running is not None for view in active),
+        sum(runs(_running(view)) for view in active),
         sum(view.head.length for view in active),
         {need: its for need, its in found.items() if its},
     )
 
 
 def _needs(view: RootView) -> tuple[Need, ...]:
-    running = view.running.state if view.running else None
     last = view.last.state if view.last else None
-    return needs(running, last, locked=view.head.lock is not None)
+    return needs(_running(view), last, locked=view.head.lock is not None)
+
+
+def _running(view: RootView) -> State | None:
+    return view.running.state if view.running else None

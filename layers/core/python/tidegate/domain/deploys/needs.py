@@ -1,4 +1,4 @@
-"""What of a root needs a person: pages and terminals count, and name, the same."""
+"""What of a root runs, and what needs a person: pages and terminals count, and name, the same."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from tidegate.domain.deploys.deployment import State
 
+#: States in which work is done. What was let in and waits, for a person or for others, does not run.
+RUNNING = frozenset({State.PLANNING, State.APPROVED, State.APPLYING})
 #: Ends that a root shows until its next deployment; an unknown outcome has a lock that tells.
 FAILED = frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT})
 
@@ -17,6 +19,11 @@ class Need(StrEnum):
     REVIEW = "review"
     BLOCKED = "blocked"
     FAILED = "failed"
+
+
+def runs(running: str | None) -> bool:
+    """Tell whether work is done for a root whose deployment in flight, if there is one, has this state."""
+    return running in RUNNING
 
 
 def needs(running: str | None, last: str | None, *, locked: bool) -> tuple[Need, ...]:

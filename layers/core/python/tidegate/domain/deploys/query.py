@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
 from tidegate.domain.deploys.deployment import State, Trigger, is_final
+from tidegate.domain.deploys.needs import RUNNING
 from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.domain.errors import quoted
 from tidegate.domain.tags.query import TagQuery, parse_tag_query
@@ -29,7 +30,7 @@ KINDS: Mapping[str, str] = {
 #: States under one name.
 GROUPS: Mapping[str, frozenset[State]] = {
     "waiting": frozenset({State.QUEUED, State.GATED, State.BLOCKED, State.AWAITING_REVIEW}),
-    "running": frozenset({State.PLANNING, State.APPROVED, State.APPLYING}),
+    "running": RUNNING,
     "ended": frozenset(filter(is_final, State)),
     "failed": frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT}),
 }
