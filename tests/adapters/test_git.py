@@ -104,6 +104,14 @@ def test_without_the_commit_before_every_file_counts_as_new(repository, before):
         assert all(change.before is None for change in trees.changes)
 
 
+def test_a_commit_changes_nothing_against_itself(repository):
+    commit = repository.commit({"a.tf": "1"})
+    assert changed(repository, commit, commit) == []
+    with SOURCE.fetch(repository.url, TOKEN, commit, commit) as trees:
+        assert trees.before_is_known
+        assert list(trees.files) == ["a.tf"]
+
+
 def test_a_commit_that_the_forge_does_not_have_is_not_found(repository):
     before = repository.commit({"a.tf": "1"})
     with pytest.raises(NotFound):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.modules import thing
 from tests.e2e.project import title, words
-from tests.e2e.pulls import Branch
+from tests.e2e.pulls import Branch, edit
 
 BROKEN = 'resource "nothing_of_this_kind" "x" {\n'
 STRICT = "version: 1\napply_requirements: {approved: {any_of_count: 1}}\n"
@@ -53,6 +53,23 @@ def test_a_pull_requests_head_is_deployed_by_hand_once_its_requirements_are_met(
     project.confirmed(merged, "app")
     project.ended(merged, "app")
     assert project.value("app") == "three"
+
+
+def test_a_merged_pull_request_unlocks_what_it_changed_and_no_other_queue(project, branch):
+    pull = branch()
+    pull.comment("tidegate deploy")
+    project.press(project.reviewed(pull.head, "app"), "Confirm")
+    project.ended(pull.head, "app")
+    other = edit(project, {"db": thing("two")}, "other", base="main")
+    Branch(project, project.tidegate.maintainer.open_pull_request(project.name, "other", title="Two"), other).comment(
+        "tidegate deploy"
+    )
+    project.reviewed(other, "db")
+    merged = project.tidegate.maintainer.merge_pull_request(project.name, pull.number)
+    project.wait(merged, "app", lambda shown: "locked" in words(shown))
+    pull.comment("tidegate unlock")
+    assert "`db`" not in pull.reply("🔓")
+    assert pull.reply("🔓").count("🔓") == 1
 
 
 def test_force_passes_over_requirements_and_is_audited(project, branch):

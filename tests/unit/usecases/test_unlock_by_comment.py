@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.usecases.events_world import BASE, HEAD, REPOSITORY, EventsWorld
+from tests.builders import any_pull_request, seen
+from tests.unit.usecases.events_world import BASE, HEAD, NUMBER, REPOSITORY, EventsWorld
 from tidegate.domain.root import queue_id
+from tidegate.ports import Change
 
 
 @pytest.fixture
@@ -21,6 +23,15 @@ def test_queues_are_unlocked_by_name_or_by_what_the_pull_request_changes(world, 
     assert world.queues.read(other)[0].lock is not None
     assert world.reply == f"> `{command}`\n\n- `live/app`: 🔓 writer unlocked the queue\\."
     assert world.deliveries.outcomes["delivery-1"] == "live/app: writer unlocked the queue."
+
+
+def test_once_it_is_merged_it_unlocks_what_it_changed_and_no_other_queue(world):
+    queue, other = world.lock("live/app"), world.lock("live/db")
+    world.pull(is_open=False)
+    world.forge.seen[NUMBER] = seen(any_pull_request(base_sha=BASE), is_open=False, merged=True)
+    world.forge.changes |= {("main", HEAD): Change(HEAD, None), (BASE, HEAD): Change(BASE, None)}
+    world.comment("tidegate unlock")
+    assert [world.queues.read(each)[0].lock is None for each in (queue, other)] == [True, False]
 
 
 def test_a_queue_that_is_not_locked_is_told(world):

@@ -50,5 +50,6 @@ class SourceHistory(Protocol):
     def fetch(self, url: str, token: str, before: str, after: str) -> AbstractContextManager[PushedTrees]:
         """Fetch two commits of the repository at ``url``.
 
+        Zeros as ``before`` stand for none: everything is new. Against itself a commit changes nothing.
         Raise NotFound when the forge does not have ``after``, ForgeUnavailable and ForgeRefused.
         """

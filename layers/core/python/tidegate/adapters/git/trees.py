@@ -172,9 +172,9 @@ class _Trees:
 
 def _fetched(git: _Git, before: str, after: str) -> PushedTrees:
     git.create("sha1" if len(after) == 40 else "sha256")  # noqa: PLR2004  # Hexadecimal digits of SHA-1.
-    if before != after and not _ZEROS.fullmatch(before):
+    if not _ZEROS.fullmatch(before):
         try:
-            git.fetch_commits([before, after])
+            git.fetch_commits([before, after] if before != after else [after])
         except NotFound:
             pass  # Mostly the old commit, gone from the forge after a forced push.
         else:

@@ -228,9 +228,12 @@ class CommentReceiver:
         return "" if granted.is_destination else replies.base_does_not_count(pull_request, main)
 
     def _changed(self, comment: Comment) -> Sequence[str]:
-        """Return the names of the roots that the pull request changes."""
+        """Return the names of the roots that the pull request changes, or has changed by its merge."""
         pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
-        change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
+        base = pull_request.base_branch
+        if not pull_request.is_open:  # The branch may contain it by now, and then differs in nothing.
+            base = self.forge.seen_pull_request(*comment.where, comment.pull_request).spec.base_sha
+        change = self.forge.change(*comment.where, base, pull_request.head_sha)
         with self.source.fetch(*comment.where, pull_request.head_sha, change.after) as trees:
             found = discover_roots(trees, Reading(comment.repository), by_hand=True)
             return [root.name for root in found.roots]
