@@ -192,6 +192,21 @@ def test_a_configuration_of_the_default_branch_that_cannot_be_used_grants_nothin
     assert world.names == []
 
 
+def test_all_mistakes_of_a_file_that_cannot_be_used_are_told(world):
+    world.file(MAIN, "version: 1\nplan_revew: never\nengin: tofu\n")
+    world.comment("tidegate deploy")
+    assert "`tidegate.yaml` cannot be used. It has 2 mistakes:\n\n- Line 2: " in world.reply
+    assert "\n- Line 3: " in world.reply
+
+
+def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted(world):
+    world.file(MAIN, "version: 1\n" + "".join(f"wrong{number}: {'x' * 5000}\n" for number in range(50)))
+    world.comment("tidegate deploy")
+    assert "It has 50 mistakes" in world.reply
+    assert world.reply.count("\n- Line ") == 20
+    assert world.reply.endswith("\n- … and 30 more: `tidegate validate` tells them all")
+
+
 def test_a_pull_request_without_anything_in_common_is_answered(world):
     world.forge.changes.clear()
     world.comment("tidegate deploy")

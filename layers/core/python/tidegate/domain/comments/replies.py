@@ -25,6 +25,8 @@ _GUESSED = 5
 _QUOTED = 100
 #: What is answered with its reason: what was not found, cannot be used, or may not be done by our App.
 ANSWERED = (NotFound, InvalidConfiguration, CyclicChange, AppLacksPermission)
+#: Mistakes of a file that a reply names, and characters of each.
+_MISTAKES, _MISTAKE = 20, 500
 #: Directories and tags that nothing has, of each so many.
 _UNKNOWN = 5
 
@@ -167,10 +169,21 @@ def not_found(problem: str) -> str:
 
 
 def invalid_configuration(error: InvalidConfiguration) -> str:
-    """Return where the configuration is wrong. Nothing was done."""
+    """Return everywhere that the configuration is wrong, as far as anybody reads on. Nothing was done."""
+    if not error.others:
+        return (
+            f"**Nothing was done**, because {code(error.file)} cannot be used (line {error.line}): "
+            f"{escaped(error.problem, _MISTAKE)}. {escaped(error.allowed, _MISTAKE)}."
+        )
+    mistakes = (error, *error.others)
+    lines = [
+        f"Line {each.line}: {escaped(each.problem, _MISTAKE)}. {escaped(each.allowed, _MISTAKE)}." for each in mistakes
+    ]
+    if len(lines) > _MISTAKES:
+        lines[_MISTAKES:] = [f"… and {len(lines) - _MISTAKES} more: `tidegate validate` tells them all"]
     return (
-        f"**Nothing was done**, because {code(error.file)} cannot be used (line {error.line}): "
-        f"{escaped(error.problem)}. {escaped(error.allowed)}."
+        f"**Nothing was done**, because {code(error.file)} cannot be used. It has {len(mistakes)} mistakes:\n\n"
+        f"{_list(lines)}"
     )
 
 
