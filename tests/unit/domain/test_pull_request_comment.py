@@ -348,6 +348,14 @@ def test_a_notice_is_shown_line_by_line_and_bounded():
     assert len(render_notice("", "a" * 40, "word\n" * 100_000)) < MAXIMUM_COMMENT
 
 
+def test_a_notice_leads_to_the_page_of_the_pull_request():
+    page = "https://tidegate.example/pulls/acme/infra/5"
+    for notice in ("Why", ""):
+        text = render_notice("", "a" * 40, notice, page)
+        assert text.endswith(f"\n\n[All of this pull request]({page})")
+        assert text.startswith(render_notice("", "a" * 40, notice))
+
+
 def standing(state, *layers, **fields):
     judged = tuple((each, verdict) for each in layers for verdict in each.verdicts)
     return Standing(HeldPolicySet("security", owners=("user:ann",)), state, "0" * 40, judged, **fields)

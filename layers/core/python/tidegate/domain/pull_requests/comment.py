@@ -101,15 +101,16 @@ def render_nothing(stack: str, sha: str) -> str:
     return f"{marker(stack)}\n{_heading(stack)}\n\nAs of commit {code(sha[:7])}, nothing{where} would change."
 
 
-def render_notice(stack: str, sha: str, notice: str) -> str:
+def render_notice(stack: str, sha: str, notice: str, page_url: str = "") -> str:
     """Return the comment that tells why nothing is planned of a commit, or without ``sha`` of whichever comes.
 
-    Lines of ``notice`` are paragraphs.
+    Lines of ``notice`` are paragraphs. ``page_url`` lists all of the pull request.
     """
     lines = [escaped(line) for line in notice.splitlines() if line.strip()]
     why = bounded([f"{line}\n" for line in lines], _NOTICE, lambda count: f"… and {count} more lines.")
     what = f"Commit {code(sha[:7])}" if sha else "This pull request"
-    return f"{marker(stack)}\n{_heading(stack)}\n\n**{what} is not planned.**\n\n{why}".rstrip()
+    head = f"{marker(stack)}\n{_heading(stack)}\n\n**{what} is not planned.**"
+    return _joined(head, why.rstrip(), link("All of this pull request", page_url))
 
 
 def render_closed(text: str, page_url: str, *, merged: bool, applied: bool) -> str:

@@ -158,7 +158,8 @@ class PullRequestPublisher:
         why = "" if fault else conflict(layers)
         if why or (notice and not layers):
             notice = "\n".join(filter(None, (why, notice)))
-            return {stack: render_notice(stack, sha, notice) for stack in commented or [NO_STACK]}
+            page = self.plans.painter.page(record.spec)
+            return {stack: render_notice(stack, sha, notice, page) for stack in commented or [NO_STACK]}
         stacks = stacks_of(layers)
         gone = [stack for stack in commented if stack not in stacks and (stack != NO_STACK or not stacks)]
         ahead = self._ahead(record, layers)
