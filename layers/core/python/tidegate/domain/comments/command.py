@@ -143,9 +143,10 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} unlock -p ROOT` | Unlocks the queue of this root only. |
 | `{prefix} help` | Shows this. |
 
-A deploy by hand goes before merges that wait, shows its plan as a check run on this pull request's head, \
-and waits there for **Confirm** or **Reject** as any other. It locks the queues of its roots: merges wait until \
-somebody unlocks them, so that none undoes unseen what was tried here.
+A deploy by hand goes before merges that wait, and shows its plan as a check run on this pull request's head. \
+Its plan is reviewed as that of a merge: it waits there for **Confirm** or **Reject**, and where `plan_review` or \
+`auto_apply` says that plans wait for nobody, it is applied at once. It locks the queues of its roots: merges wait \
+until somebody unlocks them, so that none undoes unseen what was tried here.
 
 Who may write to this repository may ask. Comments must have one line; edits are not read."""
 
