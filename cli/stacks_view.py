@@ -17,6 +17,7 @@ from cli.answers.changes import Change, Member
 from cli.answers.changes import Stack as ShownStack
 from tidegate.domain.changes.stack import Stack
 from tidegate.domain.changes.stack_order import nearest, tiers
+from tidegate.domain.check_runs.advice import REPLACED
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
@@ -63,19 +64,13 @@ def _stack(stack: ShownStack) -> RenderableType:
 
 
 def _member(one: Member) -> Iterator[RenderableType]:
-    yield Text.assemble("  ", _state(one), "  ", screen.text(one.root))
+    yield Text.assemble("  ", views.state_of(one, one.replaced_by), "  ", screen.text(one.root))
     if one.replaced_by:
-        replaced = f"replaced by {one.replaced_by.revision[:7]}, which is deployed"
+        replaced = REPLACED.format(one.replaced_by.revision[:7])
         yield Padding(screen.text(replaced, "dim"), (0, 0, 0, 6))
     if one.gated_by:
         # A line of its own, so that what does not fit stands below itself.
         yield Padding(screen.text(f"waits for {views.awaited(one.gated_by, one.stack)}", "dim"), (0, 0, 0, 6))
-
-
-def _state(one: Member) -> Text:
-    """Return a member's state; what is deployed in its place needs nobody, and has no colour that says so."""
-    state = screen.state(one.state)
-    return Text(state.plain, "dim") if one.replaced_by else state
 
 
 def configured(loaded: LoadedConfiguration, leaves: Mapping[str, Stack]) -> RenderableType:

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from cli import screen
 from cli.answers.catalog import Repository
-from cli.answers.deployments import Awaited, Brief, Changes, Deployment, Step
+from cli.answers.deployments import Awaited, Brief, Changes, Deployment, Replacement, Step
 from cli.answers.queues import Root
-from tidegate.domain.check_runs.advice import advice
+from tidegate.domain.check_runs.advice import REPLACED_SENTENCE, advice
 from tidegate.domain.deploys.needs import Need, needs, runs
 from tidegate.domain.forge_words import words_of
 
@@ -163,8 +163,11 @@ def deployment(shown: Deployment) -> RenderableType:
     asked = f"{shown.trigger} by {shown.requested_by}, {screen.moment(shown.requested_at)} UTC"
     forced, reference = ", forced" if shown.forced else "", shown.pull_request_reference or ""
     parts: list[RenderableType] = [
-        Text.assemble(screen.state(shown.state), "  ", screen.text(f"{shown.repository} · {shown.root}", "bold")),
+        Text.assemble(
+            state_of(shown, shown.replaced_by), "  ", screen.text(f"{shown.repository} · {shown.root}", "bold")
+        ),
         *indented(shown.reason),
+        *indented(REPLACED_SENTENCE.format(shown.replaced_by.revision[:7]) if shown.replaced_by else ""),
         Text(),
         screen.facts(
             [
@@ -190,6 +193,12 @@ def deployment(shown: Deployment) -> RenderableType:
         parts += [Text(), Text("Last lines", "bold"), *(screen.text(line) for line in shown.last_lines.splitlines())]
     steps = list(next_steps(shown, has_log=bool(shown.jobs)))
     return Group(*parts, *([Text(), *steps] if steps else []))
+
+
+def state_of(shown: Brief, replaced_by: Replacement | None) -> Text:
+    """Return a deployment's state; what is deployed in its place needs nobody, and has no colour that says so."""
+    state = screen.state(shown.state)
+    return Text(state.plain, "dim") if replaced_by else state
 
 
 def stack(shown: Brief) -> str:

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from cli.answers.answer import Answer
-from cli.answers.deployments import Awaited, Brief
-
-
-class Replacement(Answer):
-    """A deployment of a newer revision that contains another one, and is applied."""
-
-    deployment: str
-    revision: str
+from cli.answers.deployments import Awaited, Brief, Replacement
 
 
 class Member(Brief):

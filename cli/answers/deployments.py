@@ -47,6 +47,13 @@ class Brief(Answer):
     url: str = ""
 
 
+class Replacement(Answer):
+    """A deployment of a newer revision that contains another one, and is applied."""
+
+    deployment: str
+    revision: str
+
+
 class Awaited(Answer):
     """A deployment of the same change that goes first, before the ``plan`` or the ``apply``."""
 
@@ -115,6 +122,7 @@ class Deployment(Brief):
     why: str = ""
     layers: int = 1
     gated_by: tuple[Awaited, ...] = ()
+    replaced_by: Replacement | None = None
 
 
 class Deployments(Answer):

@@ -123,7 +123,11 @@ def test_a_failed_member_that_a_newer_revision_replaced_says_so_and_needs_nobody
     assert "dev Applied 1 of 1 done" in page.text
     shown = browser.get(f"/deployments/{failed.id}")
     assert f'href="/deployments/{newer.id}"' in shown.body
-    assert "a newer revision that contains this one is deployed" in shown.text
+    assert (
+        f"Nobody needs to do anything about it: it is replaced by {newer.revision.short} , which is deployed"
+        in shown.text
+    )
+    assert 'class="state bad"' not in shown.body.partition("</h1>")[2][:200]
     assert "Correct the configuration" not in shown.text
 
 
@@ -136,9 +140,17 @@ def test_the_api_tells_what_replaced_a_member(fixed, reader):
     assert other["replaced_by"] is None
 
 
+def test_the_api_tells_what_replaced_a_deployment(fixed, reader):
+    failed, newer = fixed
+    replaced_by = reader.get(f"/api/deployments/{failed.id}").json["replaced_by"]
+    assert (replaced_by["deployment"], replaced_by["revision"]) == (newer.id, newer.revision.sha)
+    assert reader.get(f"/api/deployments/{newer.id}").json["replaced_by"] is None
+
+
 def test_a_replacement_that_is_not_known_any_more_is_told_without_its_revision(wires, browser):
-    wires.changed(deployment_in(State.PLAN_FAILED, 1, stack="dev", contained_by="forgotten"))
-    assert "replaced by a newer revision , which is deployed" in browser.get("/changes/c-1").text
+    (failed,) = wires.changed(deployment_in(State.PLAN_FAILED, 1, stack="dev", contained_by="forgotten"))
+    for page in ("/changes/c-1", f"/deployments/{failed.id}"):
+        assert "replaced by a newer revision , which is deployed" in browser.get(page).text
 
 
 class Gates:

@@ -61,6 +61,14 @@ def test_a_deployment_shows_everything_that_is_known_of_it(api, tidegate):
         assert text in shown
 
 
+def test_a_deployment_that_failed_names_the_revision_that_is_deployed_in_its_place(api, tidegate):
+    newer = {"deployment": "orders-newer", "revision": "16505ba" + "0" * 33, "url": ""}
+    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details(state="apply_failed", replaced_by=newer)
+    shown = " ".join(tidegate("status", "orders-0123456-0a1b2c3d4e5f").stdout.split())
+    assert "✘ apply failed" in shown
+    assert "Nobody needs to do anything about it: it is replaced by 16505ba, which is deployed." in shown
+
+
 def test_a_deployment_is_found_by_the_address_of_its_page(api, tidegate):
     api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
     result = tidegate("status", "https://tidegate.example.com/deployments/orders-0123456-0a1b2c3d4e5f", "--json")

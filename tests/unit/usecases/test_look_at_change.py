@@ -96,8 +96,11 @@ def test_a_change_tells_what_was_deployed_in_the_place_of_its_members(looker):
     looker.deployments.add(newer)
     failed, _ = change(looker, member("dev", 1, State.PLAN_FAILED, contained_by=newer.id), member("prod", 2))
     assert looker.look("c-1").replacements == {failed.id: newer}
+    assert looker.replacement(failed) == newer
+    assert looker.replacement(newer) is None
 
 
 def test_what_replaced_a_member_and_is_not_known_any_more_is_left_out(looker):
-    change(looker, member("dev", 1, State.PLAN_FAILED, contained_by="forgotten"))
+    (failed,) = change(looker, member("dev", 1, State.PLAN_FAILED, contained_by="forgotten"))
     assert looker.look("c-1").replacements == {}
+    assert looker.replacement(failed) is None

@@ -175,9 +175,8 @@ class Api:
             responses=described(200, "The deployment", models.DeploymentDetails, 404),
         )
         def deployment(id: _Id) -> models.DeploymentDetails:
-            return shapes.details(
-                parts.deployment_looker.look(_deployment(app)), parts.change_looker.awaited(_deployment(app))
-            )
+            one, changes = _deployment(app), parts.change_looker
+            return shapes.details(parts.deployment_looker.look(one), changes.awaited(one), changes.replacement(one))
 
     def _reviews(self, app: APIGatewayHttpResolver) -> None:
         parts, shapes = self._parts, self._shapes

@@ -5,15 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from tidegate.domain.deploys.deployment import State
-from tidegate.web.models import AwaitedModel, DeploymentBrief, Shown
-
-
-class ReplacementModel(Shown):
-    """A deployment of a newer revision that contains another one, and is applied."""
-
-    deployment: str = Field(description="Its id")
-    revision: str
-    url: str = Field(description="Its page")
+from tidegate.web.models import AwaitedModel, DeploymentBrief, ReplacementModel, Shown
 
 
 class MemberModel(DeploymentBrief):

@@ -198,8 +198,20 @@ class AwaitedModel(Shown):
     url: str = Field(description="Its page")
 
 
+class ReplacementModel(Shown):
+    """A deployment of a newer revision that contains another one, and is applied."""
+
+    deployment: str = Field(description="Its id")
+    revision: str
+    url: str = Field(description="Its page")
+
+
 class DeploymentDetails(DeploymentBrief):
     """Everything about a deployment."""
+
+    replaced_by: ReplacementModel | None = Field(
+        description="What is deployed of its changes, where it was not applied itself: it needs nobody any more"
+    )
 
     why: str = Field(description="Why it is part of its change")
     layers: int = Field(description="How many layers its change has")

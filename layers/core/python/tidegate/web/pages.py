@@ -174,6 +174,7 @@ class Pages:
             pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.pull_request),
             over=is_over(deployment.state),
             advice=advice_on(deployment),
+            replacement=self._parts.change_looker.replacement(deployment),
             commit_url=self._shapes.commit_url(deployment.repository, deployment.revision.sha),
             execution_url=self._shapes.execution_url(deployment.id) if deployment.history[1:] else None,
         )

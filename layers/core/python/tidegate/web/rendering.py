@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from markupsafe import Markup
 
 from tidegate.domain.changes.overview import by_stack
+from tidegate.domain.check_runs.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.deployment import State, is_final
 from tidegate.domain.deploys.review import moment
@@ -106,6 +107,9 @@ class Rendering:
             lstrip_blocks=True,
         )
         self._environment.globals.update(url=url, words=words, static=static_address, address=address)
+        self._environment.globals.update(
+            REPLACED=REPLACED, REPLACED_SENTENCE=REPLACED_SENTENCE, NEWER_REVISION=NEWER_REVISION
+        )
         self._environment.filters.update(
             layer_state=lambda state: LAYER_STATES[state][0],
             layer_tone=lambda state: LAYER_STATES[state][1],

@@ -19,7 +19,7 @@ from tidegate.usecases.deploys.read_log import LogPage, Subject
 from tidegate.usecases.deploys.search_deployments import Found
 from tidegate.usecases.gates.look_at_change import ChangeView
 from tidegate.usecases.queues.look_at_queue import Place, QueueView, RootView
-from tidegate.web.change_models import ChangeModel, MemberModel, ReplacementModel, StackModel
+from tidegate.web.change_models import ChangeModel, MemberModel, StackModel
 from tidegate.web.models import (
     ApprovalModel,
     AuditedModel,
@@ -34,6 +34,7 @@ from tidegate.web.models import (
     LogLines,
     PlaceModel,
     QueueModel,
+    ReplacementModel,
     RepositoryModel,
     ReviewModel,
     ReviewRuleModel,
@@ -109,7 +110,9 @@ class Shapes:
             "url": self.deployment_url(one.id),
         }
 
-    def details(self, view: DeploymentView, waits_for: Iterable[AwaitedMember] = ()) -> DeploymentDetails:
+    def details(
+        self, view: DeploymentView, waits_for: Iterable[AwaitedMember] = (), newer: Deployment | None = None
+    ) -> DeploymentDetails:
         one = view.deployment
         return DeploymentDetails.model_validate(
             {
@@ -117,6 +120,7 @@ class Shapes:
                 "why": one.why,
                 "layers": one.layers,
                 "gated_by": self._awaited(waits_for),
+                "replaced_by": self._replacement(newer),
                 "workspace": one.root.workspace,
                 "directory": one.root.dir,
                 "authors": list(one.authors),
@@ -170,13 +174,14 @@ class Shapes:
 
     def _member(self, one: Deployment, view: ChangeView) -> MemberModel:
         waits_for = self._awaited(awaited(one, view.deployments))
-        newer = view.replacements.get(one.id)
-        replaced = self._replacement(newer) if newer else None
+        replaced = self._replacement(view.replacements.get(one.id))
         return MemberModel.model_validate(
             {**self._brief(one), "why": one.why, "gated_by": waits_for, "replaced_by": replaced}
         )
 
-    def _replacement(self, newer: Deployment) -> ReplacementModel:
+    def _replacement(self, newer: Deployment | None) -> ReplacementModel | None:
+        if newer is None:
+            return None
         return ReplacementModel(deployment=newer.id, revision=newer.revision.sha, url=self.deployment_url(newer.id))
 
     def _awaited(self, waits_for: Iterable[AwaitedMember]) -> list[AwaitedModel]:

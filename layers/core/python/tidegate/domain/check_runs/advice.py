@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
+
+#: What is said of a deployment once a newer revision that contains it is deployed: the braces hold that revision.
+REPLACED: Final = "replaced by {}, which is deployed"
+#: The same as a sentence, where there is room for it.
+REPLACED_SENTENCE: Final = f"Nobody needs to do anything about it: it is {REPLACED}."
+#: A newer revision that is not known any more.
+NEWER_REVISION: Final = "a newer revision"
 
 
 def advice(state: str, error: str, check: str = "its check") -> str:

@@ -47,6 +47,10 @@ class ChangeLooker:
             raise NotFound("change", change)
         return ChangeView(change, found, max(0, len(enrolled) - SHOWN_MEMBERS), self._replacements(found))
 
+    def replacement(self, deployment: Deployment) -> Deployment | None:
+        """Return the deployment of a newer revision that contains this one and is applied; None if none is known."""
+        return self._replacements([deployment]).get(deployment.id) if deployment.contained_by else None
+
     def awaited(self, deployment: Deployment) -> tuple[AwaitedMember, ...]:
         """Return what a deployment still waits for of its change."""
         waits = deployment.waits
