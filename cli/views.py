@@ -23,15 +23,15 @@ _COUNTS = ["ROOTS", "RUNNING", "REVIEW", "FAILED", "BLOCKED", "WAITING", "LOCKED
 
 
 def changes(planned: Changes | None) -> Text:
-    """Return a plan's counts, what it destroys first."""
+    """Return a plan's counts in the order of the pages: what it destroys first."""
     if planned is None:
         return Text("")
     bad = "bold red"
     counts = (
         (planned.destroy, "to destroy", bad),
         (planned.replace, "to replace", bad),
-        (planned.change, "to change", ""),
         (planned.add, "to add", ""),
+        (planned.change, "to change", ""),
         (planned.outputs, "output" if planned.outputs == 1 else "outputs", ""),
         (planned.moved, "moved", ""),
         (planned.actions, "action" if planned.actions == 1 else "actions", ""),
