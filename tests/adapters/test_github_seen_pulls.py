@@ -38,10 +38,17 @@ def test_a_head_in_another_repository_or_in_none_any_more_is_a_fork(forge, githu
 
 
 def test_a_merged_one_of_an_account_that_is_gone_is_read(forge, github):
-    merged = {**PULL, "state": "closed", "merged_at": "2026-03-02T09:00:00Z", "user": None}
+    made = {"merged_at": "2026-03-02T09:00:00Z", "merge_commit_sha": "e" * 40}
+    merged = {**PULL, "state": "closed", "user": None, **made}
     github.on("GET", repo("pulls/5"), (200, merged))
     found = forge.seen_pull_request(*WHERE, 5)
     assert (found.is_open, found.merged, found.spec.author) == (False, True, "ghost")
+    assert found.merge_sha == "e" * 40
+
+
+def test_the_commit_on_which_a_merge_was_tried_is_not_taken_for_one(forge, github):
+    github.on("GET", repo("pulls/5"), (200, {**PULL, "merge_commit_sha": "e" * 40}))
+    assert forge.seen_pull_request(*WHERE, 5).merge_sha == ""
 
 
 def test_one_that_is_none_is_not_found_and_a_fault_is_none(forge, github):

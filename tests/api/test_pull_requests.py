@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -23,6 +24,7 @@ from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.record import Applying, LetPass, PullRequestVerdict, VerdictKind, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.domain.root import Revision, Root
 from tidegate.ports import KnownRepository, LogChunk
 
 VERDICT = PolicyVerdict("security", (PolicyFinding(Severity.DENY, "no_public", "Too <b>open</b>.", "aws_s3_bucket.a"),))
@@ -334,3 +336,15 @@ def test_a_merged_pull_request_leads_to_what_was_deployed(wires, pull, browser):
     assert "author asked to merge feature into main" in page.text
     assert f'href="/repositories/{REPOSITORY}/deployments"' in page.body
     assert 'href="/deployments/network-1"' in page.body
+
+
+def test_a_merged_pull_request_leads_to_the_deployments_of_the_commit_that_its_merge_made(wires, pull, browser):
+    theirs = wires.deployed(any_deployment(id="theirs-1", revision=Revision("e" * 40, "main")))
+    other = wires.deployed(any_deployment(id="other-1", revision=Revision("d" * 40, "main"), root=Root("other", "other")))
+    wires.pull_requests.save(replace(pull[0], closed_at=NOW, merged=True, merge_sha=theirs.revision.sha))
+    page = browser.get(f"/pulls/{REPOSITORY}/5")
+    assert "Deployments of commit eeeeeee" in page.text
+    (link,) = re.findall(r'href="([^"]*query=revision[^"]*)"', page.body)
+    found = browser.get(link).body
+    assert f'href="/deployments/{theirs.id}"' in found
+    assert f'href="/deployments/{other.id}"' not in found

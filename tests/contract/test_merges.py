@@ -111,6 +111,16 @@ def refused(pull, **arguments):
 
 
 @pytest.mark.parametrize("method", MergeMethod)
+def test_the_commit_that_a_merge_brought_to_the_branch_is_told(real, method):
+    def told():
+        return real.forge.seen_pull_request(*real.where, real.number).merge_sha
+
+    assert told() == ""
+    merge(real, method=method)
+    assert told() == real.forge.branch_head(*real.where, "main")
+
+
+@pytest.mark.parametrize("method", MergeMethod)
 def test_a_pull_request_is_merged_at_the_head_that_is_named(pull, method):
     merge(pull, method=method)
     assert state(pull) == "merged"

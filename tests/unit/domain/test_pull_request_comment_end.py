@@ -23,7 +23,7 @@ def test_a_merged_pull_requests_comment_says_where_its_deploys_are_in_place_of_n
     text = render_comment(replace(comment_of(*layers), applied=applied))
     merged = render_closed(text, PAGE, merged=True, applied=applied is not None)
     plans = text[: text.rindex("\n\n### What happens on")]
-    assert merged == f"{plans}\n\n### Merged\n\n[This page]({PAGE}) shows what is deployed of it."
+    assert merged == f"{plans}\n\n### Merged\n\n[This page]({PAGE}) leads to what is deployed of it."
     assert render_closed(merged, PAGE, merged=True, applied=False) == merged
     is_whole(merged)
 

@@ -272,6 +272,16 @@ class TestClosing:
         assert world.asked[-1] == ("stop", HEAD, reason)
         assert list(world.records.opened()) == []
 
+    def test_the_commit_that_a_merge_made_is_kept_until_it_is_open_again(self, world):
+        world.receive()
+        opened = world.forge.seen[NUMBER]
+        world.forge.seen[NUMBER] = replace(opened, is_open=False, merged=True, merge_sha="e" * 40)
+        world.receive()
+        assert world.record.merge_sha == "e" * 40
+        world.forge.seen[NUMBER] = opened
+        world.receive()
+        assert (world.record.is_open, world.record.merge_sha) == (True, "")
+
     def test_what_is_closed_already_is_left(self, world):
         world.receive()
         world.pull(is_open=False)

@@ -32,7 +32,7 @@ def ends(world, *, merged):
 def test_a_merge_is_told_in_place_of_the_next_steps(world):
     ends(world, merged=True)
     ((_, text),) = world.forge.comments
-    assert text == f"{PLANS}\n\n### Merged\n\n[This page](/pulls/{NUMBER}) shows what is deployed of it."
+    assert text == f"{PLANS}\n\n### Merged\n\n[This page](/pulls/{NUMBER}) leads to what is deployed of it."
 
 
 def test_what_is_closed_is_told_once(world):

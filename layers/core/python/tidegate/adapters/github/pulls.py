@@ -169,7 +169,10 @@ def _seen(installation: int, repository: str, pull: Mapping[str, Any]) -> SeenPu
         head["repo"] is None or head["repo"]["id"] != base["repo"]["id"],
     )
     opened_at = datetime.fromisoformat(pull["created_at"]).isoformat(timespec="microseconds")
-    return SeenPullRequest(spec, pull["state"] == "open", pull["merged_at"] is not None, opened_at)
+    merged = pull["merged_at"] is not None
+    # Of one that is not merged, it is a commit on which GitHub tried to.
+    merge_sha = (pull.get("merge_commit_sha") or "") if merged else ""
+    return SeenPullRequest(spec, pull["state"] == "open", merged, opened_at, merge_sha)
 
 
 def _checks(commit: Commit, ours: str) -> Iterator[_Check]:

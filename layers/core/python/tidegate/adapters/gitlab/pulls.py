@@ -153,7 +153,9 @@ def _seen(installation: int, repository: str, request: _Json) -> SeenPullRequest
         _is_from_fork(request),
     )
     merged = request["state"] == "merged"
-    return SeenPullRequest(spec, request["state"] == "opened", merged, moment(request["created_at"]))
+    made = request.get("merge_commit_sha") or request.get("squash_commit_sha") or request["sha"]
+    opened_at = moment(request["created_at"])
+    return SeenPullRequest(spec, request["state"] == "opened", merged, opened_at, made if merged else "")
 
 
 def _author(request: _Json) -> str:

@@ -125,7 +125,7 @@ def render_closed(text: str, page_url: str, *, merged: bool, applied: bool) -> s
         return text
     page = link("This page", page_url)
     if merged:
-        shown = f"{page} shows what is deployed of it." if page else ""
+        shown = f"{page} leads to what is deployed of it." if page else ""
         end = _joined("### Merged", shown or "The checks of the merge's commit show what is deployed of it.")
     else:
         nothing = "" if applied else "Nothing of it is deployed. "

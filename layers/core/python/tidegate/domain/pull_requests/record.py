@@ -123,13 +123,15 @@ class PullRequestSpec:
 class SeenPullRequest:
     """A pull request as the forge has it at one moment. ``opened_at`` is ISO 8601 in UTC.
 
-    ``spec.base_sha`` may be an older commit of the base branch.
+    ``spec.base_sha`` may be an older commit of the base branch. ``merge_sha`` is the commit that its merge brought to
+    the base branch, the newest of several, empty unless it is merged.
     """
 
     spec: PullRequestSpec
     is_open: bool
     merged: bool
     opened_at: str
+    merge_sha: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,8 @@ class PullRequestRecord:
     is planned as long as it is a draft, ``guarded`` that policy sets would judge what is not planned. ``request``
     is what somebody asked this attempt for. ``overtaken`` are the roots of its layers that the base branch changed
     since it was planned, the last time by its commit ``base_now``. ``queued`` is the newest commit that a merge
-    queue made of it. ``closed_at`` is when it was closed or merged. ``rules`` say where it is applied, ``applies``
+    queue made of it. ``closed_at`` is when it was closed or merged, ``merge_sha`` the commit that the merge made, where
+    that is known. ``rules`` say where it is applied, ``applies``
     what was asked to be applied before the merge, ``merge_refused`` what was applied (``applied_digest``) when the
     forge last refused to merge it. ``verdict`` is what was shown last.
     """
@@ -223,6 +226,7 @@ class PullRequestRecord:
     opened_at: str = ""
     closed_at: str = ""
     merged: bool = False
+    merge_sha: str = ""
     rules: ApplyRules = field(default_factory=ApplyRules)
     applies: tuple[Applying, ...] = ()
     merge_refused: str = ""
@@ -278,7 +282,7 @@ def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str, at
     # What is known of a head that comes back is of layers that were stopped when it went.
     if record.is_open and not ready and spec.revision != record.discovered:
         return _next_attempt(replace(record, spec=spec))
-    return anew(replace(record, spec=spec, closed_at="", merged=False))
+    return anew(replace(record, spec=spec, closed_at="", merged=False, merge_sha=""))
 
 
 def anew(record: PullRequestRecord) -> PullRequestRecord:

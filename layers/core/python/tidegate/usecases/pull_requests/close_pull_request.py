@@ -53,13 +53,16 @@ class PullRequestCloser:
     stopper: PullRequestStopper
     clock: Clock
 
-    def close(self, record: PullRequestRecord, *, merged: bool) -> PullRequestRecord:
-        """Close a record that is open, and return it as it is saved. Raise Conflict when somebody else wrote first."""
+    def close(self, record: PullRequestRecord, *, merged: bool, merge_sha: str = "") -> PullRequestRecord:
+        """Close a record that is open, and return it as it is saved. Raise Conflict when somebody else wrote first.
+
+        ``merge_sha`` is the commit that its merge made, if one did.
+        """
         reason = f"The pull request was {'merged' if merged else 'closed'}."
         self.remove(self.stopper.stop(record, reason))
         self.layers.remove(record.layers)
         at = self.clock.now()
-        closed = replace(record, layers=(), closed_at=at, merged=merged, queued="")
+        closed = replace(record, layers=(), closed_at=at, merged=merged, merge_sha=merge_sha, queued="")
         return self.records.save(judged(closed, (), at))
 
     def remove(self, layers: Iterable[TemporaryLayer]) -> None:

@@ -124,15 +124,15 @@ class PullRequestFollower:
         except NotFound as error:
             return self._closed(record, str(error), merged=False)
         if not seen.is_open:
-            return self._closed(record, "The pull request is closed.", merged=seen.merged)
+            return self._closed(record, "The pull request is closed.", merged=seen.merged, merge_sha=seen.merge_sha)
         return self._opened(record, seen, wish)
 
-    def _closed(self, record: PullRequestRecord | None, found: str, *, merged: bool) -> str:
+    def _closed(self, record: PullRequestRecord | None, found: str, *, merged: bool, merge_sha: str = "") -> str:
         if record is None:
             return found
         was_open = record.is_open
         if was_open:
-            record = self.closer.close(record, merged=merged)
+            record = self.closer.close(record, merged=merged, merge_sha=merge_sha)
         if record.applies and self.after_apply is not None:
             self.after_apply(record, merged=merged)
         self.tell_closed(record, merged=merged)
