@@ -8,6 +8,8 @@ from tests.api.world import QUEUE, lock
 from tests.builders import NOW, REPOSITORY, any_deployed, any_deployment, any_lock, any_root, deployment_in
 from tidegate.domain.deploys.deployment import State, Trigger
 
+LISTS = (f"/repositories/{REPOSITORY}", f"/repositories/{REPOSITORY}/deployments", QUEUE)
+
 
 def test_a_root_that_nothing_was_deployed_to_for_long_is_folded_away(wires, browser):
     old, new = (
@@ -28,11 +30,22 @@ def test_a_root_that_nothing_was_deployed_to_for_long_is_folded_away(wires, brow
     assert "<details>" not in browser.get(f"/repositories/{REPOSITORY}").body
 
 
+def test_lists_say_of_what_failed_which_newer_revision_is_deployed_in_its_place(wires, browser):
+    newer = wires.deployed(deployment_in(State.APPLIED, 2))
+    wires.deployed(deployment_in(State.APPLY_FAILED, 1, contained_by=newer.id))
+    wires.deployed(deployment_in(State.REJECTED, 3))
+    for path in LISTS:
+        page = browser.get(path)
+        assert f"Apply failed replaced by {newer.revision.short} , which is deployed" in page.text
+        assert page.text.count("replaced by") == 1
+        assert 'class="state bad"' not in page.body
+    assert "replaced by a newer revision , which is deployed" in browser.get(f"{LISTS[1]}?query=state:failed").text
+
+
 def test_lists_say_what_a_lock_holds_back(wires, browser):
     wires.deployed()
     wires.deployed(any_deployment(2, trigger=Trigger.MANUAL))
-    lists = (f"/repositories/{REPOSITORY}", f"/repositories/{REPOSITORY}/deployments", QUEUE)
-    assert not any("Blocked by the lock" in browser.get(path).text for path in lists)
+    assert not any("Blocked by the lock" in browser.get(path).text for path in LISTS)
     lock(wires)
-    for path in lists:
+    for path in LISTS:
         assert browser.get(path).text.count("Blocked by the lock") == 1

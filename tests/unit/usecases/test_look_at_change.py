@@ -11,6 +11,7 @@ from tidegate.adapters.memory import MemoryDeployments
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.summary import summary_of
 from tidegate.domain.errors import NotFound
 from tidegate.ports import Enrolled
 from tidegate.usecases.gates.look_at_change import SHOWN_MEMBERS, ChangeLooker
@@ -98,6 +99,19 @@ def test_a_change_tells_what_was_deployed_in_the_place_of_its_members(looker):
     assert looker.look("c-1").replacements == {failed.id: newer}
     assert looker.replacement(failed) == newer
     assert looker.replacement(newer) is None
+
+
+def test_of_a_list_it_is_told_what_a_newer_revision_replaced(looker):
+    failed, rejected, going_on, _ = listed = change(
+        looker,
+        member("dev", 1, State.PLAN_FAILED, contained_by="dev-9"),
+        member("dev", 2, State.REJECTED),
+        member("dev", 3, State.PLANNING),
+        member("dev", 9, State.APPLIED),
+    )
+    assert looker.replaced(map(summary_of, listed)) == {failed.id: failed}
+    assert looker.replaced([summary_of(rejected)]) == {}
+    assert ChangeLooker(None, None).replaced([summary_of(going_on)]) == {}
 
 
 def test_what_replaced_a_member_and_is_not_known_any_more_is_left_out(looker):

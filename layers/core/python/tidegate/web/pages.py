@@ -19,6 +19,7 @@ from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.domain.root import queue_id, root_name
 from tidegate.domain.tags.words import InvalidTagQuery
 from tidegate.ports import HistoryPage
+from tidegate.usecases.deploys.search_deployments import Found
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.glance import GLANCED, glance
 from tidegate.web.grouping import is_resting
@@ -95,7 +96,14 @@ class Pages:
         resting = [view for view in roots if is_resting(view, now)]
         active = [view for view in roots if view not in resting]
         return self.show(
-            app, "repository.html", repository=repository, roots=roots, active=active, resting=resting, recent=recent
+            app,
+            "repository.html",
+            repository=repository,
+            roots=roots,
+            active=active,
+            resting=resting,
+            recent=recent,
+            replaced=self._parts.change_looker.replaced(recent.deployments),
         )
 
     def _deployments(self, app: APIGatewayHttpResolver) -> Response[str]:
@@ -109,21 +117,27 @@ class Pages:
             page = self._parts.catalog.of_repository(repository, LISTED, after)
         else:
             page = self._parts.catalog.of_queue(queue_id(repository, name), LISTED, after)
-        return self.show(app, "deployments.html", page=page, locked=self._locked(repository, page.deployments), **shown)
+        return self._list(app, page, shown)
 
     def _search(self, app: APIGatewayHttpResolver, query: str, shown: Mapping[str, Any]) -> Response[str]:
         """Return what matches; a query that means nothing is told below its box."""
         try:
             asked = parse_deployment_query(query)
         except InvalidTagQuery as error:
-            response = self.show(app, "deployments.html", page=HistoryPage(()), locked=(), problem=str(error), **shown)
+            response = self.show(
+                app, "deployments.html", page=HistoryPage(()), locked=(), replaced={}, problem=str(error), **shown
+            )
             response.status_code = HTTPStatus.BAD_REQUEST
             return response
         found = self._parts.searcher.search(
             shown["repository"], asked, LISTED, root=shown["root"], after=shown["after"]
         )
-        locked = self._locked(shown["repository"], found.deployments)
-        return self.show(app, "deployments.html", page=found, locked=locked, **shown)
+        return self._list(app, found, shown)
+
+    def _list(self, app: APIGatewayHttpResolver, page: HistoryPage | Found, shown: Mapping[str, Any]) -> Response[str]:
+        locked = self._locked(shown["repository"], page.deployments)
+        replaced = self._parts.change_looker.replaced(page.deployments)
+        return self.show(app, "deployments.html", page=page, locked=locked, replaced=replaced, **shown)
 
     def _locked(self, repository: str, shown: Iterable[DeploymentSummary]) -> set[str]:
         """Return the roots whose queue's lock holds back what is shown; nothing is read where nothing waits in line."""
@@ -146,6 +160,7 @@ class Pages:
             root=root,
             view=view,
             recent=recent,
+            replaced=self._parts.change_looker.replaced(recent.deployments),
             may_unlock=unlocking(self._authorization, access, view.head),
         )
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tidegate.domain.changes.overview import AwaitedMember, awaited
-from tidegate.domain.deploys.deployment import Deployment, is_final
+from tidegate.domain.deploys.deployment import DONE, Deployment, is_final
+from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.domain.errors import NotFound
 from tidegate.ports import ChangeSets, Deployments, Enrolled
 
@@ -50,6 +51,12 @@ class ChangeLooker:
     def replacement(self, deployment: Deployment) -> Deployment | None:
         """Return the deployment of a newer revision that contains this one and is applied; None if none is known."""
         return self._replacements([deployment]).get(deployment.id) if deployment.contained_by else None
+
+    def replaced(self, listed: Iterable[DeploymentSummary]) -> dict[str, Deployment]:
+        """Return, by id, what of a list a newer revision replaced: one read, none where all was applied or goes on."""
+        ended = {one.id for one in listed if is_final(one.state) and one.state not in DONE}
+        known = self.deployments.many(ended) if ended else {}
+        return {name: one for name, one in known.items() if one.contained_by is not None}
 
     def awaited(self, deployment: Deployment) -> tuple[AwaitedMember, ...]:
         """Return what a deployment still waits for of its change."""
