@@ -340,7 +340,8 @@ def test_a_merged_pull_request_leads_to_what_was_deployed(wires, pull, browser):
 
 def test_a_merged_pull_request_leads_to_the_deployments_of_the_commit_that_its_merge_made(wires, pull, browser):
     theirs = wires.deployed(any_deployment(id="theirs-1", revision=Revision("e" * 40, "main")))
-    other = wires.deployed(any_deployment(id="other-1", revision=Revision("d" * 40, "main"), root=Root("other", "other")))
+    elsewhere = Revision("d" * 40, "main")
+    other = wires.deployed(any_deployment(id="other-1", revision=elsewhere, root=Root("other", "other")))
     wires.pull_requests.save(replace(pull[0], closed_at=NOW, merged=True, merge_sha=theirs.revision.sha))
     page = browser.get(f"/pulls/{REPOSITORY}/5")
     assert "Deployments of commit eeeeeee" in page.text
