@@ -144,8 +144,8 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} help` | Shows this. |
 
 A deploy by hand goes before merges that wait, and shows its plan as a check run on this pull request's head. \
-Its plan is reviewed as that of a merge: it waits there for **Confirm** or **Reject**, and where `plan_review` or \
-`auto_apply` says that plans wait for nobody, it is applied at once. It locks the queues of its roots: merges wait \
+The plan waits there for **Confirm** or **Reject**; where `plan_review: never` or `auto_apply` says that plans wait \
+for nobody, it is applied at once. It locks the queues of its roots: merges wait \
 until somebody unlocks them, so that none undoes unseen what was tried here.
 
 Who may write to this repository may ask. Comments must have one line; edits are not read."""
