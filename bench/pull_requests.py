@@ -62,10 +62,11 @@ class PullRequests:
         self._number = 0
 
     def begin(self, kinds: dict[str, int]) -> None:
-        """Push so many roots of each kind, and let Tidegate hear of what comes after."""
+        """Push so many roots of each kind, of which Tidegate does not hear: it would plan them all, meanwhile."""
         bucket = self._cloud.info["state_bucket"]
         names = [(kind, _name(kind, number)) for kind, count in kinds.items() for number in range(count)]
         files = {f"{name}/main.tf": roots.module(kind, name, bucket) for kind, name in names}
+        self._forge.point_webhook_at(None, "")
         self._forge.push(REPOSITORY, files, "Begin")
         self._forge.point_webhook_at(self._relay.url, self._cloud.info["webhook_secret"])
 
