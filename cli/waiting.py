@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cli.api_client import ApiClient
 
 T = TypeVar("T")
+#: Between two looks: the API is asked, and tells nothing by itself.
 SECONDS = 2.0
 #: A run that was asked for begins within seconds, or not at all.
 BEGIN_SECONDS = 120.0
@@ -87,18 +88,16 @@ def until_looked(client: ApiClient, repository: str, schedule: str, before: Drif
     end = time.monotonic() + BEGIN_SECONDS
     while True:
         found = patience.look(partial(client.drift, repository))
-        if found is None:
-            time.sleep(SECONDS)
-            continue
-        now = _schedule(found, schedule)
-        is_newer = _looked_at(found, schedule) not in (None, known)
-        has_begun = has_begun or is_newer or bool(now and now.running)
-        if now is None or (is_newer and not now.running):  # None: the file names it no more.
-            return found
-        if not has_begun and time.monotonic() > end:
-            raise NotYet(
-                f"The schedule {schedule} was asked to look, and has not begun.", f"tidegate drift {repository}"
-            )
+        if found is not None:
+            now = _schedule(found, schedule)
+            is_newer = _looked_at(found, schedule) not in (None, known)
+            has_begun = has_begun or is_newer or bool(now and now.running)
+            if now is None or (is_newer and not now.running):  # None: the file names it no more.
+                return found
+            if not has_begun and time.monotonic() > end:
+                raise NotYet(
+                    f"The schedule {schedule} was asked to look, and has not begun.", f"tidegate drift {repository}"
+                )
         time.sleep(SECONDS)
 
 
