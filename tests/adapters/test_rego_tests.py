@@ -38,9 +38,15 @@ def test_tests_of_policies_tell_which_hold(engine):
 
 
 def test_a_test_that_cannot_be_evaluated_does_not_hold(engine):
-    found = tests_of(engine, **{"a.rego": POLICY, "a_test.rego": NEW + "test_a if foo(1)\ntest_b if true\n"})
-    broken = {each.name: (each.passed, "foo" in each.error) for each in found.rules}
+    found = tests_of(engine, **{"a.rego": POLICY, "a_test.rego": NEW + "test_a if 1 / 0 == 1\ntest_b if true\n"})
+    broken = {each.name: (each.passed, "divide by zero" in each.error) for each in found.rules}
     assert broken == {"main.test_a": (False, True), "main.test_b": (True, False)}
+
+
+def test_tests_with_an_unknown_function_are_not_run(engine):
+    found = tests_of(engine, **{"a.rego": POLICY, "a_test.rego": NEW + "test_b if true\ntest_a if foo(1)\n"})
+    assert not found.passed
+    assert ("foo" in found.error, found.file, found.line) == (True, "a_test.rego", 4)
 
 
 def test_policies_without_tests_have_not_passed_them(engine):
@@ -85,3 +91,10 @@ test_it if {{
 """
     found = tests_of(engine, **{"main.rego": USING, "main_test.rego": test})
     assert [(each.name, each.passed, each.error) for each in found.rules] == [("main_test.test_it", True, "")], found
+
+
+def test_a_test_may_name_a_local_variable_input_in_the_old_syntax(engine):
+    policy = 'package main\ndeny[msg] { input.bad; msg := "no" }\n'
+    test = 'package main\ntest_it { input := {"bad": true}; deny["no"] with input as input }\n'
+    found = tests_of(engine, **{"a.rego": policy, "a_test.rego": test})
+    assert [(each.name, each.passed, each.error) for each in found.rules] == [("main.test_it", True, "")]

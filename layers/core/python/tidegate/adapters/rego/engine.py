@@ -1,4 +1,4 @@
-"""Policies in Rego, evaluated by regopy in a process of its own (docs/decisions/0113)."""
+"""Policies in Rego, evaluated by regorus in a process of its own (docs/decisions/0113, 0176)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ class RegoEngine:
 
     def _run(self, given: bytes, seconds: int) -> dict[str, Any]:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        environment = {**kept, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        paths = os.pathsep.join(path for path in sys.path if path)
+        environment = {**kept, "PYTHONPATH": paths, "RUST_BACKTRACE": "0"}
         try:
             ended = subprocess.run(
                 [sys.executable, "-B", "-m", _PROGRAM],
@@ -86,11 +87,9 @@ class RegoEngine:
     def _ending(self, code: int, words: bytes, seconds: int) -> str:
         if -code in {signal.SIGXCPU, signal.SIGKILL}:
             return _too_long(seconds)
-        if code == _TOO_MUCH or b"bad_alloc" in words:
+        if code == _TOO_MUCH or b"memory allocation of" in words:
             return self._too_much()
-        return (
-            "The engine of policies crashed on these. Take them apart to find out what it cannot do (docs/policies.md)"
-        )
+        return "The engine crashed, as it does on recursion of a function and on deep nesting. Take the policies apart"
 
     def _too_much(self) -> str:
         return f"The policies took more than {self._memory >> 20} MiB of memory, and were stopped. Make them simpler"

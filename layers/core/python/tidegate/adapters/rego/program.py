@@ -13,92 +13,27 @@ import os
 import re
 import resource
 import sys
-import tempfile
-import threading
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import regopy
+import regorus
 import yaml
 
-from tidegate.adapters.rego.source import rewritten
-from tidegate.adapters.rego.values import Failed, answer, held
+from tidegate.adapters.rego.builtins import add_missing
+from tidegate.adapters.rego.negation import UnsafeNegation, with_arguments_first
+from tidegate.adapters.rego.policies import Policies, Rule, Unusable, own_names, refuse_hidden, refuse_unknown
 
 #: Conftest's rules, and those of tests.
 _RULES = re.compile(r"(?:deny|violation|warn)(?:_[A-Za-z0-9_]+)?")
 _TESTS = re.compile(r"test_\w+")
 _TEST_FILE = "_test.rego"
-#: The package of the rules that ask for the policies' results.
-_ASKING = "tidegate_asking"
 #: Values of one rule, and letters of one value's JSON, that are told; more are counted, and cut.
 _VALUES, _LETTERS = 2000, 8000
-#: Functions that would tell what surrounds the engine; those that reach further are not known to it anyway.
-_REFUSED = frozenset({"opa.runtime"})
-#: How the engine tells where something is: the file's name after its length, an offset in bytes, and a length.
-_PLACE = re.compile(r"\d+:(m\d+\.rego)\|(\d+)\|\d+")
-_MESSAGE = re.compile(r"\(errormsg (?:(\d+):|\|\d+\|\d+:?)?(.*?)\)\n", re.DOTALL)
 _BYTES_OF_FILES = 64 << 20
-#: Seconds between two looks at the memory, and how the process ends that used too much.
-_GLANCE = 0.02
+#: What a file of policies may have: the engine's own limits are for files that people write by hand.
+_COLUMNS, _LINES, _BYTES = 1 << 20, 1 << 20, 8 << 20
+#: How the process ends that used too much memory.
 TOO_MUCH = 77
-
-
-class Unusable(Exception):  # It is told to whoever wrote the policies.
-    """Policies or data that cannot be evaluated, and where they are wrong."""
-
-    def __init__(self, problem: str, file: str = "", line: int = 0) -> None:
-        super().__init__(problem)
-        self.problem, self.file, self.line = problem, file, line
-
-    def told(self) -> dict[str, Any]:
-        return {"error": self.problem, "file": self.file, "line": self.line}
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule by the parts of its package, and its name."""
-
-    package: tuple[str, ...]
-    name: str
-
-    @property
-    def reference(self) -> str:
-        return "data" + "".join(f"[{json.dumps(part)}]" for part in (*self.package, self.name))
-
-    @property
-    def shown(self) -> str:
-        return ".".join((*self.package, self.name))
-
-
-@dataclass(slots=True)
-class Policies:
-    """The sources by the names that the engine knows them by, and what they are called."""
-
-    modules: dict[str, str] = field(default_factory=dict)
-    paths: dict[str, str] = field(default_factory=dict)
-    data: dict[str, Any] = field(default_factory=dict)
-
-    def unusable(self, text: str, about: str = "") -> Unusable:
-        """Return what the engine said of its failure, with the place, which may be found by a name that it tells."""
-        problem = _told_message(text)
-        place = _PLACE.search(text)
-        if place is not None and place[1] in self.modules:
-            before = self.modules[place[1]].encode()[: int(place[2])]
-            return Unusable(problem, self.paths[place[1]], before.count(b"\n") + 1)
-        file, line = self.find(_named(problem) or about)
-        return Unusable(problem, file, line)
-
-    def find(self, name: str) -> tuple[str, int]:
-        """Return the first place where a name stands at all, or nothing."""
-        wanted = re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w])") if name else None
-        for module, source in self.modules.items() if wanted else ():
-            for number, line in enumerate(source.split("\n"), 1):
-                if wanted and wanted.search(line.partition("#")[0]):
-                    return self.paths[module], number
-        return "", 0
 
 
 def main() -> None:
@@ -119,44 +54,86 @@ def main() -> None:
 
 
 def _limit(memory: int, seconds: int) -> None:
-    """Limit this process. The engine's allocator reserves far more addresses than it uses: what it uses is watched."""
-    threading.Thread(target=_watch, args=(memory,), daemon=True).start()
+    """Limit this process. A failed allocation ends it; macOS does not limit addresses."""
     for limit, value in (
+        (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_FSIZE, _BYTES_OF_FILES),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, 64),
     ):
-        resource.setrlimit(limit, (value, value))
-
-
-def _watch(memory: int) -> None:
-    """End this process when it has used more memory than it may. Calls of the engine do not hold up this thread."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit <= memory:
-        time.sleep(_GLANCE)
-    os._exit(TOO_MUCH)
+        if limit != resource.RLIMIT_AS or sys.platform != "darwin":
+            resource.setrlimit(limit, (value, value))
 
 
 def _answer(request: Mapping[str, Any], plan: bytes) -> dict[str, Any]:
     if request["mode"] == "test":
-        return _tested(_read(request["files"], tests=True))
-    return _checked(_read(request["files"], tests=False), request["namespaces"], plan)
+        return _tested(*read(request["files"], tests=True))
+    policies, engine = read(request["files"], tests=False)
+    return _checked(policies, engine, request["namespaces"], plan)
 
 
-def _read(files: Mapping[str, str], *, tests: bool) -> Policies:
-    """Return policies and data. Tests are no part of what plans are held against."""
-    policies = Policies()
-    for path, content in sorted(files.items()):
-        if path.endswith(".rego"):
-            if tests or not path.endswith(_TEST_FILE):
-                name = f"m{len(policies.modules)}.rego"
-                policies.modules[name], policies.paths[name] = rewritten(content) if tests else content, path
-        else:
-            _merge(policies.data, _document(path, content), path)
-    if not policies.modules:
+def read(files: Mapping[str, str], *, tests: bool) -> tuple[Policies, regorus.Engine]:
+    """Return the policies, and an engine that has them and the data. Tests are no part of what plans are held against.
+
+    Policies that use what the engine does not do as OPA does are refused here.
+    """
+    paths = sorted(path for path in files if path.endswith(".rego") and (tests or not path.endswith(_TEST_FILE)))
+    if not paths:
         raise Unusable("There are no policies: no file ends in .rego")
-    return policies
+    data: dict[str, Any] = {}
+    for path, content in sorted(files.items()):
+        if not path.endswith(".rego"):
+            _merge(data, _document(path, content), path)
+    modules = [_parsed(number, files[path], paths) for number, path in enumerate(paths)]
+    policies = Policies(paths, modules)
+    refuse_unknown(policies)
+    refuse_hidden([*policies.rules, *map(Rule, policies.functions)], data)
+    engine = _engine()
+    try:
+        for module, path in zip(modules, paths, strict=True):
+            engine.set_rego_v0(not module["ast"]["rego_v1"])
+            engine.add_policy(module["source"]["file"], _as_evaluated(policies, module, path))
+        engine.add_data_json(json.dumps(data, default=str, ensure_ascii=False))
+        engine.eval_query_as_json("true")  # The engine looks for variables without a value before it evaluates.
+    except RuntimeError as error:
+        raise Unusable.of(error, paths) from None
+    return policies, engine
+
+
+def _engine() -> regorus.Engine:
+    engine = regorus.Engine()
+    engine.set_gather_prints(True)
+    engine.set_policy_length_config(max_col=_COLUMNS, max_file_bytes=_BYTES, max_lines=_LINES)
+    add_missing(engine)
+    return engine
+
+
+def _parsed(number: int, source: str, paths: Sequence[str]) -> dict[str, Any]:
+    """Return the syntax tree of a file in the version of the syntax that it is in: 1, or 0 where it is not valid in 1.
+
+    Nothing is valid in both and means two things. What is valid in neither fails with the mistake that stands further
+    down: a file in the other version fails at its first rule.
+    """
+    mistakes = []
+    for version0 in (False, True):
+        engine = _engine()
+        engine.set_rego_v0(version0)
+        try:
+            engine.add_policy(f"m{number}.rego", source)
+        except RuntimeError as error:
+            mistakes.append(Unusable.of(error, paths))
+        else:
+            (module,) = json.loads(engine.get_ast_as_json())
+            return module  # type: ignore[no-any-return]  # It is JSON.
+    raise max(mistakes, key=lambda mistake: (mistake.line, mistake.column))
+
+
+def _as_evaluated(policies: Policies, module: Mapping[str, Any], path: str) -> str:
+    try:
+        return with_arguments_first(module, own_names(policies, module))
+    except UnsafeNegation as unsafe:
+        raise Unusable(f"The variable {unsafe.name} has no value under not", path, unsafe.line) from None
 
 
 def _document(path: str, content: str) -> dict[str, Any]:
@@ -187,150 +164,58 @@ def _merge(data: dict[str, Any], more: Mapping[str, Any], path: str, above: tupl
             data[str(key)] = value
 
 
-def _checked(policies: Policies, namespaces: Sequence[str], plan: bytes) -> dict[str, Any]:
-    rules = [rule for rule in _rules(policies) if ".".join(rule.package) in namespaces and _RULES.fullmatch(rule.name)]
-    if not rules:
+def _checked(policies: Policies, engine: regorus.Engine, namespaces: Sequence[str], plan: bytes) -> dict[str, Any]:
+    judging = _of(policies, namespaces, _RULES)
+    if not judging:
         raise Unusable(
             f"There is no rule deny, violation or warn in the package {' or '.join(namespaces)}. "
             "Write one, or name its package in 'namespaces'"
         )
-    exceptions = [Rule(tuple(each.split(".")), "exception") for each in namespaces]
-    _refuse_hidden(policies, exceptions)
-    results = dict(zip([*rules, *exceptions], _results(policies, [*rules, *exceptions], _input(plan)), strict=True))
+    exceptions = _of(policies, namespaces, re.compile("exception"))
+    _set_input(engine, plan)
     return {
-        "rules": [_told_rule(policies, rule, results[rule]) for rule in rules],
-        "exceptions": {".".join(rule.package): _elements(policies, rule, results[rule]) for rule in exceptions},
+        "rules": [_told_rule(policies, engine, rule) for rule in judging],
+        "exceptions": {".".join(rule.package): _elements(policies, engine, rule) for rule in exceptions},
     }
 
 
-def _tested(policies: Policies) -> dict[str, Any]:
-    rules = [rule for rule in _rules(policies) if _TESTS.fullmatch(rule.name)]
-    tests: list[dict[str, Any]] = []
-    for rule, result in zip(rules, _results(policies, rules, None), strict=True):
-        file, line = policies.find(rule.name)
-        error = result.problem if isinstance(result, Unusable) else ""
-        holds = isinstance(result, list) and result[2] is True
-        tests.append({"name": rule.shown, "passed": holds, "error": error, "file": file, "line": line})
-    return {"tests": tests}
+def _of(policies: Policies, namespaces: Sequence[str], names: re.Pattern[str]) -> list[Rule]:
+    rules = sorted(policies.rules)
+    return [rule for rule in rules if ".".join(rule.package) in namespaces and names.fullmatch(rule.name)]
 
 
-def _input(plan: bytes) -> Any:
-    """Return the plan as the engine takes it. No rule says anything of what is no plan: that must not pass."""
+def _set_input(engine: regorus.Engine, plan: bytes) -> None:
+    """Give the engine the plan. No rule says anything of what is no plan: that must not pass."""
     try:
-        document = json.loads(plan)
-        if isinstance(document, dict):
-            return held(document)
-    except (ValueError, RecursionError):
+        engine.set_input_json(plan.decode())
+        if evaluated(engine, "is_object(input)") is True:
+            return
+    except (RuntimeError, UnicodeDecodeError):
         pass
     raise Unusable("The plan is not JSON that can be read as a plan")
 
 
-def _engine(policies: Policies) -> regopy.Interpreter:
-    engine = regopy.Interpreter()
-    engine.log_level = regopy.LogLevel.NONE
-    for name, source in policies.modules.items():
+def _tested(policies: Policies, engine: regorus.Engine) -> dict[str, Any]:
+    tests: list[dict[str, Any]] = []
+    for rule in sorted(rule for rule in policies.rules if _TESTS.fullmatch(rule.name)):
+        error, holds = "", False
         try:
-            engine.add_module(name, source)
-        except regopy.RegoError as error:
-            raise policies.unusable(str(error)) from None
-    if policies.data:
-        engine.add_data_json(json.dumps(policies.data, default=str, ensure_ascii=False))
-    return engine
+            holds = evaluated(engine, rule.reference) is True
+        except RuntimeError as problem:
+            error = Unusable.of(problem, policies.paths).problem
+        file, line = policies.rules[rule]
+        tests.append({"name": rule.shown, "passed": holds, "error": error, "file": file, "line": line})
+    return {"tests": tests}
 
 
-def _rules(policies: Policies) -> list[Rule]:
-    """Return all rules and functions, by what the policies are compiled to. Refuse functions that do not work here.
-
-    The engine takes a call of a function that it cannot carry out for undefined: a rule with it would never refuse
-    anything.
-    """
-    engine = _engine(policies)
-    compiled = _compiled(policies, engine, None)
-    with tempfile.TemporaryDirectory() as directory:
-        engine.save_bundle(directory, compiled)
-        plan = json.loads((Path(directory) / "plan.json").read_bytes())
-    for used in plan["static"].get("builtin_funcs") or ():
-        name = used["name"]
-        if name in _REFUSED or not engine.is_builtin(name):
-            file, line = policies.find(name)
-            raise Unusable(f"The function {name} is not available to policies here", file, line)
-    packages = sorted({_package(source) for source in policies.modules.values()}, key=len, reverse=True)
-    found = (_rule(function["name"], packages) for function in plan["funcs"]["funcs"])
-    rules = list(dict.fromkeys(rule for rule in found if rule is not None))
-    _refuse_hidden(policies, rules)
-    return rules
+def evaluated(engine: regorus.Engine, query: str) -> Any:
+    """Return the value of an expression, None where it is undefined. Sets are lists."""
+    found = json.loads(engine.eval_query_as_json(query)).get("result")
+    return found[0]["expressions"][0]["value"] if found else None
 
 
-def _refuse_hidden(policies: Policies, rules: Iterable[Rule]) -> None:
-    """Refuse data of the name of a rule: to the engine it is there in place of the rule."""
-    for path in [(_ASKING,), *((*rule.package, rule.name) for rule in rules)]:
-        above: Any = policies.data
-        for part in path[:-1]:
-            above = above.get(part) if isinstance(above, dict) else None
-        if isinstance(above, dict) and path[-1] in above:
-            raise Unusable(f"Data has the name of a rule, {'.'.join(path)}, and would hide it. Give it another one")
-
-
-def _rule(function: str, packages: Iterable[tuple[str, ...]]) -> Rule | None:
-    name = function.partition(".data.")[2]
-    for package in packages:
-        before = ".".join(package) + "."
-        if name.startswith(before):
-            return Rule(package, name.removeprefix(before))
-    return None
-
-
-_PACKAGE = re.compile(
-    r"""^\s*package\s+([A-Za-z_]\w*)((?:\s*\.\s*[A-Za-z_]\w*|\s*\[\s*"[^"\n]*"\s*\])*)""", re.MULTILINE
-)
-_PART = re.compile(r"""\.\s*([A-Za-z_]\w*)|\[\s*"([^"\n]*)"\s*\]""")
-
-
-def _package(source: str) -> tuple[str, ...]:
-    found = _PACKAGE.search(source)
-    if found is None:
-        return ()
-    return (found[1], *(plain or quoted for plain, quoted in _PART.findall(found[2])))
-
-
-def _compiled(policies: Policies, engine: regopy.Interpreter, entrypoints: Sequence[str] | None) -> regopy.Bundle:
-    bundle = engine.build(None if entrypoints else "true", entrypoints or ())
-    if not bundle.ok():
-        raise policies.unusable(_text_of(bundle.node()))
-    return bundle
-
-
-def _results(policies: Policies, rules: Sequence[Rule], plan: Any) -> Iterator[list[Any] | Unusable | None]:
-    """Yield for each rule its type, the elements or keys, and the value; None where it is undefined.
-
-    Sets of Rego's older syntax are objects to the engine, whose keys are their elements.
-    """
-    if not rules:
-        return
-    asking = [
-        f"r{number} := [[type_name(x), [k | x[k]], x] | x := {rule.reference}]" for number, rule in enumerate(rules)
-    ]
-    engine = _engine(policies)
-    engine.add_module("asking.rego", "\n".join((f"package {_ASKING}", "import rego.v1", *asking)))
-    bundle = _compiled(policies, engine, [f"{_ASKING}/r{number}" for number in range(len(rules))])
-    if plan is not None:
-        engine.set_input(plan)
-    for number, rule in enumerate(rules):
-        yield _result(policies, rule, engine, bundle, f"{_ASKING}/r{number}")
-
-
-def _result(
-    policies: Policies, rule: Rule, engine: regopy.Interpreter, bundle: regopy.Bundle, entrypoint: str
-) -> list[Any] | Unusable | None:
-    try:
-        found: list[list[Any]] = answer(engine, bundle, entrypoint) or []
-    except (regopy.RegoError, Failed) as error:
-        return policies.unusable(str(error), rule.name)
-    return found[0] if found else None
-
-
-def _told_rule(policies: Policies, rule: Rule, result: list[Any] | Unusable | None) -> dict[str, Any]:
-    values = _elements(policies, rule, result)
+def _told_rule(policies: Policies, engine: regorus.Engine, rule: Rule) -> dict[str, Any]:
+    values = _elements(policies, engine, rule)
     return {
         "package": ".".join(rule.package),
         "name": rule.name,
@@ -339,24 +224,25 @@ def _told_rule(policies: Policies, rule: Rule, result: list[Any] | Unusable | No
     }
 
 
-def _elements(policies: Policies, rule: Rule, result: list[Any] | Unusable | None) -> list[Any]:
-    if isinstance(result, Unusable):
-        result.problem = f"{rule.shown}: {result.problem}"
-        raise result
-    if result is None:
-        return []
-    kind, keys, value = result
-    if kind in {"set", "object"}:
-        return list(keys)
-    if kind == "array":
-        return list(value)
+def _elements(policies: Policies, engine: regorus.Engine, rule: Rule) -> list[Any]:
+    """Return the elements of a set of messages. Conftest takes a list and a text as well."""
+    file, line = policies.rules[rule]
+    try:
+        found = evaluated(engine, f"[type_name({rule.reference}), {rule.reference}]")
+    except RuntimeError as error:
+        problem = Unusable.of(error, policies.paths)
+        raise Unusable(f"{rule.shown}: {problem.problem}", problem.file or file, problem.line or line) from None
+    kind, value = found or ("undefined", None)
+    if isinstance(value, list):
+        return value
     if kind == "string":
         return [value]
     if value is False or value is None:
         return []
-    file, line = policies.find(rule.name)
     raise Unusable(
-        f"{rule.shown} is a {kind}, and is to be a set of messages: {rule.name} contains msg if {{ … }}", file, line
+        f"{rule.shown} is of the type {kind}, and is to be a set of messages: {rule.name} contains msg if {{ … }}",
+        file,
+        line,
     )
 
 
@@ -373,24 +259,6 @@ def _bounded(value: Any) -> Any:
 
 def _is_short(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= _LETTERS // 4
-
-
-def _text_of(node: regopy.Node) -> str:
-    """Return an error's text, of the first where there are several."""
-    text = str(node)
-    return text if "(errormsg" in text or not len(node) else str(node.at(0))
-
-
-def _told_message(text: str) -> str:
-    """Return the sentence in the engine's description of an error."""
-    found = _MESSAGE.search(text)
-    return found[2].strip()[:500] if found else "The engine cannot evaluate this"
-
-
-def _named(problem: str) -> str:
-    """Return the name that an error is about, such as that of an unknown function."""
-    found = re.search(r"(?:not found|rule body): (?:data\.)?([\w.]+)", problem)
-    return found[1].rpartition(".")[2] if found else ""
 
 
 if __name__ == "__main__":

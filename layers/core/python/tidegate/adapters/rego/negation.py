@@ -1,0 +1,153 @@
+"""What ``not`` means to OPA, where the engine takes it for something else.
+
+OPA evaluates the arguments of what is negated before it negates: ``not startswith(input.a, "x")`` is undefined where
+``input.a`` is, and the engine takes it for true. A statement before it that needs the same arguments makes both agree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+Node = Mapping[str, Any]
+
+#: Values that are always there.
+_CONSTANTS = frozenset({"String", "RawString", "Number", "Bool", "True", "False", "Null"})
+_COMPREHENSIONS = frozenset({"ArrayCompr", "SetCompr", "ObjectCompr"})
+
+
+class UnsafeNegation(Exception):
+    """A variable that only a negated statement has, at a line."""
+
+    def __init__(self, name: str, line: int) -> None:
+        super().__init__(name)
+        self.name, self.line = name, line
+
+
+def with_arguments_first(module: Mapping[str, Any], own: Collection[str]) -> str:
+    """Return a module's source with the arguments of each negated statement before it. No line moves.
+
+    ``own`` are the names of rules and imports: other names are variables. Raise UnsafeNegation.
+    """
+    source: bytes = module["source"]["contents"].encode()
+    added: list[tuple[int, int, bytes]] = []
+    for rule in module["ast"]["rules"]:
+        for statement in _negated(rule):
+            _require_names(source, statement, rule, own)
+            added += _additions(source, statement, len(added))
+        for body in rule.get("Spec", {}).get("bodies", ()):
+            if next(_negated(body), None) and not _has_braces(source, body):
+                start, end = body["query"]["stmts"][0]["span"]["start"], body["query"]["span"]["end"]
+                added += [(start, -1, b"{ "), (end, 1 << 30, b" }")]
+    for position, _, text in sorted(added, reverse=True):
+        source = source[:position] + text + source[position:]
+    return source.decode()
+
+
+def _has_braces(source: bytes, body: Node) -> bool:
+    query = body["query"]
+    start = body["assign"]["span"]["end"] if body["is_else"] and body["assign"] else query["span"]["start"]
+    before = source[start : query["stmts"][0]["span"]["start"]]
+    return any(b"{" in line.partition(b"#")[0] for line in before.split(b"\n"))
+
+
+def _additions(source: bytes, statement: Node, number: int) -> Iterator[tuple[int, int, bytes]]:
+    modifiers = b"".join(b" " + _text(source, each) for each in statement.get("with_mods", ()))
+    for argument in _arguments(statement["literal"]["NotExpr"]["expr"]):
+        name = f"tidegate_argument_{number}".encode()
+        yield statement["span"]["start"], number, b"%s := %s%s; " % (name, _text(source, argument), modifiers)
+        number += 1
+
+
+def _text(source: bytes, node: Node) -> bytes:
+    span = node["span"]
+    return source[span["start"] : span["end"]]
+
+
+def _arguments(negated: Node) -> Iterator[Node]:
+    """Yield the terms that OPA evaluates before it negates."""
+    ((kind, value),) = negated.items()
+    if kind == "Call":
+        for each in value["params"]:
+            yield from _term(each)
+    elif kind == "AssignExpr" or (kind == "BoolExpr" and value["op"] == "Eq"):
+        yield from _side(value["lhs"])
+        yield from _side(value["rhs"])
+    elif kind in {"BoolExpr", "ArithExpr", "BinExpr"}:
+        yield from _term(value["lhs"])
+        yield from _term(value["rhs"])
+    elif kind == "Membership":
+        for name in ("key", "value", "collection"):
+            if value.get(name):
+                yield from _term(value[name])
+    else:
+        yield from _side(negated)
+
+
+def _term(term: Node) -> Iterator[Node]:
+    ((kind, value),) = term.items()
+    if kind not in _CONSTANTS | _COMPREHENSIONS and value.get("items") != []:
+        yield value
+
+
+def _side(term: Node) -> Iterator[Node]:
+    """A reference may be undefined itself, but what its brackets have may not."""
+    ((kind, value),) = term.items()
+    if kind == "RefDot":
+        yield from _side(value["refr"])
+    elif kind == "RefBrack":
+        yield from _side(value["refr"])
+        yield from _term(value["index"])
+    elif kind != "Var":
+        yield from _term(term)
+
+
+def _negated(node: Any) -> Iterator[Node]:
+    if isinstance(node, dict):
+        if "NotExpr" in node.get("literal", ()):
+            yield node
+        for each in node.values():
+            yield from _negated(each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from _negated(each)
+
+
+def _require_names(source: bytes, statement: Node, rule: Node, own: Collection[str]) -> None:
+    """Refuse a variable that nothing but a negated statement has: it has no value, and OPA refuses it."""
+    names = [(name, line) for name, line in _brackets(statement["literal"]) if name not in own]
+    if names:
+        everywhere, inside = Counter(_names(source, rule)), Counter(_names(source, statement))
+        for name, line in names:
+            if name == "_" or everywhere[name] == inside[name]:
+                raise UnsafeNegation(name, line)
+
+
+def _brackets(node: Any) -> Iterator[tuple[str, int]]:
+    """Yield the variables in brackets, which are given values by what they look up; comprehensions have their own."""
+    if isinstance(node, dict):
+        if "RefBrack" in node and "Var" in node["RefBrack"]["index"]:
+            index = node["RefBrack"]["index"]["Var"]
+            yield index["value"], index["span"]["line"]
+        for kind, each in node.items():
+            if kind not in _COMPREHENSIONS:
+                yield from _brackets(each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from _brackets(each)
+
+
+def _names(source: bytes, node: Any) -> Iterator[str]:
+    """Yield all names that stand in a node, except those that ``some`` declares and gives no value."""
+    if isinstance(node, dict):
+        if "Var" in node:
+            yield node["Var"]["value"]
+        for each in ("key", "value") if "domain" in node else ():
+            if node[each]:
+                yield source[node[each]["start"] : node[each]["end"]].decode()
+        for each in node.values():
+            yield from _names(source, each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from _names(source, each)
