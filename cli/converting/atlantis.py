@@ -3,340 +3,315 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cli.converting import shell
-from cli.converting.draft import Draft, Path, Whole
-from tidegate.config.document import KEY, Document
-from tidegate.domain.deploys.workflow_rules import escaped
-from tidegate.domain.errors import InvalidConfiguration
-
-_EXACT = re.compile(r"v?([0-9]+\.[0-9]+\.[0-9]+)")
-#: Keys of a project that are carried over below.
-_CARRIED = frozenset(
-    {
-        "name",
-        "dir",
-        "workspace",
-        "autoplan",
-        "workflow",
-        "terraform_version",
-        "terraform_distribution",
-        "apply_requirements",
-        "depends_on",
-    }
+from cli.converting.draft import Draft
+from cli.converting.ledger import Ledger
+from cli.converting.patterns import excludes_more, from_root, leads_out
+from cli.converting.projects import (
+    MERGEABLE,
+    STRICT,
+    Project,
+    Requirements,
+    add_projects,
+    clean_directory,
+    engine_version,
+    required,
+    usable_name,
 )
+from cli.converting.reading import Section
+from cli.converting.steps import Step, Steps, with_files_of_the_plan
+from cli.converting.workflows import Jobs, add_workflows, tag_of
+from tidegate.config.document import Document, Path
+
+#: What changes a project of Atlantis that does not say it.
+_WHEN_MODIFIED = ("**/*.tf*", "**/*.tofu", "**/*.tofu.json", "**/terragrunt.hcl", "**/.terraform.lock.hcl")
 _AT_ONCE = "it is always so: roots that do not wait for each other run at once"
-_POLICIES = "plans are held against policy_sets in place of it; docs/policies.md says how"
+_LOCKS = "the queues of roots are locked from tidegate apply until the merge"
+_COMMENTS = "one comment is brought up to date in place of many"
 _DELETED = "set on the forge that head branches are deleted once they are merged"
-_WHY = {
+_POLICIES = "plans are held against policy_sets in place of it; docs/policies.md says how"
+_NO_IMPORT = "Tidegate does not import, nor change states"
+#: Keys of the file, and of its projects, that are not needed.
+_HARMLESS = {
     "abort_on_execution_order_fail": "it is always so: what waits for a root that failed is blocked",
     "allowed_regexp_prefixes": "tidegate plan takes a tag query, as dir:dev/**, in place of -p with a pattern",
-    "autodiscover": "dirs says which roots there are; a key such as live/* is every root module that fits",
-    "automerge": "merge_after_apply takes true, false and ways to merge",
-    "branch": "destination_branches names the branches whose pull requests are planned",
-    "custom_policy_check": _POLICIES,
     "delete_source_branch_on_merge": _DELETED,
-    "execution_order_group": "Tidegate orders roots by depends_on and by gates between stacks",
-    "import_requirements": "Tidegate does not import",
+    "emoji_reaction": _COMMENTS,
     "parallel_apply": _AT_ONCE,
     "parallel_plan": _AT_ONCE,
-    "plan_requirements": "every pull request is planned at once",
-    "policy_check": _POLICIES,
-    "repo_locks": "the queues of roots are locked from tidegate apply until the merge",
-    "version": "it is that of Atlantis's format",
+    "repo_locking": _LOCKS,
+    "repo_locks": _LOCKS,
+    "silence_pr_comments": _COMMENTS,
 }
-#: What is said of a requirement that is not carried over.
-_WHY_NOT_REQUIRED = {"policies_passed": "it is always required, by each of policy_sets; docs/policies.md says how"}
-_NONE_REQUIRED = (
-    "no project has any, so what Tidegate requires by itself counts: an approval, no conflict, and the newest commit "
-    "of the base branch. Write down what the server's configuration requires."
+_HARMLESS_OF_PROJECTS = {
+    "delete_source_branch_on_merge": _DELETED,
+    "import_requirements": _NO_IMPORT,
+    "repo_locking": _LOCKS,
+    "repo_locks": _LOCKS,
+    "silence_pr_comments": _COMMENTS,
+}
+_INSTEAD = {"policies": _POLICIES}
+_MERGES = {"true": "true", "merge": "merge", "squash": "squash", "rebase": "rebase"}
+_NOBODY_SAYS = (
+    "no project says what is required, so what Tidegate requires by itself counts: an approval, no conflict, and the "
+    "newest commit of the base branch. Write down what the server's configuration requires."
+)
+_REST_IS_STRICT = (
+    "of projects that do not say what is required, an approval, no conflict and the newest commit of the base branch "
+    "is, as the server's configuration is not known."
 )
 _REQUIREMENTS = frozenset({"approved", "mergeable", "undiverged"})
-_STEPS = frozenset({"init", "plan", "apply"})
-_PLAINLY = "planned and applied by the engine's plain init, plan and apply"
-_FLAGS = ("true", "false")
-_TEXTS = ("dir", "name", "workspace", "workflow", "terraform_version", "terraform_distribution")
-_LISTS = ("apply_requirements", "depends_on")
+#: A branch by a regular expression that says no more than names.
+_BRANCHES = re.compile(r"/(?P<start>\^?)\(?(?P<names>[\w./|-]+)\)?(?P<end>\$?)/")
 
 
 def draft_of(document: Document) -> Draft:
     """Return the draft of what a file of Atlantis says. Raise InvalidConfiguration where it is none."""
-    _check_shape(document)
-    draft = Draft(content={"version": "1", "apply": "in_pull_request"})
-    places = {path: place[0] for path, place in document.places.items() if KEY not in path}
-    places |= {path[:-1]: place[0] for path, place in document.places.items() if path and path[-1] == KEY}
-    content = document.content
-    _applying(draft, places, content.get("automerge"))
-    for key in content:
-        if key not in {"version", "projects", "workflows"} and (key != "automerge" or content[key] not in _FLAGS):
-            _unknown(draft, places[key,], key)
-    named = content.get("workflows") or {}
-    _Projects(draft, places, named).add(content.get("projects"))
-    _Workflows(draft, places, content.get("projects") or []).add(named)
+    draft = Draft(Ledger(document), content={"version": "1", "apply": "in_pull_request"})
+    top = Section(draft.ledger, (), document.content, "Atlantis")
+    _version(draft, top)
+    _automerge(draft, top)
+    workflows = top.named("workflows")
+    projects = top.sections("projects")
+    made = _Projects(draft, workflows).made(projects)
+    add_projects(draft, made)
+    if any("file_patterns" not in each.when for each in made) or not made:
+        draft.content["when_modified"] = list(_WHEN_MODIFIED)
+    _autodiscover(draft, top, bool(projects))
+    add_workflows(draft, workflows, made, lambda name, workflow: _jobs(draft, name, workflow))
+    top.without(_HARMLESS)
+    top.rest(_INSTEAD)
     return draft
 
 
-def _applying(draft: Draft, places: Mapping[Path, int], merges: Any) -> None:
-    """Tell that the file applies where Atlantis does: in the pull request."""
+def _version(draft: Draft, top: Section) -> None:
+    if top.text("version", "3") not in {"2", "3"}:
+        raise top.misshapen("version", "2 or 3")
     text = "as Atlantis applies before the merge, upon the comment tidegate apply; without this key, a merge applies."
-    draft.leave_out(places.get(("projects",), 1), f"apply: in_pull_request is written, {text}")
-    if merges == "true":
-        draft.content["merge_after_apply"] = "true"
-        text = "automerge: it is merge_after_apply: true now, for which the App needs Contents: write."
-        draft.leave_out(places["automerge",], text)
+    draft.ledger.changed(top.at("projects"), f"apply: in_pull_request is written, {text}")
+    text = "pull requests to the default branch are planned; name other branches under destination_branches."
+    draft.ledger.changed(top.at("version"), text)
 
 
-def _check_shape(document: Document) -> None:
-    """Raise InvalidConfiguration for what stands where Atlantis has something else: it would mean nothing here."""
-    projects, workflows = document.content.get("projects"), document.content.get("workflows")
-    if not isinstance(projects, list | None):
-        raise _misshapen(document, ("projects",), "a list of projects")
-    if not isinstance(workflows, dict | None):
-        raise _misshapen(document, ("workflows",), "workflows by their names")
-    for number, project in enumerate(projects or ()):
-        given = project if isinstance(project, dict) else {}
-        for key in _TEXTS:
-            if not isinstance(given.get(key), str | None):
-                raise _misshapen(document, ("projects", number, key), "a text")
-        for key in _LISTS:
-            items = given.get(key)
-            if not isinstance(items, list | None) or any(not isinstance(each, str) for each in items or ()):
-                raise _misshapen(document, ("projects", number, key), "a list of names")
+def _automerge(draft: Draft, top: Section) -> None:
+    merges = top.text("automerge", "false").lower()
+    if merges in _MERGES:
+        draft.content["merge_after_apply"] = _MERGES[merges]
+        text = f"automerge: it is merge_after_apply: {merges} now, for which the App needs Contents: write."
+        draft.ledger.changed(top.at("automerge"), text)
+    elif merges != "false":
+        draft.ledger.lost(top.at("automerge"), "automerge: merge_after_apply takes true, false and ways to merge.")
 
 
-def _misshapen(document: Document, path: Path, wanted: str) -> InvalidConfiguration:
-    line, column = document.places.get(path) or (1, 1)
-    where = ".".join(map(str, path))
-    return InvalidConfiguration(document.file, line, f"{where} cannot be read", f"Atlantis has {wanted} here", column)
-
-
-def _unknown(draft: Draft, line: int, key: str, where: str = "") -> None:
-    draft.leave_out(line, f"{where}{key}: {_WHY.get(key, 'Tidegate has nothing like it')}.")
+def _autodiscover(draft: Draft, top: Section, has_projects: bool) -> None:
+    """Say which roots there are besides the projects."""
+    section = top.section("autodiscover")
+    mode = section.text("mode", "auto")
+    ignored = section.texts("ignore_paths") or []
+    section.rest()
+    if mode not in {"auto", "enabled", "disabled"}:
+        raise section.misshapen("mode", "auto, enabled or disabled")
+    dirs = draft.content.setdefault("dirs", {}) if has_projects or mode == "disabled" or ignored else None
+    if dirs is not None and (mode == "enabled" or (mode == "auto" and not has_projects)):
+        dirs.setdefault("**", {})
+        for number, written in enumerate(ignored):
+            place = clean_directory(draft, (*section.at("ignore_paths"), number), written)
+            if place is not None and place not in dirs:
+                dirs[place] = {"when_modified": {"file_patterns": [], "autoplan": "false"}}
+                draft.ledger.changed((*section.at("ignore_paths"), number), f"dirs.{place}: it is never planned.")
 
 
 class _Projects:
-    """Adds a root for each project."""
+    """Makes a root of each project."""
 
-    def __init__(self, draft: Draft, places: Mapping[Path, int], workflows: Mapping[str, Any]) -> None:
-        self._draft, self._places, self._workflows = draft, places, workflows
-        self._requirements: dict[str, tuple[str, ...]] = {}
+    def __init__(self, draft: Draft, workflows: Mapping[str, Section]) -> None:
+        self._draft, self._workflows = draft, workflows
+        self._requirements = Requirements()
+        self._names: dict[str, str] = {}
 
-    def add(self, projects: Any) -> None:
-        roots: list[dict[str, Any]] = []
-        for number, project in enumerate(projects if isinstance(projects, list) else ()):
-            if isinstance(project, dict) and project.get("dir"):
-                self._draft.lines["roots", len(roots)] = self._places["projects", number]
-                roots.append(self._root(project, ("projects", number)))
-            else:
-                self._draft.leave_out(self._places["projects", number], f"projects.{number}: it has no directory.")
-        if roots:
-            self._draft.content["dirs"] = self._directories(roots)
-        if self._requirements:
-            checks = [{"tag_query": tag, **_required(wanted)} for tag, wanted in self._requirements.items()]
-            rest = {"tag_query": "", **_required(())}
-            self._draft.content["apply_requirements"] = {"checks": [*checks, rest]}
-        else:
-            self._draft.leave_out(self._places.get(("projects",), 1), f"apply_requirements: {_NONE_REQUIRED}")
-
-    def _root(self, project: Mapping[str, Any], path: Path) -> dict[str, Any]:
-        for key in project:
-            if key not in _CARRIED:
-                _unknown(self._draft, self._places[*path, key], key, f"project {_name(project)}: ")
-        root: dict[str, Any] = {"dir": project["dir"], "workspace": project.get("workspace") or "default"}
-        root["line"] = self._places[path]
-        if project.get("name"):
-            root["name"] = project["name"]
-        tags = self._workflow(project, path)
-        tags += self._requires(project.get("apply_requirements"), path)
-        when = self._when(project, path)
-        engine = self._engine(project, path)
-        return root | ({"tags": tags} if tags else {}) | ({"when_modified": when} if when else {}) | engine
-
-    def _workflow(self, project: Mapping[str, Any], path: Path) -> list[str]:
-        name = project.get("workflow")
-        if not name:
-            return []
-        if name not in self._workflows and name != "default":
-            text = f"project {_name(project)}: workflow {name} is not in this file. "
-            text += _until(name, self._workflows, "its root is")
-            self._draft.leave_out(self._places[*path, "workflow"], text)
-        return [f"workflow_{name}"]
-
-    def _requires(self, wanted: Any, path: Path) -> list[str]:
-        known = []
-        for number, name in enumerate(wanted if isinstance(wanted, list) else ()):
-            if name in _REQUIREMENTS:
-                known.append(name)
-            else:
-                line = self._places[*path, "apply_requirements", number]
-                why = _WHY_NOT_REQUIRED.get(name, "it is not known")
-                self._draft.leave_out(line, f"apply_requirements: {name}: {why}.")
-        if not known:
-            return []
-        tag = f"requires_{'_'.join(sorted(known))}"
-        self._requirements[tag] = tuple(known)
-        return [tag]
-
-    def _when(self, project: Mapping[str, Any], path: Path) -> dict[str, Any]:
-        plan = project.get("autoplan")
-        plan = plan if isinstance(plan, dict) else {}
-        when: dict[str, Any] = {}
-        if plan.get("when_modified"):
-            when["file_patterns"] = plan["when_modified"]
-        if plan.get("enabled") == "false":
-            when["autoplan"] = "false"
-        if isinstance(project.get("depends_on"), list) and project["depends_on"]:
-            when["depends_on"] = " or ".join(f"name:{name}" for name in project["depends_on"])
-            text = "depends_on: it orders as before, and a change of what a root depends on runs the root, too."
-            self._draft.leave_out(self._places[*path, "depends_on"], text)
-        return when
-
-    def _engine(self, project: Mapping[str, Any], path: Path) -> dict[str, Any]:
-        name = {"opentofu": "tofu"}.get(str(project.get("terraform_distribution")), "terraform")
-        engine = {"name": name} if project.get("terraform_distribution") else {}
-        version = project.get("terraform_version")
-        exact = _EXACT.fullmatch(str(version)) if version else None
-        if exact:
-            engine["version"] = exact[1]
-        elif version:
-            line = self._places[*path, "terraform_version"]
-            self._draft.leave_out(line, f"terraform_version: {version}: Tidegate takes exact versions.")
-        return {"engine": {"name": name, **engine}} if engine else {}
-
-    def _directories(self, roots: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the roots by directory and workspace; the second one at the same place is left out."""
-        dirs: dict[str, Any] = {}
-        taken: set[tuple[str, str]] = set()
-        several = {root["dir"] for root in roots if root["workspace"] != "default"}
-        for root in roots:
-            place, space, line = root.pop("dir"), root.pop("workspace"), root.pop("line")
-            if (place, space) in taken:
-                text = f"project {root.get('name', place)}: {place} has a root in the workspace {space} already."
-                self._draft.leave_out(line, text)
-                continue
-            taken.add((place, space))
-            self._draft.lines["dirs", place] = self._draft.lines.get(("dirs", place), line)
-            if place in several:
-                dirs.setdefault(place, {"workspaces": {}})["workspaces"][space] = root
-                self._draft.lines["dirs", place, "workspaces", space] = line
-            else:
-                dirs[place] = root
-        return dirs
-
-
-def _name(project: Mapping[str, Any]) -> str:
-    return str(project.get("name") or project["dir"])
-
-
-def _until(name: str, workflows: Mapping[str, Any], roots: str) -> str:
-    """Return what happens to the roots of a workflow that is not carried over, as a sentence."""
-    how = "planned and applied by the workflow default" if "default" in workflows else _PLAINLY
-    return f"Until you write one with tag_query: workflow_{name}, {roots} {how}."
-
-
-def _required(wanted: tuple[str, ...]) -> dict[str, Any]:
-    """Return a check. What a pull request lacks of its base branch counts with Tidegate unless it says otherwise."""
-    found: dict[str, Any] = {}
-    if "approved" in wanted:
-        found["approved"] = {"any_of_count": "1"}
-    if "mergeable" in wanted:
-        found |= {"merge_conflicts": {"enabled": "true"}, "status_checks": {"enabled": "true"}}
-    return found | {"undiverged": {"enabled": "true" if "undiverged" in wanted else "false"}}
-
-
-class _Workflows:
-    """Adds the workflows, each for what has its tag; the one named ``default`` for all others."""
-
-    def __init__(self, draft: Draft, places: Mapping[Path, int], projects: list[Any]) -> None:
-        self._draft, self._places, self._projects = draft, places, projects
-
-    def add(self, workflows: Mapping[str, Any]) -> None:
-        found: list[dict[str, Any]] = []
-        for name in sorted(workflows, key=lambda name: name == "default"):
-            path: Path = ("workflows", name)
-            at: Path = ("workflows", len(found))
-            self._draft.lines[at] = self._places[path]
-            self._draft.wholes[at] = Whole(f"workflow {name}", self._without(name, workflows))
-            steps = self._jobs(workflows[name], path, at)
-            found.append({"tag_query": "" if name == "default" else f"workflow_{name}", **steps})
-        if found:
-            self._draft.content["workflows"] = found
-
-    def _without(self, name: str, workflows: Mapping[str, Any]) -> str:
-        """Return what happens if a workflow is not carried over, with the names of its roots."""
-        if name == "default":
-            return f"Until you write one with tag_query: '', roots without a workflow are {_PLAINLY}."
-        known = [each for each in self._projects if isinstance(each, dict) and each.get("dir")]
-        roots = ", ".join(_name(each) for each in known if each.get("workflow") == name)
-        return _until(name, workflows, f"its roots ({roots}) are" if roots else "its roots are")
-
-    def _jobs(self, workflow: Any, path: Path, at: Path) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for job, section in workflow.items() if isinstance(workflow, dict) else ():
-            if job not in {"plan", "apply"} or not isinstance(section, dict):
-                _unknown(self._draft, self._places[*path, job], job, f"workflow {path[-1]}: ")
-            elif section.get("steps"):
-                found[job] = self._steps(section["steps"], (*path, job, "steps"), (*at, job))
+    def made(self, sections: Sequence[Section]) -> list[Project]:
+        """Return the projects that have a directory, and what they require."""
+        found = [made for section in sections if (made := self._project(section)) is not None]
+        for each in found:
+            each.depends_on = [self._names.get(name, name) for name in each.depends_on]
+        self._branches(sections)
+        self._requirements.add_to(self._draft, STRICT)
+        if not self._requirements.found:
+            self._draft.ledger.changed(("projects",), f"apply_requirements: {_NOBODY_SAYS}")
+        elif any("apply_requirements" not in each for each in sections):
+            self._draft.ledger.changed(("projects",), f"apply_requirements: {_REST_IS_STRICT}")
         return found
 
-    def _steps(self, steps: Any, path: Path, at: Path) -> list[Any]:
-        made: list[Any] = []
-        for number, each in enumerate(steps if isinstance(steps, list) else ()):
-            if (step := self._step(each, (*path, number))) is not None:
-                self._draft.lines[*at, len(made)] = self._places[*path, number]
-                made.append(step)
-        return made
+    def _project(self, section: Section) -> Project | None:
+        ledger = self._draft.ledger
+        written, name = section.text("dir"), section.text("name")
+        if not written:
+            ledger.lost(section.path, f"{name or 'it'} has no directory.", f"projects.{name or section.path[-1]}")
+            return None
+        place = clean_directory(self._draft, section.at("dir"), written)
+        one = Project(section.path, usable_name(self._draft, section.at("name"), name), place or ".")
+        self._names[name] = one.name
+        one.workspace = section.text("workspace", "default")
+        one.tags = [
+            *tag_of(self._draft, section.at("workflow"), one, section.text("workflow"), self._workflows),
+            *self._requires(section),
+        ]
+        one.when = self._when(section, one.dir)
+        one.engine = _engine(self._draft, section)
+        self._order(section, one)
+        for key, why in (("policy_check", _POLICIES), ("custom_policy_check", _POLICIES)):
+            if section.flag(key):
+                ledger.lost(section.at(key), f"{key}: {why}.")
+        if section.texts("plan_requirements"):
+            ledger.lost(section.at("plan_requirements"), "plan_requirements: every pull request is planned at once.")
+        section.text("branch")
+        section.without(_HARMLESS_OF_PROJECTS)
+        section.rest()
+        return one if place is not None else None
 
-    def _step(self, step: Any, path: Path) -> Any:
-        if isinstance(step, str) and step in _STEPS:
-            return {"type": step}
-        if isinstance(step, dict) and len(step) == 1:
-            [(kind, value)] = step.items()
-            if kind in _STEPS:
-                arguments = value.get("extra_args") if isinstance(value, dict) else None
-                return {"type": kind, **({"extra_args": self._options(arguments, path)} if arguments else {})}
-            if kind == "run" and (text := value.get("command") if isinstance(value, dict) else value):
-                return {"type": "run", "cmd": self._command(text, path)}
-            if kind == "env" and isinstance(value, dict) and value.get("name"):
-                return self._env(value, path)
-        name = step if isinstance(step, str) else next(iter(step), "") if isinstance(step, dict) else ""
-        self._draft.leave_out(self._places[path], f"workflow {path[1]}: step {name}: Tidegate has no such step.")
-        return None
+    def _requires(self, section: Section) -> list[str]:
+        wanted = section.texts("apply_requirements")
+        if wanted is None:
+            return []
+        known = []
+        for number, name in enumerate(wanted):
+            path = (*section.at("apply_requirements"), number)
+            if name in _REQUIREMENTS:
+                known.append(name)
+            elif name == "policies_passed":
+                self._draft.ledger.dropped(path, "policies_passed: it is always required, by each of policy_sets.")
+            else:
+                self._draft.ledger.lost(path, f"{name}: it is not known.", f"projects.apply_requirements.{name}")
+            if name == "mergeable":
+                self._draft.ledger.changed(path, MERGEABLE)
+        return [self._requirements.tag(known, required(known))]
 
-    def _env(self, value: Mapping[str, Any], path: Path) -> dict[str, Any]:
-        """Return the step that sets a variable: to what a command prints, or to a text."""
-        if value.get("command"):
-            return {"type": "env", "name": value["name"], "cmd": self._command(value["command"], path)}
-        text = value.get("value") or ""
-        plain = escaped(text) if isinstance(text, str) else text
-        return {"type": "env", "name": value["name"], "cmd": ["printf", "%s", plain]}
+    def _when(self, section: Section, place: str) -> dict[str, Any]:
+        plan = section.section("autoplan")
+        when: dict[str, Any] = {}
+        patterns = plan.texts("when_modified")
+        if patterns is not None:
+            when["file_patterns"] = [from_root(each) for each in patterns if not leads_out(place, each)]
+            for number, each in enumerate(patterns):
+                self._pattern(each, place, (*plan.at("when_modified"), number))
+        if plan.flag("enabled") is False:
+            when["autoplan"] = "false"
+        plan.rest()
+        return when
 
-    def _command(self, text: Any, path: Path) -> list[Any]:
-        if not isinstance(text, str):
-            return ["sh", "-c", text]
-        self._doubt(shell.doubts(text), path)
-        return shell.command(text)
+    def _pattern(self, written: str, place: str, path: Path) -> None:
+        """Tell what became of a pattern."""
+        if leads_out(place, written):
+            self._draft.ledger.dropped(path, f"{written}: it leads out of the repository, where no files are.")
+        elif excludes_more(written):
+            self._draft.ledger.lost(path, f"{written}: ** stands for whole names of directories here.")
+        elif from_root(written) != written:
+            self._draft.ledger.changed(path, f"{written} is {from_root(written)}.")
 
-    def _options(self, arguments: Any, path: Path) -> Any:
-        words = _single_words(arguments)
-        for word in words:
-            if isinstance(word, str):
-                self._doubt(shell.doubts_of_option(word), path)
-        return [shell.option(word) if isinstance(word, str) else word for word in words]
+    def _order(self, section: Section, one: Project) -> None:
+        one.depends_on, one.depends_on_path = section.texts("depends_on") or (), section.at("depends_on")
+        order = section.text("execution_order_group", "0")
+        if not re.fullmatch(r"-?[0-9]{1,6}", order):
+            raise section.misshapen("execution_order_group", "a number")
+        one.order = int(order)
+        if "execution_order_group" in section:
+            text = f"it is in the stack order_{order}, which is applied after those with smaller numbers."
+            self._draft.ledger.changed(section.at("execution_order_group"), text)
 
-    def _doubt(self, doubts: Iterable[str], path: Path) -> None:
-        for each in doubts:
-            self._draft.leave_out(self._places[path], f"workflow {path[1]}: {each}")
+    def _branches(self, sections: Sequence[Section]) -> None:
+        """Let pull requests to the branches be planned that all projects name."""
+        named = [each.text("branch") for each in sections]
+        if not any(named):
+            return
+        branch = named[0] if len(set(named)) == 1 else ""
+        match = _BRANCHES.fullmatch(branch)
+        if match is None:
+            why = "destination_branches holds for all roots, and takes names with *"
+            for each in sections:
+                if "branch" in each:
+                    self._draft.ledger.lost(each.at("branch"), f"branch: {why}.")
+            return
+        before, after = "" if match["start"] else "*", "" if match["end"] else "*"
+        names = [f"{before}{name}{after}" for name in match["names"].split("|") if name]
+        self._draft.content["destination_branches"] = names
+        for each in sections:
+            self._draft.ledger.changed(each.at("branch"), f"branch: it is destination_branches: {', '.join(names)}.")
 
 
-def _single_words(arguments: Any) -> list[Any]:
-    """Return options as one word each: ``-var-file x`` becomes ``-var-file=x``."""
-    found: list[str] = []
-    for word in arguments if isinstance(arguments, list) else ():
-        if found and isinstance(word, str) and not word.startswith("-") and "=" not in str(found[-1]):
-            found[-1] = f"{found[-1]}={word}"
-        else:
-            found.append(word)
-    return found
+def _engine(draft: Draft, section: Section) -> dict[str, str]:
+    distribution, version = section.text("terraform_distribution"), section.text("terraform_version")
+    name = {"opentofu": "tofu", "terraform": "terraform", "": "terraform"}.get(distribution)
+    if name is None:
+        draft.ledger.lost(section.at("terraform_distribution"), f"{distribution}: the engines are terraform and tofu.")
+    exact = engine_version(draft, section.at("terraform_version"), version) if version else None
+    engine = {"name": name or "terraform"} if distribution or exact else {}
+    return engine | ({"version": exact} if exact else {})
+
+
+def _jobs(draft: Draft, name: str, workflow: Section) -> Jobs:
+    steps = Steps(draft, name, shell.ATLANTIS)
+    plan = _stage(draft, steps, workflow, "plan")
+    apply = with_files_of_the_plan(plan or (), _stage(draft, steps, workflow, "apply"))
+    workflow.without({"import": _NO_IMPORT, "state_rm": _NO_IMPORT})
+    workflow.rest({"policy_check": _POLICIES})
+    return plan, apply
+
+
+def _stage(draft: Draft, steps: Steps, workflow: Section, job: str) -> list[Step] | None:
+    """Return the steps of a stage; None where those count that every workflow has."""
+    section = workflow.section(job)
+    found = section.raw("steps")
+    if not isinstance(found, list | None):
+        raise section.misshapen("steps", "a list")
+    section.rest()
+    made = [_step(draft, steps, each, (*section.at("steps"), number)) for number, each in enumerate(found or ())]
+    return [each for each in made if each is not None] if found else None
+
+
+def _step(draft: Draft, steps: Steps, written: Any, path: Path) -> Step | None:
+    kind, value = (written, None) if isinstance(written, str) else _pair(written)
+    at = (*path, kind) if isinstance(written, dict) and kind else path
+    if not isinstance(value, dict):
+        draft.ledger.kept(at)
+    section = Section(draft.ledger, at, value if isinstance(value, dict) else {}, "Atlantis")
+    made: Step | None = None
+    if kind in {"init", "plan", "apply"}:
+        made = steps.engine(kind, section.texts("extra_args"), section.at("extra_args"))
+    elif kind == "run" and isinstance(text := section.text("command") or value, str):
+        made = steps.run(text, at, _shell(section))
+    elif kind == "env" and (name := section.text("name")):
+        command, text = section.text("command"), section.text("value")
+        words = _shell(section)
+        made = steps.variable_of(name, command, at, words) if command else steps.variable(name, text, at)
+    elif kind == "multienv" and isinstance(text := section.text("command") or value, str):
+        made = steps.variable_of("", f"({text}) | tr ',' '\\n'", at, _shell(section))
+        draft.ledger.changed(at, "multienv: commas part the variables as before; values cannot hold commas or quotes.")
+    if made is None and kind == "show":
+        draft.ledger.dropped(at, "show: every plan is shown.")
+    elif made is None:
+        draft.ledger.lost(at, f"step {kind}: Tidegate has no such step.", f"workflows.steps.{kind}")
+    _output(draft, section)
+    section.rest()
+    return made
+
+
+def _pair(written: Any) -> tuple[str, Any]:
+    pairs = list(written.items()) if isinstance(written, dict) else []
+    return pairs[0] if len(pairs) == 1 else ("", None)
+
+
+def _shell(section: Section) -> list[str]:
+    words = section.texts("shellArgs")
+    return [section.text("shell", "sh"), *(words if words is not None else ["-c"])]
+
+
+def _output(draft: Draft, section: Section) -> None:
+    """Tell of output that Atlantis hides."""
+    output = section.value("output")
+    if output in (None, "show", "strip_refreshing", ["strip_refreshing"], ["show"]):
+        return
+    text = "output: what programs print is in the log; values of steps env with sensitive: true are masked."
+    draft.ledger.lost(section.at("output"), text, "workflows.steps.output")

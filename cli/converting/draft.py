@@ -1,4 +1,4 @@
-"""A draft of tidegate.yaml: what of another file was carried over, from which line each part is, and what was not."""
+"""A draft of tidegate.yaml: what of another file was carried over, and from where in it each part is."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any
 
 import yaml
 
-from tidegate.config.document import KEY, read_document
+from cli.converting.ledger import Ledger, plain_name
+from tidegate.config.document import KEY, Path, read_document
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.loader import examine_configuration
 from tidegate.domain.errors import InvalidConfiguration
-
-Path = tuple[str | int, ...]
 
 #: Of something that is left out, what the loader refuses: itself, or of a whole its keys.
 _Refused = Mapping[Path, InvalidConfiguration]
@@ -28,94 +27,63 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _MOST_READINGS = 20
 #: Where a step stands, whose kind is all there is of it.
 _STEPS = frozenset({"workflows", "hooks"})
-#: Keys of access control, of requirements and of stacks that something rests on, and those of people inside them. Keys
-#: that are not known here were nothing that Tidegate does.
-_GUARDS = frozenset(
-    [
-        "policies",
-        "checks",
-        "tag_query",
-        "approved",
-        "merge_conflicts",
-        "status_checks",
-        "rules",
-        "apply_after",
-        "plan_after",
-        "can_apply_after",
-        "auto_apply",
-        "on_change",
-        "modified_by",
-    ]
+#: The order in which keys are written.
+_ORDER = (
+    "version",
+    "apply",
+    "merge_after_apply",
+    "destination_branches",
+    "pull_requests",
+    "engine",
+    "when_modified",
+    "plan_review",
+    "dirs",
+    "stacks",
+    "workflows",
+    "hooks",
+    "access_control",
+    "apply_requirements",
 )
-_INSIDE = _GUARDS | frozenset(["enabled", "any_of", "any_of_count", "all_of", "ignore_matching"])
-#: The lengths of the paths of a whole stack, and of a rule of one.
-_A_STACK = 3
-_A_RULE = 5
 #: What is granted to nobody where it cannot be carried over.
 _GRANTS = frozenset({"plan", "apply", "unlock", "review"})
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class LeftOut:
-    """Something that was not carried over: its line in the other file, and a sentence."""
-
-    line: int
-    text: str
-
-
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """Something that is of use only with all that it directly has: its name, and what happens without it."""
+    """Something that is of use only with all that it has: its name, what happens without it, and its lossy name."""
 
     name: str
     without: str
-
-
-class CannotLeaveOut(Exception):
-    """What guards something cannot be carried over: without it, more would be allowed than before."""
-
-    def __init__(self, left_out: list[LeftOut]) -> None:
-        super().__init__("; ".join(each.text for each in left_out))
-        self.left_out = left_out
+    lossy: str
 
 
 @dataclass(slots=True)
 class Draft:
-    """``content`` is the file so far, ``lines`` the other file's line of what stands at a path.
+    """``content`` is the file so far; ``origins`` tells where in the other file a part is from, with all in it.
 
-    ``instead`` tells what there is in place of keys, and of kinds of steps, that Tidegate does not know; ``wholes``
-    what is left out as a whole where one of its keys cannot be used.
+    ``harmless`` tells why keys, and kinds of steps, are not needed, ``instead`` what there is in place of others;
+    ``wholes`` is what is left out as a whole where one of its keys cannot be used.
     """
 
+    ledger: Ledger
     content: dict[str, Any] = field(default_factory=dict)
-    lines: dict[Path, int] = field(default_factory=dict)
-    left_out: list[LeftOut] = field(default_factory=list)
+    origins: dict[Path, Path] = field(default_factory=dict)
+    harmless: Mapping[str, str] = field(default_factory=dict)
     instead: Mapping[str, str] = field(default_factory=dict)
     wholes: dict[Path, Whole] = field(default_factory=dict)
 
-    def leave_out(self, line: int, text: str) -> None:
-        """Remember what is not carried over."""
-        self.left_out.append(LeftOut(line, text))
-
-    def line_of(self, path: Path) -> int:
-        """Return the other file's line of what stands at a path, or of what it stands in."""
-        while path and path not in self.lines:
-            path = path[:-1]
-        return self.lines.get(path, 1)
-
-    def name_of(self, path: Path) -> str:
-        """Return what stands at a path as people know it: by the name of what it is in, if that has one."""
-        for length in range(1, len(path)):
-            if whole := self.wholes.get(path[:length]):
-                return f"{whole.name}: {'.'.join(map(str, path[length:]))}"
-        return ".".join(map(str, path))
+    def origin(self, path: Path) -> Path:
+        """Return where in the other file that is from which stands at a path, or what it stands in."""
+        for length in range(len(path), -1, -1):
+            if path[:length] in self.origins:
+                return (*self.origins[path[:length]], *path[length:])
+        return ()
 
 
 def finished(draft: Draft) -> str:
-    """Return the file: whatever of the draft cannot be used is left out of it, and remembered as such.
+    """Return the file: whatever of the draft cannot be used is left out of it, and told as such.
 
-    Raise InvalidConfiguration when nothing can be used, or far too much cannot be, and CannotLeaveOut when something
-    guards what would be open then.
+    Raise InvalidConfiguration when nothing can be used, or far too much cannot be.
     """
     for _ in range(_MOST_READINGS):
         text = _written(draft.content)
@@ -123,8 +91,9 @@ def finished(draft: Draft) -> str:
         if isinstance(found, LoadedConfiguration):
             return text
         _without_all(draft, found, text)
-    problem = f"more than {len(draft.left_out)} of its values cannot be used"
-    raise InvalidConfiguration(_FILE, 1, problem, f"The last of them: {draft.left_out[-1].text}")
+    problem = "far too many of its values cannot be used"
+    told = draft.ledger.lossy()
+    raise InvalidConfiguration(_FILE, 1, problem, f"One of them: {told[-1].text if told else 'unknown'}")
 
 
 def _without_all(draft: Draft, errors: Sequence[InvalidConfiguration], text: str) -> None:
@@ -140,40 +109,34 @@ def _without_all(draft: Draft, errors: Sequence[InvalidConfiguration], text: str
             path = path[:-1]
         gone = path[:-1] if path[:-1] in draft.wholes else path
         told.setdefault(gone, {}).setdefault(path, error)
-    guarding = [_left_out(draft, path, refused) for path, refused in told.items() if _guards(path)]
-    if guarding:
-        raise CannotLeaveOut(sorted(guarding))
     for path, refused in told.items():
         if not any(path[:length] in told for length in range(1, len(path))):
-            _without(draft, path, refused)
+            _tell(draft, path, refused)
+            _without(draft, path)
 
 
-def _guards(path: Path) -> bool:
-    """Tell whether more would be allowed, or sooner, without what stands at a path.
-
-    A list of people who may is none: what cannot be read of it is granted to nobody.
-    """
-    if path[0] == "access_control" and any(part in _GRANTS for part in path[3:]):
-        return False
-    known = {part for part in path[1:] if isinstance(part, str)} & _GUARDS
-    if path[0] in {"access_control", "apply_requirements"}:
-        return len(path) == 1 or (bool(known) and not (isinstance(path[-1], str) and path[-1] not in _INSIDE))
-    if path[0] == "stacks":
-        is_unknown = isinstance(path[-1], str) and path[-1] not in _GUARDS
-        return len(path) <= _A_STACK or (bool(known) and not (is_unknown and len(path) == _A_RULE))
-    return path[0] == "plan_review"
-
-
-def _left_out(draft: Draft, path: Path, refused: _Refused) -> LeftOut:
+def _tell(draft: Draft, path: Path, refused: _Refused) -> None:
+    """Tell that what stands at a path is left out: as dropped where nothing is granted or lost by that."""
+    origin = draft.origin(path)
     if whole := draft.wholes.get(path):
         found = [(*map(str, at[len(path) :]), error.problem) for at, error in refused.items()]
         why = "; ".join(": ".join(words) for words in reversed(found))
-        return LeftOut(draft.line_of(path), f"{whole.name} is not carried over: {why}. {whole.without}")
-    where, kind, error = draft.name_of(path), _kind(draft, path), refused[path]
-    if kind in draft.instead:
-        what = where if kind == path[-1] else f"{where} ({kind})"
-        return LeftOut(draft.line_of(path), f"{what}: this is not in Tidegate: {draft.instead[kind]}.")
-    return LeftOut(draft.line_of(path), f"{where}: {error.problem}.")
+        draft.ledger.lost(origin, f"{whole.name} is not carried over: {why}. {whole.without}", whole.lossy)
+        return
+    kind, problem = _kind(draft, path), refused[path].problem
+    if kind in draft.harmless:
+        draft.ledger.dropped(origin, f"{kind}: {draft.harmless[kind]}.")
+    elif path[0] == "access_control" and any(part in _GRANTS for part in path[3:]):
+        draft.ledger.dropped(origin, f"{problem}; what cannot be read is granted to nobody.")
+    else:
+        text = draft.instead.get(kind)
+        draft.ledger.lost(origin, f"{kind}: {text}." if text else f"{problem}.", _lossy_name(origin, kind))
+
+
+def _lossy_name(origin: Path, kind: str) -> str:
+    """Return the name of something that is lost. A step is known by its kind."""
+    name = plain_name(origin)
+    return f"{name}.{kind}" if origin and isinstance(origin[-1], int) and kind.isidentifier() else name
 
 
 def _kind(draft: Draft, path: Path) -> str:
@@ -184,17 +147,20 @@ def _kind(draft: Draft, path: Path) -> str:
     return str(value.get("type") if isinstance(value, dict) and isinstance(path[-1], int) else path[-1])
 
 
-def _without(draft: Draft, path: Path, refused: _Refused) -> None:
-    """Take out of a draft what stands at a path, as errors are about it."""
-    draft.left_out.append(_left_out(draft, path, refused))
+def _without(draft: Draft, path: Path) -> None:
+    """Take out of a draft what stands at a path. A list of people who may is none then: nobody may."""
     holder: Any = draft.content
     for part in path[:-1]:
         holder = holder[part]
     if path[0] == "access_control" and path[-1] in _GRANTS and not isinstance(holder[path[-1]], list):
         holder[path[-1]] = []
-    else:
-        del holder[path[-1]]
-        _renumber(draft.lines, path)
+        return
+    del holder[path[-1]]
+    if isinstance(path[-1], int):
+        for number, _ in enumerate(holder):  # Fix where the others are from before their numbers move.
+            draft.origins.setdefault((*path[:-1], number), draft.origin((*path[:-1], number)))
+        draft.origins.setdefault((*path[:-1], len(holder)), draft.origin((*path[:-1], len(holder))))
+        _renumber(draft.origins, path)
         _renumber(draft.wholes, path)
 
 
@@ -225,7 +191,9 @@ def _moved(known: Mapping[Path, Any], gone: Path, depth: int) -> Iterator[tuple[
 
 
 def _written(content: Mapping[str, Any]) -> str:
-    return yaml.dump(_plain(content), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+    known = [key for key in _ORDER if key in content]
+    ordered = {key: content[key] for key in [*known, *(key for key in content if key not in _ORDER)]}
+    return yaml.dump(_plain(ordered), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
 
 
 class _Dumper(yaml.SafeDumper):

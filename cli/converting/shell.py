@@ -1,71 +1,93 @@
-"""Commands of a shell, as Atlantis runs them: with Tidegate's variables in place of those of Atlantis."""
+"""Commands of a shell, as other tools run them: with Tidegate's variables in place of theirs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from tidegate.domain.deploys.workflow_rules import escaped
 
-#: Variables that Atlantis gives to programs, as Tidegate calls them, and those that have no counterpart.
-_NAMES = {
-    "PROJECT_NAME": "TIDEGATE_ROOT",
-    "WORKSPACE": "TIDEGATE_WORKSPACE",
-    "REPO_REL_DIR": "TIDEGATE_DIR",
-    "PLANFILE": "TIDEGATE_PLAN_FILE",
-    "HEAD_COMMIT": "TIDEGATE_REVISION",
-}
-_FOR_SHELLS = {**_NAMES, "DIR": "PWD"}
-_LACKING = frozenset(
-    [
-        "BASE_REPO_NAME",
-        "BASE_REPO_OWNER",
-        "HEAD_REPO_NAME",
-        "HEAD_REPO_OWNER",
-        "HEAD_BRANCH_NAME",
-        "BASE_BRANCH_NAME",
-        "PULL_NUM",
-        "PULL_URL",
-        "PULL_AUTHOR",
-        "USER_NAME",
-        "COMMENT_ARGS",
-        "SHOWFILE",
-        "POLICYCHECKFILE",
-        "ATLANTIS_TERRAFORM_VERSION",
-        "ATLANTIS_TERRAFORM_DISTRIBUTION",
-    ]
-)
+__all__ = ["ATLANTIS", "DIGGER", "TERRATEAM", "Variables", "engines_in", "escaped"]
+
 _REFERENCE = re.compile(r"\$(?P<brace>\{?)(?P<name>[A-Za-z_][A-Za-z0-9_]*)")
 _ENGINES = re.compile(r"(?<![\w./-])(?:terraform|tofu|terragrunt)(?![\w./-])")
 
 
-def command(text: str) -> list[str]:
-    """Return the command that runs a text in a shell; what stands for variables there is left to the shell."""
-    return ["sh", "-c", escaped(_renamed(text, _FOR_SHELLS))]
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """Variables that a tool gives to programs, as Tidegate calls them, and those that have no counterpart.
+
+    ``directory`` is the one with the root's directory, which only shells know.
+    """
+
+    names: Mapping[str, str]
+    without: frozenset[str]
+    directory: str = ""
+
+    def for_shell(self, text: str) -> str:
+        """Return a text for a shell; what stands for variables there is left to it."""
+        return escaped(_renamed(text, {**self.names, **({self.directory: "PWD"} if self.directory else {})}))
+
+    def option(self, text: str) -> str:
+        """Return a text in which Tidegate itself fills in variables."""
+        return _renamed(text, self.names)
+
+    def lacking(self, text: str) -> list[str]:
+        """Return the variables of a text that nothing would set."""
+        found = dict.fromkeys(match["name"] for match in _REFERENCE.finditer(text))
+        return [name for name in found if name in self.without]
+
+    def lacking_in_option(self, text: str, known: Collection[str]) -> list[str]:
+        """Return the variables of an option that nothing would set, where steps set those that are ``known``."""
+        found = dict.fromkeys(match["name"] for match in _REFERENCE.finditer(text))
+        return [name for name in found if name not in known and name not in self.names and not _is_own(name)]
 
 
-def option(text: str) -> str:
-    """Return an option of the engine, in which Tidegate itself fills in variables."""
-    return _renamed(text, _NAMES)
+def _is_own(name: str) -> bool:
+    return name.startswith(("TIDEGATE_", "STACK_VAR_"))
 
 
-def doubts(text: str) -> Iterator[str]:
-    """Return what of a command may not work as it did, as sentences."""
-    yield from _lacking(text, _LACKING)
-    for engine in dict.fromkeys(_ENGINES.findall(text)):
-        yield f"{engine} need not be there for programs: use steps init, plan and apply, or add it to the image."
+def engines_in(text: str) -> list[str]:
+    """Return the engines that a command calls by itself."""
+    return list(dict.fromkeys(_ENGINES.findall(text)))
 
 
-def doubts_of_option(text: str) -> Iterator[str]:
-    """Return which variables of an option are set by nothing, as sentences."""
-    yield from _lacking(text, _LACKING | {"DIR"})
-
-
-def _lacking(text: str, names: frozenset[str]) -> Iterator[str]:
-    for name in dict.fromkeys(match["name"] for match in _REFERENCE.finditer(text)):
-        if name in names:
-            yield f"${name} of Atlantis has no counterpart, so nothing sets it; docs/workflows.md names all."
-
-
-def _renamed(text: str, names: dict[str, str]) -> str:
+def _renamed(text: str, names: Mapping[str, str]) -> str:
     return _REFERENCE.sub(lambda match: f"${match['brace']}{names.get(match['name'], match['name'])}", text)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ATLANTIS = Variables(
+    {
+        "PROJECT_NAME": "TIDEGATE_ROOT",
+        "WORKSPACE": "TIDEGATE_WORKSPACE",
+        "REPO_REL_DIR": "TIDEGATE_DIR",
+        "PLANFILE": "TIDEGATE_PLAN_FILE",
+        "HEAD_COMMIT": "TIDEGATE_REVISION",
+    },
+    _words(
+        """
+        BASE_REPO_NAME BASE_REPO_OWNER HEAD_REPO_NAME HEAD_REPO_OWNER HEAD_BRANCH_NAME BASE_BRANCH_NAME PULL_NUM
+        PULL_URL PULL_AUTHOR USER_NAME COMMENT_ARGS SHOWFILE POLICYCHECKFILE ATLANTIS_TERRAFORM_VERSION
+        ATLANTIS_TERRAFORM_DISTRIBUTION
+        """
+    ),
+    "DIR",
+)
+DIGGER = Variables(
+    {"PROJECT_NAME": "TIDEGATE_ROOT", "DIGGER_PLANFILE": "TIDEGATE_PLAN_FILE"},
+    frozenset(["DIGGER_OUT", "DIGGER_PR_NUMBER", "DIGGER_RUN_SPEC"]),
+)
+TERRATEAM = Variables(
+    {
+        "TERRATEAM_DIR": "TIDEGATE_DIR",
+        "TERRATEAM_WORKSPACE": "TIDEGATE_WORKSPACE",
+        "TERRATEAM_PLAN_FILE": "TIDEGATE_PLAN_FILE",
+        "TERRATEAM_STACK": "TIDEGATE_STACK",
+    },
+    frozenset(["TERRATEAM_TMPDIR", "TERRATEAM_RESULTS_FILE", "TERRATEAM_RUN_KIND", "TERRATEAM_ROOT"]),
+)

@@ -2,60 +2,131 @@
 
 from __future__ import annotations
 
+import copy
+import re
+from collections.abc import Iterator
 from typing import Any
 
-from cli.converting.draft import Draft, Path
-from tidegate.config.document import KEY, Document
+from cli.converting import shell
+from cli.converting.draft import Draft
+from cli.converting.ledger import Ledger
+from tidegate.config.document import Document, Path
 
-_HERE, _DIR = "${DIR}/", "**/"
+_HERE, _ANY = "${DIR}/", "**/"
 _ALL_AT_ONCE = "roots that do not wait for each other run at once"
-_RIGHTS = "runners have the engine's role; let the provider assume another one, or set what it reads by a step env"
-_AS_A_PROGRAM = "run the program by a step run"
-#: What there is in place of keys and kinds of steps that only Terrateam has.
-_INSTEAD = {
-    "apply_force": "--force needs the right apply, and is audited",
-    "autoapply": "a merge deploys, and plan_review: never, or auto_apply of a stack, lets it do so unasked",
-    "automerge": "people merge, and that deploys; with apply: in_pull_request, merge_after_apply merges",
-    "autoplan_draft_pr": "pull_requests: {drafts: false} leaves drafts alone",
+_TOLD = "deployments are told on the event bus"
+_SHOWN = "what programs print is in the log"
+_CHECKS = "checks of plans and applies are always there"
+_GRANTS_LESS = "nobody gets more rights without it"
+_WHOLE = "roots are judged one by one: those that somebody may not touch stay as they are"
+#: Why keys and kinds of steps are not needed: nothing is granted, and nothing less is deployed, without them.
+_HARMLESS = {
+    "apply_autoapprove": _GRANTS_LESS,
+    "apply_require_all_dirspace_access": _WHOLE,
+    "apply_with_superapproval": _GRANTS_LESS,
+    "autoplan_draft_pr": "pull_requests: {drafts: false} leaves drafts alone, of all roots",
     "batch_runs": _ALL_AT_ONCE,
-    "checkout_strategy": "pull_requests: {checkout: …} says what is planned",
-    "checkov": _AS_A_PROGRAM,
-    "config_builder": "write the file out",
-    "conftest": "policies, or a step run, judge plans",
-    "cost_estimation": _AS_A_PROGRAM,
-    "create_and_select_workspace": "the root's workspace is always selected, and its first deploy makes it",
-    "indexer": "modules that a root uses are found without it",
-    "integrations": "deployments are told on the event bus",
+    "capture_output": _SHOWN,
+    "cost_estimation": "run the program by a step run",
+    "create_completed_apply_check_on_noop": _CHECKS,
+    "create_if_missing": "the first deploy of a root makes its workspace",
+    "create_pending_apply_check": _CHECKS,
+    "default_branch_overrides": "what grants something is always read from the default branch",
+    "definitions": "what stands there is where it is used",
+    "delete_branch": "set on the forge that head branches are deleted once they are merged",
+    "drift_create_issue": "drift is reported by an issue anyway",
+    "format": _SHOWN,
+    "indexer": "local modules that a root uses are found without it, and followed",
     "lock_branch_target": "a root has one lock, whatever the branch",
-    "lock_policy": "deploys by hand lock the root until it is unlocked",
-    "notifications": "deployments are told on the event bus",
-    "oidc": _RIGHTS,
-    "opa": "policies, or a step run, judge plans",
+    "lock_policy": "the queues of roots are locked from tidegate apply until the merge",
+    "mode": "the reviewed plan is what is applied",
+    "notifications": _TOLD,
     "parallel_runs": _ALL_AT_ONCE,
+    "plan_require_all_dirspace_access": _WHOLE,
+    "prune_on_no_change": "a root that depends on one that changes is planned as well",
+    "require_explicit_apply": "a pull request is merged once all of it is applied",
+    "retain_pr_title": "the forge's own settings count",
     "retry": "an apply is never tried again by itself",
     "runs_on": "each job has a Fargate task of its own",
-    "slack": "deployments are told on the event bus",
+    "slack": _TOLD,
     "storage": "plans are kept in Tidegate's bucket",
-    "tree_builder": "write the directories out",
+    "superapproval": _GRANTS_LESS,
+    "visible_on": _SHOWN,
 }
+_RIGHTS = "runners have the engine's role; let the provider assume another one, or set what it reads by a step env"
+_AS_A_PROGRAM = "run the program by a step run"
+_JUDGED = "policy_sets, or a step run, judge plans"
+_WHO_CHANGES = "let the forge require reviews of code owners for the files that say it"
+#: What there is in place of keys and kinds of steps without which more is allowed, or less deployed.
+_INSTEAD = {
+    "apply_after_merge": "it holds for all roots: apply: on_merge, which is written where all checks have it",
+    "apply_force": "--force needs the right apply, and is audited",
+    "autoapply": "it holds for all roots: apply: on_merge, which is written where the whole file has it",
+    "checkov": _AS_A_PROGRAM,
+    "ci_config_update": _WHO_CHANGES,
+    "config_builder": "write the file out that the program makes",
+    "conftest": _JUDGED,
+    "create_and_select_workspace": "the root's workspace is always selected",
+    "files": _WHO_CHANGES,
+    "gate": "gates are reviews, policies and stacks",
+    "gates": "gates are reviews, policies and stacks",
+    "integrations": "policies, or a step run, judge plans",
+    "oidc": _RIGHTS,
+    "opa": _JUDGED,
+    "require_completed_reviews": "name those who must approve under all_of",
+    "require_ready_for_review_pr": "drafts may be applied; pull_requests: {drafts: false} leaves them unplanned",
+    "terrateam_config_update": _WHO_CHANGES,
+    "tree_builder": "write the directories out that the program makes",
+}
+#: Values of keys that say no more than what is so without them.
+_NOTHING_SAID: dict[str, tuple[Any, ...]] = {
+    "apply_after_merge": ({"enabled": "false"},),
+    "autoapply": ("false",),
+    "autoplan_draft_pr": ("true",),
+    "ci_config_update": (["*"],),
+    "create_and_select_workspace": ("true",),
+    "config_builder": ({"enabled": "false"},),
+    "files": ({},),
+    "require_completed_reviews": ("false",),
+    "require_ready_for_review_pr": ("false",),
+    "terrateam_config_update": (["*"],),
+    "tree_builder": ({"enabled": "false"},),
+}
+_MERGES = {"auto": "true", "merge": "merge", "rebase": "rebase", "squash": "squash"}
+_LUA = re.compile(r"%(?P<escaped>.)|(?P<lazy>-)|(?P<other>.)", re.DOTALL)
+_LUA_CLASSES = {"a": "[A-Za-z]", "d": "[0-9]", "l": "[a-z]", "s": "\\s", "u": "[A-Z]", "w": "[A-Za-z0-9]"}
 
 
 def draft_of(document: Document) -> Draft:
     """Return the draft of what a file of Terrateam says."""
-    draft = Draft(content={"version": "1", **document.content}, instead=_INSTEAD)
-    draft.lines = {path: place[0] for path, place in document.places.items() if not path or path[-1] != KEY}
-    draft.lines |= {path[:-1]: place[0] for path, place in document.places.items() if path and path[-1] == KEY}
-    content = draft.content
+    content = {"version": "1", **copy.deepcopy(document.content)}
+    draft = Draft(Ledger(document), content=content, origins={(): ()}, harmless=_HARMLESS, instead=_INSTEAD)
+    draft.ledger.kept(())
     content["version"] = "1"
-    if content.pop("enabled", "true") == "false":
-        draft.leave_out(draft.line_of(("enabled",)), "enabled: false: Tidegate is turned off by uninstalling its App.")
+    if content.pop("enabled", "true") != "true":
+        draft.ledger.lost(("enabled",), "enabled: Tidegate is turned off by uninstalling its App.")
+    _without_what_says_nothing(draft, content, ())
     _default_version(draft)
     _drift(draft)
+    _when(draft)
     _patterns(draft, content.get("when_modified"), ("when_modified",), None)
     if isinstance(content.get("dirs"), dict):
         _directories(draft, content["dirs"])
-    _requirements(draft)
+    _checkout(draft)
+    _access(draft)
+    _apply(draft)
+    _branch_tags(draft)
+    _programs(draft)
     return draft
+
+
+def _without_what_says_nothing(draft: Draft, value: Any, path: Path) -> None:
+    for key, item in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        if isinstance(value, dict) and item in _NOTHING_SAID.get(key, ()):
+            draft.ledger.dropped((*path, key), f"{key}: it is so without it.")
+            del value[key]
+        elif isinstance(item, dict | list) and not (path and path[-1] == "env"):
+            _without_what_says_nothing(draft, item, (*path, key))
 
 
 def _default_version(draft: Draft) -> None:
@@ -63,14 +134,14 @@ def _default_version(draft: Draft) -> None:
     version = draft.content.pop("default_tf_version", None)
     if version is None:
         return
-    line = draft.line_of(("default_tf_version",))
     engine = draft.content.setdefault("engine", {})
     is_free = isinstance(engine, dict) and not engine.keys() & {"version", "tf_version"}
     if not is_free or engine.get("name", "terraform") != "terraform":
-        draft.leave_out(line, "default_tf_version: what engine says counts in its place.")
+        draft.ledger.dropped(("default_tf_version",), "default_tf_version: what engine says counts in its place.")
         return
     engine["version"] = version
-    draft.lines["engine", "version"] = line
+    draft.origins["engine", "version"] = ("default_tf_version",)
+    draft.ledger.changed(("default_tf_version",), "default_tf_version: it is engine.version now.")
 
 
 def _drift(draft: Draft) -> None:
@@ -82,67 +153,91 @@ def _drift(draft: Draft) -> None:
     single = [key for key in ("tag_query", "schedule", "reconcile", "window") if key in drift]
     if "schedule" not in single or "schedules" in drift:
         return
-    schedule = {"tag_query": "", **{key: drift.pop(key) for key in single}}
-    drift["schedules"] = {"default": schedule}
-    draft.lines["drift", "schedules"] = draft.line_of(("drift", "schedule"))
-    draft.lines |= {("drift", "schedules", "default", key): draft.line_of(("drift", key)) for key in single}
+    drift["schedules"] = {"default": {"tag_query": "", **{key: drift.pop(key) for key in single}}}
+    draft.origins |= {("drift", "schedules", "default", key): ("drift", key) for key in single}
+    draft.ledger.changed(("drift", "schedule"), "drift.schedule: it is drift.schedules.default now.")
+
+
+def _when(draft: Draft) -> None:
+    """Take out of the file's ``when_modified`` what is a key of its own here."""
+    when = draft.content.get("when_modified")
+    if not isinstance(when, dict):
+        return
+    if when.pop("autoplan_draft_pr", "true") == "false":
+        _under(draft, "pull_requests", "drafts", "false")
+        draft.ledger.changed(("when_modified", "autoplan_draft_pr"), "autoplan_draft_pr: pull_requests.drafts: false.")
+
+
+def _under(draft: Draft, section: str, key: str, value: Any) -> None:
+    found = draft.content.setdefault(section, {})
+    if isinstance(found, dict):
+        found[key] = value
 
 
 def _directories(draft: Draft, dirs: dict[str, Any]) -> None:
     """Take globs of files as globs of their directories, and patterns relative to each directory."""
     for written, section in list(dirs.items()):
         place = _directory(written)
-        if place != written:
-            _rename(draft, dirs, written, place)
+        if place != written and not _renamed(draft, dirs, written, place):
+            continue
         if not isinstance(section, dict):
             continue
-        _patterns(draft, section.get("when_modified"), ("dirs", place, "when_modified"), place)
+        _patterns(draft, section.get("when_modified"), ("dirs", written, "when_modified"), place)
         spaces = section.get("workspaces")
         for name, inner in spaces.items() if isinstance(spaces, dict) else ():
             if isinstance(inner, dict):
-                path = ("dirs", place, "workspaces", name, "when_modified")
-                _patterns(draft, inner.get("when_modified"), path, place)
+                path = ("dirs", written, "workspaces", name, "when_modified")
+                _patterns(draft, inner.get("when_modified"), path, place, name)
+    if "**" not in dirs:
+        dirs["**"] = {}
+        text = "dirs: '**' is added, as directories that it does not name are roots, too."
+        draft.ledger.changed(("dirs",), text)
 
 
 def _directory(written: str) -> str:
     """Return the directories of the files that a glob means: Tidegate's globs mean directories."""
+    written = written.lstrip("/")
     if "*" not in written:
         return written.rstrip("/") or "."
     above, _, last = written.rpartition("/")
     return written if last == "**" else above or "."
 
 
-def _rename(draft: Draft, dirs: dict[str, Any], old: str, new: str) -> None:
-    line = draft.line_of(("dirs", old))
+def _renamed(draft: Draft, dirs: dict[str, Any], old: str, new: str) -> bool:
+    path = ("dirs", old)
     if new in dirs:
-        draft.leave_out(line, f"dirs.{old}: Tidegate's globs mean directories, and {new} has a section already.")
+        text = f"{old}: Tidegate's patterns mean directories, and {new} has a section already."
+        draft.ledger.lost(path, text, "dirs")
         del dirs[old]
-        return
+        return False
     items = [(new if name == old else name, section) for name, section in dirs.items()]
     dirs.clear()
     dirs.update(items)
-    moved = {("dirs", new, *path[2:]): at for path, at in draft.lines.items() if path[:2] == ("dirs", old)}
-    draft.lines.update(moved)
+    draft.origins["dirs", new] = path
+    draft.ledger.changed(path, f"{old}: it is the directory {new} now.")
+    return True
 
 
-def _patterns(draft: Draft, when: Any, path: Path, place: str | None) -> None:
+def _patterns(draft: Draft, when: Any, path: Path, place: str | None, workspace: str | None = None) -> None:
     """Turn patterns from the repository's top, or from ``${DIR}``, into those from the root's directory.
 
     ``place`` is None for those of the whole file, whose beginning ``**/`` or ``*`` Terrateam takes as ``${DIR}/``.
     """
     if not isinstance(when, dict) or not isinstance(when.get("file_patterns"), list):
         return
-    kept: list[str] = []
+    made: list[Any] = []
     for number, pattern in enumerate(when["file_patterns"]):
-        if not isinstance(pattern, str) or "${WORKSPACE}" in pattern:
-            text = f"{'.'.join(map(str, path))}: the pattern {pattern!r} has a meaning that Tidegate's have not."
-            draft.leave_out(draft.line_of((*path, "file_patterns", number)), text)
-        else:
-            kept.append(_pattern(pattern, place))
-    if kept or not when["file_patterns"]:  # None at all: what is there is never planned by itself.
-        when["file_patterns"] = kept
-    else:
-        del when["file_patterns"]
+        at = (*path, "file_patterns", number)
+        if not isinstance(pattern, str):
+            made.append(pattern)
+            continue
+        in_space = pattern.replace("${WORKSPACE}", "*" if workspace is None else workspace)
+        if in_space != pattern and workspace is None and pattern.startswith("!"):
+            draft.ledger.lost(at, f"{pattern}: patterns know no workspace, and an exception for all is too much.")
+        made.append(_pattern(in_space, place))
+        if made[-1] != pattern:
+            draft.ledger.changed(at, f"{pattern} is {made[-1]}.")
+    when["file_patterns"] = made
 
 
 def _pattern(pattern: str, place: str | None) -> str:
@@ -150,24 +245,125 @@ def _pattern(pattern: str, place: str | None) -> str:
     if place is None and not rest.startswith("${DIR}") and rest.startswith("*"):
         rest = f"{_HERE}{rest}"
     if not rest.startswith(_HERE):
-        return f"{sign}/{rest}"
-    inside = rest.removeprefix(_HERE)
-    if inside.startswith(("../", _DIR)):
-        return f"{sign}{inside}"
-    return f"{sign}./{inside}"
+        return f"{sign}/{rest.lstrip('/')}"
+    return f"{sign}{rest.removeprefix(_HERE)}"
 
 
-def _requirements(draft: Draft) -> None:
-    """Write out what Terrateam requires without being told: no conflicts, all checks; and no approval."""
-    wanted = draft.content.get("apply_requirements")
-    if not isinstance(wanted, dict):
+def _checkout(draft: Draft) -> None:
+    checkout = draft.content.pop("checkout_strategy", None)
+    if isinstance(checkout, dict):
+        checkout = checkout.get("method")
+    if checkout in ("merge", "branch"):
+        _under(draft, "pull_requests", "checkout", checkout)
+        draft.ledger.changed(("checkout_strategy",), f"checkout_strategy: it is pull_requests.checkout: {checkout}.")
+    elif checkout is not None:
+        draft.ledger.lost(("checkout_strategy",), "checkout_strategy: pull_requests.checkout is merge or branch.")
+
+
+def _access(draft: Draft) -> None:
+    """Give each policy what Terrateam says of all: who may unlock. Without policies, there is one for all roots."""
+    access = draft.content.get("access_control")
+    if not isinstance(access, dict):
         return
+    path: Path = ("access_control",)
+    unlock = access.pop("unlock", None)
+    if access.get("policies") is None and access.get("enabled", "true") == "true":
+        access["policies"] = [{"tag_query": ""}]
+        draft.origins[*path, "policies"] = path
+    policies = access.get("policies")
+    if not isinstance(policies, list):
+        if unlock is not None:
+            draft.ledger.lost((*path, "unlock"), "unlock: it belongs to policies, which cannot be read.")
+        return
+    for number, policy in enumerate(policies):
+        if not isinstance(policy, dict):
+            continue
+        if unlock is not None:
+            policy["unlock"] = copy.deepcopy(unlock)
+            draft.origins[*path, "policies", number, "unlock"] = (*path, "unlock")
+        _roles(policy)
+        _forced(draft, policy, (*path, "policies", number))
+    if unlock is not None:
+        draft.ledger.changed((*path, "unlock"), "unlock: each policy says who may unlock.")
+
+
+def _roles(policy: dict[str, Any]) -> None:
+    """Write roles as they are written today."""
+    for key, people in policy.items():
+        if isinstance(people, list):
+            policy[key] = [re.sub("^repo:", "role:", each) if isinstance(each, str) else each for each in people]
+
+
+def _forced(draft: Draft, policy: dict[str, Any], path: Path) -> None:
+    """Drop who may force, if those may apply, too, who alone may force here."""
+    if "apply_force" in policy and policy["apply_force"] == policy.get("apply", ["*"]):
+        del policy["apply_force"]
+        draft.ledger.dropped((*path, "apply_force"), "apply_force: who may apply may force, and it is audited.")
+
+
+def _apply(draft: Draft) -> None:
+    """Say when changes are applied: in pull requests, unless all of them are once they are merged."""
+    content, when = draft.content, draft.content.get("when_modified")
+    merges = _merges(draft, content.pop("automerge", None))
+    on_merge = isinstance(when, dict) and when.pop("autoapply", None) == "true"
+    checks = _requirements(draft)
+    after = [each.pop("apply_after_merge", None) for each in checks] if _all_after_merge(checks) else []
+    if on_merge:
+        content["plan_review"] = content.get("plan_review", "manual")
+        text = "autoapply: it is apply: on_merge, whose plans wait for nobody, as plan_review: manual says."
+        draft.ledger.changed(("when_modified", "autoapply"), text)
+    for number, _ in enumerate(after):
+        text = "apply_after_merge: it is apply: on_merge."
+        draft.ledger.changed(("apply_requirements", "checks", number, "apply_after_merge"), text)
+    if on_merge or after:
+        content["apply"] = "on_merge"
+        return
+    content["apply"] = "in_pull_request"
+    if merges:
+        content["merge_after_apply"] = merges
+    for each in checks:
+        each.setdefault("undiverged", {"enabled": "false"})
+    text = "apply: in_pull_request is written, as Terrateam applies before the merge, upon the comment tidegate apply."
+    draft.ledger.changed((), text)
+
+
+def _all_after_merge(checks: list[dict[str, Any]]) -> bool:
+    found = [each.get("apply_after_merge") for each in checks]
+    return bool(found) and all(each == {"enabled": "true"} for each in found)
+
+
+def _merges(draft: Draft, automerge: Any) -> str:
+    if not isinstance(automerge, dict):
+        if automerge is not None:
+            draft.ledger.lost(("automerge",), "automerge: it cannot be read.")
+        return ""
+    if automerge.get("enabled") != "true":
+        draft.ledger.dropped(("automerge",), "automerge: people merge.")
+        return ""
+    way = _MERGES.get(str(automerge.get("merge_strategy", "auto")), "true")
+    text = f"automerge: it is merge_after_apply: {way} now, for which the App needs Contents: write."
+    draft.ledger.changed(("automerge",), text)
+    return way
+
+
+def _requirements(draft: Draft) -> list[dict[str, Any]]:
+    """Write out what Terrateam requires without being told: no conflicts, all checks; and no approval."""
+    wanted = draft.content.setdefault("apply_requirements", {})
+    if wanted is None:
+        wanted = draft.content["apply_requirements"] = {}
+    if not isinstance(wanted, dict):
+        return []
     checks = wanted.get("checks")
     if isinstance(checks, dict):
         checks = wanted["checks"] = [{"tag_query": "", **checks}]
-    for check in checks if isinstance(checks, list) else ():
-        if isinstance(check, dict):
-            _check(check)
+        draft.origins["apply_requirements", "checks", 0] = ("apply_requirements", "checks")
+    if checks is None:
+        checks = wanted["checks"] = [{"tag_query": ""}]
+        draft.origins["apply_requirements", "checks", 0] = ("apply_requirements",)
+    found = [each for each in checks if isinstance(each, dict)] if isinstance(checks, list) else []
+    for check in found:
+        _check(check)
+    return found
 
 
 def _check(check: dict[str, Any]) -> None:
@@ -178,3 +374,62 @@ def _check(check: dict[str, Any]) -> None:
         approved.setdefault("enabled", "false")
         if "count" in approved:
             approved.setdefault("any_of_count", approved.pop("count"))
+
+
+def _branch_tags(draft: Draft) -> None:
+    """Turn Lua's patterns of branches into regular expressions."""
+    tags = draft.content.get("tags")
+    for key, patterns in tags.items() if isinstance(tags, dict) else ():
+        for name, pattern in patterns.items() if isinstance(patterns, dict) else ():
+            if isinstance(pattern, str):
+                if "[" in pattern and re.search(r"%|\](?=[-*+?])", pattern):
+                    why = "sets of letters are written otherwise in regular expressions; write it anew."
+                    draft.ledger.lost(("tags", key, name), f"{pattern}: {why}")
+                patterns[name] = _expression(pattern)
+                if patterns[name] != pattern:
+                    draft.ledger.changed(("tags", key, name), f"{pattern} is {patterns[name]}.")
+
+
+def _expression(pattern: str) -> str:
+    def of(match: re.Match[str]) -> str:
+        if escaped := match["escaped"]:
+            return _LUA_CLASSES.get(escaped, re.escape(escaped))
+        if match["lazy"]:
+            return "*" if match.start() else "-"
+        return f"\\{match['other']}" if match["other"] in "{}|\\" else match["other"]
+
+    return _LUA.sub(of, pattern) if "[" not in pattern else pattern
+
+
+def _programs(draft: Draft) -> None:
+    """Call variables in commands and options as Tidegate does, and tell of those that nothing sets."""
+    steps = [each for name in ("workflows", "hooks") for each in _steps(draft.content.get(name), (name,))]
+    known = {str(step.get("name")) for step, _ in steps if step.get("type") == "env"}
+    known |= {"*"} if any(step.get("method") == "source" for step, _ in steps) else set()
+    for step, path in steps:
+        own = step.get("env")
+        for key in ("cmd", "extra_args"):
+            _words(draft, step, (*path, key), known | set(own if isinstance(own, dict) else ()))
+    if draft.content.get("hooks"):
+        draft.ledger.changed(("hooks",), "hooks: they run for each root, in its directory, not once for all.")
+
+
+def _steps(value: Any, path: Path) -> Iterator[tuple[dict[str, Any], Path]]:
+    if isinstance(value, dict) and "type" in value:
+        yield value, path
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from _steps(item, (*path, key))
+
+
+def _words(draft: Draft, step: dict[str, Any], path: Path, known: set[str]) -> None:
+    """Rename variables in words. One that nothing sets fails the step, there and here; but CI may have set it."""
+    words = step.get(str(path[-1]))
+    if not isinstance(words, list):
+        return
+    for number, word in enumerate(words):
+        if not isinstance(word, str):
+            continue
+        for name in () if "*" in known else shell.TERRATEAM.lacking_in_option(word, known):
+            text = f"${name} has no counterpart, so nothing sets it; docs/workflows.md names all."
+            draft.ledger.lost((*path, number), text, f"{path[0]}.{name}")
+        words[number] = shell.TERRATEAM.option(word)

@@ -111,7 +111,8 @@ def test_an_answer_to_a_review_is_sent_and_its_effect_is_shown(api, tidegate, de
     api.answers[f"POST /api/deployments/{ID}/review"] = {"message": "So be it.", "deployment": after}
     result = tidegate(decision, ID)
     assert result.exit_code == 0
-    assert api.bodies(f"POST /api/deployments/{ID}/review") == [{"decision": decision}]
+    seen = {"plan_digest": details()["plan_digest"]} if decision == "approve" else {}
+    assert api.bodies(f"POST /api/deployments/{ID}/review") == [{"decision": decision, **seen}]
     assert "So be it." in result.stdout
     assert after["state"] in result.stdout
 
@@ -140,6 +141,25 @@ def test_unlock_says_whether_there_was_a_lock(api, tidegate, was_locked, said):
     assert result.exit_code == 0
     assert said in result.stdout
     assert api.bodies("POST /api/queue/unlock") == [{"repository": "acme/live", "root": "orders"}]
+
+
+def test_lock_gives_the_reason_and_says_what_came_of_it(api, tidegate):
+    api.answers["POST /api/queue/lock"] = {"message": "reviewer locked the queue."}
+    words = ("lock", "acme/live", "orders", "--reason", "a freeze")
+    assert "acme/live · orders: reviewer locked the queue." in tidegate(*words).stdout
+    document = json.loads(tidegate(*words, "--json").stdout)
+    assert document == {"repository": "acme/live", "root": "orders", "message": "reviewer locked the queue."}
+    asked = {"repository": "acme/live", "root": "orders", "reason": "a freeze"}
+    assert api.bodies("POST /api/queue/lock") == [asked, asked]
+
+
+@pytest.mark.parametrize(("name", "code", "said"), [("orders", 1, "locked already"), ("oders", 3, "has no root oders")])
+def test_a_lock_that_is_refused_exits_with_why(api, tidegate, name, code, said):
+    api.answers["POST /api/queue/lock"] = refused(409, "conflict", "It is locked already.")
+    api.answers["GET /api/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root()]}
+    result = tidegate("lock", "acme/live", name)
+    assert result.exit_code == code
+    assert said in result.stderr
 
 
 def test_unlock_as_json(api, tidegate):
@@ -203,6 +223,32 @@ def test_who_waits_for_others_is_answered_at_its_gate(api, tidegate, decision, s
     result = tidegate(decision, ID)
     assert (result.exit_code, api.bodies(f"POST /api/deployments/{ID}/gate")) == (0, [{"decision": decision}])
     assert "Done." in result.stdout
+
+
+def test_what_waits_for_its_requirements_is_shown_with_them_approved_rejected_and_overridden(api, tidegate):
+    lacking = {
+        "missing": ["2 approvals are required."],
+        "approved_here": [{"by": "ann", "at": "2026-03-02T09:00:00.000000+00:00"}],
+    }
+    waiting(api, "awaiting_requirements")
+    api.answers[f"GET /api/deployments/{ID}"] |= {"requirements": lacking}
+    shown = tidegate("status", ID).stdout
+    assert "2 approvals are required." in shown
+    assert f"tidegate override {ID} --reason" in shown
+    assert [tidegate(verb, ID).exit_code for verb in ("approve", "reject")] == [0, 0]
+    assert tidegate("override", ID, "--reason", "an outage").exit_code == 0
+    assert [body["decision"] for body in api.bodies(f"POST /api/deployments/{ID}/gate")] == [
+        "approve",
+        "reject",
+        "override",
+    ]
+
+
+def test_what_was_overridden_says_by_whom_and_why(api, tidegate):
+    waiting(api, "applied")
+    override = {"by": "operator", "at": "2026-03-02T09:00:00.000000+00:00", "reason": "an outage"}
+    api.answers[f"GET /api/deployments/{ID}"] |= {"requirements": {"override": override}}
+    assert "by operator: an outage" in tidegate("status", ID).stdout
 
 
 def test_who_waits_for_others_has_nothing_to_approve_and_what_can_be_done_is_named(api, tidegate):

@@ -58,7 +58,9 @@ def test_a_repository_its_roots_its_queue_and_a_deployment_are_shown(wires, tide
     assert json.loads(tidegate("status", one.id[:-4], "--json").stdout)["id"] == one.id
 
 
-@pytest.mark.parametrize(("decision", "state"), [("approve", State.APPROVED), ("reject", State.REJECTED)])
+@pytest.mark.parametrize(
+    ("decision", "state"), [("approve", State.APPROVED), ("confirm", State.APPROVED), ("reject", State.REJECTED)]
+)
 def test_a_review_is_answered(wires, tidegate, decision, state):
     one = wires.deployed(deployment_in(State.AWAITING_REVIEW))
     wires.deployments.keep_review_token(one.id, one.review.id, "token")
@@ -80,6 +82,15 @@ def test_a_queue_without_a_lock_stays_as_it_is(wires, tidegate):
     result = tidegate("unlock", REPOSITORY, one.root.name, "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["unlocked"] is False
+
+
+def test_a_queue_is_locked_with_a_reason_and_is_shown_so_until_it_is_unlocked(wires, tidegate):
+    one = wires.deployed()
+    assert tidegate("lock", REPOSITORY, one.root.name, "--reason", "the vendor moves").exit_code == 0
+    assert "the vendor moves" in tidegate("queue", REPOSITORY, one.root.name).stdout
+    assert tidegate("lock", REPOSITORY, one.root.name).exit_code == 1
+    assert tidegate("unlock", REPOSITORY, one.root.name).exit_code == 0
+    assert wires.queues.read(one.queue)[0].lock is None
 
 
 def test_rights_are_those_of_the_token(wires, tidegate):

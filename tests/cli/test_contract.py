@@ -15,6 +15,7 @@ PAIRS = [
     (catalog.Repositories, models.Repositories),
     (queues.Roots, models.Roots),
     (queues.Queue, models.QueueModel),
+    (queues.Locked, models.Locked),
     (queues.Unlocked, models.Unlocked),
     (deployments.Deployments, models.DeploymentsPage),
     (deployments.Deployment, models.DeploymentDetails),

@@ -56,11 +56,46 @@ def explained(tidegate, *words):
     return json.loads(result.stdout)
 
 
+def test_the_local_modules_of_a_root_are_told_and_whether_it_follows_them(checkout, tidegate):
+    module = checkout / "modules" / "net"
+    module.mkdir(parents=True)
+    (module / "main.tf").write_text("")
+    (checkout / "live" / "prod" / "net.tf").write_text('module "net" { source = "../../modules/net" }\n')
+    assert "Its modules" in tidegate("explain", "live/prod").stdout
+    assert "follow_modules" not in tidegate("explain", "live/prod").stdout + tidegate("validate").stdout
+    (checkout / "tidegate.yaml").write_text("when_modified: {follow_modules: false}\n" + FILE)
+    (root,) = explained(tidegate, "live/prod")["roots"]
+    assert (root["modules"], root["follow_modules"]) == (["modules/net"], False)
+    assert (
+        "modules/net; their changes do not change it (follow_modules: false)" in tidegate("explain", "live/prod").stdout
+    )
+    assert "live/prod: It uses modules/net" in tidegate("validate").stdout
+
+
+def test_modules_of_linked_files_are_told(checkout, tidegate):
+    for place, text in (("shared", 'module "net" { source = "../../modules/net" }\n'), ("modules/net", "")):
+        (checkout / place).mkdir(parents=True)
+        (checkout / place / "main.tf").write_text(text)
+    (checkout / "live" / "prod" / "linked.tf").symlink_to("../../shared/main.tf")
+    (checkout / "live" / "dev" / "nowhere.tf").symlink_to("/etc/nowhere.tf")
+    (root,) = explained(tidegate, "live/prod")["roots"]
+    assert root["modules"] == ["modules/net"]
+    assert "live/dev" not in [root["name"] for root in explained(tidegate)["roots"]]
+
+
+def test_the_file_that_chose_the_engine_is_named(checkout, tidegate):
+    (checkout / "live" / ".terraform-version").write_text("1.9.8\n")
+    roots = {root["name"]: root["engine"] for root in explained(tidegate)["roots"]}
+    assert roots["live/dev"] == {"name": "terraform", "version": "1.9.8", "file": "live/.terraform-version"}
+    assert roots["live/prod"] == {"name": "terraform", "version": "1.5.7", "file": None}
+    assert "terraform 1.9.8 (by live/.terraform-version)" in tidegate("explain", "live/dev").stdout
+
+
 def test_a_root_is_explained_with_the_lines_that_decide(checkout, tidegate):
     (root,) = explained(tidegate, "live/prod")["roots"]
     assert (root["stack"], root["engine"], root["environment"]) == (
         "prod",
-        {"name": "terraform", "version": "1.5.7"},
+        {"name": "terraform", "version": "1.5.7", "file": None},
         "prod",
     )
     assert root["variables"] == {"STACK_VAR_ENVIRONMENT": "prod"}

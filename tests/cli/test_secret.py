@@ -187,3 +187,16 @@ def test_runners_never_get_the_token_for_the_api(tmp_path):
 
 def test_nothing_for_gitlab_is_a_mistake_in_the_usage():
     assert run("gitlab").exit_code == 2
+
+
+def test_the_token_of_who_comments_is_taken_by_the_name_that_the_design_has(monkeypatch, tmp_path):
+    assert run("app", "--id", 123, "--key", any_key(tmp_path)).exit_code == 0
+    monkeypatch.setenv("BURRITO_CONTROLLER_GITHUBCONFIG_APITOKEN", "ghp_somebody")
+    assert run("app").exit_code == 0
+    assert (stored("tidegate/github-app")["app_id"], stored("tidegate/github-app")["comment_token"]) == (
+        "123",
+        "ghp_somebody",
+    )
+    (tmp_path / "token").write_text("ghp_other\n")
+    assert run("app", "--comment-token-file", tmp_path / "token").exit_code == 0
+    assert stored("tidegate/github-app")["comment_token"] == "ghp_other"

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from cli import configuration_reference
 from cli.main import app
+from tidegate.config.model.file import WHEN_MODIFIED
 from tidegate.config.schema import json_schema
 
 WRONG = "version: 1\nengine: pulumi\nroots:\n  - {dir: a, wrokspace: x}\n"
@@ -77,6 +78,11 @@ def test_published_schema_and_reference_are_what_the_models_say():
     assert json.loads(published) == json_schema(), "run: make docs"
     text = configuration_reference.DOCUMENT.read_text(encoding="utf-8")
     assert configuration_reference.in_document(text) == configuration_reference.generated(), "run: make docs"
+
+
+def test_the_patterns_that_hold_by_themselves_are_in_the_reference():
+    text = configuration_reference.DOCUMENT.read_text(encoding="utf-8")
+    assert [pattern for pattern in WHEN_MODIFIED if f"`{pattern}`" not in text] == []
 
 
 def test_every_example_of_the_reference_is_a_file_in_order(validate):
