@@ -1,8 +1,8 @@
-"""The runner's program: ``python -m runner``. One process runs one job, once.
+"""The runner's program: ``python -m runner``. One process runs one job, once, under a parent that can end it.
 
 Exit codes: 0 the result was reported, whatever it is; 1 an unexpected fault (reported if possible);
 2 a variable is missing; 3 nobody waits for this runner; 4 the job is not this runner's; 5 the result
-could not be reported.
+could not be reported; 6 it did not answer, or did not end in time, and its parent killed it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,27 @@ from runner.job_record import JobNotForUs, runner_name
 from runner.report import NobodyWaits, Reporter
 from runner.run import ExitCode, run_job
 from runner.settings import Settings, SettingsError, read_settings
+from runner.supervisor import Limits, supervised
 from tidegate.adapters.aws.client import Aws
 
 #: Of linux/prctl.h.
 _PR_SET_DUMPABLE = 4
 
 
-def main(environ: Mapping[str, str]) -> ExitCode:
+def main(environ: Mapping[str, str]) -> int:
     """Run the job that ``environ`` names."""
     try:
         settings = read_settings(environ)
     except SettingsError as error:
         return _ended(ExitCode.UNUSABLE_SETTINGS, str(error))
+    # Before there is a child: the parent has the same secrets in its memory and environment.
     _keep_to_itself()
+    limits = Limits(settings.life_seconds, settings.silence_seconds, settings.stop_seconds)
+    return supervised(lambda: _work(settings, environ), limits)
+
+
+def _work(settings: Settings, environ: Mapping[str, str]) -> ExitCode:
+    """Run the job in this process."""
     adopt_descendants()
     interruption = Interruption()
     # tempfile would do the same and cost 10 ms to import.

@@ -25,7 +25,7 @@ def adopt_descendants() -> None:
 def kill_descendants() -> None:
     """Kill all children of this process, and what they leave behind in turn. No program may be running on purpose."""
     for _ in range(_ROUNDS):
-        children = _children()
+        children = children_of(os.getpid())
         if not children:
             return
         for child in children:
@@ -36,9 +36,10 @@ def kill_descendants() -> None:
                 os.waitpid(child, 0)
 
 
-def _children() -> set[int]:
+def children_of(process: int) -> set[int]:
+    """Return the direct children of a process: none where there is no ``/proc``."""
     children: set[int] = set()
-    for task in Path("/proc/self/task").glob("*"):
+    for task in Path(f"/proc/{process}/task").glob("*"):
         with suppress(OSError):  # A thread may end meanwhile.
             children.update(map(int, (task / "children").read_text().split()))
     return children

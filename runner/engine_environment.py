@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from tidegate.adapters.aws.signing import Credentials
@@ -40,13 +40,15 @@ _PASSED_PREFIXES = ("AWS_ENDPOINT_URL", "TF_VAR_")
 _GARBAGE_COLLECTION = {"GOGC": "200", "GOMEMLIMIT": "1GiB"}
 
 
-def engine_environment(environ: Mapping[str, str], home: Path, credentials: Credentials) -> dict[str, str]:
-    """Return the engine's environment.
+def engine_environment(
+    environ: Mapping[str, str], home: Path, credentials: Credentials, more: Collection[str] = ()
+) -> dict[str, str]:
+    """Return the engine's environment; ``more`` are the names of variables that the installation has for it.
 
     The runner's own credentials and tokens are not in it. ``TF_CLI_ARGS`` is left out too: it would
     change what the runner asks the engine to do.
     """
-    passed = {name: value for name, value in environ.items() if name in _PASSED or name.startswith(_PASSED_PREFIXES)}
+    passed = {name: value for name, value in environ.items() if _is_passed(name) or name in more}
     return {
         **_GARBAGE_COLLECTION,
         **passed,
@@ -60,6 +62,10 @@ def engine_environment(environ: Mapping[str, str], home: Path, credentials: Cred
         **({"AWS_SESSION_TOKEN": credentials.session_token} if credentials.session_token else {}),
         "AWS_EC2_METADATA_DISABLED": "true",
     }
+
+
+def _is_passed(name: str) -> bool:
+    return name in _PASSED or name.startswith(_PASSED_PREFIXES)
 
 
 def _temporary(environ: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@
     ├── EngineMissing     TerraformClientError  the engine's version that the configuration names was never released
     ├── StateWouldBeLost  TerraformClientError  the root keeps its state on the runner's disk, which goes with it
     ├── StepFailed        TerraformClientError  a program of the workflow failed, or a step cannot be run as it stands
+    ├── CommitRefused     TerraformClientError  the commit has files that git refuses, or has no such root's directory
     ├── CodeRefused       TerraformClientError  a pull request's root would run programs, or fetch code, nobody allowed
     ├── MergeFailed       TerraformClientError  a pull request's head and its base cannot be merged
     ├── WorkspaceMissing  TerraformClientError  the workspace that a pull request's root is planned in does not exist
@@ -59,6 +60,13 @@ class StepFailed(JobFault):
 
 class RunnerFault(JobFault):
     """Something that the runner needs did not work."""
+
+
+class CommitRefused(JobFault):
+    """The commit cannot be checked out as it is: the author's to mend, and no other attempt would end otherwise."""
+
+    error = "TerraformClientError"
+    mark = "refused"
 
 
 class PlanAltered(JobFault):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -71,7 +71,8 @@ class Preparation:
         tools.log.masker.add(secrets)
         home = tools.directory / "home"
         home.mkdir(exist_ok=True)
-        environ = {**engine_environment(_open(tools.environ, job), home, credentials), **_closed(job)}
+        more = tools.settings.runner_variables
+        environ = {**engine_environment(_open(tools.environ, job, more), home, credentials, more), **_closed(job)}
         tools.log.say(f"{job.root.engine.name} {installed.version} in {job.root.dir}, commit {job.sha[:12]}")
         return Engine(job.root.engine.name, installed.program, root, environ, tools.processes), installed.version
 
@@ -120,11 +121,11 @@ class Preparation:
             raise RunnerFault(f"The engine's role {role} cannot be assumed: {error.message or error.code}.") from error
 
 
-def _open(environ: Mapping[str, str], job: Job) -> Mapping[str, str]:
+def _open(environ: Mapping[str, str], job: Job, more: Collection[str]) -> Mapping[str, str]:
     """Return what the engine may know of the runner's environment: of a deploy's variables, a pull request none."""
     if job.kind is not JobKind.SPECULATE:
         return environ
-    return {name: value for name, value in environ.items() if not name.startswith("TF_VAR_")}
+    return {name: value for name, value in environ.items() if not name.startswith("TF_VAR_") and name not in more}
 
 
 def _closed(job: Job) -> Mapping[str, str]:

@@ -1,4 +1,7 @@
-"""The job's log: lines go to standard output at once, to a file, and in small batches to the log store."""
+"""The job's log: lines go to standard output at once, to a file, and in small batches to the log store.
+
+What programs print before the plan's secrets are known is held back on the runner's disk (docs/decisions/0184).
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ import codecs
 import re
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TextIO
 
 from runner.masking import Masker
+from runner.progress import outline
 
 #: Longer lines are continued on the next one, so that no reader has to hold them.
 LONGEST_LINE = 16_384
@@ -32,25 +37,109 @@ class JobLog:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
         self._lock = threading.Lock()
+        self._held: dict[str, TextIO] = {}
+        self._holding = ""
+        self._title = ""
+        #: Whether the masker will know more later: what is secret in the job's plan.
+        self.awaits_secrets = False
+        self._passes: Callable[[str], str] = _nothing
         self.lines = 0
         self.size = 0
         self.grown = threading.Condition()
 
     def write(self, content: bytes) -> None:
-        """Take some of the engine's output; whole lines are emitted at once."""
+        """Take some of a program's output; whole lines are emitted at once, unless it is held back."""
         with self._lock:
-            *lines, rest = (self._rest + self._decoder.decode(content)).split("\n")
-            self._rest = rest
-            emitted = [piece for line in lines for piece in self._pieces(line)] + self._overlong()
-            self._emit(emitted)
+            self._take(self._decoder.decode(content))
+
+    def _take(self, text: str) -> None:
+        *lines, self._rest = (self._rest + text).split("\n")
+        if self._holding:
+            self._keep_back(lines)
+        else:
+            self._emit([piece for line in lines for piece in self._pieces(line)] + self._overlong())
+
+    def hold(self, name: str, passes: Callable[[str], str] | None = None, title: str = "") -> None:
+        """Hold back what programs print, under a name, until ``release``. ``title`` is the runner's own line above it.
+
+        ``passes`` returns what of a line is shown at once, empty for nothing.
+        """
+        with self._lock:
+            self._finish_line()
+            self._holding, self._passes = name, passes or _nothing
+            if name not in self._held:
+                place = self.path.with_name(f"held-{name}")
+                self._held[name] = place.open("w+", encoding="utf-8", errors="replace", newline="\n")
+            self._title = title
+
+    def pause(self) -> None:
+        """Hold nothing more back, and keep what is held."""
+        with self._lock:
+            self._finish_line()
+            self._holding = self._title = ""
+
+    def release(self, name: str) -> None:
+        """Emit what is held under a name, masked with all that is known now, and hold nothing more."""
+        with self._lock:
+            if (held := self._end_of_hold(name)) is None:
+                return
+            with held:
+                while text := held.read(LONGEST_LINE):
+                    self._take(text)
+            self._finish_line()
+
+    def release_outline(self, name: str) -> bool:
+        """Emit which errors are held under a name, and where, without their text; tell whether anything was held."""
+        with self._lock:
+            if (held := self._end_of_hold(name)) is None:
+                return False
+            with held:
+                self._emit(list(outline(iter(lambda: held.readline(LONGEST_LINE), ""))))
+            return True
+
+    def held(self, name: str) -> Path | None:
+        """Return the file of what is held under a name, if anything is."""
+        with self._lock:
+            self._finish_line()
+            if (held := self._held.get(name)) is None:
+                return None
+            held.flush()
+            return Path(held.name)
+
+    def _end_of_hold(self, name: str) -> TextIO | None:
+        self._finish_line()
+        self._holding = ""
+        if held := self._held.pop(name, None):
+            held.seek(0)
+        return held
+
+    def _keep_back(self, lines: list[str]) -> None:
+        for line in lines:
+            if shown := self._passes(line):
+                self._emit([shown])
+            else:
+                self._write_held(f"{line}\n")
+        if len(self._rest) > LONGEST_LINE:  # It is no progress, and is cut when it is known where secrets are in it.
+            self._write_held(self._rest)
+            self._rest = ""
+
+    def _write_held(self, text: str) -> None:
+        if self._title:
+            text, self._title = f"tidegate: {self._title}\n{text}", ""
+        self._held[self._holding].write(text)
 
     def end_line(self) -> None:
         """Emit what stands after the last line break: the process that wrote it has ended."""
         with self._lock:
-            rest, self._rest = self._rest + self._decoder.decode(b"", final=True), ""
-            self._decoder.reset()
-            if rest:
-                self._emit(list(self._pieces(rest)))
+            self._finish_line()
+
+    def _finish_line(self) -> None:
+        rest, self._rest = self._rest + self._decoder.decode(b"", final=True), ""
+        self._decoder.reset()
+        if rest and self._holding:
+            self._write_held(f"{rest}\n")
+        elif rest:
+            self._emit(list(self._pieces(rest)))
 
     def say(self, text: str) -> None:
         """Emit a line of the runner's own."""
@@ -60,6 +149,8 @@ class JobLog:
     def close(self) -> None:
         with self._lock:
             self._file.close()
+            for held in self._held.values():
+                held.close()
         with self.grown:
             self.grown.notify_all()
 
@@ -95,6 +186,10 @@ class JobLog:
             self.lines += len(lines)
             self.size += len(content)
             self.grown.notify_all()
+
+
+def _nothing(_line: str) -> str:
+    return ""
 
 
 def last_lines(path: Path, masker: Masker, count: int = 60, size: int = 12_000) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ from typing import Any
 from runner.background import Background
 from runner.descendants import kill_descendants
 from runner.engine import LOCK_FILE, Engine, keeps_state, provider_links
-from runner.faults import RunnerFault, StateWouldBeLost, StepFailed
+from runner.faults import EngineFailed, JobFault, RunnerFault, StateWouldBeLost, StepFailed
 from runner.job import Preparation, Tools
 from runner.log import copy_masked
 from runner.plan_json import PlanFacts, read_plan
-from runner.steps import StepRunner
+from runner.progress import PlanProgress, failed_before_values, tells_secrets_of_failed_plans
+from runner.steps import STEPS, StepRunner
 from tidegate.domain.deploys.deployment import Artifact, Plan
 from tidegate.domain.deploys.job import TakenJob, plan_prefix
 from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
@@ -28,6 +30,13 @@ _NO_BACKEND = (
     "This root has no backend: its state would be lost with the runner, and the next deploy would create everything "
     "once more. Nothing was planned. Configure a backend in a terraform block of the root, such as s3 or cloud, and "
     "push again."
+)
+
+#: What the engine prints for the plan, held back until it is known which values are secret.
+_PLAN = "plan"
+_HELD_BACK = (
+    "what else the engine printed is not shown, as it could not be told which values in it are secret. "
+    "Plan on your own machine to see it, or let the engine be Terraform 1.6 or later."
 )
 
 #: What the plan proper begins with; before it, the engine lists what it refreshes.
@@ -61,7 +70,12 @@ class Planning:
 
     def result(self) -> dict[str, Any]:
         """Run the job's steps, and return the plan as the state machine takes it. Raise JobFault."""
-        failure = self.steps.run(self._taken.job.run.plan, {StepKind.INIT: self.init, StepKind.PLAN: self.make})
+        log = self._tools.log
+        log.awaits_secrets = True
+        try:
+            failure = self.steps.run(self._taken.job.run.plan, {StepKind.INIT: self.init, StepKind.PLAN: self.make})
+        finally:
+            self._show_rest()
         if failure is not None:
             raise failure
         return asdict(self.plan)
@@ -81,15 +95,18 @@ class Planning:
         """Plan, and store all of it before any other program runs: what is reviewed is what the engine planned."""
         tools, job = self._tools, self._taken.job
         files = _PlanFiles(tools, job.id)
-        start = tools.log.size
-        engine.plan(files.plan, step.extra_args, lock=self.locks)
+        tools.log.hold(_PLAN, PlanProgress())
+        try:
+            engine.plan(files.plan, step.extra_args, lock=self.locks)
+        except EngineFailed:
+            self._show_failure(engine, files)
+            raise
         kill_descendants()
-        tools.log.end_line()
-        end = tools.log.size
         plan_file = Background(lambda: files.store("plan.tfplan", files.plan))
         lock_file = Background(lambda: files.store_lock(engine.root))
         links = Background(lambda: files.store_links(engine.root))
         facts = _facts(tools, engine, files)
+        start, end = self._show_text()
         json_file = Background(lambda: files.store("plan.json", files.json))
         files.write_text(start, end)
         text_file = files.store("plan.txt", files.text)
@@ -97,6 +114,38 @@ class Planning:
         stored = plan_file.result(), lock_file.result(), json_file.result(), text_file
         self.plan = Plan(job.id, facts.changes, self._version, *stored)
         self.steps.know_plan(files.plan)
+
+    def _show_text(self) -> tuple[int, int]:
+        """Show what was held back, now that its secrets are known; return where the plan's text is in the log."""
+        log = self._tools.log
+        log.awaits_secrets = False
+        log.release(STEPS)
+        start = log.size
+        log.release(_PLAN)
+        return start, log.size
+
+    def _show_failure(self, engine: Engine, files: _PlanFiles) -> None:
+        """Show why the plan failed, if its secrets can be told, or if it failed before there were any values."""
+        kill_descendants()
+        log = self._tools.log
+        if files.plan.is_file():
+            with suppress(JobFault, OSError):
+                _facts(self._tools, engine, files)
+                self._show_text()
+        elif (held := log.held(_PLAN)) and tells_secrets_of_failed_plans(engine.name, self._version):
+            with held.open(encoding="utf-8", errors="replace") as lines:
+                is_shown = not self._tools.interruption.reason and failed_before_values(lines)
+            if is_shown:
+                self._show_text()
+        self._show_rest()
+
+    def _show_rest(self) -> None:
+        """Show what is still held back as far as nothing in it can be secret: nobody will know more."""
+        log = self._tools.log
+        log.awaits_secrets = False
+        log.release(STEPS)
+        if log.release_outline(_PLAN):
+            log.say(_HELD_BACK)
 
 
 def _facts(tools: Tools, engine: Engine, files: _PlanFiles) -> PlanFacts:

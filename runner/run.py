@@ -38,6 +38,7 @@ class ExitCode(IntEnum):
     NOBODY_WAITS = 3
     NOT_OURS = 4
     NOT_REPORTED = 5
+    STUCK = 6
 
 
 def run_job(
@@ -50,10 +51,11 @@ def run_job(
     directory: Path,
 ) -> ExitCode:
     """Take the job, run it, store its log and report its result. Raise JobNotForUs."""
-    masker = Masker(settings.mask_patterns)
-    masker.add([settings.start_token, environ.get("AWS_SECRET_ACCESS_KEY", ""), environ.get("AWS_SESSION_TOKEN", "")])
     record = JobRecord(aws, settings.table, settings.job, settings.job_digest)
     job = record.specification()
+    masker = Masker((*settings.mask_patterns, *job.run.masks))
+    masker.add([settings.start_token, environ.get("AWS_SECRET_ACCESS_KEY", ""), environ.get("AWS_SESSION_TOKEN", "")])
+    masker.add(environ.get(name, "") for name in settings.secret_variables)
     log = JobLog(directory / "job.log", masker)
     tools = Tools(_for_kind(settings, job.kind), environ, aws, log, interruption, directory)
     preparation = Preparation(tools, job)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegate.domain.deploys.mask_pattern import patterns_problem
 from tidegate.domain.root import EngineName
 
 #: ECS kills a task 120 s after SIGTERM (``stopTimeout``); the last 20 s are kept for the log and the report.
@@ -14,6 +15,10 @@ DEFAULT_STOP_SECONDS = 100.0
 DEFAULT_HEARTBEAT_SECONDS = 5.0
 #: ``hand_over_job`` runs right after the runner's first answer; it may be throttled or retried for a while.
 DEFAULT_HAND_OVER_SECONDS = 300.0
+#: The state machine gives a job an hour once it is handed over. A runner never lives longer, whoever waits for it.
+DEFAULT_LIFE_SECONDS = 3600.0 + DEFAULT_HAND_OVER_SECONDS
+#: As long as the state machine waits for a heartbeat: whoever is silent for longer was given up.
+DEFAULT_SILENCE_SECONDS = 60.0
 #: How long a program of a step may take.
 DEFAULT_PROGRAM_SECONDS = 900.0
 
@@ -26,9 +31,10 @@ class SettingsError(Exception):
 class Settings:
     """The runner's settings. Durations are in seconds.
 
-    ``release_keys`` is a directory with ``terraform.asc`` and ``tofu.asc``; ``engine_cache`` is where
-    downloaded engines are kept, None for the job's own directory. ``allow_local_state`` lets roots be planned whose
-    state is lost with the runner.
+    ``runner_variables`` are the names of variables that the installation has for the engine of deploys, those of
+    ``secret_variables`` among them are masked. ``release_keys`` is a directory with ``terraform.asc`` and ``tofu.asc``;
+    ``engine_cache`` is where downloaded engines are kept, None for the job's own directory. ``allow_local_state`` lets
+    roots be planned whose state is lost with the runner.
     """
 
     job: str
@@ -42,10 +48,14 @@ class Settings:
     release_keys: Path
     engine_cache: Path | None
     mask_patterns: tuple[str, ...]
+    runner_variables: tuple[str, ...]
+    secret_variables: tuple[str, ...]
     stop_seconds: float
     heartbeat_seconds: float
     hand_over_seconds: float
     program_seconds: float
+    life_seconds: float
+    silence_seconds: float
     allow_local_state: bool
 
 
@@ -68,10 +78,14 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         release_keys=Path(keys) if keys else Path(__file__).parent / "keys",
         engine_cache=Path(cache) if cache else None,
         mask_patterns=_patterns(environ.get("TIDEGATE_MASK_PATTERNS", "")),
+        runner_variables=_names(environ, "TIDEGATE_RUNNER_VARIABLES"),
+        secret_variables=_names(environ, "TIDEGATE_RUNNER_SECRETS"),
         stop_seconds=_seconds(environ, "TIDEGATE_STOP_SECONDS", DEFAULT_STOP_SECONDS),
         heartbeat_seconds=_seconds(environ, "TIDEGATE_HEARTBEAT_SECONDS", DEFAULT_HEARTBEAT_SECONDS),
         hand_over_seconds=_seconds(environ, "TIDEGATE_HAND_OVER_SECONDS", DEFAULT_HAND_OVER_SECONDS),
         program_seconds=_seconds(environ, "TIDEGATE_PROGRAM_SECONDS", DEFAULT_PROGRAM_SECONDS),
+        life_seconds=_seconds(environ, "TIDEGATE_LIFE_SECONDS", DEFAULT_LIFE_SECONDS),
+        silence_seconds=_seconds(environ, "TIDEGATE_SILENCE_SECONDS", DEFAULT_SILENCE_SECONDS),
         allow_local_state=environ.get("TIDEGATE_ALLOW_LOCAL_STATE", "") == "true",
     )
 
@@ -99,4 +113,11 @@ def _patterns(text: str) -> tuple[str, ...]:
         raise SettingsError("TIDEGATE_MASK_PATTERNS is not a JSON list of regular expressions.") from error
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         raise SettingsError("TIDEGATE_MASK_PATTERNS is not a JSON list of regular expressions.")
+    if problem := patterns_problem(patterns):
+        raise SettingsError(f"TIDEGATE_MASK_PATTERNS, pattern {problem[0] + 1}: {problem[1]}.")
     return tuple(patterns)
+
+
+def _names(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """Return names of variables, which stand one after the other with commas between."""
+    return tuple(filter(None, environ.get(name, "").split(",")))

@@ -31,7 +31,7 @@ _DATA = (".hcl", ".json", ".md", ".tf", ".tfvars", ".tofu", ".txt", ".yaml", ".y
 
 #: Where Python looks for what a program imports, and what it takes; the options that keep it from its own directory.
 _PYTHON, _IMPORTED = ".py", (".py", ".pyc", ".so")
-_ISOLATED = re.compile(r"-[A-Za-z]*[IP][A-Za-z]*")
+_ISOLATED = re.compile(r"-[A-HJ-OQ-Za-z]*[IP][A-Za-z]*")
 
 
 def run_speculation(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:

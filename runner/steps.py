@@ -21,6 +21,8 @@ from tidegate.domain.deploys.workflow_rules import name_problem, substituted, un
 
 #: The state machine gives a job an hour. What runs beside the engine must leave time to report what the engine did.
 JOB_SECONDS = 57 * 60
+#: What programs print before the plan, held back until its secrets are known.
+STEPS = "steps"
 _LONGEST_SHOWN = 200
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -110,6 +112,23 @@ class StepRunner:
         argv = [self._filled(step, word, environ) for word in step.command]
         tools.log.say(f"{step.kind}: {_shown(step)}")
         self._guard(argv)
+        if tools.log.awaits_secrets:
+            tools.log.hold(STEPS, title=f"{step.kind}: {_shown(step)} printed:")
+        try:
+            self._run_program(step, argv, environ, capture)
+        except BaseException:
+            tools.log.release(STEPS)  # Whoever has to mend it must see it, and nobody will know more.
+            raise
+        tools.log.pause()
+
+    def _run_program(
+        self,
+        step: WorkflowStep,
+        argv: list[str],
+        environ: Mapping[str, str],
+        capture: Callable[[bytes], None] | None,
+    ) -> None:
+        tools = self._tools
         try:
             code = tools.processes.run_program(argv, self._engine.root, environ, self._seconds(step), capture)
         except StepFailed as fault:

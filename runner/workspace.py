@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from runner.faults import RunnerFault
+from runner.faults import CommitRefused, RunnerFault
 from tidegate.adapters.git import environment as git
 from tidegate.domain.deploys.job import Job
 from tidegate.domain.root import commit_sha, directory
@@ -37,8 +37,17 @@ class Git:
         self.do("init", "--quiet", "--template=", f"--object-format={object_format}", *options)
 
     def fetch(self, *commits: str, options: Sequence[str] = ("--depth=1",)) -> None:
-        """Fetch commits. Raise RunnerFault."""
-        self.do(*_FETCH, *options, "--end-of-options", self.clone_url, *commits)
+        """Fetch commits. Raise CommitRefused for one with objects that git refuses, and RunnerFault."""
+        fetch = (*_FETCH, *options, "--end-of-options", self.clone_url, *commits)
+        if not self._run(fetch, None):
+            return
+        # Without the check of objects it works: then they were refused, and not the forge or the network failed.
+        if self._run(("-c", "fetch.fsckObjects=false", *fetch), None):
+            raise RunnerFault("git fetch failed: see the log.")
+        raise CommitRefused(
+            "git refuses files of this commit as dangerous: the log says which and why, such as a path or URL in "
+            ".gitmodules. Remove them in a new commit and push it."
+        )
 
     def do(self, *arguments: str) -> None:
         """Run a command. Raise RunnerFault when it fails."""
@@ -66,7 +75,9 @@ def git_environment(environ: Mapping[str, str], home: Path, clone_url: str, toke
 
 
 def check_out(git: Git, job: Job) -> Path:
-    """Fetch the job's commit, and its base if it has one, and return the root's directory in it. Raise RunnerFault.
+    """Fetch the job's commit, and its base if it has one, and return the root's directory in it.
+
+    Raise CommitRefused for what its author has to mend, and RunnerFault.
 
     The whole tree of that one commit is fetched: a root may use ``../modules`` and read any file
     (docs/decisions/0022).
@@ -78,7 +89,7 @@ def check_out(git: Git, job: Job) -> Path:
 
 
 def put_in_place(git: Git, commit: str, root_directory: str) -> Path:
-    """Write the files of a commit that is there, and return the root's directory. Raise RunnerFault."""
+    """Write the files of a commit that is there, and return the root's directory. Raise CommitRefused, RunnerFault."""
     git.do("checkout", "--quiet", "--force", "--detach", commit)
     return _inside(git.directory, root_directory)
 
@@ -93,10 +104,16 @@ def place_in(top: Path, path: Path) -> Path | None:
 
 
 def _inside(target: Path, root_directory: str) -> Path:
-    """Return the root's directory. A link in the repository must not lead out of it."""
+    """Return the root's directory. Raise CommitRefused for a link that leads out of the repository, and for none."""
     root = place_in(target, target / directory(root_directory))
     if root is None:
-        raise RunnerFault(f"The root's directory {root_directory!r} is a link that leads out of the repository.")
+        raise CommitRefused(
+            f"The root's directory {root_directory!r} is a link that leads out of the repository. "
+            "Put the root's files there, or a link that stays inside."
+        )
     if not root.is_dir():
-        raise RunnerFault(f"The root's directory {root_directory!r} does not exist in this commit.")
+        raise CommitRefused(
+            f"The root's directory {root_directory!r} does not exist in this commit. "
+            "Correct the root's dir in tidegate.yaml, or add the directory."
+        )
     return root

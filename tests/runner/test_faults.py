@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from runner.descendants import children_of
 from tests.runner.conftest import Bench
 from tests.runner.engines import WAITING, fake_engine, provisioned
 from tests.runner.fake_aws import JOB_TOKEN, START_TOKEN, Refusal
@@ -166,6 +167,22 @@ def test_a_root_behind_a_link_out_of_the_repository_is_refused(bench: Bench) -> 
     sha = bench.forge.commit({"README": "x"}, links={"network": "/etc"})
     bench.run(bench.job(JobKind.PLAN, sha))
     assert "leads out of the repository" in bench.result()["message"]
+    assert bench.result()["error"] == "TerraformClientError"
+
+
+@pytest.mark.parametrize("setting", ["path = -x", "url = -u./payload"])
+def test_submodules_that_git_refuses_are_the_authors_mistake(bench: Bench, setting: str) -> None:
+    hostile = f'[submodule "x"]\n\tpath = x\n\turl = https://example.com/x\n\t{setting}\n'
+    sha = bench.forge.commit({"network/main.tf": GOOD, ".gitmodules": hostile})
+    bench.run(bench.job(JobKind.PLAN, sha))
+    assert bench.result()["error"] == "TerraformClientError"
+    assert ".gitmodules" in bench.result()["message"]
+
+
+def test_a_root_without_a_directory_is_the_authors_mistake(bench: Bench) -> None:
+    sha = bench.forge.commit({"elsewhere/main.tf": GOOD})
+    bench.run(bench.job(JobKind.PLAN, sha))
+    assert bench.result()["error"] == "TerraformClientError"
 
 
 def test_a_role_that_cannot_be_assumed_is_a_fault(bench: Bench, commit: Commit) -> None:
@@ -208,11 +225,8 @@ def start_waiting_apply(bench: Bench, commit: Commit, **environ: str):
 
 def engine_of(runner: int) -> int:
     """Return the process id of the engine that the runner runs."""
-    children = Path(f"/proc/{runner}/task/{runner}/children").read_text().split()
-    others = [
-        child for task in Path(f"/proc/{runner}/task").iterdir() for child in (task / "children").read_text().split()
-    ]
-    return int(next(child for child in {*children, *others} if "terraform" in Path(f"/proc/{child}/comm").read_text()))
+    (job,) = children_of(runner)
+    return next(child for child in children_of(job) if "terraform" in Path(f"/proc/{child}/comm").read_text())
 
 
 def test_sigterm_during_an_apply_is_one_interrupt_and_the_state_is_saved(bench: Bench, commit: Commit) -> None:

@@ -202,6 +202,7 @@ def test_a_plan_is_interrupted_by_sigterm_and_may_be_tried_again(bench: Bench, c
     assert bench.result()["error"] == "Interrupted"
 
 
+@pytest.mark.nightly
 def test_an_apply_with_a_real_provider_needs_no_second_init(bench: Bench, commit: Callable[..., str]) -> None:
     if mirror.find(os.environ) is None:
         pytest.skip("no filesystem mirror of providers on this machine")

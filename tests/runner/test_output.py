@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,13 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runner.descendants import children_of
 from runner.log import LONGEST_LINE, JobLog, copy_masked, last_lines
 from runner.masking import MASK, Masker
+from runner.progress import PlanProgress
 from runner.report import LONGEST_CAUSE, cause
 from tests.runner.conftest import Bench
-from tests.runner.engines import provisioned
+from tests.runner.engines import fake_engine, provisioned
 from tests.runner.fake_aws import ENGINE_SECRET, JOB_TOKEN, START_TOKEN
 from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.workflow import PLAN_STEPS, RunSettings, StepKind, WorkflowStep
+from tidegate.domain.root import Engine
 
 Commit = Callable[..., str]
 SECRET = "correct-horse-battery"
@@ -214,6 +219,160 @@ resource "terraform_data" "closed" {{ input = sensitive("{SECRET}") }}
     assert SECRET not in bench.stored_log(plan["job"])
 
 
+def test_what_a_plan_prints_is_masked_everywhere_by_what_its_json_form_tells(bench: Bench, commit: Commit) -> None:
+    configuration = f"""
+resource "terraform_data" "open" {{ input = nonsensitive("{SECRET}") }}
+resource "terraform_data" "closed" {{ input = sensitive("{SECRET}") }}
+"""
+    job = bench.job(JobKind.PLAN, commit(configuration))
+    ended = bench.run(job)
+    assert "terraform_data.open will be created" in ended.output
+    assert MASK in ended.output
+    assert MASK in "\n".join(bench.aws.log_lines(job.id))
+    assert SECRET not in everything_that_left(bench, ended.output)
+
+
+def test_a_failed_plan_shows_its_error_with_its_secrets_masked(bench: Bench, commit: Commit) -> None:
+    configuration = f"""
+variable "password" {{
+  default   = "{SECRET}"
+  sensitive = true
+}}
+resource "terraform_data" "network" {{
+  lifecycle {{
+    precondition {{
+      condition     = var.password == "no"
+      error_message = "the password is ${{nonsensitive(var.password)}}"
+    }}
+  }}
+}}
+"""
+    job = bench.job(JobKind.PLAN, commit(configuration))
+    ended = bench.run(job)
+    assert bench.result()["error"] == "TerraformClientError"
+    assert f"the password is {MASK}" in bench.result()["last_lines"]
+    assert f"the password is {MASK}" in bench.stored_log(job.id)
+    assert SECRET not in everything_that_left(bench, ended.output)
+
+
+def test_a_mistake_in_the_configuration_is_shown_whole(bench: Bench, commit: Commit) -> None:
+    bench.run(bench.job(JobKind.PLAN, commit('resource "terraform_data" "network" { inputs = 3 }\n')))
+    assert 'An argument named "inputs" is not expected here' in bench.result()["last_lines"]
+
+
+@pytest.mark.parametrize(
+    ("version", "error"),
+    [
+        ("1.11.4", f"Error: Invalid expression\\n\\n  on my.auto.tfvars line 3:\\n   3: password = {SECRET}!!\\n"),
+        (
+            "1.5.7",
+            f"Error: Resource precondition failed: {SECRET}\\n\\n  on main.tf line 3, in x:\\n\\n{SECRET}\\n",
+        ),
+    ],
+    ids=["variables are quoted", "the engine keeps no failed plan"],
+)
+def test_of_a_failed_plan_whose_secrets_nobody_knows_errors_and_places_are_shown(
+    bench: Bench, commit: Commit, version: str, error: str
+) -> None:
+    path = fake_engine(bench, version, "plan", f"printf '{error}' >&2; exit 1")
+    ended = bench.run(bench.job(JobKind.PLAN, commit(""), engine=Engine(version=version)), PATH=path)
+    lines = bench.result()["last_lines"]
+    assert "Error: " in lines
+    assert " line 3" in lines
+    assert "not shown" in lines
+    assert SECRET not in everything_that_left(bench, ended.output)
+
+
+def test_an_interrupted_plan_leaves_nothing_that_was_held_back(bench: Bench, commit: Commit) -> None:
+    path = fake_engine(bench, "1.11.4", "plan", f"echo it is {SECRET}; touch {bench.directory}/started; exec sleep 60")
+    process = bench.start(bench.job(JobKind.PLAN, commit("")), PATH=path)
+    bench.aws.wait_for((bench.directory / "started").exists)
+    process.send_signal(signal.SIGTERM)
+    ended = bench.finish(process)
+    assert bench.result()["error"] == "Interrupted"
+    assert SECRET not in everything_that_left(bench, ended.output)
+
+
+def test_what_a_step_before_the_plan_prints_is_masked_by_the_plans_secrets(bench: Bench, commit: Commit) -> None:
+    run = WorkflowStep(StepKind.RUN, command=("cat", "../password"))
+    job = bench.job(
+        JobKind.PLAN,
+        commit(
+            f'resource "terraform_data" "network" {{ input = sensitive("{SECRET}") }}\n', password=f"it is {SECRET}\n"
+        ),
+        run=RunSettings(plan=(run, *PLAN_STEPS)),
+    )
+    ended = bench.run(job)
+    assert f"it is {MASK}" in ended.output
+    assert "run: cat ../password printed:" in ended.output
+    assert "it is" not in bench.aws.objects[bench.result()["text"]["key"]].decode()
+    assert SECRET not in everything_that_left(bench, ended.output)
+
+
+def test_what_a_failing_step_before_the_plan_prints_is_shown(bench: Bench, commit: Commit) -> None:
+    run = WorkflowStep(StepKind.RUN, command=("sh", "-c", "echo this line is too long; exit 3"))
+    bench.run(bench.job(JobKind.PLAN, commit(""), run=RunSettings(plan=(run, *PLAN_STEPS))))
+    assert "this line is too long" in bench.result()["last_lines"]
+
+
+def test_progress_passes_while_the_text_of_a_plan_is_held_back(tmp_path: Path) -> None:
+    console = io.StringIO()
+    log = JobLog(tmp_path / "job.log", Masker(), console)
+    log.hold("plan", PlanProgress())
+    log.write(b'aws_vpc.main: Refreshing state... [id=vpc-1]\ndata.aws_x.y["a b"]: Read complete after 0s\n')
+    log.write(f"Terraform used the selected providers\n{SECRET}\naws_vpc.main: Reading...\n".encode())
+    log.write(b"x" * 3 * LONGEST_LINE)
+    assert console.getvalue() == 'aws_vpc.main: Refreshing state...\ndata.aws_x.y["a b"]: Read complete after 0s\n'
+    log.masker.add([SECRET])
+    log.release("plan")
+    text = emitted(log)
+    assert SECRET not in text
+    assert text.splitlines()[2:5] == ["Terraform used the selected providers", MASK, "aws_vpc.main: Reading..."]
+    assert text.count("x") >= 3 * LONGEST_LINE
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{SECRET}: Reading...",
+        f'password = "{SECRET}"',
+        f"a.b: Refreshing state... [id={SECRET}",
+        f"a.b: {SECRET}",
+        "a" * 5000,
+        'a["' * 300,
+    ],
+)
+def test_what_is_not_surely_progress_is_held_back(line: str) -> None:
+    assert SECRET not in PlanProgress()(line)
+
+
+@given(st.text(alphabet='a.["\\]: R', max_size=999))
+def test_progress_is_told_in_linear_time(line: str) -> None:
+    PlanProgress()(line)
+
+
+@given(
+    st.lists(st.sampled_from(["word ", "\n", SECRET, "x" * 900, "\r\n", "ü"]), max_size=60),
+    st.lists(st.integers(1, 4000), min_size=1, max_size=20),
+)
+def test_no_way_of_cutting_what_was_held_back_shows_a_secret(parts: list[str], sizes: list[int]) -> None:
+    import tempfile
+
+    content, position = "".join(parts).encode(), 0
+    with tempfile.TemporaryDirectory() as directory:
+        log = JobLog(Path(directory) / "log", Masker(), io.StringIO())
+        log.hold("plan", PlanProgress())
+        while position < len(content):
+            size = sizes[position % len(sizes)]
+            log.write(content[position : position + size])
+            position += size
+        log.masker.add([SECRET])
+        log.release("plan")
+        text = emitted(log)
+    expected = content.decode().replace(SECRET, MASK).replace("\r\n", "\n")
+    assert text.replace("\n", "") == expected.replace("\n", "")
+
+
 def test_tokens_and_credentials_are_masked(bench: Bench, commit: Commit) -> None:
     script = f"echo {START_TOKEN} {JOB_TOKEN} $AWS_SECRET_ACCESS_KEY $AWS_SESSION_TOKEN end"
     sha = commit(provisioned(script))
@@ -231,6 +390,27 @@ def test_configured_patterns_are_masked_in_a_job(bench: Bench, commit: Commit) -
     ended = bench.run(bench.job(JobKind.APPLY, sha, bench.plan(sha)))
     assert f"{MASK} here" in ended.output
     assert "key-12345" not in everything_that_left(bench, ended.output)
+
+
+def test_patterns_of_the_repositorys_file_are_masked_in_a_job(bench: Bench, commit: Commit) -> None:
+    sha = commit(provisioned("echo key-12345 here"))
+    run = RunSettings(masks=(r"key-\d{1,9}",))
+    ended = bench.run(bench.job(JobKind.APPLY, sha, bench.plan(sha), run=run))
+    assert f"{MASK} here" in ended.output
+    assert "key-12345" not in everything_that_left(bench, ended.output)
+
+
+def test_deploys_get_the_installations_variables_and_its_secrets_are_masked(bench: Bench, commit: Commit) -> None:
+    bench.environ.update(
+        TF_VAR_region="eu-west-1",
+        VENDOR_TOKEN=SECRET,
+        TIDEGATE_RUNNER_VARIABLES="TF_VAR_region,VENDOR_TOKEN",
+        TIDEGATE_RUNNER_SECRETS="VENDOR_TOKEN",
+    )
+    sha = commit('variable "region" {}\n' + provisioned("echo ${var.region} $VENDOR_TOKEN end").replace("$${", "${"))
+    ended = bench.run(bench.job(JobKind.APPLY, sha, bench.plan(sha)))
+    assert f"eu-west-1 {MASK} end" in ended.output
+    assert SECRET not in everything_that_left(bench, ended.output)
 
 
 def test_colours_and_markdown_pass_as_they_are_and_do_no_harm(bench: Bench, commit: Commit) -> None:
@@ -253,11 +433,12 @@ def test_lines_reach_the_log_store_while_the_engine_runs(bench: Bench, commit: C
 
 
 def peak_memory(process: int) -> int:
-    """Return the runner's peak resident memory so far, in bytes."""
-    status = Path(f"/proc/{process}/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
+    """Return the peak resident memory so far, in bytes, of the process that runs the job."""
+    peaks = (re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{job}/status").read_text()) for job in children_of(process))
+    return max((int(peak[1]) * 1024 for peak in peaks if peak), default=0)
 
 
+@pytest.mark.nightly
 def test_twenty_megabytes_of_output_are_kept_and_take_little_memory(bench: Bench, commit: Commit) -> None:
     large = """
 resource "terraform_data" "large" {
@@ -279,7 +460,7 @@ resource "terraform_data" "large" {
     from runner.background import Background
 
     ended = Background(lambda: bench.finish(process))
-    bench.aws.wait_for(reported, 100)
+    bench.aws.wait_for(reported, 260)
     assert ended.result().code == 0
     assert "changes" in bench.result(), bench.result()
     assert bench.result()["changes"]["add"] == 161

@@ -221,7 +221,12 @@ def test_other_addresses_are_not_cloned(tmp_path: Path, url: str) -> None:
 
 @pytest.mark.parametrize(
     "variables",
-    [{"TIDEGATE_MASK_PATTERNS": "no json"}, {"TIDEGATE_MASK_PATTERNS": "[1]"}, {"TIDEGATE_STOP_SECONDS": "soon"}],
+    [
+        {"TIDEGATE_MASK_PATTERNS": "no json"},
+        {"TIDEGATE_MASK_PATTERNS": "[1]"},
+        {"TIDEGATE_MASK_PATTERNS": '["(a+)+"]'},
+        {"TIDEGATE_STOP_SECONDS": "soon"},
+    ],
 )
 def test_settings_that_cannot_be_used_are_named(variables: dict[str, str]) -> None:
     with pytest.raises(SettingsError, match=next(iter(variables))):

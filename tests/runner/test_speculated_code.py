@@ -167,16 +167,20 @@ def test_a_module_from_elsewhere_is_looked_through_before_anything_of_it_runs(be
     assert "Initializing" not in bench.result()["last_lines"]
 
 
-def test_a_module_that_hides_from_the_first_look_is_found_before_anything_of_it_runs(bench: Bench) -> None:
-    hiding = 'locals {{\n  x = <<A·B\n  words\nA·B\n}}\nmodule "hidden" {{ source = "{}" }}\n'
-    source = f"git::{bench.forge.clone_url}//modules/shared"
-    sha = bench.forge.commit(
-        {"network/main.tf": bench.backend() + hiding.format(source), "modules/shared/main.tf": resource("shared")}
-    )
-    message = refused(bench, sha)
-    assert f"the module source '{source}' is not allowed" in message
-    assert "Downloading" in bench.result()["last_lines"]
-    assert "Initializing" not in bench.result()["last_lines"]
+@pytest.mark.parametrize(
+    ("hiding", "words"),
+    [
+        (
+            "locals {\n  x = <<A·B\n  words\nA·B\n}\n",
+            "network/evil.tf:2: this cannot be read: the end of a heredoc has",
+        ),
+        ("locals {\n  x = 1 }\n", "network/evil.tf:2: this cannot be read"),
+        (f"locals {{\n  config = {{{'#' * 60}\n  }}\n}}\n", "network/evil.tf:5: the module source 'evil/x/y'"),
+    ],
+)
+def test_nothing_hides_a_module_from_the_first_look(bench: Bench, commit: Commit, hiding: str, words: str) -> None:
+    files = {"network/evil.tf": hiding + 'module "hidden" { source = "evil/x/y" }\n'}
+    assert words in refused_at_once(bench, commit(resource("network"), **files))
 
 
 def test_a_file_too_large_to_be_looked_through_is_refused(bench: Bench, commit: Commit) -> None:

@@ -222,6 +222,7 @@ def test_a_plan_of_megabytes_is_stored_whole_and_masked(bench: Bench, commit: Co
     assert "Plan: 60 to add" in shown_text
 
 
+@pytest.mark.nightly
 def test_a_pull_request_is_planned_with_a_real_provider(bench: Bench) -> None:
     if mirror.find(os.environ) is None:
         pytest.skip("no filesystem mirror of providers on this machine")

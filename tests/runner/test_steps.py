@@ -17,9 +17,11 @@ def test_steps_run_in_their_order_in_the_roots_directory(steps: Steps) -> None:
     job = steps.plan(run_step("echo first in $(basename $PWD)"), INIT, run_step("echo second"), PLAN, run_step("ls"))
     steps.succeeded()
     log = steps.log(job)
-    places = [log.index(words) for words in ("first in network", "engine init", "\nsecond", "engine plan", "main.tf")]
+    begun = ("run: sh -c echo first", "engine init", "run: sh -c echo second", "engine plan", "run: sh -c ls")
+    places = [log.index(words) for words in begun]
     assert places == sorted(places)
-    assert "tidegate: run: sh -c echo second\nsecond\n" in log
+    assert log.index("printed:\nfirst in network") < log.index("printed:\nsecond") < log.index("main.tf")
+    assert "tidegate: run: sh -c echo second printed:\nsecond\n" in log
 
 
 def test_programs_see_what_the_job_is_about_and_the_stacks_variables(steps: Steps, bench: Bench) -> None:

@@ -1,0 +1,77 @@
+"""What of the engine's output may be shown before it is known which values are secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+#: Longer lines are no progress, and are not looked at.
+_LONGEST = 1000
+_NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
+#: The keys of instances are never secret: Terraform refuses to make instances from such values.
+_KEY = r"(?:\[(?:[0-9]+|\"(?:[^\"\\]|\\.)*\")\])?"
+_ADDRESS = rf"{_NAME}{_KEY}(?:\.{_NAME}{_KEY})+"
+_ACTS = r"(?:Refreshing state|Reading|Still reading|Preparing import|Importing|Opening|Still opening|Closing)\.\.\."
+_DONE = r"(?:Read|Opening|Closing) complete after [0-9hms.]+"
+_PROGRESS = re.compile(rf"(?P<shown>{_ADDRESS}: (?:{_ACTS}|{_DONE}))(?: \[.*\])?")
+_LOCKS = re.compile(r"(?:Acquiring|Releasing) state lock\. This may take a few moments\.\.\.")
+#: What the engine says when its progress is over: from there on, lines are values.
+_TEXT_BEGINS = re.compile(
+    r"(?:│ )?(?:Error|Warning): |╷|(?:Terraform|OpenTofu) (?:used the selected providers|will perform|has compared"
+    r"|planned)|No changes\.|Changes to Outputs:|Note: Objects have changed outside|Planning failed"
+)
+#: The plain words of an error's first line, up to where a value could stand, and where the error is.
+_DIAGNOSTIC = re.compile(r"(?:│ )?(?:Error|Warning): |╷")
+_HEADLINE = re.compile(r"(?:│ )?((?:Error|Warning): [A-Za-z][A-Za-z ,'-]{0,100})")
+_LOCATION = re.compile(r"(?:│ )? {1,4}on ([A-Za-z0-9_./-]{1,200}) line ([0-9]{1,9})")
+_CONFIGURATION = (".tf", ".tofu", ".tf.json", ".tofu.json", ".hcl")
+
+
+class PlanProgress:
+    """Lines that tell how far a plan is, without the ids of what is read: these are the providers' to choose."""
+
+    def __init__(self) -> None:
+        self._over = False
+
+    def __call__(self, line: str) -> str:
+        """Return what is shown of a line at once, empty for nothing."""
+        line = line.removesuffix("\r")
+        self._over = self._over or _TEXT_BEGINS.match(line) is not None
+        if self._over or len(line) > _LONGEST:
+            return ""
+        if _LOCKS.fullmatch(line):
+            return line
+        progress = _PROGRESS.fullmatch(line)
+        return progress["shown"] if progress else ""
+
+
+def outline(lines: Iterable[str]) -> Iterator[str]:
+    """Yield which errors and warnings stand in these lines, and where, without anything that could be a value."""
+    for line in lines:
+        if headline := _HEADLINE.match(line):
+            yield headline[1].rstrip()
+        elif location := _LOCATION.match(line):
+            yield f"  on {location[1]} line {location[2]}"
+
+
+def failed_before_values(lines: Iterable[str]) -> bool:
+    """Tell whether these lines of a failed plan are errors alone, and quote nothing but configuration.
+
+    Whoever may read the log may read that anyway.
+    """
+    progress, errors = PlanProgress(), 0
+    for line in lines:
+        text = line.rstrip("\n")
+        errors += _DIAGNOSTIC.match(text) is not None
+        if not errors and text.strip() and not progress(text):
+            return False
+        location = _LOCATION.match(text)
+        if location and not location[1].endswith(_CONFIGURATION):
+            return False
+    return errors > 0
+
+
+def tells_secrets_of_failed_plans(engine: str, version: str) -> bool:
+    """Tell whether an engine stores a plan that failed while values were computed: Terraform does since 1.6."""
+    major, minor = (int(number) for number in version.split(".")[:2])
+    return engine != "terraform" or (major, minor) >= (1, 6)

@@ -1,0 +1,185 @@
+"""The runner's parent process: it ends a job whose interpreter no longer answers, or whose time is over.
+
+The job runs in a child (docs/decisions/0183). A C call or a regular expression that holds the interpreter's lock stops
+its threads and its signal handlers, so nothing in that process could end it. The parent reads nothing that comes from
+outside: it waits, and it signals.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import stat
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.descendants import children_of
+from runner.run import ExitCode
+
+#: Signs of life in each limit of silence.
+_SIGNS = 12
+#: Who was told to stop shows within this part of it whether it can: the rest of ECS's 120 s is the engine's.
+_SILENCE_WHEN_TOLD = 0.25
+#: What the job keeps of its time to stop for its log and its report (``settings.DEFAULT_STOP_SECONDS``).
+_REPORT_SECONDS = 15.0
+_KILLED = 128
+_BLOCK = 65_536
+#: Of linux/prctl.h.
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """In seconds: how long the job may go on in all, show no sign of life, and take to stop."""
+
+    life: float
+    silence: float
+    stop: float
+
+
+def supervised(job: Callable[[], int], limits: Limits) -> int:
+    """Run ``job`` in a child, and return its exit code; ``ExitCode.STUCK`` when it had to be killed.
+
+    The child returns from here as well, with the job's own.
+    """
+    reading, writing = os.pipe()
+    waking, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+        signal.signal(number, lambda _number, _frame: None)
+    child = os.fork()
+    if child:
+        os.close(writing)
+        return _Supervisor(child, reading, waking, limits).wait()
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    for end in (reading, waking, wake):
+        os.close(end)
+    _die_with_parent()
+    _show_life(writing, limits.silence / _SIGNS)
+    return job()
+
+
+def _die_with_parent() -> None:
+    import ctypes  # noqa: PLC0415  # Nothing else here needs it.
+
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _show_life(writing: int, seconds: float) -> None:
+    """Write a byte every few seconds, from a thread: it does so as long as the interpreter runs threads."""
+
+    def beat() -> None:
+        never = threading.Event()
+        with suppress(OSError):
+            while not never.wait(seconds):
+                os.write(writing, b".")
+
+    threading.Thread(target=beat, name="life", daemon=True).start()
+
+
+class _Supervisor:
+    """Waits for the child. ``life`` is where it shows its signs, ``waking`` where the numbers of signals come."""
+
+    def __init__(self, child: int, life: int, waking: int, limits: Limits) -> None:
+        self._child, self._life, self._waking, self._limits = child, life, waking, limits
+        #: What is read: these two, and what programs of a stuck job print, as nobody else reads it any more.
+        self._watched = [life, waking]
+        self._begun = self._seen = time.monotonic()
+        self._told: float | None = None
+        self._interrupted: set[int] = set()
+        self._killed = False
+
+    def wait(self) -> int:
+        while (code := self._ended()) is None:
+            self._listen()
+            if self._told is None and time.monotonic() - self._begun > self._limits.life:
+                self._tell("its time is over")
+            if not self._killed:
+                self._end_what_is_stuck()
+        return ExitCode.STUCK if self._killed else code
+
+    def _ended(self) -> int | None:
+        ended, status = os.waitpid(self._child, os.WNOHANG)
+        if not ended:
+            return None
+        code = os.waitstatus_to_exitcode(status)
+        return code if code >= 0 else _KILLED - code
+
+    def _listen(self) -> None:
+        ready, _, _ = select.select(self._watched, [], [], min(1.0, self._limits.silence / _SIGNS))
+        for end in ready:
+            try:
+                content = os.read(end, _BLOCK)
+            except BlockingIOError:  # Both outputs of a program may be the same.
+                continue
+            if not content:
+                self._watched.remove(end)
+                os.close(end)
+            elif end == self._life:
+                self._seen = time.monotonic()
+            elif end == self._waking and {signal.SIGTERM, signal.SIGINT} & set(content):
+                self._tell("it is told to stop")
+
+    def _tell(self, why: str) -> None:
+        """Pass an interrupt on: the job passes it on to its program, and reports."""
+        if self._told is None:
+            self._told = time.monotonic()
+            _say(f"the runner is interrupted: {why}")
+        _signal(self._child, signal.SIGTERM)
+
+    def _end_what_is_stuck(self) -> None:
+        now, limits = time.monotonic(), self._limits
+        silence = limits.silence if self._told is None else limits.silence * _SILENCE_WHEN_TOLD
+        overdue = self._told is not None and now - self._told > limits.stop + _REPORT_SECONDS
+        if not overdue and now - self._seen <= silence:
+            return
+        programs = {process for process in children_of(self._child) if _runs(process)}
+        if overdue or not programs:
+            why = "does not end in time" if overdue else f"has shown no sign of life for {silence:.0f} s"
+            _say(f"the runner {why} and is killed")
+            self._killed = True
+            for process in (*programs, self._child):
+                _signal(process, signal.SIGKILL)
+        for program in programs - self._interrupted:
+            self._interrupt(program)
+
+    def _interrupt(self, program: int) -> None:
+        """Interrupt a program as its runner would, once, and read what it prints: it would wait for a reader."""
+        _say("the runner has shown no sign of life, and its program is interrupted")
+        self._interrupted.add(program)
+        for number in (1, 2):
+            with suppress(OSError):
+                end = os.open(f"/proc/{program}/fd/{number}", os.O_RDONLY | os.O_NONBLOCK)
+                if stat.S_ISFIFO(os.fstat(end).st_mode):
+                    self._watched.append(end)
+                else:
+                    os.close(end)
+        _signal(program, signal.SIGINT)
+
+
+def _runs(process: int) -> bool:
+    """Tell whether a process has not ended: one that nobody waits for stays a child of the stuck one."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"
+
+
+def _signal(process: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(process, number)
+
+
+def _say(text: str) -> None:
+    print(f"tidegate: {text}", file=sys.stderr, flush=True)  # noqa: T201  # The container's log.
