@@ -35,15 +35,18 @@ def commands(text):
     return [line.partition("#")[0].strip() for block in blocks for line in block.splitlines() if line.strip()]
 
 
-@pytest.mark.parametrize("command", commands(README))
-def test_every_command_of_the_readme_is_run_by_ci_or_by_a_test(command):
-    ran_by_ci = command in (TOP / ".ci/run").read_text(encoding="utf-8").splitlines()
-    assert ran_by_ci or (TOP / RUN_BY_TESTS[command]).is_file()
+def test_every_command_of_the_readme_is_run_by_ci_or_by_a_test():
+    ran_by_ci = (TOP / ".ci/run").read_text(encoding="utf-8").splitlines()
+    rest = [command for command in commands(README) if command not in ran_by_ci]
+    assert [command for command in rest if command not in RUN_BY_TESTS] == []
+    assert [test for command in rest if not (TOP / (test := RUN_BY_TESTS[command])).is_file()] == []
 
 
-@pytest.mark.parametrize("command", [line for line in commands(README) if line.startswith("make ")])
-def test_every_make_target_of_the_readme_exists(command):
-    done = subprocess.run([*command.split(), "--dry-run"], cwd=TOP, capture_output=True, text=True, check=False)
+def test_every_make_target_of_the_readme_exists():
+    targets = [command for command in commands(README) if command.startswith("make ")]
+    words = [word for target in targets for word in target.split()[1:]]
+    done = subprocess.run(["make", "--dry-run", *words], cwd=TOP, capture_output=True, text=True, check=False)
+    assert targets
     assert done.returncode == 0, done.stderr
 
 
@@ -54,11 +57,20 @@ def test_every_tidegate_command_of_the_readme_exists(command):
     assert result.exit_code == 0, result.output
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(TOP)))
-def test_every_link_to_a_file_leads_somewhere(document):
-    for target in re.findall(r"\]\(([^)#\s]+)", document.read_text(encoding="utf-8")):
-        if not re.match(r"[a-z]+:", target):
-            assert (document.parent / target).exists(), target
+def test_every_link_to_a_file_leads_somewhere():
+    links = [
+        (document, number, target)
+        for document in DOCUMENTS
+        for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1)
+        for target in re.findall(r"\]\(([^)#\s]+)", line)
+    ]
+    broken = [
+        f"{document.relative_to(TOP)}:{number}: {target}"
+        for document, number, target in links
+        if not re.match(r"[a-z]+:", target) and not (document.parent / target).exists()
+    ]
+    assert links
+    assert not broken, "\n".join(broken)
 
 
 def test_the_configuration_of_the_readme_is_accepted():

@@ -6,7 +6,7 @@ import pytest
 
 from tests.configuration import load, refusal
 from tidegate.domain.access import Access
-from tidegate.domain.pull_requests.requirements import Requirements
+from tidegate.domain.deploys.requirements import Requirements
 
 
 def test_policies_are_taken_in_their_order_and_who_may_apply_may_review_unless_that_is_said():

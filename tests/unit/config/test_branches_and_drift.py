@@ -171,3 +171,14 @@ pull_requests:
 )
 def test_what_pull_requests_cannot_say_is_told(section, words):
     assert words in str(refusal(f"pull_requests: {section}\n"))
+
+
+def test_patterns_of_what_is_masked_reach_every_job():
+    loaded = load("mask_patterns: ['ghp_[A-Za-z0-9]{36}']\n")
+    assert loaded.masks == ("ghp_[A-Za-z0-9]{36}",)
+
+
+def test_a_pattern_that_could_take_long_is_refused_with_its_line():
+    told = str(refusal("mask_patterns:\n  - ghp_x\n  - (a+)+$\n"))
+    assert ":3:5:" in told
+    assert "last part" in told

@@ -94,6 +94,7 @@ def test_the_file_that_has_everything_is_in_order():
     assert set(KEYS) <= used, "a key is missing in the file"
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "line",
     ["k{}:", "when_modifie{}:", "'$({})': x"],

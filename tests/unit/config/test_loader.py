@@ -150,6 +150,11 @@ def test_aliases_of_one_long_text_do_not_become_more_text_than_is_read(many):
     assert time.process_time() - started < 10
 
 
+def test_aliases_of_aliases_do_not_nest_values_more_deeply_than_is_read():
+    chain = "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 600))
+    assert "nested too deeply" in str(refusal(f"a0: &a0 []\n{chain}"))
+
+
 def test_an_alias_of_itself_is_refused():
     assert refusal("version: 1\nroots: &x [*x]\n").column == 12
 
@@ -163,6 +168,7 @@ def test_a_megabyte_of_anything_is_answered_soon(piece):
     assert time.process_time() - started < 10
 
 
+@pytest.mark.large
 def test_ten_thousand_directories_are_loaded_soon():
     lines = ["version: 1", "dirs:"]
     for number in range(10_000):

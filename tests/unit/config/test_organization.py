@@ -8,9 +8,9 @@ from tests.builders import REPOSITORY
 from tidegate.config.loader import LoadedConfiguration, examine_configuration, load_configuration
 from tidegate.config.organization import ORGANIZATION, Organization, examine_organization, read_organization
 from tidegate.config.resolution import configure
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.pull_requests.requirements import Requirements
 from tidegate.domain.root import Engine, EngineName, Root
 
 NETWORK = Root("network", "network")

@@ -320,6 +320,7 @@ def many_roots(stack_query: str) -> LoadedConfiguration:
     )
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("query", ["s{}", "dir:live/s{}/**", "live/s{} in dir"])
 def test_ten_thousand_roots_in_two_hundred_stacks_take_few_seconds(query):
     """It takes a quarter of a second where nothing else runs; each query for each root takes many times as long."""

@@ -7,8 +7,8 @@ import pytest
 from tests.configuration import REPOSITORY, load, refusal
 from tidegate.config.loader import load_configuration, without_file
 from tidegate.config.trust import trusted
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.pull_requests.requirements import Requirements
 from tidegate.domain.root import Root
 
 

@@ -12,8 +12,8 @@ from tidegate.config.loader import load_configuration
 from tidegate.config.resolution import configure
 from tidegate.config.trust import trusted
 from tidegate.domain.access import Access
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.pull_requests.requirements import Requirements
 from tidegate.domain.root import Root
 from tidegate.domain.tags.query import parse_tag_query
 

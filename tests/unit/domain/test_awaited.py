@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_root, deployment_in
+from tests.chance import examples
 from tidegate.domain.changes.awaited import AwaitedInChange
 from tidegate.domain.changes.gate import Opening, dependency, judge_gate, looked_at, lost, point_of, waits_for
 from tidegate.domain.changes.waits import Waits
@@ -40,7 +41,7 @@ members = st.dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(members)
 def test_each_is_judged_as_by_itself(drawn):
     known = {key: each and member(*key, *each) for key, each in drawn.items()}
@@ -65,10 +66,10 @@ def test_what_stands_in_line_behind_one_that_waits_for_it_is_found():
     ("state", "opening"),
     [(State.QUEUED, Opening.WAIT), (State.REJECTED, Opening.BLOCKED), (State.APPLIED, Opening.OPEN)],
 )
-def test_what_thousands_wait_for_is_gathered_and_judged_once(state, opening):
-    dev = {(f"r{number}", "dev"): member(f"r{number}", "dev", state) for number in range(3000)}
+def test_what_hundreds_wait_for_is_gathered_and_judged_once(state, opening):
+    dev = {(f"r{number}", "dev"): member(f"r{number}", "dev", state) for number in range(500)}
     prod = {
-        (f"r{number}", "prod"): member(f"r{number}", "prod", waits=Waits(plan_after=("dev",))) for number in range(3000)
+        (f"r{number}", "prod"): member(f"r{number}", "prod", waits=Waits(plan_after=("dev",))) for number in range(500)
     }
     awaited = AwaitedInChange({**dev, **prod})
     found = [awaited.by(each) for each in prod.values()]

@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.chance import examples
 from tidegate.domain.changes.change_set import Candidate, Candidates, ChangeSet, Key, change_set
 from tidegate.domain.changes.stack import RunStrategy, Stack
 from tidegate.domain.errors import CyclicChange
@@ -330,7 +331,7 @@ def naive_layers(order: list[Key], waits: dict[Key, set[Key]]) -> dict[Key, int]
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(cases())
 def test_members_order_and_layers_are_what_the_definitions_say(case):
     members = naive_members(case)

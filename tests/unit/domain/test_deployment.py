@@ -21,6 +21,7 @@ OPEN = {
     State.BLOCKED,
     State.AWAITING_REVIEW,
     State.APPROVED,
+    State.AWAITING_REQUIREMENTS,
     State.APPLYING,
 }
 

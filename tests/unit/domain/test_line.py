@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_lock, any_queue
+from tests.chance import examples
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.line import (
     FAR_BUDGET,
@@ -207,6 +208,7 @@ def test_two_hundred_that_stand_still_cost_nothing():
     assert line.asked == []
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(("each", "most"), [(2, 9), (30, 14), (120, 26)])
 def test_two_hundred_that_drain_cost_few_calls_each(each, most):
     line = Line(200)
@@ -224,7 +226,7 @@ def far_calls(line):
     return [at for at, _, standing in line.asked if standing is not None and not standing.near]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     count=st.integers(0, 60),
     events=st.lists(
@@ -264,7 +266,7 @@ def test_whatever_happens_calls_are_few_and_in_the_end_everything_shows_what_is_
         assert len([at for at in far if start <= at < start + FAR_WINDOW]) <= FAR_BUDGET + len(left)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(count=st.integers(NEAR + 1, 40), moves=st.lists(st.integers(1, 300), max_size=40))
 def test_a_far_place_costs_its_arrival_its_halvings_and_its_patience(count, moves):
     line = Line(count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import string
+import time
 
 import pygohcl
 import pytest
@@ -87,14 +88,20 @@ def test_a_backend_in_the_json_form_is_seen():
     assert read_module_file("main.tf.json", text).keeps_state
 
 
+def endless(times):
+    return (
+        b"module " + b"[" * 2 * times,
+        b'module "' + b"${" * times,
+        b"module " + b"{" * 2 * times,
+        b"/*" * times + b"module",
+        b"".join(b"a%d = <<A%d\n" % (n, n) for n in range(times // 10)) + b"module",
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("main.tf", b"module " + b"[" * 1_000_000),
-        ("main.tf", b'module "' + b"${" * 500_000),
-        ("main.tf", b"module " + b"{" * 1_000_000),
-        ("main.tf", b"/*" * 500_000 + b"module"),
-        ("main.tf", b"".join(b"a%d = <<A%d\n" % (n, n) for n in range(50_000)) + b"module"),
+        *(("main.tf", content) for content in endless(50)),
         ("main.tf", b'module "\xff\xfe" { source = "./\xff" }'),
         ("main.tf", b"module \x00"),
         ("main.tf", b'module "never ends'),
@@ -106,6 +113,14 @@ def test_a_backend_in_the_json_form_is_seen():
 )
 def test_hostile_content_is_read_without_failing(name, content):
     assert isinstance(read_module_file(name, content), ModuleFile)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("content", endless(100_000), ids=lambda value: repr(value[:16]))
+def test_much_that_is_hostile_is_read_soon(content):
+    began = time.process_time()
+    assert isinstance(read_module_file("main.tf", content), ModuleFile)
+    assert time.process_time() - began < 20
 
 
 words = st.text(string.ascii_lowercase, min_size=1, max_size=5)

@@ -8,7 +8,11 @@ from tidegate.domain.deploys.deployment import State
 from tidegate.domain.deploys.needs import Need, needs, runs
 
 FAILED = {State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT}
-RUNNING = {State.AWAITING_REVIEW: (Need.REVIEW,), State.BLOCKED: (Need.BLOCKED,)}
+RUNNING = {
+    State.AWAITING_REVIEW: (Need.REVIEW,),
+    State.AWAITING_REQUIREMENTS: (Need.REVIEW,),
+    State.BLOCKED: (Need.BLOCKED,),
+}
 
 
 @pytest.mark.parametrize("state", State)

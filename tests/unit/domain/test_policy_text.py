@@ -193,3 +193,13 @@ def test_comments_list_what_blocks_first_and_what_passed_in_one_line():
         "- Passed: `quiet`, `calm`",
     )
     assert verdict_lines([PolicyVerdict("soft", (WARNED,))]) == ("- **Warning** (`soft`): no owner (`main.warn`)",)
+
+
+def test_a_set_whose_rules_change_says_what_changes_and_who_may_approve_it():
+    check = shown(standing(SetState.FAILED, PolicyVerdict("network"), rules=("workflows", "hooks")))
+    assert (check.title, check.conclusion) == ("The rules change: 1 approval needed", Conclusion.FAILURE)
+    assert "`workflows`, `hooks`" in check.summary
+    assert "Ask for a review: 1 approval" in check.summary
+    both = shown(refusing(rules=("workflows",)))
+    assert both.title == "Refuses 1 plan: 1 approval needed"
+    assert "`workflows`" in both.summary

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_pull_request_record
+from tests.chance import examples
 from tests.pull_request_layers import PLAN, failed, planned, unchanged
 from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, Conclusion
 from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.domain.pull_requests.blocks import LayerView
 from tidegate.domain.pull_requests.checks import render_layer, render_stopped, render_whole, verdict_kind
 from tidegate.domain.pull_requests.record import VerdictKind
@@ -142,7 +143,7 @@ def test_a_plan_is_the_text_and_a_failure_its_last_lines():
     assert shown.details_url == "https://tidegate.example/jobs/network"
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(1, 150), st.text(max_size=300), st.integers(0, 1500))
 def test_they_always_fit(roots, text, times):
     changes = PlannedChanges(destroy=60, destroyed=(text,) * 50)
@@ -242,3 +243,15 @@ def test_several_reasons_for_a_refusal_are_a_list():
     assert render_layer(led).summary.startswith("This is not planned:\n\n* It runs a program\\.\n\nRoot")
     one = in_state("app", LayerState.REFUSED, reason="It runs a program.")
     assert render_layer(one).summary.startswith("It runs a program\\.\n\nRoot `app`")
+
+
+@pytest.mark.parametrize("notes", ["", "live/db: it is planned by nobody"])
+def test_other_rules_are_told_also_where_no_root_changes(notes):
+    changes = RuleChanges(("access_control",))
+    found = whole(rule_changes=changes, notes=notes)
+    assert "`access_control`" in found.summary
+    assert found.conclusion is Conclusion.SUCCESS
+    held_up = whole(rule_changes=changes, notes=notes, blocking=["base"])
+    assert held_up.conclusion is Conclusion.FAILURE
+    assert "Held up by policy set `base`" in held_up.summary
+    assert "`access_control`" in whole(planned("app"), rule_changes=changes).summary

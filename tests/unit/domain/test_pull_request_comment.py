@@ -374,3 +374,21 @@ def test_names_of_stacks_stay_as_they_are_at_the_beginning_of_a_sentence():
     dev = planned("a", stack="Dev")
     prod = planned("b", stack="Prod", waits=Waits(apply_after=("Dev",)))
     assert "* Stack `Prod` waits for them." in render_comment(comment_of(dev, prod, stack="Dev"))
+
+
+def test_other_rules_are_told_with_who_must_approve_them():
+    view = planned()
+    text = render_comment(comment_of(view, rule_changes=("workflows",)))
+    assert "> **What runs, or who may do what, changes:** `workflows`." in text
+    assert "* Read the plans, then merge." in text
+    failing = standing(SetState.FAILED, rules=("workflows",))
+    text = render_comment(comment_of(view, rule_changes=("workflows",), standings=(failing,)))
+    step = (
+        "As the rules change, get an approving review of this commit by its owners: `user:ann` (policy set `security`)."
+    )
+    assert step in text
+    assert "then merge." not in text
+    approved = standing(SetState.APPROVED, rules=("workflows",), approved_by=("ann",))
+    text = render_comment(comment_of(view, rule_changes=("workflows",), standings=(approved,)))
+    assert "approved by `ann`" in text
+    assert "then merge." in text

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_plan
+from tests.chance import examples
 from tests.pull_request_layers import comment_of, failed, planned, unchanged
 from tests.unit.domain.comment_text import in_state, is_whole, with_plan
 from tidegate.domain.changes.waits import Waits
@@ -50,7 +51,7 @@ def layers(draw):
     return unchanged(name, **fields)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(layers(), min_size=1, max_size=8), st.sampled_from([1, 1, 5, 40]), HOSTILE, HOSTILE)
 def test_every_comment_fits_and_stays_what_it_is(found, times, base, fault):
     views = [
@@ -67,7 +68,7 @@ def test_every_comment_fits_and_stays_what_it_is(found, times, base, fault):
     assert f"**{len(views)} root" in text
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(1, 130), st.integers(0, 200_000), st.integers(0, 30))
 def test_every_number_and_size_fits_and_nothing_is_silently_missing(roots, length, bad):
     body = ("+ line of a plan\n" * (length // 17 + 1))[:65_000]

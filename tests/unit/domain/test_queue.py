@@ -27,6 +27,8 @@ from tidegate.domain.deploys.queue import (
 MERGE = waiting_for(any_deployment())
 RERUN = waiting_for(any_deployment(trigger=Trigger.RERUN))
 MANUAL = waiting_for(any_deployment(trigger=Trigger.MANUAL))
+RERUN_OF_MANUAL = waiting_for(any_deployment(trigger=Trigger.RERUN, reruns_manual=True))
+UNKNOWN = lock_at_end(deployment_in(State.OUTCOME_UNKNOWN), None, NOW)
 HEAD = QueueHead(any_queue(), worker=Worker("me", 1, started=True))
 
 
@@ -39,6 +41,9 @@ HEAD = QueueHead(any_queue(), worker=Worker("me", 1, started=True))
         (MERGE, any_lock(), False),
         (RERUN, any_lock(), False),
         (MANUAL, any_lock(), True),
+        (RERUN_OF_MANUAL, any_lock(), True),
+        (RERUN_OF_MANUAL, UNKNOWN, False),
+        (MANUAL, UNKNOWN, True),
     ],
 )
 def test_a_lock_holds_back_all_that_is_not_by_hand(first, lock, allowed):

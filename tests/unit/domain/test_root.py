@@ -15,6 +15,7 @@ from tidegate.domain.root import (
     queue_id,
     repository_name,
     root_name,
+    schedule_name,
     slug,
     worker_name,
     workspace_name,
@@ -116,6 +117,14 @@ def test_ids_tell_apart_what_slugs_do_not():
     assert deployment_id("a/b", "x-y", sha(), "merge") != deployment_id("a/b", "x.y", sha(), "merge")
     assert deployment_id("a/b", "x", sha(), "merge") != deployment_id("a/b", "x", sha(), "again")
     assert worker_name("a/b||x", 1) != worker_name("a/b||x", 2)
+
+
+def test_schedules_have_legal_names_that_tell_them_apart():
+    names = {
+        schedule_name(repository, schedule) for repository in ("a/b-c", "a-b/c", "x" * 90) for schedule in ("n", "m")
+    }
+    assert len(names) == 6
+    assert all(re.fullmatch(r"[A-Za-z0-9-]{1,64}", name) for name in names)
 
 
 def test_a_slug_of_nothing_usable_is_a_word():

@@ -39,3 +39,9 @@ def test_an_index_finds_what_a_query_is_true_for(things, texts):
     index = TagIndex(things)
     for query in map(parse_tag_query, texts):
         assert list(index.matching(query)) == [at for at, thing in enumerate(things) if query.matches(thing)]
+
+
+def test_an_index_finds_what_each_kind_of_term_is_true_for():
+    things = [Tagged(directory, frozenset({f"dir:{directory}"})) for directory in (".", "x", "x/y", "y")]
+    for query in map(parse_tag_query, TERMS):
+        assert list(TagIndex(things).matching(query)) == [at for at, thing in enumerate(things) if query.matches(thing)]

@@ -177,8 +177,12 @@ def test_a_source_that_is_no_plain_string_is_refused(source: str) -> None:
         ('terraform {\n  state_store "a_b" {}\n}', "state_store starts a provider"),
         ('encryption {\n  key_provider "external" "x" {}\n}', "the key provider 'external'"),
         ('encryption {\n  method "external" "x" {}\n}', "the encryption method 'external'"),
-        ('backend /* x */ "kubernetes" {}', "what follows backend has an escape or a comment"),
-        ('data "\\u0065xternal" "x" {}', "what follows data has an escape or a comment"),
+        ('backend /* x */ "kubernetes" {}', "the backend 'kubernetes'"),
+        ('data "\\u0065xternal" "x" {}', "'external' runs the program"),
+        ('ephemeral "http" "x" {}', "'http' calls the address"),
+        ('x = jsondecode("{\\"shared\\u005fconfig_files\\": 1}")', "shared_config_files may name a file"),
+        ("x = <<E\ncredential_process = id\nE", "credential_process may name a file"),
+        ('x = {\n  backend "kubernetes" {}\n}', "the backend 'kubernetes'"),
     ],
 )
 def test_what_runs_programs_is_told(text: str, words: str) -> None:
@@ -216,7 +220,17 @@ def test_the_backend_of_another_state_is_a_name_in_quotes(backend: str) -> None:
     assert found[0] == "2: the backend of terraform_remote_state is to be a name in quotes, to be judged."
 
 
-@pytest.mark.parametrize("config", ["local.x", "merge({}, local.x)", "{ for k, v in local.x : k => v }", "{ # x\nfor"])
+@pytest.mark.parametrize(
+    "config",
+    [
+        "local.x",
+        "merge({}, local.x)",
+        "{ for k, v in local.x : k => v }",
+        "{ # x\nfor k in local.x : k => k }",
+        "{}[local.x]",
+        "true ? {} : local.x",
+    ],
+)
 def test_the_config_of_another_state_is_written_out(config: str) -> None:
     found = told(REMOTE.format(f'backend = "s3"\n  config = {config}'))
     assert "3: the config of terraform_remote_state is to be written out in braces, to be judged." in found
@@ -229,7 +243,6 @@ def test_the_config_of_another_state_is_written_out(config: str) -> None:
         'join("_", ["shared", "config", "files"]) =',
         'join("_", ["shared", "config", "files"]) :',
         '"shared_${"config"}_files" =',
-        '"shared_config\\u005ffiles" =',
         "true ? local.a : local.b =",
         "local.names[local.x] =",
         "(local.a) /* x */ =",
@@ -238,7 +251,14 @@ def test_the_config_of_another_state_is_written_out(config: str) -> None:
 )
 def test_no_key_is_computed_beside_another_state(key: str) -> None:
     found = told(REMOTE.format(f'backend = "s3"\n  config = {{\n    {key} ["./x"]\n  }}'))
-    assert found == ["4: a key is computed in a file with terraform_remote_state, so it cannot be judged."]
+    assert found == ["3: a key is computed in the config of terraform_remote_state, so it cannot be judged."]
+
+
+def test_an_escape_hides_no_key() -> None:
+    found = told(REMOTE.format('backend = "s3"\n  config = {\n    "shared_config\\u005ffiles" = ["./x"]\n  }'))
+    assert found == [
+        "4: shared_config_files may name a file of the pull request, and such a file can name a program to run."
+    ]
 
 
 def test_ordinary_reading_of_another_state_is_left_alone() -> None:
@@ -266,7 +286,8 @@ def test_another_state_is_judged_in_json_as_well(body: Any) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "# data from an external source, by the backend kubernetes has\n",
+        '# data "external", by the backend "kubernetes" that shared_config_files has\n',
+        'resource "x" "y" {\n  data = "external"\n  a = local.backend["kubernetes"]\n}\n',
         'resource "aws_lb" "x" {\n  backend = kubernetes_service.x.name\n}\n',
         'resource "aws_api_gateway_method" "x" {\n  method = "GET"\n}\n',
         'output "state_store_name" { value = "x" }\n',
@@ -338,3 +359,36 @@ def test_whatever_a_parser_reads_as_an_external_data_source_is_told(text: str) -
     except pygohcl.HCLParseError:
         return
     assert "external" not in kinds or told(text) != []
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        REMOTE.format("config = {" + "#" * 60),
+        REMOTE.format('backend = "s3"\n  config = { ' + "//" * 200_000 + "\n}"),
+        REMOTE.format("config = {" + "a = 1\n" * 50_000 + "}"),
+        "x = <<A·B\nA·B\n",
+        'x = "\ud800"',
+        'x = "${" }\n',
+        "é = 1\n",
+        'b { backend "s3" {} }\n',
+        "x = [" * 50_000,
+    ],
+    ids=lambda text: ascii(text[-20:]),
+)
+def test_what_cannot_be_read_is_refused_at_once_and_never_searched_for_ever(hostile: str) -> None:
+    found = examine("main.tf", hostile.encode("utf-8", "surrogatepass"), DEFAULTS).findings
+    assert all(finding.what for finding in found)
+    try:
+        pygohcl.loads(hostile) if len(hostile) < 1_000 else None
+    except (pygohcl.HCLParseError, UnicodeEncodeError):
+        assert found
+
+
+def test_a_provider_without_a_source_is_hashicorp_s_of_its_name() -> None:
+    assert told('terraform {\n  required_providers {\n    external = "~> 2.0"\n    aws = "5"\n  }\n}\n') == [
+        "3: the provider 'hashicorp/external' may not run in pull requests."
+    ]
+    assert told("terraform {\n  required_providers {\n    x = { source = var.x }\n  }\n}\n") == [
+        "3: the source of a provider is not a plain string, so it cannot be judged."
+    ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_root, deployment_in
+from tests.chance import examples
 from tidegate.domain.changes.gate import waits_for
 from tidegate.domain.changes.wait_circles import circles
 from tidegate.domain.changes.waits import Waits
@@ -122,7 +123,7 @@ members = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(members)
 def test_without_those_who_are_told_nobody_waits_for_ever(known):
     in_flight = {each.queue: each for each in known if each.state is State.GATED}

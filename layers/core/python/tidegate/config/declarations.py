@@ -82,7 +82,7 @@ class RootDeclaration:
     """What the file says of a root of its own, or of all roots whose directory fits a glob. None: left open.
 
     ``review_rule`` is complete, ``reviewed`` tells whether the root's own section says when plans wait, so that its
-    stack does not decide it.
+    stack does not decide it. ``follow_modules`` tells whether changes of the local modules that it uses change it.
     """
 
     line: int = 0
@@ -93,6 +93,7 @@ class RootDeclaration:
     autoplan: bool = True
     review_rule: ReviewRule = field(default_factory=ReviewRule)
     reviewed: bool = False
+    follow_modules: bool = True
 
 
 @dataclass(frozen=True, slots=True)

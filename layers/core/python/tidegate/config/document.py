@@ -14,6 +14,7 @@ MAXIMUM_BYTES = 1024 * 1024
 MAXIMUM_VALUES = 200_000
 MAXIMUM_LETTERS = 4 * MAXIMUM_BYTES
 MAXIMUM_DEPTH = 30
+_LEVELS = "No key needs more than six levels"
 
 Path = tuple[str | int, ...]
 Place = tuple[int, int]
@@ -45,21 +46,22 @@ class Document:
 KEY = "\0key"
 
 
-def read_document(file: str, raw: bytes) -> Document:
-    """Return the document in a file. Scalars stay text, as they were written. Raise InvalidConfiguration."""
+def read_document(file: str, raw: bytes, *, merging: bool = False) -> Document:
+    """Return the document in a file. Scalars stay text, as they were written. Raise InvalidConfiguration.
+
+    With ``merging``, as other tools' files have it, the key ``<<`` takes over the keys of other mappings.
+    """
     if len(raw) > MAXIMUM_BYTES:
         raise InvalidConfiguration(file, 1, f"the file has {len(raw)} bytes", f"At most {MAXIMUM_BYTES} are read")
     document = Document(file)
     try:
         node = compose(raw.decode("utf-8-sig"), MAXIMUM_DEPTH)
-        document.content = None if node is None else _Reader(document).read(node, ())
+        document.content = None if node is None else _Reader(document, merging=merging).read(node, ())
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise InvalidConfiguration(file, line, "this is not UTF-8", "Save the file as UTF-8") from None
     except TooDeepError:
-        raise InvalidConfiguration(
-            file, 1, "values are nested too deeply", "No key needs more than six levels"
-        ) from None
+        raise InvalidConfiguration(file, 1, "values are nested too deeply", _LEVELS) from None
     except NotYamlError as error:
         line, column = error.place or (1, None)
         if _is_tab(raw, error.place):
@@ -83,16 +85,17 @@ def _is_tab(raw: bytes, place: tuple[int, int] | None) -> bool:
 class _Reader:
     """Turns nodes into values, counting them: an alias counts as what it stands for."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, *, merging: bool) -> None:
         self._document = document
+        self._merging = merging
         self._values = 0
         self._letters = 0
 
     def read(self, node: Node, path: Path) -> Any:
         self._document.places[path] = (node.line, node.column)
-        self._values += 1
-        if self._values > MAXIMUM_VALUES:
-            raise self._document.refusal(path, "the file has too many values", f"At most {MAXIMUM_VALUES} are read")
+        self._count_value(path)
+        if len(path) > MAXIMUM_DEPTH:  # By aliases: what is written out is not composed.
+            raise self._document.refusal(path, "values are nested too deeply", _LEVELS)
         if node.tag is not None:
             raise self._document.refusal(path, f"the tag {node.tag!r} is not known", "Write plain values")
         if isinstance(node, Scalar):
@@ -105,7 +108,7 @@ class _Reader:
 
     def _mapping(self, node: Pairs, path: Path) -> dict[str, Any]:
         content: dict[str, Any] = {}
-        for key, value in node.pairs:
+        for key, value in self._merged(node, path) if self._merging else node.pairs:
             name = self._key(key, path)
             self._count(name, path)
             if name in content:
@@ -116,6 +119,31 @@ class _Reader:
             content[name] = self.read(value, (*path, name))
             self._document.places[(*path, name, KEY)] = (key.line, key.column)
         return content
+
+    def _merged(self, node: Pairs, path: Path, depth: int = 0) -> list[tuple[Node, Node]]:
+        """Return the pairs of a mapping after those of others that it merges: of these, the first with a key counts."""
+        self._count_value(path)
+        if depth > MAXIMUM_DEPTH:
+            raise self._document.refusal(path, "mappings are merged too deeply", "Write the keys out")
+        own = [pair for pair in node.pairs if not _merges(pair[0])]
+        known = {key.text for key, _ in own if isinstance(key, Scalar)}
+        taken: list[tuple[Node, Node]] = []
+        for key, value in node.pairs:
+            for other in (value.items if isinstance(value, Items) else [value]) if _merges(key) else ():
+                if not isinstance(other, Pairs):
+                    self._document.places[*path, "<<"] = (key.line, key.column)
+                    raise self._document.refusal((*path, "<<"), "this is not a mapping", "Merge mappings alone")
+                for name, item in self._merged(other, path, depth + 1):
+                    self._count_value(path)
+                    if isinstance(name, Scalar) and name.text not in known:
+                        known.add(name.text)
+                        taken.append((name, item))
+        return [*taken, *own]
+
+    def _count_value(self, path: Path) -> None:
+        self._values += 1
+        if self._values > MAXIMUM_VALUES:
+            raise self._document.refusal(path, "the file has too many values", f"At most {MAXIMUM_VALUES} are read")
 
     def _count(self, text: str, path: Path) -> None:
         """Refuse a file whose aliases make far more text of it than it has."""
@@ -129,7 +157,11 @@ class _Reader:
         if not isinstance(node, Scalar) or node.tag is not None:
             self._document.places[place] = (node.line, node.column)
             raise self._document.refusal(place, "this key is not plain text", "Write keys as plain words")
-        if node.plain and node.text == "<<":
+        if _merges(node):
             self._document.places[place] = (node.line, node.column)
             raise self._document.refusal(place, "mappings are not merged", "Write the keys out, or use an alias alone")
         return node.text
+
+
+def _merges(key: Node) -> bool:
+    return isinstance(key, Scalar) and key.plain and key.text == "<<"

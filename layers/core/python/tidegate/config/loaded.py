@@ -20,10 +20,10 @@ from tidegate.config.declarations import (
 )
 from tidegate.config.limits import Limits
 from tidegate.config.model.file import WHEN_MODIFIED
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.policies.policy_set import PolicySet
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
-from tidegate.domain.pull_requests.requirements import Requirements
 from tidegate.domain.root import Engine, Root
 from tidegate.domain.tags.query import TagQuery
 from tidegate.domain.tags.terms import Tagged
@@ -71,7 +71,7 @@ class LoadedConfiguration:
     ``branch_tags`` and ``dest_branch_tags`` give tags to the branches that fit, the first that does.
     ``destination_branches`` are empty for the default branch alone, ``pull_requests`` says how those that go there are
     planned, ``policy_sets`` what their plans are held against, ``applying`` where they are applied. ``limits`` are the
-    organization's.
+    organization's. ``masks`` are patterns of what is masked in logs.
     """
 
     engine: Engine
@@ -98,6 +98,7 @@ class LoadedConfiguration:
     policy_sets: tuple[PolicySet, ...] = ()
     applying: ApplyRules = field(default_factory=ApplyRules)
     limits: Limits = field(default_factory=Limits)
+    masks: tuple[str, ...] = ()
 
     def required_of(self, judged: Tagged) -> Requirements | None:
         """Return what deploys by hand require of a root with these tags, None when no check matches them."""

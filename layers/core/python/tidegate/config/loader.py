@@ -133,6 +133,7 @@ def _loaded(
         policy_sets=_policy_sets(document, configuration),
         applying=rules,
         limits=organization.limits,
+        masks=configuration.mask_patterns,
     )
     return replace(loaded, warnings=misleading(document, loaded))
 

@@ -143,6 +143,7 @@ def _one(settings: Settings, member: _Member, workflow: int | None, policy: int 
         member.shared,
         own.depends_on and own.depends_on.relative_to(member.root.dir),
         own.autoplan,
+        own.follow_modules,
         review_rule,
         access,
         run,

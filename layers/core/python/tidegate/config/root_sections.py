@@ -68,6 +68,7 @@ def around(configuration: Configuration, repository: str, rule: ReviewRule) -> A
         depends_on=when.depends_on.tag_query if when.depends_on else None,
         autoplan=when.autoplan is not False,
         review_rule=rule,
+        follow_modules=when.follow_modules is not False,
     )
     return Around(repository, configuration.engine.engine if configuration.engine else Engine(), defaults)
 
@@ -169,10 +170,12 @@ def _declaration(document: Document, outside: Around, entry: _Entry) -> RootDecl
     """Return what the file says of a root: each part as the innermost section says it."""
     defaults = outside.defaults
     patterns, depends_on, autoplan = defaults.when_modified, defaults.depends_on, defaults.autoplan
+    follow_modules = defaults.follow_modules
     for when in entry.when_modified:
         patterns = patterns if when.file_patterns is None else when.file_patterns
         depends_on = when.depends_on.tag_query if when.depends_on else depends_on
         autoplan = autoplan if when.autoplan is None else when.autoplan
+        follow_modules = follow_modules if when.follow_modules is None else when.follow_modules
     _check_patterns(document, entry, patterns)
     return RootDeclaration(
         line=document.place((*entry.path, KEY))[0],
@@ -183,6 +186,7 @@ def _declaration(document: Document, outside: Around, entry: _Entry) -> RootDecl
         autoplan=autoplan,
         review_rule=reduce(lambda outer, inner: inner.rule(outer), entry.plan_review, defaults.review_rule),
         reviewed=any(section.when is not None for section in entry.plan_review),
+        follow_modules=follow_modules,
     )
 
 

@@ -19,8 +19,8 @@ from tidegate.domain.errors import TidegateError, quoted
 PREFIX = "STACK_VAR_"
 
 _BARE = rf"\$(?P<bare>{PREFIX}\w*)"
-_IN_TEXTS = re.compile(rf"\$(?P<escape>\$\{{)|\$\{{(?P<braced>[^}}]*)\}}|{_BARE}")
-_IN_STEPS = re.compile(rf"\$(?P<escape>\$)|\$\{{(?P<braced>{PREFIX}[^}}]*)\}}|{_BARE}")
+_IN_TEXTS = re.compile(rf"\$(?P<escape>\$\{{)|\$\{{(?P<braced>[^}}]*+)(?P<end>\}}?)|{_BARE}")
+_IN_STEPS = re.compile(rf"\$(?P<escape>\$)|\$\{{(?P<braced>{PREFIX}[^}}]*+)(?P<end>\}}?)|{_BARE}")
 
 
 class UnsetVariable(TidegateError):
@@ -41,6 +41,12 @@ class UnsetVariable(TidegateError):
 def has_variables(text: str) -> bool:
     """Tell whether a text names stack variables."""
     return f"${{{PREFIX}" in text or f"${PREFIX}" in text
+
+
+def variables_in(text: str) -> list[str]:
+    """Return the stack variables that a text of a step names, by their whole names."""
+    found = (match["bare"] if match["braced"] is None else match["braced"] for match in _IN_STEPS.finditer(text))
+    return [name for name in found if name]
 
 
 def filled(text: str, variables: Mapping[str, str]) -> str:
@@ -70,6 +76,8 @@ def filled_step(step: WorkflowStep, variables: Mapping[str, str]) -> WorkflowSte
 
 
 def _value(match: re.Match[str], text: str, variables: Mapping[str, str]) -> str:
+    if match["end"] == "":
+        return match[0]  # What is not closed names nothing.
     name = match["bare"] if match["braced"] is None else match["braced"]
     if name not in variables:
         raise UnsetVariable(name, text, variables)

@@ -1,10 +1,11 @@
-"""What holds for roots of a pull request's head: all that grants or demands is as the default branch's file says it.
+"""What holds for roots of a pull request: all that grants or demands is as the default branch's file says it.
 
 A pull request could otherwise give itself rights, or take a gate away, in a file that nobody has approved.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -12,15 +13,21 @@ from functools import cached_property, reduce
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.resolution import configure
+from tidegate.config.rule_changes import with_shape_of
+from tidegate.config.substitution import PREFIX, variables_in
 from tidegate.domain.access import Access
 from tidegate.domain.changes.change_set import Key
+from tidegate.domain.changes.stack import Stack, resolve_stacks
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.domain.deploys.workflow import WorkflowStep
 from tidegate.domain.errors import quoted
-from tidegate.domain.pull_requests.requirements import Requirements
 from tidegate.domain.root import Root
 from tidegate.domain.tags.terms import Tagged
 
 _BRANCH = "branch:"
+#: A value that is one word wherever it is put in: no option, no path, and nothing that a shell reads.
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,89 @@ def trusted(
     return Trusted(replace(configured, roots=tuple(judged), refused=refused), required)
 
 
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Roots in their stacks as the merge of a pull request would have them, under the default branch's rules.
+
+    ``tagged`` are the tags that the default branch's file gives to those that it has, as policy sets hold by these too.
+    """
+
+    configured: ConfiguredRoots
+    tagged: Mapping[Key, tuple[Tagged, ...]]
+
+
+def proposed(
+    loaded: LoadedConfiguration,
+    known: Iterable[Root],
+    merged: LoadedConfiguration,
+    roots: Iterable[Root],
+    *,
+    branch: str = "",
+    dest_branch: str = "",
+) -> Proposed:
+    """Return what holds for a plan of ``roots`` of a merge whose file says ``merged``.
+
+    Stacks, variables and engines are the merge's; steps, reviews and access are the default branch's, ``loaded``, the
+    strictest of what it says of the root as it has it and of the root as the merge has it. The rest is as for
+    ``trusted``. A root for which a value of the merge would decide what a program is told is refused.
+    """
+    configured = _whatever_branch(with_shape_of(loaded, merged), tuple(roots), branch, dest_branch)
+    others = _Others(loaded, _whatever_branch(loaded, tuple(known), branch, dest_branch).roots)
+    values = _Values(loaded)
+    refused, judged = dict(configured.refused), []
+    tagged: dict[Key, tuple[Tagged, ...]] = {}
+    for each in configured.roots:
+        problem = values.problem(each)
+        if problem:
+            refused[each.root.name] = problem
+            continue
+        same = others.as_known(each)
+        judged.append(_strictest(each, same) if same else others.strictest(each))
+        tagged[each.key] = tuple(other.tagged for other in same)
+    return Proposed(replace(configured, roots=tuple(judged), refused=refused), tagged)
+
+
+def _strictest(each: ConfiguredRoot, same: Iterable[ConfiguredRoot]) -> ConfiguredRoot:
+    for other in same:
+        access = _both(each.access, other.access)
+        each = replace(each, review_rule=each.review_rule.and_also(other.review_rule), access=access)
+    return each
+
+
+class _Values:
+    """The values of stack variables that the default branch's file has, and what its programs are told of others."""
+
+    def __init__(self, loaded: LoadedConfiguration) -> None:
+        self._stacks: Mapping[str, Stack] = resolve_stacks([each.definition for each in loaded.stacks])
+        hooks = (*loaded.hooks.plan_before, *loaded.hooks.plan_after)
+        self._named = {"": frozenset(_decided(hooks))}
+        for workflow in loaded.workflows[::-1]:
+            decided = {*_decided(workflow.plan or ()), *self._named[""]}
+            self._named[repr(workflow.query.text)] = frozenset(decided)
+
+    def problem(self, each: ConfiguredRoot) -> str:
+        """Return why a root is not planned: a value that only the merge has could decide what a program does."""
+        stack = self._stacks.get(each.stack)
+        known = dict(stack.variables) if stack else {}
+        for name, value in each.run.variables:
+            is_new = name in self._named[each.workflow] and known.get(name.removeprefix(PREFIX)) != value
+            if is_new and not _PLAIN.fullmatch(value):
+                return (
+                    f"A step of the default branch's tidegate.yaml is told the value of {name}, which is another "
+                    "one here and more than a plain word: it is not planned before it is merged. Use letters, "
+                    "digits and _ . : @ - in it, or let the step read the variable from its environment."
+                )
+        return ""
+
+
+def _decided(steps: Iterable[WorkflowStep]) -> Iterator[str]:
+    """Yield the stack variables that decide what a program is told. Behind an option, a value is only that."""
+    for step in steps:
+        options = (text for text in step.extra_args if not text.startswith("-"))
+        for text in (*step.command, *options, *(value for _, value in step.env)):
+            yield from variables_in(text)
+
+
 def _whatever_branch(
     loaded: LoadedConfiguration, roots: Sequence[Root], branch: str, dest_branch: str
 ) -> ConfiguredRoots:
@@ -78,6 +168,22 @@ def _both(one: Access | None, other: Access | None) -> Access | None:
     return one.and_also(other) if one and other else one or other
 
 
+def required(loaded: LoadedConfiguration, tagged: Tagged) -> tuple[Requirements, ...] | None:
+    """Return what a root with these tags requires before an apply, None where no check says it.
+
+    That is what is required with the tag of the branch that a change comes from, and what is without it.
+    """
+    found = list(_required(loaded, tagged))
+    return None if None in found else tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def _required(loaded: LoadedConfiguration, tagged: Tagged) -> Iterator[Requirements | None]:
+    yield loaded.required_of(tagged)
+    others = frozenset(tag for tag in tagged.tags if not tag.startswith(_BRANCH))
+    if others != tagged.tags:
+        yield loaded.required_of(Tagged(tagged.directory, others))
+
+
 class _Others:
     """The roots of the default branch in their stacks, as those that a root of another commit may be."""
 
@@ -93,6 +199,11 @@ class _Others:
     def has(self, each: ConfiguredRoot) -> bool:
         """Tell whether the default branch has this root, by its name and in its place."""
         return _identity(each.root) in self._places
+
+    def as_known(self, each: ConfiguredRoot) -> list[ConfiguredRoot]:
+        """Return a root as the default branch has it, in all of its stacks there; nothing if it does not."""
+        identity = _identity(each.root)
+        return [other for other in self._by_name.get(each.root.name, ()) if _identity(other.root) == identity]
 
     def conflict(self, root: Root, stacks: Collection[str]) -> str:
         """Return why a root cannot be judged: it is one of another stack, under another name or in another place."""
@@ -116,7 +227,7 @@ class _Others:
     def required(self, each: ConfiguredRoot) -> tuple[Requirements, ...] | None:
         """Return what a root requires. What is no root of the default branch must be matched as all that it may be."""
         same = [] if self.has(each) else self._same(each.root)
-        must = [found for judged in (each, *same) for found in self._whatever_branch(judged)]
+        must = [found for judged in (each, *same) for found in _required(self._loaded, judged.tagged)]
         if None in must:
             return None
         more = () if self.has(each) else self._requirements
@@ -133,14 +244,7 @@ class _Others:
 
     @cached_property
     def _requirements(self) -> Collection[Requirements | None]:
-        return dict.fromkeys(found for other in self._known for found in self._whatever_branch(other))
-
-    def _whatever_branch(self, each: ConfiguredRoot) -> Iterator[Requirements | None]:
-        """Yield what is required with the tag of the branch that a change comes from, and what is without it."""
-        yield self._loaded.required_of(each.tagged)
-        others = frozenset(tag for tag in each.tagged.tags if not tag.startswith(_BRANCH))
-        if others != each.tagged.tags:
-            yield self._loaded.required_of(Tagged(each.tagged.directory, others))
+        return dict.fromkeys(found for other in self._known for found in _required(self._loaded, other.tagged))
 
     def _same(self, root: Root) -> list[ConfiguredRoot]:
         """Return the roots that have its name, and that which has its place."""

@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from tidegate.config.branches import BranchPattern
 from tidegate.config.patterns import root_patterns
 from tidegate.domain.access import grantee
+from tidegate.domain.deploys.mask_pattern import pattern_problem
 from tidegate.domain.errors import InvalidName, quoted
 from tidegate.domain.root import directory, root_name, workspace_name
 from tidegate.domain.tags.query import TagQuery, parse_tag_query
@@ -50,6 +51,16 @@ def _named(check: Callable[[str], str]) -> AfterValidator:
             raise refused(f"{shown(text)} is not usable as {error.kind}", allowed) from error
 
     return AfterValidator(validate)
+
+
+def _mask_pattern(text: str) -> str:
+    """Refuse a pattern that is none, or whose search could take long."""
+    if problem := pattern_problem(text):
+        raise refused(f"{shown(text)} cannot be used as a pattern: {problem}", "Write such as ghp_[A-Za-z0-9]{36}")
+    return text
+
+
+MaskPattern = Annotated[str, AfterValidator(_mask_pattern)]
 
 
 def _directory_as_written(text: str) -> str:

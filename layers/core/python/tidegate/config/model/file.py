@@ -24,7 +24,8 @@ from tidegate.config.model.roots import (
 from tidegate.config.model.stacks import StacksSection
 from tidegate.config.model.workflows import HooksSection, WorkflowSection
 from tidegate.config.section import Section
-from tidegate.config.values import DirectoryAsWritten, FormatVersion, as_list, empty_if_absent
+from tidegate.config.values import DirectoryAsWritten, FormatVersion, MaskPattern, as_list, empty_if_absent
+from tidegate.domain.deploys.mask_pattern import MOST_PATTERNS
 from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
 
 FILE = "tidegate.yaml"
@@ -76,7 +77,7 @@ class Configuration(Section):
     apply_requirements: Annotated[
         RequirementsSection,
         BeforeValidator(empty_if_absent, json_schema_input_type=RequirementsSection | None),
-        Field(description="What a pull request must fulfil before it is deployed by hand."),
+        Field(description="What must be fulfilled before a root is applied, by a merge or by hand."),
     ] = RequirementsSection()
     apply: Apply = ApplyMode.ON_MERGE
     merge_after_apply: MergeAfterApply = None
@@ -85,6 +86,15 @@ class Configuration(Section):
         BeforeValidator(empty_if_absent, json_schema_input_type=BranchTagsSection | None),
         Field(description="Tags that roots get from branches."),
     ] = BranchTagsSection.model_validate({})
+    mask_patterns: Annotated[
+        tuple[MaskPattern, ...],
+        BeforeValidator(as_list, json_schema_input_type=list[str]),
+        Field(
+            max_length=MOST_PATTERNS,
+            description="Regular expressions of what is masked in logs, besides what the plan marks sensitive: "
+            "[their syntax](workflows.md#mask-more-than-the-plan-tells).",
+        ),
+    ] = ()
     destination_branches: Annotated[
         tuple[Destination, ...],
         BeforeValidator(as_list, json_schema_input_type=list[Destination]),

@@ -9,12 +9,12 @@ from pydantic import BeforeValidator, Field, model_validator
 from tidegate.config.section import Section
 from tidegate.config.values import Count, Flag, Grantees, Name, Query, as_list, empty_if_absent, refused
 from tidegate.domain.access import EVERYBODY, Access
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
-from tidegate.domain.pull_requests.requirements import Requirements
 
 
 class ApprovedSection(Section):
-    """Who must have approved a pull request before it is deployed by hand.
+    """Who must have approved a pull request before its changes are applied.
 
     Who opened it, or made or committed a commit of it, does not count. People are named as in `access_control`.
     Whoever is named twice counts once.
@@ -108,7 +108,7 @@ _BEFORE_APPLY = Requirements(approvals=1, mergeable=True, undiverged=True)
 
 
 class RequirementsSection(_Required):
-    """What a pull request must fulfil before it is applied or deployed by hand; what is not named is not required.
+    """What a pull request must fulfil before its changes are applied; what is not named is not required.
 
     Either the same for every root, or `checks`, one of which must match. With `apply: in_pull_request` and without this
     section, an approval is required, and a branch without conflicts.
@@ -117,7 +117,8 @@ class RequirementsSection(_Required):
     checks: Annotated[
         tuple[CheckSection, ...] | None,
         Field(
-            max_length=200, description="Requirements by root. A root that no check matches is not deployed by hand."
+            max_length=200,
+            description="Requirements by root. A root that no check matches waits for an operator.",
         ),
     ] = None
 

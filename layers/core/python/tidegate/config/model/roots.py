@@ -105,6 +105,13 @@ class WhenModifiedSection(Section):
         DependsOn | None,
         Field(description="A tag query: when one of these roots changes, this one runs too, after them."),
     ] = None
+    follow_modules: Annotated[
+        Flag | None,
+        Field(
+            description="Whether changes of the local modules that it uses, also through others, change it as well; "
+            "`true` if nothing says it."
+        ),
+    ] = None
     autoplan: Annotated[
         Flag | None,
         Field(description="Whether its changes are planned and deployed without being asked for; else by hand."),

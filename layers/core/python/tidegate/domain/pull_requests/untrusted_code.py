@@ -1,21 +1,21 @@
 """What the files of a pull request's root may not say: that its plan runs programs, or fetches code from elsewhere.
 
-It judges text, not meaning: whatever the engine might read as such a word is one here, so that no comment, no escape
-and no error in the file hides one (docs/decisions/0119). No pydantic here: the runner imports this module.
+It reads the words of a file as the engine reads them, and most of them count wherever they stand: an engine that meets
+an error guesses where the next block begins, and begins it. What cannot be read is refused (docs/decisions/0179, 0119).
+No pydantic here: the runner imports this module.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
-from tidegate.domain.roots.module_file import read_module_file
+from tidegate.domain.roots.hcl import Argument, Block, Body, HclFile, Kind, Token, decoded
 
 PROVIDERS_KEY = "pull_requests.allowed_providers"
 MODULES_KEY = "pull_requests.allowed_modules"
@@ -44,28 +44,11 @@ _BUILT_IN = "terraform.io/builtin/terraform"
 _REGISTRIES = ("registry.terraform.io/", "registry.opentofu.org/")
 NOTHING_ALLOWS = "Nothing allows it in a pull request."
 
-_PROVIDER = re.compile(r"([\w.:-]+/)?[\w-]+/[\w-]+")
-_SOURCE = re.compile(r'(?<![\w-])source[ \t]*=[ \t]*"([^"\n]*)"')
-_LOCKED = re.compile(r'^provider "([^"\\\n]+)" \{', re.MULTILINE)
 #: Of AWS, and of those that do as it does: a file in the repository could name a program that gives credentials.
 _FILES_OF_CREDENTIALS = re.compile(r"shared_config_files?|shared_credentials_files?|credential_process")
-_STATE_STORE = re.compile(r"(?<![\w-])state_store(?![\w-])")
 #: Another state is read by a backend of the file's choice, with settings of its choice: both are to be read here.
 _REMOTE_STATE = "terraform_remote_state"
-_BACKEND_OF_CHOICE = re.compile(r'(?<![\w-])backend[ \t]*=(?![ \t]*"[\w-]+"[ \t]*(?:\r?\n|\Z|[}#]|//))')
-_CONFIG_OF_CHOICE = re.compile(
-    r"(?<![\w-])config[ \t]*(?:/\*|=(?![ \t]*\{)|=[ \t]*\{(?:\s|\#[^\n]*|//[^\n]*)*(?:/\*|for(?![\w-])))"
-)
-#: What may end an expression that stands as a key, before the sign that separates it from its value.
-_KEY_END = re.compile(r'(?P<end>[)\]}"]|\.[\w-]+|\*/)[ \t]*(?:=(?![=>])|(?P<colon>:(?!:)))')
-_NOT_IN_PLAIN_KEYS = frozenset("\\$%{}\n")
-#: What stands between the beginning of a choice or a loop and its colon, which separates no key.
-_NO_KEY = re.compile(r"(?:[$%]\{|[^,{*\n]|\*(?!/))*")
-_COLON_WORDS = ("?", "for ")
-#: Characters before a key's end that are looked at.
-_LOOKED_BACK = 500
-_OWN_FILE = f"Nothing allows it in a pull request. What else needs it can stand in a file without {_REMOTE_STATE}."
-_CLOAKED = r'"[^"\\\n]*\\|/\*'
+_OWN_TEXT = "Nothing allows it in a pull request. Write it out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +121,28 @@ class Examined:
 
 def examine(name: str, content: bytes, allowed: Allowed) -> Examined:
     """Examine one file of a module, or one of settings for its backend, in either form of the language."""
-    text = content.decode("utf-8", "replace")
     if name.endswith(".json"):
-        return _examine_json(text, allowed)
-    sources = read_module_file(name, content).sources
-    lines = _Text(text)
+        return _examine_json(content.decode("utf-8", "replace"), allowed)
+    file = HclFile(content)
+    if file.problem:
+        return Examined((Finding(file.problem.line, f"this cannot be read: {file.problem.what}.", _CORRECT),))
+    blocks = list(_all_blocks(file.body))
+    modules = [block for block in blocks if block.kind == "module"]
     found = {
-        *_unsafe_words(lines),
-        *_unsafe_data(lines, allowed),
-        *_unsafe_remote_states(lines),
-        *_unsafe_sources(lines, sources, allowed),
+        *_unsafe_words(file, allowed),
+        *(finding for block in blocks for finding in _unsafe_block(file, block, allowed)),
     }
-    return Examined(_sorted(found), frozenset(filter(is_local, sources)), "module" in text)
+    sources = (each.text for block in modules for each in block.body.arguments if each.name == "source")
+    return Examined(_sorted(found), frozenset(each for each in sources if each and is_local(each)), bool(modules))
+
+
+def _all_blocks(top: Body) -> Iterator[Block]:
+    """Yield the blocks in a body, and those in them."""
+    waiting = [top]
+    while waiting:
+        for block in waiting.pop().blocks:
+            yield block
+            waiting.append(block.body)
 
 
 def _sorted(findings: Collection[Finding]) -> tuple[Finding, ...]:
@@ -162,78 +155,130 @@ def is_local(source: str) -> bool:
 
 
 def locked_providers(lock_file: str) -> frozenset[str]:
-    """Return the addresses of the providers in a dependency lock file."""
-    return frozenset(_LOCKED.findall(lock_file))
+    """Return the addresses of the providers in a dependency lock file; none of one that cannot be read."""
+    file = HclFile(lock_file.encode())
+    return frozenset() if file.problem else frozenset(block.labels[0] for block in file.body.all_of("provider"))
 
 
-class _Text:
-    """A file's text, which tells the line of each match in it."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._breaks = [match.start() for match in re.finditer("\n", text)]
-
-    def find(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
-        """Yield each match and its line, counted from 1."""
-        return ((bisect_left(self._breaks, match.start()) + 1, match) for match in pattern.finditer(self.text))
+#: Labels that are refused behind a keyword: what they mean.
+_LABELLED = {
+    ("backend", "kubernetes"): "the backend 'kubernetes' runs the program that its settings name.",
+    ("key_provider", "external"): "the key provider 'external' runs the program that it names.",
+    ("method", "external"): "the encryption method 'external' runs the program that it names.",
+}
 
 
-def _unsafe_words(text: _Text) -> Iterator[Finding]:
-    for line, match in text.find(_FILES_OF_CREDENTIALS):
-        yield Finding(line, _credentials(match[0]))
-    for line, _ in text.find(_STATE_STORE):
-        yield Finding(line, _STATE_STORES)
-    for keyword, label, what in (
-        ("backend", "kubernetes", _KUBERNETES),
-        ("key_provider", "external", "the key provider 'external' runs the program that it names."),
-        ("method", "external", "the encryption method 'external' runs the program that it names."),
-    ):
-        for line, match in text.find(_labelled(keyword, label)):
-            yield Finding(line, _cloaked(keyword) if match["cloaked"] else what)
+def _unsafe_words(file: HclFile, allowed: Allowed) -> Iterator[Finding]:
+    """Yield what is refused wherever it stands."""
+    for number, (kind, text, at) in enumerate(file.tokens):
+        if kind is Kind.NAME:
+            if _FILES_OF_CREDENTIALS.fullmatch(text):
+                yield Finding(file.line(at), _credentials(text))
+            elif text == "state_store":
+                yield Finding(file.line(at), _STATE_STORES)
+            elif text in _KEYWORDS and (label := _label(text, file.tokens[number + 1 : number + 3])):
+                yield from _judged_label(text, label, file.line(at), allowed)
+        elif kind in {Kind.STRING, Kind.LITERAL}:
+            for match in _FILES_OF_CREDENTIALS.finditer(decoded(text) or text):
+                yield Finding(file.line(at), _credentials(match[0]))
 
 
-def _unsafe_data(text: _Text, allowed: Allowed) -> Iterator[Finding]:
-    for label, (does, provider) in _DATA.items():
-        for line, match in text.find(_labelled("data", label)):
-            if match["cloaked"]:
-                yield Finding(line, _cloaked("data"))
-            elif not allowed.by_name(provider):
-                yield Finding(line, f"the data source {label!a} {does}.", _allow_by_name(provider))
+def _label(keyword: str, ahead: Sequence[Token]) -> str | None:
+    """Return the label behind a keyword; of ``backend`` also the text that it is set to, as of another state."""
+    if keyword == "backend" and ahead and ahead[0][:2] == (Kind.OPERATOR, "="):
+        ahead = [token for token in ahead[1:] if token[0] is Kind.STRING]
+    return _text(ahead[0]) if ahead and ahead[0][0] in {Kind.STRING, Kind.NAME} else None
 
 
-def _unsafe_remote_states(text: _Text) -> Iterator[Finding]:
+def _judged_label(keyword: str, label: str, line: int, allowed: Allowed) -> Iterator[Finding]:
+    if (keyword, label) in _LABELLED:
+        yield Finding(line, _LABELLED[keyword, label])
+    if keyword in {"data", "ephemeral"} and label in _DATA:
+        does, provider = _DATA[label]
+        if not allowed.by_name(provider):
+            yield Finding(line, f"the data source {label!a} {does}.", _allow_by_name(provider))
+
+
+def _unsafe_block(file: HclFile, block: Block, allowed: Allowed) -> Iterator[Finding]:
+    """Yield what is refused in a block because of what the block is."""
+    for each in block.body.arguments:
+        line = file.line(each.at)
+        if block.kind == "module" and each.name == "source":
+            yield from _judged_module(each.text, allowed, line)
+        elif block.kind == "required_providers":
+            yield from _judged_requirement(file, each, allowed)
+        elif block.kind == "data" and block.labels[:1] == (_REMOTE_STATE,):
+            yield from _judged_remote_state(each, line)
+
+
+def _judged_requirement(file: HclFile, requirement: Argument, allowed: Allowed) -> Iterator[Finding]:
+    """Yield why a required provider is refused. Without a source it is HashiCorp's of this name."""
+    value = requirement.value
+    sources = [number for number, token in enumerate(value) if _is_key(value, number) and _text(token) == "source"]
+    if not sources and (finding := allowed.refused_provider(requirement.name, file.line(requirement.at))):
+        yield finding
+    for number in sources:
+        kind, text, at = value[number + 2] if number + 2 < len(value) else (Kind.NEWLINE, "", requirement.at)
+        address = decoded(text) if kind is Kind.STRING else None
+        if address is None:
+            yield Finding(file.line(at), "the source of a provider is not a plain string, so it cannot be judged.")
+        elif finding := allowed.refused_provider(address, file.line(at)):
+            yield finding
+
+
+def _judged_remote_state(argument: Argument, line: int) -> Iterator[Finding]:
     """Yield what leaves open which backend reads another state, and by which settings."""
-    if all(match["cloaked"] for _, match in text.find(_labelled("data", _REMOTE_STATE))):
+    value = argument.value
+    if argument.name == "backend" and argument.text is None:
+        yield Finding(line, f"the backend of {_REMOTE_STATE} is to be a name in quotes, to be judged.", _OWN_TEXT)
+    if argument.name != "config":
         return
-    for line, _ in text.find(_BACKEND_OF_CHOICE):
-        yield Finding(line, f"the backend of {_REMOTE_STATE} is to be a name in quotes, to be judged.", _OWN_FILE)
-    for line, _ in text.find(_CONFIG_OF_CHOICE):
-        yield Finding(line, f"the config of {_REMOTE_STATE} is to be written out in braces, to be judged.", _OWN_FILE)
-    for line, match in text.find(_KEY_END):
-        if _is_computed_key(text.text[max(0, match.start() - _LOOKED_BACK) : match.end("end")], match):
-            yield Finding(line, f"a key is computed in a file with {_REMOTE_STATE}, so it cannot be judged.", _OWN_FILE)
+    if not _is_written_out(value):
+        yield Finding(line, f"the config of {_REMOTE_STATE} is to be written out in braces, to be judged.", _OWN_TEXT)
+    elif _has_computed_key(value):
+        yield Finding(line, f"a key is computed in the config of {_REMOTE_STATE}, so it cannot be judged.", _OWN_TEXT)
 
 
-def _is_computed_key(before: str, match: re.Match[str]) -> bool:
-    begun = (before.rpartition(word)[2] for word in _COLON_WORDS if word in before)
-    if match["colon"] and any(map(_NO_KEY.fullmatch, begun)):
+def _is_written_out(value: Sequence[Token]) -> bool:
+    """Tell whether a value is one object, and nothing is done with it."""
+    if value[0][:2] != (Kind.OPEN, "{"):
         return False
-    if match["end"] != '"':
-        return True
-    outside, quote, key = before[:-1].rpartition('"')
-    return not quote or outside.endswith("\\") or not _NOT_IN_PLAIN_KEYS.isdisjoint(key)
+    first = next((token for token in value[1:] if token[0] is not Kind.NEWLINE), value[0])
+    depths = list(_depths(value))
+    return first[:2] != (Kind.NAME, "for") and all(depths[:-1])
 
 
-def _unsafe_sources(text: _Text, modules: Collection[str], allowed: Allowed) -> Iterator[Finding]:
-    lines: dict[str, int] = {}
-    for line, match in text.find(_SOURCE):
-        lines.setdefault(match[1], line)
-    for source in sorted(modules):
-        yield from _judged_module(source, allowed, lines.get(source, 0))
-    if "required_providers" in text.text:
-        for source in sorted(lines.keys() - modules):
-            if _PROVIDER.fullmatch(source) and (finding := allowed.refused_provider(source, lines[source])):
-                yield finding
+def _depths(value: Sequence[Token]) -> Iterator[int]:
+    """Yield behind each token how many brackets are open."""
+    depth = 0
+    for kind, _, _ in value:
+        depth += (kind is Kind.OPEN) - (kind is Kind.CLOSE)
+        yield depth
+
+
+def _has_computed_key(value: Sequence[Token]) -> bool:
+    """Tell whether an object in a value has something else than a plain key where a key stands."""
+    around: list[str] = []
+    for number, (kind, text, _) in enumerate(value):
+        before = value[number - 1][:2] if number else ()
+        begins = before in {(Kind.OPEN, "{"), (Kind.OPERATOR, ",")} or before[:1] == (Kind.NEWLINE,)
+        if begins and around[-1:] == ["{"] and kind not in {Kind.NEWLINE, Kind.CLOSE} and not _is_key(value, number):
+            return True
+        if kind is Kind.OPEN:
+            around.append(text)
+        elif kind is Kind.CLOSE:
+            around.pop()
+    return False
+
+
+def _is_key(value: Sequence[Token], number: int) -> bool:
+    """Tell whether a token is a plain key of an object."""
+    follows = value[number + 1][:2] if number + 1 < len(value) else ()
+    return value[number][0] in {Kind.NAME, Kind.STRING} and follows in {(Kind.OPERATOR, "="), (Kind.OPERATOR, ":")}
+
+
+def _text(token: Token) -> str | None:
+    return decoded(token[1]) if token[0] is Kind.STRING else token[1]
 
 
 def _judged_module(source: object, allowed: Allowed, line: int = 0) -> Iterator[Finding]:
@@ -319,17 +364,9 @@ def _pairs(document: Any) -> Iterator[_Pair]:
 
 
 _STATE_STORES = "state_store starts a provider before anything is planned."
-_KUBERNETES = "the backend 'kubernetes' runs the program that its settings name."
-
-
-def _labelled(keyword: str, label: str) -> re.Pattern[str]:
-    """Return what finds a keyword before this label (or as an attribute with this value), or before one in disguise."""
-    bare = rf'{label}(?=[ \t]*(?:["{{]|/\*|[ \t][^\s"{{]+[ \t]*[{{/]))'
-    return re.compile(rf'(?<![\w-]){keyword}[ \t]*(?:=[ \t]*)?(?:"{label}"|{bare}|(?P<cloaked>{_CLOAKED}))')
-
-
-def _cloaked(keyword: str) -> str:
-    return f"what follows {keyword} has an escape or a comment in it, so it cannot be judged."
+_KUBERNETES = _LABELLED["backend", "kubernetes"]
+_KEYWORDS = frozenset({"data", "ephemeral", *(keyword for keyword, _ in _LABELLED)})
+_CORRECT = "What cannot be read cannot be judged: correct it."
 
 
 def _credentials(name: str) -> str:

@@ -1,0 +1,103 @@
+"""The engines that files such as ``.terraform-version`` choose, where ``tidegate.yaml`` leaves them open."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from dataclasses import replace
+
+from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+from tidegate.config.limits import Limits
+from tidegate.domain.changes.change_set import Candidate
+from tidegate.domain.errors import TidegateError
+from tidegate.domain.root import Engine, EngineName
+from tidegate.domain.roots.discovery import directories_above
+
+#: In one directory, the first counts where nothing says which engine it is.
+NAMES = {".terraform-version": EngineName.TERRAFORM, ".opentofu-version": EngineName.TOFU}
+#: Stands for the path, where a module's own demand chose.
+REQUIRED = "required_version"
+_VERSION = re.compile(r"v?(\d{1,4}\.\d{1,4}\.\d{1,4}(?:-[0-9A-Za-z.]{1,30})?)")
+_EXACT = re.compile(r" *+=? *+(\d{1,4}\.\d{1,4}\.\d{1,4}(?:-[0-9A-Za-z.]{1,30})?) *+")
+
+
+class UnusableEngineFile(TidegateError):
+    """A file chooses no engine that may run: which file, why, and what to do."""
+
+
+def is_engine_file(path: str) -> bool:
+    """Tell whether a file chooses engines."""
+    return posixpath.basename(path) in NAMES
+
+
+def leaves_open(one: ConfiguredRoot) -> bool:
+    """Tell whether the configuration leaves the version of a root's engine open."""
+    return one.root.engine.version is None
+
+
+def with_engine_files(
+    configured: ConfiguredRoots, files: Mapping[str, bytes], limits: Limits, required: Callable[[str], Collection[str]]
+) -> ConfiguredRoots:
+    """Return the roots with the engines that the nearest files at or above their directories choose.
+
+    Where there is none, an exact version that the module itself demands counts: ``required`` returns what modules in
+    directories demand. A root whose file cannot be used is refused.
+    """
+    if not any(map(leaves_open, configured.roots)):
+        return configured
+    refused = dict(configured.refused)
+    roots = []
+    for each in configured.roots:
+        try:
+            roots.append(_chosen(each, files, limits, required))
+        except UnusableEngineFile as problem:
+            refused[each.root.name] = str(problem)
+    usable = tuple(each for each in roots if each.root.name not in refused)
+    new = refused.keys() - configured.refused.keys()
+    held_back = (Candidate(each.root, each.tagged, each.stack) for each in configured.roots if each.root.name in new)
+    return replace(configured, roots=usable, refused=refused, held_back=(*configured.held_back, *held_back))
+
+
+def engine_file_of(one: ConfiguredRoot, paths: Container[str]) -> str | None:
+    """Return which of the files chooses a root's engine, None if none does."""
+    names = [name for name, engine in NAMES.items() if engine is one.root.engine.name or not one.sources.get("engine")]
+    near = (posixpath.normpath(posixpath.join(place, name)) for place in _around(one.root.dir) for name in names)
+    return next((path for path in near if path in paths), None) if leaves_open(one) else None
+
+
+def _around(directory: str) -> Iterable[str]:
+    return directories_above(posixpath.join(directory, "x"))
+
+
+def _chosen(
+    one: ConfiguredRoot, files: Mapping[str, bytes], limits: Limits, required: Callable[[str], Collection[str]]
+) -> ConfiguredRoot:
+    path = engine_file_of(one, files)
+    if path is not None:
+        engine = Engine(NAMES[posixpath.basename(path)], _version(path, files[path]))
+    elif version := _demanded(required(one.root.dir)) if leaves_open(one) else None:
+        path, engine = REQUIRED, Engine(one.root.engine.name, version)
+    else:
+        return one
+    if problem := limits.problem(engine):
+        raise UnusableEngineFile(f"{path}: {problem}. Choose one that it allows.")
+    return replace(one, root=replace(one.root, engine=engine), engine_file=path)
+
+
+def _demanded(constraints: Collection[str]) -> str | None:
+    """Return the one version that constraints allow, where they say exactly one."""
+    exact = {found[1] if (found := _EXACT.fullmatch(each)) else None for each in constraints}
+    return exact.pop() if len(exact) == 1 else None
+
+
+def _version(path: str, content: bytes) -> str:
+    lines = (line.partition("#")[0].strip() for line in content[:1000].decode("utf-8", "replace").splitlines())
+    text = next(filter(None, lines), "")
+    found = _VERSION.fullmatch(text)
+    if found is None:
+        raise UnusableEngineFile(
+            f"{path} says {text[:50]!a}, which is no exact version. Write one such as 1.11.4, or engine.version in "
+            "tidegate.yaml."
+        )
+    return found[1]
