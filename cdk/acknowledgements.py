@@ -9,7 +9,7 @@ from aws_cdk import Acknowledgment, Validations
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
-from cdk.capabilities import PLANS, SPECULATIONS
+from cdk.capabilities import PLANS, SPECULATIONS, Capability
 from cdk.function_specs import SPECS
 
 if TYPE_CHECKING:
@@ -115,6 +115,12 @@ def _machines(stack: TidegateStack) -> None:
     ):
         family = f"arn:<AWS::Partition>:ecs:{region}:task-definition/{definition.family}:*"
         _say(machine.role, f"AwsSolutions-IAM5[Resource::{family}]", "Revisions of one task definition.")
+    cluster = _arn_of(stack, stack.runners.cluster).removesuffix(".Arn>")
+    tasks = f"arn:<AWS::Partition>:ecs:{region}:task/{cluster}>/*"
+    for spec in SPECS:
+        role = stack.functions[spec.name].role
+        if Capability.STOP_RUNNERS in spec.capabilities and role is not None:
+            _say(role, f"AwsSolutions-IAM5[Resource::{tasks}]", "The tasks of one cluster, by any name.")
     schedules = f"arn:<AWS::Partition>:scheduler:{region}:schedule/{stack.schedules.name}/*"
     for role in (discover, look):
         if role is not None:

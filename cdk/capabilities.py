@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from aws_cdk import Stack
+from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 
 from cdk.messaging import Messaging
@@ -52,6 +53,7 @@ class Capability(Enum):
     JOBS = "read and write jobs"
     READ_JOBS = "read jobs and the logs of running ones"
     DELIVERIES = "read and write deliveries"
+    SIGN_OUTS = "end sessions of the web pages"
     OPEN_INDEX = "list what is not done yet"
     SEND_EVENTS = "put events on the push and press queues"
     ANNOUNCE = "tell the bus and the check-run queue"
@@ -79,6 +81,8 @@ class Capability(Enum):
     READ_LINES = "read what is shown of lines"
     LINE_QUEUES = "have a line looked at again"
     FORGE = "speak with the forge as the App"
+    STOP_RUNNERS = "stop the runners of jobs that were given up"
+    LIST_RUNNERS = "list the tasks of runners"
     OPERATORS = "know whose members may ask for deployments"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
 
@@ -104,6 +108,7 @@ class Surroundings:
     pull_request_machine: str
     drift_machine: str
     schedules: Schedules
+    cluster: ecs.ICluster
     web_url: str
 
 

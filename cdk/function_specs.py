@@ -115,6 +115,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.READ_CATALOG,
             _C.READ_JOBS,
             _C.READ_ARTIFACTS,
+            _C.SIGN_OUTS,
             _C.DELIVERIES,
             _C.SEND_EVENTS,
             _C.AUDIT,
@@ -144,6 +145,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.READ_PLACES,
             _C.PULL_CHECKS,
             _C.CHECK_RUN_QUEUE,
+            _C.OPEN_INDEX,
             _C.READ_ARTIFACTS,
             _C.FORGE,
         ),
@@ -193,6 +195,8 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.START_PULL_REQUESTS,
             _C.ANSWER_WORKERS,
             _C.ANSWER_JOBS,
+            _C.STOP_RUNNERS,
+            _C.LIST_RUNNERS,
             _C.FORGE,
         ),
         timeout=240,
@@ -222,7 +226,9 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.JOBS,
             _C.AUDIT,
             _C.ANNOUNCE,
-            _C.FORGE_ADDRESS,
+            _C.STOP_RUNNERS,
+            _C.READ_PULL_REQUESTS,
+            _C.FORGE,
         ),
     ),
     FunctionSpec("hand_over_job", "Leaves a job's tokens to its runner", (_C.READ_DEPLOYMENTS, _C.JOBS, _C.FORGE)),
@@ -236,6 +242,11 @@ SPECS: tuple[FunctionSpec, ...] = (
         "wait_at_gate",
         "Lets a deployment wait for others of its change",
         (_C.DEPLOYMENTS, _C.MANY_DEPLOYMENTS, _C.READ_CHANGE_SETS, _C.ANNOUNCE, _C.ASK_GATES, _C.ANSWER_JOBS),
+    ),
+    FunctionSpec(
+        "wait_for_requirements",
+        "Lets a deployment wait for what its root requires",
+        (_C.DEPLOYMENTS, _C.READ_PULL_REQUESTS, _C.ANNOUNCE, _C.ANSWER_JOBS, _C.FORGE),
     ),
     FunctionSpec(
         "open_gates",
@@ -253,7 +264,11 @@ SPECS: tuple[FunctionSpec, ...] = (
         ),
     ),
     FunctionSpec("request_review", "Asks people to review a plan", (_C.DEPLOYMENTS, _C.ANNOUNCE, _C.ANSWER_JOBS)),
-    FunctionSpec("record_result", "Records how a deployment ended", (_C.DEPLOYMENTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE)),
+    FunctionSpec(
+        "record_result",
+        "Records how a deployment ended",
+        (_C.DEPLOYMENTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE, _C.STOP_RUNNERS),
+    ),
     FunctionSpec(
         "discover_pull_request",
         "Finds the roots that a pull request changes",
@@ -275,13 +290,15 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "begin_speculation",
         "Creates the job of a speculative plan",
-        (_C.LAYERS, _C.PLACES, _C.SPECULATION_JOBS, _C.CHECK_RUN_QUEUE, _C.FORGE_ADDRESS),
+        (_C.LAYERS, _C.PLACES, _C.SPECULATION_JOBS, _C.CHECK_RUN_QUEUE, _C.STOP_RUNNERS, _C.FORGE_ADDRESS),
     ),
     FunctionSpec(
         "wait_for_place", "Lets a speculative plan wait for others", (_C.READ_LAYERS, _C.PLACES, _C.CHECK_RUN_QUEUE)
     ),
     FunctionSpec(
-        "record_speculation", "Records what a speculative plan came to", (_C.LAYERS, _C.PLACES, _C.CHECK_RUN_QUEUE)
+        "record_speculation",
+        "Records what a speculative plan came to",
+        (_C.LAYERS, _C.PLACES, _C.CHECK_RUN_QUEUE, _C.STOP_RUNNERS),
     ),
     FunctionSpec(
         "check_policies",

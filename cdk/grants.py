@@ -18,7 +18,7 @@ from cdk.capabilities import (
     on_jobs,
     on_records,
 )
-from cdk.storage import LISTS
+from cdk.indexes import LISTS
 
 _COLON = ArnFormat.COLON_RESOURCE_NAME
 _READ = ("dynamodb:GetItem",)
@@ -257,6 +257,33 @@ def _forge(around: Surroundings) -> Grant:
     return Grant((_secret(around, settings.app_secret_name),), environment)
 
 
+def _stop_runners(around: Surroundings) -> Grant:
+    """Who took a job is in its record; tasks of other clusters are none of Tidegate's."""
+    table, cluster = around.storage.table, around.cluster
+    statements = (
+        on_records(table.table_arn, ("job",), *_READ),
+        allow("ecs:StopTask", on=_tasks(around), under=_in_cluster(around)),
+    )
+    return Grant(statements, {"TIDEGATE_TABLE": table.table_name, "TIDEGATE_CLUSTER": cluster.cluster_arn})
+
+
+def _list_runners(around: Surroundings) -> Grant:
+    """ListTasks knows no resource for tasks on Fargate: the condition says which cluster's."""
+    statements = (
+        allow("ecs:ListTasks", on="*", under=_in_cluster(around)),
+        allow("ecs:DescribeTasks", on=_tasks(around), under=_in_cluster(around)),
+    )
+    return Grant(statements, {"TIDEGATE_CLUSTER": around.cluster.cluster_arn})
+
+
+def _tasks(around: Surroundings) -> str:
+    return around.stack.format_arn(service="ecs", resource="task", resource_name=f"{around.cluster.cluster_name}/*")
+
+
+def _in_cluster(around: Surroundings) -> Mapping[str, object]:
+    return {"ArnEquals": {"ecs:cluster": around.cluster.cluster_arn}}
+
+
 def _operators(around: Surroundings) -> Grant:
     return Grant((), {"TIDEGATE_OPERATORS_TEAM": around.settings.operators_team})
 
@@ -304,6 +331,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.CATALOG: _catalog("dynamodb:PutItem"),
     Capability.JOBS: _records("job", actions=(*_READ, *_WRITE)),
     Capability.READ_JOBS: _records("job", actions=(*_READ, "dynamodb:Query")),
+    Capability.SIGN_OUTS: _records("session", actions=(*_READ, "dynamodb:PutItem")),
     Capability.DELIVERIES: _records("delivery", actions=(*_READ, *_WRITE)),
     Capability.OPEN_INDEX: _open_index,
     Capability.SEND_EVENTS: _send_events,
@@ -332,6 +360,8 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.READ_LINES: _records("line", actions=_READ),
     Capability.LINE_QUEUES: _line_queues,
     Capability.FORGE: _forge,
+    Capability.STOP_RUNNERS: _stop_runners,
+    Capability.LIST_RUNNERS: _list_runners,
     Capability.OPERATORS: _operators,
     Capability.WEBHOOK_SECRET: _webhook_secret,
 }

@@ -31,6 +31,7 @@ FUNCTION_CONTEXT = BuildContext(
         "functions/check_policies",
         "layers/core",
         "layers/deps",
+        "tests/conformance",
     )
 )
 RUNNER_CONTEXT = BuildContext(("runner", "layers/core"))

@@ -25,8 +25,9 @@ Every role of an installation and all that it may do, generated from the templat
 this page is stale. Names in angle brackets, like `<StorageTable>`, are resources of the stack; `REGION` and `ACCOUNT`
 are the installation's.
 
-These actions know no resource, so they stand on `*`: X-Ray's, vended log deliveries, `ecr:GetAuthorizationToken`.
-Nothing else does.
+These actions know no resource, so they are allowed on `*`: X-Ray's, vended log deliveries, `ecr:GetAuthorizationToken`.
+Nothing else is. Denials of the engines' roles stand on `*` too: they say
+[what no engine may touch](security.md#what-no-engine-may-touch).
 """
 
 
@@ -67,7 +68,7 @@ def readable(value: Any) -> str:
 def permissions(template: Mapping[str, Any]) -> Iterator[Permission]:
     """Yield every statement of every role's policies, in the template's order."""
     for logical_id, resource in template["Resources"].items():
-        if resource["Type"] == "AWS::IAM::Policy":
+        if resource["Type"] in {"AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"}:
             for role in resource["Properties"]["Roles"]:
                 yield from _statements(readable(role).strip("<>"), resource["Properties"]["PolicyDocument"])
         if resource["Type"] == "AWS::IAM::Role":

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 
 from aws_cdk import Duration, RemovalPolicy, Size, Stack
+from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_ecr_assets as ecr_assets
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from cdk.asl_state_machine import machine_arn
@@ -23,6 +27,7 @@ from cdk.storage import Storage
 _STOP_TIMEOUT = Duration.seconds(120)
 #: A provider of AWS unpacks to 0.7 GB; a root may use several.
 _SCRATCH_GIB = 30
+_ECR_IMAGE = re.compile(r"([0-9]{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com/([a-z0-9._/-]+)@(sha256:[0-9a-f]{64})")
 
 
 #: What a speculation leaves, and nothing that an apply would read.
@@ -70,7 +75,30 @@ class Runners(Construct):
         self.log_group = logs.LogGroup(
             self, "Log", retention=logs.RetentionDays.SIX_MONTHS, removal_policy=RemovalPolicy.DESTROY
         )
-        self._image = ecr_assets.DockerImageAsset(
+        self._image = self._image_of(settings.runners.image)
+        self.engine_roles: dict[str, iam.Role] = {}
+        self._deploying = (terraform_machine,)
+        deploying = self._deploying
+        self.plan = self._runner(RunnerKind("plan", deploying, (), ("plans/*", "logs/*"), engine_locks=True))
+        self.apply = self._runner(
+            RunnerKind("apply", deploying, ("plans/*",), ("logs/*", "errored/*"), engine_writes_state=True)
+        )
+        self.speculate = self._runner(RunnerKind("speculate", speculating_machines, (), _SPECULATIVE))
+
+    def _image_of(self, own: str) -> ecs.ContainerImage:
+        """Return the image that runs: Tidegate's, built here, or the installation's own, which may be in ECR."""
+        if match := _ECR_IMAGE.fullmatch(own):
+            account, region, name, digest = match.groups()
+            arn = Stack.of(self).format_arn(
+                service="ecr", region=region, account=account, resource="repository", resource_name=name
+            )
+            repository = ecr.Repository.from_repository_attributes(
+                self, "OwnImage", repository_arn=arn, repository_name=name
+            )
+            return ecs.ContainerImage.from_ecr_repository(repository, digest)
+        if own:
+            return ecs.ContainerImage.from_registry(own)
+        built = ecr_assets.DockerImageAsset(
             self,
             "Image",
             directory=str(ROOT),
@@ -79,13 +107,7 @@ class Runners(Construct):
             exclude=RUNNER_CONTEXT.exclude,
             ignore_mode=RUNNER_CONTEXT.ignore_mode,
         )
-        self.engine_roles: dict[str, iam.Role] = {}
-        deploying = (terraform_machine,)
-        self.plan = self._runner(RunnerKind("plan", deploying, (), ("plans/*", "logs/*"), engine_locks=True))
-        self.apply = self._runner(
-            RunnerKind("apply", deploying, ("plans/*",), ("logs/*", "errored/*"), engine_writes_state=True)
-        )
-        self.speculate = self._runner(RunnerKind("speculate", speculating_machines, (), _SPECULATIVE))
+        return ecs.ContainerImage.from_docker_image_asset(built)
 
     def _runner(self, kind: RunnerKind) -> ecs.FargateTaskDefinition:
         place = Construct(self, kind.name.capitalize())
@@ -119,8 +141,9 @@ class Runners(Construct):
     def _container(self, definition: ecs.FargateTaskDefinition, kind: RunnerKind, engine: iam.Role) -> None:
         container = definition.add_container(
             "runner",
-            image=ecs.ContainerImage.from_docker_image_asset(self._image),
-            environment=self._environment(engine),
+            image=self._image,
+            environment=self._environment(kind, engine),
+            secrets=self._secrets(definition, kind),
             stop_timeout=_STOP_TIMEOUT,
             readonly_root_filesystem=True,
             # A slow log must not slow an apply; the complete log goes to S3 besides.
@@ -134,7 +157,32 @@ class Runners(Construct):
         # The only place that can be written. The image makes it the runner's own.
         container.add_mount_points(ecs.MountPoint(container_path="/scratch", source_volume="scratch", read_only=False))
 
-    def _environment(self, engine: iam.Role) -> dict[str, str]:
+    def _secrets(self, definition: ecs.FargateTaskDefinition, kind: RunnerKind) -> dict[str, ecs.Secret]:
+        """Return the secrets that the engine of deploys gets: ECS reads them when a task starts."""
+        found = {}
+        for name, secret in self._settings.runners.secrets.items() if kind.machines == self._deploying else ():
+            whole, _, field = secret.partition("#")
+            stored = secretsmanager.Secret.from_secret_name_v2(definition, name, whole)
+            found[name] = ecs.Secret.from_secrets_manager(stored, field or None)
+        return found
+
+    def _environment(self, kind: RunnerKind, engine: iam.Role) -> dict[str, str]:
+        return {**self._usual_environment(engine), **self._configured(kind)}
+
+    def _configured(self, kind: RunnerKind) -> dict[str, str]:
+        """Return what the installation sets. A plan of a pull request gets no variables: its author decides of it."""
+        runners, given = self._settings.runners, {}
+        if runners.mask_patterns:
+            given["TIDEGATE_MASK_PATTERNS"] = json.dumps(runners.mask_patterns)
+        if kind.machines != self._deploying:
+            return given
+        names = {
+            "TIDEGATE_RUNNER_VARIABLES": ",".join((*runners.variables, *runners.secrets)),
+            "TIDEGATE_RUNNER_SECRETS": ",".join(runners.secrets),
+        }
+        return {**given, **runners.variables, **{name: value for name, value in names.items() if value}}
+
+    def _usual_environment(self, engine: iam.Role) -> dict[str, str]:
         settings = self._settings
         environment = {
             "TIDEGATE_TABLE": self._storage.table.table_name,
@@ -181,8 +229,10 @@ class Runners(Construct):
             description=f"Terraform or OpenTofu at {kind.name} time",
             managed_policies=[_managed(place, index, name) for index, name in enumerate(policies)],
         )
-        for statement in (*self._state_access(kind), *self._own_things()):
+        for statement in self._state_access(kind):
             engine.add_to_policy(statement)
+        for target in self._settings.runners.target_roles[kind.name]:
+            engine.add_to_policy(allow("sts:AssumeRole", "sts:TagSession", on=target))
         runner.add_to_policy(allow("sts:AssumeRole", on=engine.role_arn))
         self.engine_roles[kind.name] = engine
         return engine
@@ -198,16 +248,6 @@ class Runners(Construct):
             return reading
         written = f"{bucket}/*" if kind.engine_writes_state else f"{bucket}/*.tflock"
         return [*reading, allow("s3:PutObject", "s3:DeleteObject", on=written)]
-
-    def _own_things(self) -> list[iam.PolicyStatement]:
-        """Deny what wide policies would open: Tidegate's own records, plans and tokens, whatever the engine runs."""
-        bucket, table = self._storage.bucket, self._storage.table
-        denied = iam.PolicyStatement(
-            effect=iam.Effect.DENY,
-            actions=["dynamodb:*", "s3:*"],
-            resources=[table.table_arn, f"{table.table_arn}/*", bucket.bucket_arn, bucket.arn_for_objects("*")],
-        )
-        return [denied]
 
 
 def _managed(place: Construct, index: int, name: str) -> iam.IManagedPolicy:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import Any, Protocol
+
+from cdk.runner_settings import Context, InvalidContext, RunnerSettings, read_runner_settings
 
 _FORGE = re.compile("github|gitlab")
 _APP_SECRETS = {"github": "tidegate/github-app", "gitlab": "tidegate/gitlab"}
@@ -19,20 +20,6 @@ _PLANS = re.compile(r"[1-9]\d{0,1}")
 _TEAM = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+")
 _YES_OR_NO = re.compile("true|false")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
-
-
-class Context(Protocol):
-    """Where context comes from: a construct's node."""
-
-    def try_get_context(self, key: str) -> Any:
-        """Return the value, or None."""
-
-
-class InvalidContext(ValueError):  # Named for what it tells.
-    """A context key has a value that cannot be used."""
-
-    def __init__(self, key: str, value: object, allowed: str) -> None:
-        super().__init__(f"context key {key}: {value!r} is not {allowed}. Change it in cdk.json or with -c {key}=…")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +48,7 @@ class Settings:
     web_url: str
     operators_team: str
     comment_prefixes: str
+    runners: RunnerSettings
 
     def engine_policies(self, kind: str) -> tuple[str, ...]:
         """Return the managed policies of the engine of this kind of runner: ``plan``, ``apply`` or ``speculate``."""
@@ -96,6 +84,7 @@ def read_settings(context: Context) -> Settings:
         web_url=text.optional("web_url", _URL, "a URL").rstrip("/"),
         comment_prefixes=text.matching("comment_prefixes", _PREFIXES, "words with blanks between", "tidegate"),
         operators_team=text.optional("operators_team", _TEAM, "a team of the form organization/slug"),
+        runners=read_runner_settings(context),
     )
 
 

@@ -12,6 +12,7 @@ from cdk.acknowledgements import acknowledge_findings
 from cdk.alarms import Alarms
 from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value
 from cdk.capabilities import Surroundings
+from cdk.engine_denials import EngineDenials
 from cdk.function_specs import SPECS
 from cdk.functions import Functions
 from cdk.grants import grant
@@ -40,6 +41,7 @@ _TERRAFORM_TASKS = (
     "check_policies",
     "judge_plan",
     "wait_at_gate",
+    "wait_for_requirements",
     "request_review",
     "record_result",
 )
@@ -107,6 +109,14 @@ class TidegateStack(Stack):
             self, "Functions", layers=Layers(self, "Layers"), undelivered=self.messaging.undelivered
         ).by_name
         self.api = PublicApi(self, "WebhookApi", name=settings.prefix, forge=settings.forge, functions=self.functions)
+        EngineDenials(
+            self,
+            "EngineDenials",
+            settings=settings,
+            roles=self.runners.engine_roles.values(),
+            bucket_arn=self.storage.bucket.bucket_arn,
+            api=self.api.api,
+        )
 
     def _make_machines(self) -> None:
         self.terraform = self._machine("Terraform", self._terraform_values())
@@ -149,6 +159,7 @@ class TidegateStack(Stack):
             pull_request_machine=self._name("pull-request"),
             drift_machine=self._name("drift"),
             schedules=self.schedules,
+            cluster=self.runners.cluster,
             web_url=self.settings.web_url or self.api.api.api_endpoint,
         )
         for spec in SPECS:

@@ -7,6 +7,8 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from cdk.indexes import INDEXES
+
 #: Plans and their JSON hold secrets in clear and are of no use after the two weeks of a gate and a review's one.
 _PLAN_DAYS = 22
 _LOG_DAYS = 365
@@ -14,54 +16,6 @@ _LOG_DAYS = 365
 _POLICY_DAYS = 22
 #: States that an engine could not save wait for a person.
 _ERRORED_DAYS = 180
-
-#: What lists show of a deployment. Its last lines and its timeline are for its own page.
-_SUMMARY = (
-    "id",
-    "root",
-    "revision",
-    "trigger",
-    "requested_by",
-    "state",
-    "reason",
-    "error",
-    "changed_at",
-    "plan",
-    "review",
-    "apply_job",
-    "pull_request",
-    "forced",
-    "rerun_of",
-    "stack",
-    "within",
-    "shared",
-    "change_set",
-    "layer",
-    "waits",
-)
-#: What lists show of a queue: everything of its head but the worker's task token.
-_HEAD = (
-    "version",
-    "length",
-    "generation",
-    "lock",
-    "worker",
-    "in_flight",
-    "last",
-    "deployed",
-    "attempted",
-    "unlocked",
-)
-#: What the reconciler needs of a delivery to send it again. Of queues and deployments it needs the keys alone.
-_UNSENT = ("event", "fields", "received_at")
-#: The index of what is not done yet, and those that lists are made from: their keys, and what is copied into them.
-OPEN = {"open": (("open", "open_since"), _UNSENT)}
-LISTS = {
-    "history": (("queue", "requested_at"), ("repository", *_SUMMARY)),
-    "recent": (("repository", "requested_at"), _SUMMARY),
-    "roots": (("home", "root_name"), _HEAD),
-}
-INDEXES = {**OPEN, **LISTS}
 
 
 class Storage(Construct):

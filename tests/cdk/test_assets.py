@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from cdk.images import FUNCTION_CONTEXT
+from cdk.layers import ARCHITECTURE
+
 PACKAGE = Path(__file__).parents[2] / "layers/core/python/tidegate"
+CHECK_POLICIES = Path(__file__).parents[2] / "functions/check_policies"
 FAKES = PACKAGE / "adapters/memory"
 
 
@@ -30,3 +36,19 @@ def test_all_of_the_package_is_deployed_but_the_fakes_for_tests(packages: list[P
     assert any(path.suffix == ".html" for path in wanted)
     for package in packages:
         assert sources(package) == wanted
+
+
+def test_the_image_that_evaluates_policies_has_the_engine_for_its_architecture():
+    requirements = (CHECK_POLICIES / "requirements.txt").read_text()
+    lock = tomllib.loads((CHECK_POLICIES.parents[1] / "uv.lock").read_text())
+    (engine,) = (each for each in lock["package"] if each["name"] == "gordon-to-regorus")
+    machine = {"arm64": "aarch64", "x86_64": "x86_64"}[ARCHITECTURE.name]
+    wheels = [each for each in engine["wheels"] if re.search(rf"-manylinux_2_34_{machine}\.whl$", each["url"])]
+    assert [each["hash"] in requirements for each in wheels] == [True]
+
+
+def test_the_image_that_evaluates_policies_is_built_only_with_an_engine_that_judges_as_opa_does():
+    dockerfile = (CHECK_POLICIES / "Dockerfile").read_text()
+    assert "tests/conformance" in FUNCTION_CONTEXT.included
+    assert re.search(r"^COPY tests/conformance /tmp/conformance$", dockerfile, re.MULTILINE)
+    assert re.search(r"^RUN .*python -B /tmp/conformance/run.py && ", dockerfile, re.MULTILINE)

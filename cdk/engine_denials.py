@@ -1,0 +1,94 @@
+"""What no engine may do, whatever policies its role gets: touch the installation that runs it.
+
+Terraform and its providers run code of a repository. A policy as wide as ``ReadOnlyAccess`` lets that code receive
+messages of queues (which hides them from their function), read histories with task tokens, and functions' environments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from aws_cdk import Stack
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from cdk.settings import Settings
+
+#: The resources of each service by how their names begin: with the installation's prefix, or, where CloudFormation
+#: names them, with the stack's name. IAM's ``*`` matches any characters, ``/`` and ``:`` too.
+_NAMED: dict[str, tuple[str, ...]] = {
+    "cloudformation": ("stack/{name}/*",),
+    "cloudwatch": ("alarm:{name}-*",),
+    "dynamodb": ("table/{name}-*",),
+    "ecs": ("cluster/{name}", "*/{name}/*", "task-definition/{name}-*"),
+    "events": ("event-bus/{name}", "rule/{name}*"),
+    "lambda": ("function:{name}-*",),
+    "logs": ("log-group:{name}-*", "log-group:/aws/vendedlogs/states/{name}-*"),
+    "scheduler": ("schedule/{name}-*", "schedule-group/{name}-*"),
+    "sns": ("{name}-*",),
+    "sqs": ("{name}-*",),
+    "states": ("*:{name}-*",),
+}
+_NAMED_WITHOUT_REGION: dict[str, tuple[str, ...]] = {"iam": ("role/{name}-*", "policy/{name}-*")}
+#: Reads that AWS limits to no resource: what others requested in the account, and what they found in logs.
+_UNLIMITED_READS = ("cloudtrail:LookupEvents", "logs:GetQueryResults")
+
+
+class EngineDenials(Construct):
+    """One managed policy for the roles of all engines. A denial wins over whatever else these roles are allowed."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        settings: Settings,
+        roles: Iterable[iam.IRole],
+        bucket_arn: str,
+        api: apigateway.HttpApi,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        stack = Stack.of(self)
+        own = [*_named(stack, settings), *_secrets(stack, settings), bucket_arn, f"{bucket_arn}/*"]
+        api_arn = stack.format_arn(service="apigateway", account="", resource="/apis", resource_name=api.api_id)
+        iam.ManagedPolicy(
+            self,
+            "Policy",
+            description=f"What no engine may touch, whatever else its role is allowed: {settings.prefix} itself",
+            roles=list(roles),
+            statements=[
+                _deny("*", on=["*"], under={"StringEquals": {"aws:ResourceTag/tidegate": settings.prefix}}),
+                _deny("*", on=[*own, api_arn, f"{api_arn}/*"]),
+                # The CDK's roles and assets deploy the installation: its code, and what its functions may do.
+                _deny("*", on=list(_bootstrap(stack))),
+                _deny(*_UNLIMITED_READS, on=["*"]),
+            ],
+        )
+
+
+def _deny(*actions: str, on: list[str], under: dict[str, dict[str, str]] | None = None) -> iam.PolicyStatement:
+    return iam.PolicyStatement(effect=iam.Effect.DENY, actions=list(actions), resources=on, conditions=under)
+
+
+def _named(stack: Stack, settings: Settings) -> Iterator[str]:
+    for name in dict.fromkeys((settings.prefix, stack.stack_name)):
+        for service, forms in _NAMED.items():
+            for form in forms:
+                yield f"arn:{stack.partition}:{service}:{stack.region}:{stack.account}:{form.format(name=name)}"
+        for service, forms in _NAMED_WITHOUT_REGION.items():
+            for form in forms:
+                yield f"arn:{stack.partition}:{service}::{stack.account}:{form.format(name=name)}"
+
+
+def _secrets(stack: Stack, settings: Settings) -> Iterator[str]:
+    for name in (settings.webhook_secret_name, settings.app_secret_name):
+        yield f"arn:{stack.partition}:secretsmanager:{stack.region}:{stack.account}:secret:{name}-??????"
+
+
+def _bootstrap(stack: Stack) -> Iterator[str]:
+    name = f"cdk-{stack.synthesizer.bootstrap_qualifier or 'hnb659fds'}"
+    yield f"arn:{stack.partition}:iam::{stack.account}:role/{name}-*"
+    yield f"arn:{stack.partition}:ecr:{stack.region}:{stack.account}:repository/{name}-*"
+    for what in (f"{name}-assets-*", f"{name}-assets-*/*"):
+        yield f"arn:{stack.partition}:s3:::{what}"

@@ -1,0 +1,113 @@
+"""The context keys that are about runners: their image, what they mask, what the engine of deploys gets."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tidegate.domain.deploys.mask_pattern import patterns_problem
+from tidegate.domain.deploys.workflow_rules import name_problem
+
+_IMAGE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]{1,5})?/[a-z0-9._/-]{1,200}@sha256:[0-9a-f]{64}")
+_ROLE = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/*-]{1,512}")
+_SECRET = re.compile(r"[A-Za-z0-9/_+=.@-]{1,256}(?:#[A-Za-z0-9_.-]{1,128})?")
+#: Lambda and ECS take more, but what is as long as this is a file.
+_LONGEST_VALUE = 2_000
+_KINDS = {"plan": "plan_target_roles", "apply": "apply_target_roles", "speculate": "pull_request_target_roles"}
+
+
+class Context(Protocol):
+    """Where context comes from: a construct's node."""
+
+    def try_get_context(self, key: str) -> Any:
+        """Return the value, or None."""
+
+
+class InvalidContext(ValueError):  # Named for what it tells.
+    """A context key has a value that cannot be used."""
+
+    def __init__(self, key: str, value: object, allowed: str) -> None:
+        super().__init__(f"context key {key}: {value!r} is not {allowed}. Change it in cdk.json or with -c {key}=…")
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerSettings:
+    """``variables`` are for the engine of deploys, ``secrets`` name the secrets of others, each with ``#field`` or not.
+
+    ``target_roles`` are those that the engine of each kind of runner may assume besides its own.
+    """
+
+    image: str
+    mask_patterns: tuple[str, ...]
+    variables: Mapping[str, str]
+    secrets: Mapping[str, str]
+    target_roles: Mapping[str, tuple[str, ...]]
+
+
+def read_runner_settings(context: Context) -> RunnerSettings:
+    """Return the settings of this context. Raise InvalidContext for the first that cannot be used."""
+    image = context.try_get_context("runner_image") or ""
+    if image and not (isinstance(image, str) and _IMAGE.fullmatch(image)):
+        raise InvalidContext("runner_image", image, "an image with its digest, REGISTRY/NAME@sha256:…")
+    variables, given = _mapping(context, "runner_variables"), _mapping(context, "runner_secrets")
+    for name, value in variables.items():
+        if len(value) > _LONGEST_VALUE:
+            raise InvalidContext("runner_variables", name, f"a variable of at most {_LONGEST_VALUE} characters")
+    for name, value in given.items():
+        if name in variables:
+            raise InvalidContext("runner_secrets", name, "a name that runner_variables does not have")
+        if not _SECRET.fullmatch(value):
+            raise InvalidContext(f"runner_secrets.{name}", value, "the name of a secret, or NAME#FIELD for one of JSON")
+    roles = {kind: _roles(context, key) for kind, key in _KINDS.items()}
+    return RunnerSettings(image, _patterns(context), variables, given, roles)
+
+
+def _patterns(context: Context) -> tuple[str, ...]:
+    patterns = _list(context, "mask_patterns")
+    if problem := patterns_problem(patterns):
+        at, why = problem
+        raise InvalidContext(
+            f"mask_patterns[{at}]", "".join(patterns[at : at + 1]), f"a pattern that can be used: {why}"
+        )
+    return patterns
+
+
+def _roles(context: Context, key: str) -> tuple[str, ...]:
+    roles = _list(context, key)
+    for role in roles:
+        if not _ROLE.fullmatch(role):
+            raise InvalidContext(key, role, "the ARN of a role, in which * stands for any text")
+    return roles
+
+
+def _list(context: Context, key: str) -> tuple[str, ...]:
+    value = _parsed(context, key, [])
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise InvalidContext(key, value, "a list of texts")
+    return tuple(value)
+
+
+def _mapping(context: Context, key: str) -> dict[str, str]:
+    value = _parsed(context, key, {})
+    if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
+        raise InvalidContext(key, value, "a mapping of names to texts")
+    for name in value:
+        if problem := name_problem(name):
+            raise InvalidContext(key, name, f"the name of a variable for the engine: {problem}")
+    return dict(value)
+
+
+def _parsed(context: Context, key: str, default: object) -> object:
+    """Return a value; ``-c key=…`` on the command line gives JSON as a text."""
+    value = context.try_get_context(key)
+    if value is None or value == "":
+        return default
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise InvalidContext(key, value, "JSON") from None

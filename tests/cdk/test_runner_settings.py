@@ -1,0 +1,108 @@
+"""What an installation sets for its runners reaches their tasks, and what cannot be used is refused with its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import aws_cdk
+import pytest
+
+from cdk.runner_settings import InvalidContext, read_runner_settings
+from cdk.settings import read_settings
+from cdk.stack import TidegateStack
+from cdk.synthesis import file_context
+
+IMAGE = f"123456789012.dkr.ecr.eu-west-1.amazonaws.com/tools/runner@sha256:{'0a' * 32}"
+TARGETS = ["arn:aws:iam::210987654321:role/tidegate-*"]
+
+
+class Given(dict):
+    def try_get_context(self, key):
+        return self.get(key)
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory) -> dict[str, dict[str, Any]]:
+    """The resources of a stack with all of these settings."""
+    context = {
+        "mask_patterns": [r"ghp_\w+"],
+        "runner_variables": {"TF_VAR_region": "eu-west-1"},
+        "runner_secrets": {"TF_VAR_token": "acme/token", "CLOUDFLARE_API_TOKEN": "acme/cloudflare#api_token"},
+        "runner_image": IMAGE,
+        "apply_target_roles": TARGETS,
+    }
+    outdir = tmp_path_factory.mktemp("own")
+    app = aws_cdk.App(analytics_reporting=False, context={**file_context(), **context}, outdir=str(outdir))
+    stack = TidegateStack(app, "Tidegate", read_settings(app.node))
+    file = Path(app.synth().directory) / stack.template_file
+    return json.loads(file.read_text(encoding="utf-8"))["Resources"]
+
+
+def container(resources, kind: str) -> dict[str, Any]:
+    found = (each["Properties"] for each in resources.values() if each["Type"] == "AWS::ECS::TaskDefinition")
+    return next(each for each in found if each["Family"] == f"tidegate-{kind}")["ContainerDefinitions"][0]
+
+
+def variables(resources, kind: str) -> dict[str, Any]:
+    return {each["Name"]: each["Value"] for each in container(resources, kind)["Environment"]}
+
+
+@pytest.mark.parametrize("kind", ["plan", "apply", "speculate"])
+def test_every_runner_masks_what_the_installation_says_and_runs_its_image(tasks, kind):
+    assert json.loads(variables(tasks, kind)["TIDEGATE_MASK_PATTERNS"]) == [r"ghp_\w+"]
+    assert "tools/runner@sha256:" in json.dumps(container(tasks, kind)["Image"])
+
+
+@pytest.mark.parametrize("kind", ["plan", "apply"])
+def test_deploys_get_variables_and_secrets_and_the_template_has_no_secret(tasks, kind):
+    given = variables(tasks, kind)
+    assert given["TF_VAR_region"] == "eu-west-1"
+    assert given["TIDEGATE_RUNNER_VARIABLES"] == "TF_VAR_region,TF_VAR_token,CLOUDFLARE_API_TOKEN"
+    assert given["TIDEGATE_RUNNER_SECRETS"] == "TF_VAR_token,CLOUDFLARE_API_TOKEN"
+    places = {each["Name"]: json.dumps(each["ValueFrom"]) for each in container(tasks, kind)["Secrets"]}
+    assert "secret:acme/token" in places["TF_VAR_token"]
+    assert "secret:acme/cloudflare:api_token::" in places["CLOUDFLARE_API_TOKEN"]
+
+
+def test_plans_of_pull_requests_get_neither(tasks):
+    assert "TF_VAR_region" not in variables(tasks, "speculate")
+    assert "Secrets" not in container(tasks, "speculate")
+
+
+def test_an_engine_may_assume_the_target_roles_of_its_kind_only(tasks):
+    policies = {name: json.dumps(each) for name, each in tasks.items() if each["Type"] == "AWS::IAM::Policy"}
+    allowed = [name for name, policy in policies.items() if TARGETS[0] in policy]
+    assert len(allowed) == 1
+    assert "ApplyEngineRole" in allowed[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "where"),
+    [
+        ("mask_patterns", ["ghp_x", "(a+)+$"], r"mask_patterns\[1\].*last part"),
+        ("mask_patterns", "no json", "mask_patterns"),
+        ("mask_patterns", [1], "mask_patterns"),
+        ("runner_variables", {"PATH": "/bin"}, "PATH"),
+        ("runner_variables", {"TF_VAR_x": 3}, "runner_variables"),
+        ("runner_variables", {"TF_VAR_x": "x" * 3000}, "TF_VAR_x"),
+        ("runner_secrets", {"AWS_ACCESS_KEY_ID": "acme/key"}, "AWS_ACCESS_KEY_ID"),
+        ("runner_secrets", {"TF_VAR_x": "not a name"}, r"runner_secrets\.TF_VAR_x"),
+        ("runner_image", "tidegate:latest", "digest"),
+        ("runner_image", 3, "digest"),
+        ("plan_target_roles", ["admin"], "plan_target_roles"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_its_place(key, value, where):
+    with pytest.raises(InvalidContext, match=where):
+        read_runner_settings(Given({key: value}))
+
+
+def test_a_variable_is_either_plain_or_a_secret():
+    with pytest.raises(InvalidContext, match="TF_VAR_x"):
+        read_runner_settings(Given(runner_variables={"TF_VAR_x": "1"}, runner_secrets={"TF_VAR_x": "acme/x"}))
+
+
+def test_settings_may_be_given_on_the_command_line_as_json():
+    assert read_runner_settings(Given(mask_patterns='["ghp_x"]')).mask_patterns == ("ghp_x",)
