@@ -26,6 +26,8 @@ def _publish(body: str) -> None:
             wiring().publication.publish(pull_request, revision, error, cause)
         case {"pull_request": pull_request, "applied": True}:
             wiring().applied_merger.go_on(pull_request)
+        case {"pull_request": pull_request, "deployed": True, "not_before": not_before}:
+            wiring().deploys_shower.show(pull_request, not_before)
         case {"pull_request": pull_request, "not_before": not_before}:
             wiring().progress_shower.progress(pull_request, not_before)
         case message:

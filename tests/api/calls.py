@@ -16,6 +16,7 @@ CALLS = {
     "GET /api/repositories": "/api/repositories",
     "GET /api/repositories/<owner>/<name>/roots": "/api/repositories/{repository}/roots",
     "GET /api/queue": "/api/queue?repository={repository}&root=network",
+    "POST /api/queue/lock": ("/api/queue/lock", {"repository": "{repository}", "root": "network"}),
     "POST /api/queue/unlock": ("/api/queue/unlock", {"repository": "{repository}", "root": "network"}),
     "GET /api/deployments": "/api/deployments?repository={repository}",
     "POST /api/deployments": ("/api/deployments", {"repository": "{repository}", "roots": ["network"]}),

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import REPOSITORY, any_plan, deployment_in
+from tests.builders import NOW, REPOSITORY, any_plan, deployment_in
 from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.deployment import Override, State
 
 
 @pytest.fixture
@@ -160,8 +160,8 @@ class Gates:
         self.asked = []
         self.answer = Decision(True, "It runs again.")
 
-    def decide(self, deployment, answer, by, at):
-        self.asked.append((deployment, answer, by))
+    def decide(self, deployment, answer, by, at, reason=""):
+        self.asked.append((deployment, answer, by, reason) if reason else (deployment, answer, by))
         return self.answer
 
 
@@ -179,6 +179,37 @@ def test_a_gate_is_answered_by_the_buttons_and_by_the_api(change, gates, browser
     answer = reviewer.post_json(f"/api/deployments/{one}/gate", {"decision": "reject"})
     assert (answer.status, answer.json["message"]) == (200, "It runs again.")
     assert gates.asked == [(one, GateAnswer.RETRY, "reviewer"), (one, GateAnswer.REJECT, "reviewer")]
+
+
+def test_only_operators_override_what_is_required_and_whoever_is_asked_approves(wires, gates, browser, reviewer):
+    one = wires.deployed(deployment_in(State.AWAITING_REQUIREMENTS)).id
+    wires.forge.teams["acme/operators"] = {"somebody-else"}
+    page = browser.get(f"/deployments/{one}").text
+    assert "waits for its requirements" in page
+    assert "Approve" in page
+    assert "Override" not in page
+    given = {"decision": "override", "reason": "an outage"}
+    assert reviewer.post_json(f"/api/deployments/{one}/gate", given).status == 403
+    assert browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), **given).status == 403
+    assert reviewer.post_json(f"/api/deployments/{one}/gate", {"decision": "approve"}).status == 200
+    assert gates.asked[-1] == (one, GateAnswer.APPROVE, "reviewer")
+
+
+def test_an_operator_overrides_what_is_required(wires, gates, browser, reviewer):
+    wires.forge.teams["acme/operators"] = {"reviewer"}
+    waiting = deployment_in(State.AWAITING_REQUIREMENTS, override=Override("other", NOW, "a test"))
+    one = wires.deployed(waiting).id
+    page = browser.get(f"/deployments/{one}").text
+    assert "Override" in page
+    assert "Overridden by other" in page
+    given = {"decision": "override", "reason": "an outage"}
+    answer = browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), **given)
+    assert "audit topic was told" in browser.get(answer.headers["location"]).text
+    assert reviewer.post_json(f"/api/deployments/{one}/gate", given).status == 200
+    assert gates.asked == [(one, GateAnswer.OVERRIDE, "reviewer", "an outage")] * 2
+    told = reviewer.get(f"/api/deployments/{one}").json["requirements"]
+    assert told["missing"] == ["Pull request #5: 1 approval is required."]
+    assert told["override"] == {"by": "other", "at": NOW, "reason": "a test"}
 
 
 def test_what_is_not_possible_at_a_gate_is_refused_with_the_reason(change, gates, browser, reviewer):

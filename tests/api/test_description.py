@@ -6,13 +6,14 @@ import json
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from tests.api.calls import prepare
 from tests.api.world import Client, WebBootstrap
 from tests.api.wsgi import wsgi
 from tests.builders import any_deployment
+from tests.chance import examples
 from tidegate.ports import LogChunk
 
 
@@ -26,7 +27,7 @@ def _world():
 
 WIRES, NAMES = _world()
 SCHEMA = schemathesis.openapi.from_wsgi("/api/openapi.json", wsgi(WIRES))
-ONLY = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+ONLY = examples(40, suppress_health_check=list(HealthCheck))
 
 
 @SCHEMA.parametrize()
@@ -65,6 +66,7 @@ def test_the_description_is_public_and_names_each_answer():
         "/api/repositories",
         "/api/repositories/{owner}/{name}/roots",
         "/api/queue",
+        "/api/queue/lock",
         "/api/queue/unlock",
         "/api/deployments",
         "/api/deployments/{id}",

@@ -137,7 +137,8 @@ def test_a_page_of_what_has_ended_does_not_ask_again(wires, browser):
 def test_a_plan_is_confirmed_and_another_press_is_told_why_it_does_nothing(wires, browser):
     names = prepare(wires)
     path = f"/deployments/{names['id']}"
-    answer = browser.post_form(f"{path}/review", csrf=browser.form_token(), decision="approve")
+    seen = wires.deployments.get(names["id"]).plan.file.sha256
+    answer = browser.post_form(f"{path}/review", csrf=browser.form_token(), decision="approve", plan_digest=seen)
     assert (answer.status, answer.headers["location"]) == (303, f"{path}?done=approve")
     assert wires.deployments.get(names["id"]).review.approved is True
     assert "Your confirmation is recorded." in browser.get(answer.headers["location"]).text
@@ -194,11 +195,23 @@ def test_a_plan_that_was_altered_is_not_shown(wires, browser):
 def test_a_plan_that_was_altered_cannot_be_confirmed(wires, browser, reviewer):
     names = prepare(wires)
     wires.artifacts.put(wires.deployments.get(names["id"]).plan.text.key, b"No changes. Really.")
-    pressed = browser.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), decision="approve")
-    called = reviewer.post_json(f"/api/deployments/{names['id']}/review", {"decision": "approve"})
+    given = {"decision": "approve", "plan_digest": wires.deployments.get(names["id"]).plan.file.sha256}
+    pressed = browser.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), **given)
+    called = reviewer.post_json(f"/api/deployments/{names['id']}/review", given)
     assert (pressed.status, called.status) == (409, 409)
     assert "was altered" in called.json["error"]["message"]
     assert wires.deployments.get(names["id"]).review.approved is None
+
+
+def test_a_plan_that_nobody_saw_is_not_confirmed(wires, browser, reviewer):
+    names = prepare(wires)
+    for seen in ({}, {"plan_digest": "0" * 64}):
+        pressed = browser.post_form(
+            f"/deployments/{names['id']}/review", csrf=browser.form_token(), decision="approve", **seen
+        )
+        called = reviewer.post_json(f"/api/deployments/{names['id']}/review", {"decision": "approve", **seen})
+        assert (pressed.status, called.status) == (409, 409)
+    assert wires.deployments.get(names["id"]).review.approvals == ()
 
 
 def test_nothing_that_comes_from_outside_is_markup(wires, browser):

@@ -86,10 +86,18 @@ def test_a_session_ends_after_eight_hours(wires, browser):
     assert browser.get("/").headers["location"] == "/login?next=%2F"
 
 
-def test_signing_out_ends_the_session_in_this_browser(wires, browser):
+def test_signing_out_ends_the_session_for_whoever_has_its_cookie(wires, browser):
+    kept = dict(browser.cookies)
     answer = browser.post_form("/logout", csrf=browser.form_token())
     assert (answer.status, "You are signed out" in answer.text) == (200, True)
+    browser.cookies.update(kept)
     assert browser.get("/").status == 303
+
+
+def test_signing_out_leaves_the_other_sessions_of_a_person(wires, browser):
+    other = Client(wires).sign_in("reviewer")
+    browser.post_form("/logout", csrf=browser.form_token())
+    assert other.get("/").status == 200
 
 
 def test_a_changed_client_secret_ends_all_sessions(wires, browser):

@@ -13,6 +13,7 @@ from tests.functions.wires import Context, MemoryBootstrap
 from tidegate.adapters.memory import MemoryCatalog, MemoryJobLogs
 from tidegate.adapters.memory.accounts import MemoryAccounts
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
+from tidegate.adapters.memory.sign_outs import MemorySignOuts
 from tidegate.ports import Enrolled, KnownRepository
 from tidegate.web.session import Sessions
 
@@ -33,6 +34,7 @@ class WebBootstrap(MemoryBootstrap):
         )
         self.job_logs = MemoryJobLogs()
         self.change_sets = MemoryChangeSets()
+        self.sign_outs = MemorySignOuts()
         self.seconds = 1_800_000_000.0
         self.client_secret = "client secret"
         self.forge.readers |= {"reader"}

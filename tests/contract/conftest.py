@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.contract.forges import Forges
 from tests.contract.stores import KINDS, Stores, dynamodb_client, dynamodb_stores, memory_stores, new_table
 
 
@@ -31,3 +32,8 @@ def stores(request: pytest.FixtureRequest, kind: str) -> Stores:
     if kind == "memory":
         return memory_stores()
     return dynamodb_stores(request.getfixturevalue("client"), request.getfixturevalue("table"))
+
+
+@pytest.fixture(scope="session")
+def forges(tmp_path_factory: pytest.TempPathFactory) -> Forges:
+    return Forges(tmp_path_factory.mktemp("forges"))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from local.forge.client import ForgeClient
 from local.forge.server import Forge as GitHub
+from local.forge.settings import app_key
 from local.gitlab.client import GitLabClient
 from local.gitlab.server import GitLab
 from tidegate.adapters.github.forge import AppCredentials, GitHubForge
@@ -17,6 +20,7 @@ from tidegate.adapters.gitlab.forge import GitLabCredentials, GitLabForge
 from tidegate.domain.check_runs.check_run import CheckRun
 
 KINDS = ("github", "gitlab", "gitlab-in-groups")
+Prepare = Callable[["Tried"], Any]
 
 
 @dataclass
@@ -27,6 +31,7 @@ class Tried:
     server: Any
     repository: str
     installation: int = 1
+    made: Any = None
 
     @property
     def where(self) -> tuple[int, str]:
@@ -92,18 +97,44 @@ class Tried:
             person.edit_pull_request(self.repository, number, base=branch)
 
 
+@dataclass
+class Forges:
+    """Forges that tests begin with: what a test wants to find there is made once, and each test gets a copy."""
+
+    directory: Path
+    _made: dict[tuple[str, Prepare | None], tuple[Path, int, Any]] = field(default_factory=dict)
+
+    @contextmanager
+    def tried(self, kind: str, directory: Path, prepare: Prepare | None = None) -> Iterator[Tried]:
+        """Start a forge of a kind in which ``prepare`` has been done. ``made`` is what that returned."""
+        if (kind, prepare) not in self._made:
+            begun = self.directory / str(len(self._made))
+            begun.mkdir()
+            (begun / "app-private-key.pem").write_text(self._key)
+            with _serve(kind, begun) as world:
+                made = prepare(world) if prepare else None
+                self._made[kind, prepare] = begun, world.installation, made
+        begun, installation, made = self._made[kind, prepare]
+        shutil.copytree(begun, directory / kind)
+        with _serve(kind, directory / kind) as world:
+            world.installation, world.made = installation, made
+            yield world
+
+    @cached_property
+    def _key(self) -> str:
+        """The private key of GitHub's App: making one takes long."""
+        return app_key(self.directory)
+
+
 @contextmanager
-def tried(kind: str, directory: Path, key: str) -> Iterator[Tried]:
-    """Start a forge of a kind; ``key`` is the private key of GitHub's App, as making one takes long."""
+def _serve(kind: str, directory: Path) -> Iterator[Tried]:
     if kind == "github":
-        (directory / "github").mkdir()
-        (directory / "github/app-private-key.pem").write_text(key)
-        with GitHub(directory / "github") as server:
+        with GitHub(directory) as server:
             app = AppCredentials(str(server.settings.app_id), server.app_private_key)
             adapter = GitHubForge(lambda: app, url=server.url, api_url=server.api_url)
             yield Tried(adapter, server, "acme/infra")
         return
-    with GitLab(directory / "gitlab") as server:
+    with GitLab(directory) as server:
         tokens = GitLabCredentials(server.bot_token, server.clone_token)
         adapter = GitLabForge(lambda: tokens, url=server.url, api_url=server.api_url)
         yield Tried(adapter, server, "acme/infra" if kind == "gitlab" else "acme/networks/europe/infra")

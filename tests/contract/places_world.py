@@ -16,12 +16,14 @@ from tidegate.adapters.memory import (
     MemoryClock,
     MemoryForge,
     MemoryPullRequestChecks,
+    MemoryRunners,
     MemoryWorkflows,
 )
 from tidegate.domain.errors import Conflict, NoFreePlace, NotFound, TooLate, WrongState
 from tidegate.domain.plan_places.plan_places import Places
 from tidegate.domain.pull_requests.record import judged
 from tidegate.messages import BeginSpeculation, RecordSpeculation, WaitForPlace
+from tidegate.usecases.deploys.stop_runner import RunnerStopper
 from tidegate.usecases.plan_places.give_places import PlaceGiver
 from tidegate.usecases.plan_places.wait_for_place import PlaceWaiter
 from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
@@ -103,9 +105,12 @@ class PlacesWorld:
             self.clock,
             LIMIT,
             self.giver.leave,
+            RunnerStopper(jobs, MemoryRunners()).stop,
         )
         self.waiter = PlaceWaiter(layers, places, self.giver, announcements)
-        self.recorder = SpeculationRecorder(layers, announcements, self.clock, self.giver.leave)
+        self.recorder = SpeculationRecorder(
+            layers, announcements, self.clock, self.giver.leave, RunnerStopper(jobs, MemoryRunners()).stop
+        )
         self.stopper = PullRequestStopper(
             layers,
             workflows,
@@ -258,7 +263,7 @@ class PlacesWorld:
         for _ in range(len(self.planned) * 8 + 2):
             if repairs:
                 self.reconcile()
-            for one in list(self.planned.values()):
+            for one in [each for each in self.planned.values() if each.step != "done"]:
                 self.step(one)
                 self.check_always()
         assert [each for each in self.planned.values() if self.alive[each.number] and each.step != "done"] == []

@@ -19,6 +19,7 @@ from tidegate.adapters.memory import (
     MemoryArtifacts,
     MemoryAuditLog,
     MemoryClock,
+    MemoryRunners,
 )
 from tidegate.domain.deploys.deployment import Review, State, Trigger, Unlocking
 from tidegate.domain.deploys.job import JobKind, job_id
@@ -38,11 +39,14 @@ from tidegate.messages import (
     WaitForSignal,
 )
 from tidegate.usecases.deploys.begin_job import JobBeginner
+from tidegate.usecases.deploys.check_branch import BranchCheck
 from tidegate.usecases.deploys.find_undone import UndoneBefore
 from tidegate.usecases.deploys.finish import Finisher
 from tidegate.usecases.deploys.hand_over_job import JobHandover
 from tidegate.usecases.deploys.record_result import ResultRecorder
+from tidegate.usecases.deploys.stop_runner import RunnerStopper
 from tidegate.usecases.discovery.find_former_root import FormerRoots
+from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 from tidegate.usecases.gates.judge_gate import GateJudge
 from tidegate.usecases.presses.unlock import QueueUnlocker
 from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
@@ -93,7 +97,9 @@ class World(Rules):
         ender = DeploymentEnder(queues, jobs, finisher, announcements, clock)
         self.enqueuer = Enqueuer(queues, deployments, audit, announcements, workers)
         self.unlocker = QueueUnlocker(queues, deployments, audit, announcements, workers)
-        self.decider = ReviewDecider(deployments, workflows, announcements, finisher, MemoryArtifacts())
+        self.decider = ReviewDecider(
+            deployments, workflows, announcements, finisher, MemoryArtifacts(), BranchCheck(forge)
+        )
         self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers)
         self.claimer, self.closer = DeploymentClaimer(queues, announcements), WorkerCloser(queues)
         formers = FormerRoots(self.stores.catalog, self.stores.deployments)
@@ -106,11 +112,13 @@ class World(Rules):
             "start_workers": StartWorkers(queues, workers.ensure),
         }
         self.reconciler = Reconciler(clock, repairs)
-        self.beginner = JobBeginner(
-            deployments, jobs, forge, audit, announcements, clock, GateJudge(deployments, self.stores.change_sets)
-        )
+        stopper = RunnerStopper(jobs, MemoryRunners())
+        judge = GateJudge(deployments, self.stores.change_sets)
+        required = ApplyRequirements(forge, self.stores.pull_requests)
+        ports = forge, audit, announcements, clock
+        self.beginner = JobBeginner(deployments, jobs, *ports, judge, stopper.stop, required, BranchCheck(forge))
         self.job_handover = JobHandover(jobs, forge)
-        self.result_recorder = ResultRecorder(deployments, jobs, finisher, announcements, clock)
+        self.result_recorder = ResultRecorder(deployments, jobs, finisher, announcements, clock, stopper.stop)
         self.clock = clock
 
     # What people and events do. A call that dies is delivered again, as SQS and EventBridge do.
@@ -302,7 +310,9 @@ class World(Rules):
         if deployment.state is State.AWAITING_REVIEW:
             by = f"reviewer {len(deployment.review.approvals)}" if deployment.review else ""
             answer = Answer.REJECT if outcome is State.REJECTED else Answer.APPROVE
-            self.decider.decide(child.deployment, answer, by, self.clock.now())
+            if not self.decider.decide(child.deployment, answer, by, self.clock.now()).done:
+                # The commit is on no branch any more: a person can only reject its plan.
+                self.decider.decide(child.deployment, Answer.REJECT, by, self.clock.now())
         deployment = self.stores.deployments.get(child.deployment)
         if deployment.state is not State.AWAITING_REVIEW:
             child.step = "apply" if deployment.state is State.APPROVED else "end"

@@ -14,7 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from cdk.storage import INDEXES
+from cdk.indexes import INDEXES
 from local.moto import dynamodb_shims
 from tidegate.adapters.aws.client import AwsError
 from tidegate.adapters.deliveries import DynamoDeliveries

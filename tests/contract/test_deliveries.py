@@ -33,6 +33,20 @@ def test_a_delivery_is_unqueued_until_it_is_marked(stores):
     assert list(stores.deliveries.unqueued(LATER)) == []
 
 
+def test_the_queueing_of_a_delivery_is_taken_over_once_and_only_after_a_while(stores):
+    stores.deliveries.store(any_delivery())
+    assert stores.deliveries.take_over("delivery-1", LATER, NOW) is None
+    assert stores.deliveries.take_over("delivery-1", "2026-03-02T08:40:00.000000+00:00", LATER) == any_delivery()
+    assert stores.deliveries.take_over("delivery-1", "2026-03-02T08:40:00.000000+00:00", LATER) is None
+
+
+def test_what_is_queued_or_unknown_is_not_taken_over(stores):
+    stores.deliveries.store(any_delivery())
+    stores.deliveries.mark_queued("delivery-1")
+    assert stores.deliveries.take_over("delivery-1", LATER, LATER) is None
+    assert stores.deliveries.take_over("unknown", LATER, LATER) is None
+
+
 def test_young_deliveries_are_left_alone(stores):
     stores.deliveries.store(any_delivery())
     assert list(stores.deliveries.unqueued(NOW)) == []

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from local.forge.settings import app_key
-from tests.contract.forges import KINDS, shown, tried
+from tests.contract.forges import KINDS, shown
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.errors import NotFound
 from tidegate.domain.permission import Permission
@@ -15,33 +16,42 @@ from tidegate.domain.revision import Comparison
 MISSING, MARKER = "d" * 40, "<!-- ours"
 
 
-@pytest.fixture(scope="session")
-def key(tmp_path_factory):
-    return app_key(tmp_path_factory.mktemp("app"))
+def with_base(world):
+    base = world.push({"network/main.tf": "# one\n"})
+    world.installation = 1 if world.is_gitlab else world.server.installation("acme")
+    return {"base": base}
+
+
+def with_head(world):
+    return {**with_base(world), "head": world.push({"network/main.tf": "# two\n"}, "feature", by="developer")}
+
+
+def with_number(world):
+    return {**with_head(world), "number": world.open("feature")}
 
 
 @pytest.fixture(params=KINDS)
-def world(request, tmp_path, key):
-    with tried(request.param, tmp_path, key) as world:
+def world(request, tmp_path, forges):
+    needed = {"number": with_number, "head": with_head, "base": with_base}
+    prepare = next((needed[name] for name in needed if name in request.fixturenames), None)
+    with forges.tried(request.param, tmp_path, prepare) as world:
         yield world
 
 
 @pytest.fixture
 def base(world):
     """Return the first commit of ``main``; from then on the App is installed."""
-    sha = world.push({"network/main.tf": "# one\n"})
-    world.installation = 1 if world.is_gitlab else world.server.installation("acme")
-    return sha
+    return world.made["base"]
 
 
 @pytest.fixture
 def head(world, base):
-    return world.push({"network/main.tf": "# two\n"}, "feature", by="developer")
+    return world.made["head"]
 
 
 @pytest.fixture
 def number(world, head):
-    return world.open("feature")
+    return world.made["number"]
 
 
 def test_commits_are_compared_and_missing_ones_told_apart(world, base, head):
@@ -133,9 +143,20 @@ def test_a_merge_is_seen_and_told_of_with_its_commit(world, number):
     merged = world.merge(number)
     seen = world.forge.seen_pull_request(*world.where, number)
     assert (seen.is_open, seen.merged) == (False, True)
-    assert world.forge.openers(*world.where, merged) == ["developer"]
+    (found,) = world.forge.pull_requests_of(*world.where, merged)
+    assert (found.spec.number, found.spec.author, found.spec.base, found.merged) == (number, "developer", "main", True)
     with pytest.raises(NotFound):
-        world.forge.openers(*world.where, MISSING)
+        world.forge.pull_requests_of(*world.where, MISSING)
+
+
+def test_a_change_tells_all_of_its_commits(world, base, head):
+    assert world.forge.change(*world.where, base, head).commits == (head,)
+    assert world.forge.change(*world.where, head, head).commits == ()
+
+
+def test_a_commit_that_was_pushed_came_with_no_pull_request(world, base):
+    pushed = world.push({"z.tf": "# z\n"})
+    assert world.forge.pull_requests_of(*world.where, pushed) == []
 
 
 def test_a_pull_request_is_read_for_what_holds_it_up(world, head, number):
@@ -169,11 +190,10 @@ def test_our_comments_are_told_from_those_of_others_and_changed_in_place(world, 
         world.forge.update_comment(*world.where, number, 10**9, "text")
 
 
-@pytest.mark.parametrize("reaction", ["rocket", "eyes", "confused"])
-def test_a_reaction_is_put_on_a_comment_as_often_as_one_likes(world, number, reaction):
+def test_reactions_are_put_on_a_comment_as_often_as_one_likes(world, number):
     comment = world.say(number, "tidegate help")
-    world.forge.react(*world.where, number, comment, reaction)
-    world.forge.react(*world.where, number, comment, reaction)
+    for reaction in ("rocket", "rocket", "eyes", "eyes", "confused", "confused"):
+        world.forge.react(*world.where, number, comment, reaction)
 
 
 def test_people_may_do_what_the_forge_lets_them(world, base):
@@ -201,15 +221,22 @@ def test_a_check_run_is_found_again_by_its_external_id(world, head):
     assert world.forge.commit_check_runs(*world.where, head) == {made: "network-1"}
 
 
-@pytest.mark.parametrize("conclusion", Conclusion)
-def test_a_check_run_takes_every_conclusion(world, head, conclusion):
+def test_a_check_run_is_told_again_what_it_says_already(world, head):
     made = world.forge.create_check_run(*world.where, shown(head, status="queued", title="Queued"))
     for title in ("Queued", "2nd in line"):
         world.forge.update_check_run(*world.where, made, shown(head, status="queued", title=title))
     for title in ("Planning", "Planning on"):
         world.forge.update_check_run(*world.where, made, shown(head, title=title))
-    world.forge.update_check_run(*world.where, made, shown(head, "Ended", "completed", conclusion))
     assert world.forge.find_check_run(*world.where, head, "network-1") == made
+
+
+def test_a_check_run_takes_every_conclusion(world, head):
+    for conclusion in Conclusion:
+        begun = shown(head, external_id=f"network-{conclusion}", name=conclusion)
+        made = world.forge.create_check_run(*world.where, begun)
+        ended = replace(begun, status="completed", conclusion=conclusion)
+        world.forge.update_check_run(*world.where, made, ended)
+        assert world.forge.find_check_run(*world.where, head, begun.external_id) == made, conclusion
 
 
 def test_check_runs_of_several_names_stand_side_by_side(world, head):

@@ -8,14 +8,13 @@ import urllib.request
 import pytest
 
 from local.gitlab.client import GitLabClient
-from tests.contract.forges import tried
 from tidegate.adapters.accounts import GitLabAccounts, OAuthClient
 from tidegate.domain.errors import ForgeUnavailable
 
 
 @pytest.fixture
-def server(tmp_path):
-    with tried("gitlab", tmp_path, "") as world:
+def server(tmp_path, forges):
+    with forges.tried("gitlab", tmp_path) as world:
         yield world.server
 
 

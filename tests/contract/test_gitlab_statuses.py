@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.forges import shown, tried
+from tests.contract.forges import shown
 from tidegate.adapters.gitlab.access import GitLabAccess, GitLabCredentials, project
 from tidegate.adapters.gitlab.deploy_notes import tell_deployments
 from tidegate.domain.check_runs.check_run import Conclusion
 
 
 @pytest.fixture
-def world(tmp_path):
-    with tried("gitlab", tmp_path, "") as world:
+def world(tmp_path, forges):
+    with forges.tried("gitlab", tmp_path) as world:
         yield world
 
 

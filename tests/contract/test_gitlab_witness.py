@@ -6,21 +6,24 @@ from datetime import datetime
 
 import pytest
 
-from tests.contract.forges import tried
 from tidegate.adapters.memory import MemoryWitness
 from tidegate.ports import Pushed, WrittenComment
 
 AT, MISSING = "2026-03-02T08:00:00.000000+00:00", "d" * 40
 
 
+def with_a_comment(world):
+    first = world.push({"network/main.tf": "# one\n"})
+    head = world.push({"network/main.tf": "# two\n"}, "feature", by="developer")
+    number = world.open("feature")
+    world.installation = world.person().project(world.repository)["id"]
+    return first, head, number, world.say(number, "tidegate apply")
+
+
 @pytest.fixture
-def world(tmp_path):
-    with tried("gitlab-in-groups", tmp_path, "") as world:
-        world.first = world.push({"network/main.tf": "# one\n"})
-        world.head = world.push({"network/main.tf": "# two\n"}, "feature", by="developer")
-        world.number = world.open("feature")
-        world.note = world.say(world.number, "tidegate apply")
-        world.installation = world.person().project(world.repository)["id"]
+def world(tmp_path, forges):
+    with forges.tried("gitlab-in-groups", tmp_path, with_a_comment) as world:
+        world.first, world.head, world.number, world.note = world.made
         yield world
 
 

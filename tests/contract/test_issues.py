@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from local.forge.settings import app_key
-from tests.contract.forges import KINDS, tried
+from tests.contract.forges import KINDS
 from tidegate.adapters.memory import MemoryIssues
 from tidegate.domain.errors import NotFound
 
@@ -54,29 +53,27 @@ class OnForge:
         return person.call("POST", f"/repos/{name}/issues", {"title": "Drift", "body": text})["number"]
 
 
-@pytest.fixture(scope="session")
-def key(tmp_path_factory):
-    return app_key(tmp_path_factory.mktemp("app"))
+def with_a_commit(world):
+    world.push({"network/main.tf": "# one\n"})
+    world.installation = 1 if world.is_gitlab else world.server.installation("acme")
 
 
-def on_forge(kind, directory, key):
-    with tried(kind, directory, key) as world:
-        world.push({"network/main.tf": "# one\n"})
-        world.installation = 1 if world.is_gitlab else world.server.installation("acme")
+def on_forge(kind, directory, forges):
+    with forges.tried(kind, directory, with_a_commit) as world:
         yield OnForge(world)
 
 
 @pytest.fixture(params=[*KINDS, "memory"])
-def world(request, tmp_path, key):
+def world(request, tmp_path, forges):
     if request.param == "memory":
         yield InMemory(MemoryIssues())
     else:
-        yield from on_forge(request.param, tmp_path, key)
+        yield from on_forge(request.param, tmp_path, forges)
 
 
 @pytest.fixture(params=KINDS)
-def real(request, tmp_path, key):
-    yield from on_forge(request.param, tmp_path, key)
+def real(request, tmp_path, forges):
+    yield from on_forge(request.param, tmp_path, forges)
 
 
 def opened(world, text=f"{MARKER}\nfirst"):

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from local.forge.settings import app_key
 from tests.builders import any_pull_request
-from tests.contract.forges import KINDS, Tried, tried
+from tests.contract.forges import KINDS, Tried
 from tidegate.adapters.memory import MemoryForge
 from tidegate.domain.errors import ForgeRefused
 from tidegate.domain.pull_requests.apply_rules import MergeMethod
@@ -25,12 +24,7 @@ class OnForge:
     tried: Tried
 
     def __post_init__(self):
-        self.tried.push({"network/main.tf": "# one\n"})
-        self.tried.push({"network/main.tf": "# two\n"}, "feature", by="developer")
-        self.head = self.tried.push({"network/more.tf": "# two\n"}, "feature", by="developer")
-        self.number = self.tried.open("feature")
-        if not self.tried.is_gitlab:
-            self.tried.installation = self.tried.server.installation("acme")
+        self.head, self.number = self.tried.made
 
     @property
     def forge(self) -> Any:
@@ -56,6 +50,15 @@ class OnForge:
         self.tried.draft(self.number, is_draft=True)
 
 
+def with_a_pull_request(world):
+    world.push({"network/main.tf": "# one\n"})
+    world.push({"network/main.tf": "# two\n"}, "feature", by="developer")
+    head = world.push({"network/more.tf": "# two\n"}, "feature", by="developer")
+    if not world.is_gitlab:
+        world.installation = world.server.installation("acme")
+    return head, world.open("feature")
+
+
 @dataclass
 class InMemory:
     """The same in a fake: what stands in the way is what a test says."""
@@ -75,23 +78,18 @@ class InMemory:
     protect = draft = conflict
 
 
-@pytest.fixture(scope="session")
-def key(tmp_path_factory):
-    return app_key(tmp_path_factory.mktemp("app"))
-
-
 @pytest.fixture(params=[*KINDS, "memory"])
-def pull(request, tmp_path, key):
+def pull(request, tmp_path, forges):
     if request.param == "memory":
         yield InMemory()
         return
-    with tried(request.param, tmp_path, key) as world:
+    with forges.tried(request.param, tmp_path, with_a_pull_request) as world:
         yield OnForge(world)
 
 
 @pytest.fixture(params=KINDS)
-def real(request, tmp_path, key):
-    with tried(request.param, tmp_path, key) as world:
+def real(request, tmp_path, forges):
+    with forges.tried(request.param, tmp_path, with_a_pull_request) as world:
         yield OnForge(world)
 
 

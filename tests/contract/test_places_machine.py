@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -14,6 +14,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.chance import examples
 from tests.contract.places_world import PlacesWorld
 from tests.contract.queue_actors import Died
 from tests.contract.stores import dynamodb_stores, memory_stores, new_table
@@ -113,22 +114,18 @@ class PlacesMachine(RuleBasedStateMachine):
         self.world.come_to_rest(repairs=not self.is_calm)
 
 
-def _run(make_world, examples: int, steps: int) -> None:
+def _run(make_world, number: int, steps: int) -> None:
     run_state_machine_as_test(
         lambda: PlacesMachine(make_world()),
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
+        settings=examples(number, stateful_step_count=steps, suppress_health_check=list(HealthCheck)),
     )
 
 
+@pytest.mark.hypothesis
 def test_no_order_of_events_breaks_the_rules_in_memory():
-    _run(lambda: PlacesWorld(memory_stores()), examples=300, steps=40)
+    _run(lambda: PlacesWorld(memory_stores()), number=300, steps=40)
 
 
-@pytest.mark.parametrize("_", range(2), ids=["a", "b"])
-def test_no_order_of_events_breaks_the_rules_in_dynamodb(client, _):
-    _run(lambda: PlacesWorld(dynamodb_stores(client, new_table(client))), examples=8, steps=20)
+@pytest.mark.hypothesis
+def test_no_order_of_events_breaks_the_rules_in_dynamodb(client):
+    _run(lambda: PlacesWorld(dynamodb_stores(client, new_table(client))), number=20, steps=20)

@@ -203,10 +203,10 @@ def test_a_plan_that_finds_a_place_costs_two_calls(client, table):
     places = DynamoPlanPlaces(counted, table)
     giver = PlaceGiver(places, MemoryWorkflows().settle, 10)
     beginner = SpeculationBeginner(
-        layers, places, MemoryJobs(), MemoryForge(), MemoryAnnouncements(), clock, 10, giver.leave
+        layers, places, MemoryJobs(), MemoryForge(), MemoryAnnouncements(), clock, 10, giver.leave, [].append
     )
     beginner.begin(BeginSpeculation(layer=any_layer().id, attempt=1))
-    recorder = SpeculationRecorder(layers, MemoryAnnouncements(), clock, giver.leave)
+    recorder = SpeculationRecorder(layers, MemoryAnnouncements(), clock, giver.leave, [].append)
     recorder.record(RecordSpeculation(layer=any_layer().id, plan=any_plan()))
     assert counted.calls == ["update_item", "update_item"]
     assert places.read(REPOSITORY).is_quiet

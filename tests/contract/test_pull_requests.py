@@ -14,7 +14,7 @@ from tidegate.adapters.records import from_item
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
 from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.record import judged
+from tidegate.domain.pull_requests.record import Applying, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import PublishedCheckRun
 
@@ -191,3 +191,16 @@ def test_check_runs_of_pull_requests_have_keys_of_their_own_and_expire(client, t
     assert deployments.published(shown.deployment) is None
     item = client.get_item(TableName=table, Key={"pk": {"S": f"shown#{shown.deployment}"}, "sk": {"S": "check_run"}})
     assert int(item["Item"]["expires_at"]["N"]) > 1_000_000
+
+
+def test_merged_ones_are_listed_while_their_comments_follow_what_is_deployed(stores):
+    applying = (Applying("app", "default", ""),)
+    merged = any_pull_request_record(
+        7, closed_at=LATER, merged=True, merge_sha="a" * 40, deploys=applying, comments=(("default", 1),)
+    )
+    saved = stores.pull_requests.save(merged)
+    assert list(stores.pull_requests.deploying()) == [("acme/infra", 7)]
+    assert list(stores.pull_requests.opened()) == []
+    assert stores.pull_requests.get("acme/infra", 7) == saved
+    stores.pull_requests.save(replace(saved, settled=True))
+    assert list(stores.pull_requests.deploying()) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -14,6 +14,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.chance import examples
 from tests.contract.queue_actors import BRANCHES
 from tests.contract.queue_world import World
 from tests.contract.stores import dynamodb_stores, memory_stores, new_table
@@ -219,22 +220,18 @@ class QueueMachine(RuleBasedStateMachine):
         self.world.check_at_rest()
 
 
-def _run(make_world, examples: int, steps: int, check_every: int) -> None:
+def _run(make_world, number: int, steps: int, check_every: int) -> None:
     run_state_machine_as_test(
         lambda: QueueMachine(make_world(), check_every),
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
+        settings=examples(number, stateful_step_count=steps, suppress_health_check=list(HealthCheck)),
     )
 
 
+@pytest.mark.hypothesis
 def test_no_order_of_events_breaks_the_rules_in_memory():
-    _run(lambda: World(memory_stores()), examples=400, steps=50, check_every=1)
+    _run(lambda: World(memory_stores()), number=400, steps=50, check_every=1)
 
 
-@pytest.mark.parametrize("_", range(2), ids=["a", "b"])
-def test_no_order_of_events_breaks_the_rules_in_dynamodb(client, _):
-    _run(lambda: World(dynamodb_stores(client, new_table(client))), examples=10, steps=25, check_every=5)
+@pytest.mark.hypothesis
+def test_no_order_of_events_breaks_the_rules_in_dynamodb(client):
+    _run(lambda: World(dynamodb_stores(client, new_table(client))), number=24, steps=25, check_every=5)

@@ -66,3 +66,8 @@ def test_what_the_forge_puts_off_comes_back_when_it_said(wires, layer):
     say(pull_request=PULL.id, revision=PULL.revision, error="", cause="")
     assert [seconds for _, _, seconds in wires.patience.postponed] == [60]
     assert not wires.pull_requests.get(PULL.repository, PULL.number).commented
+
+
+def test_what_became_of_a_merge_is_shown_once_it_is_time(wires, layer):
+    assert len(say(pull_request=PULL.id, deployed=True, not_before=4102444800)["batchItemFailures"]) == 1
+    assert say(pull_request=PULL.id, deployed=True, not_before=0) == {"batchItemFailures": []}

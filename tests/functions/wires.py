@@ -29,6 +29,7 @@ from tidegate.adapters.memory import (
     MemoryPlanPlaces,
     MemoryPullRequestChecks,
     MemoryPullRequests,
+    MemoryRunners,
     MemorySchedules,
     MemoryTemporaryLayers,
     MemoryWorkflows,
@@ -85,7 +86,7 @@ class MemoryBootstrap(Bootstrap):
         self.audit = MemoryAuditLog()
         self.artifacts = MemoryArtifacts()
         self.organization_file = MemoryOrganizationFile()
-        self.workflows, self.drift_runs = MemoryWorkflows(), MemoryDriftRuns()
+        self.workflows, self.drift_runs, self.runners = MemoryWorkflows(), MemoryDriftRuns(), MemoryRunners()
         self.drifts, self.schedules = MemoryDrifts(), MemorySchedules()
         self.drift_events, self.issues = MemoryDriftEvents(), MemoryIssues()
         self.clock = MemoryClock()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.builders import NOW, any_lock, any_plan, any_review, any_revision, any_root, deployment_in
+from tests.chance import examples
 from tests.unit.rendered import everything, shown
 from tidegate.domain.access import Access
 from tidegate.domain.changes.waits import Waits
@@ -52,7 +53,7 @@ def test_last_lines_that_are_too_long_lose_their_beginning():
 HOSTILE = st.text(st.one_of(st.sampled_from("`\n~+-<>@|\x1b é漢😀"), st.characters(codec="utf-8")), max_size=300)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     state=st.sampled_from(list(State)),
     plan=HOSTILE,

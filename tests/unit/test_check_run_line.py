@@ -35,7 +35,7 @@ def test_a_deployment_in_line_says_what_runs_now_and_what_it_waits_for_with_link
 
 def test_a_deployment_in_line_says_that_who_runs_waits_for_a_review():
     summary = shown(State.QUEUED, in_line(2, running=RUNNING, reviewing=True)).summary
-    assert "[`aaaaaaa`](https://forge.example/runs/7) waits for its plan review." in summary
+    assert "[`aaaaaaa`](https://forge.example/runs/7) waits for people." in summary
 
 
 def test_a_deployment_in_line_links_to_its_queue():
@@ -59,7 +59,12 @@ def test_a_lock_whose_deployment_is_not_known_names_the_revision_alone():
     assert "by `maintainer` (`0000000`)" in shown(State.QUEUED, View(lock=any_lock())).summary
 
 
-def test_a_re_run_is_blocked_by_a_lock_and_a_deployment_by_hand_is_not():
+def test_a_lock_that_somebody_put_there_by_hand_names_no_revision():
+    assert "by `maintainer`: Somebody looks" in shown(State.QUEUED, View(lock=any_lock(revision=""))).summary
+
+
+def test_a_re_run_of_a_merge_is_blocked_by_a_lock_and_what_was_asked_for_by_hand_is_not():
     view = View(lock=any_lock())
     assert shown(State.QUEUED, view, trigger=Trigger.RERUN).conclusion is Conclusion.ACTION_REQUIRED
     assert shown(State.QUEUED, view, trigger=Trigger.MANUAL).status == "queued"
+    assert shown(State.QUEUED, view, trigger=Trigger.RERUN, reruns_manual=True).status == "queued"

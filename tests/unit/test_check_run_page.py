@@ -34,6 +34,8 @@ EXAMPLES = [
     ),
     (deployment_in(State.BLOCKED), View(waited_for=WaitedFor((Awaited("network", "dev", State.PLAN_FAILED),)))),
     (deployment_in(State.BLOCKED, gate=Gate("plan", NOW, circle="They wait for each other.")), View()),
+    (deployment_in(State.REJECTED, error="CommitLeftBranch"), View()),
+    (deployment_in(State.GATE_EXPIRED, missing=("1 approval is required.",)), View()),
     *(
         (deployment_in(state), View())
         for state in State

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from markdown_it import MarkdownIt
 
@@ -11,7 +13,7 @@ from tidegate.domain.access import Access
 from tidegate.domain.check_runs.check_run import Button, Conclusion
 from tidegate.domain.check_runs.face import Mark, View, counts
 from tidegate.domain.check_runs.text import render_continued, render_foreign
-from tidegate.domain.deploys.deployment import Approval, State, Step, Trigger, Unlocking
+from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger, Unlocking
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.review_rule import ReviewRule
 
@@ -41,6 +43,7 @@ EXPECTED = {
     State.GATED: ("in_progress", None, "it goes on by itself"),
     State.BLOCKED: ("completed", Conclusion.ACTION_REQUIRED, "It goes on by itself when that is deployed after all"),
     State.APPROVED: ("in_progress", None, "Confirmed by `reviewer`"),
+    State.AWAITING_REQUIREMENTS: ("completed", Conclusion.ACTION_REQUIRED, "An operator overrides what is missing"),
     State.APPLYING: ("in_progress", None, "Do not run the engine"),
     State.APPLIED: ("completed", Conclusion.SUCCESS, "Confirmed by `reviewer`"),
     State.NO_CHANGES: ("completed", Conclusion.SUCCESS, "nothing was applied"),
@@ -355,3 +358,20 @@ def test_an_unknown_check_run_is_told_what_is_wrong():
     check_run = render_foreign("tidegate/deploy: x", "a" * 40, "x", "This is @not ours.")
     assert "@not" not in check_run.summary
     assert check_run.conclusion is Conclusion.NEUTRAL
+
+
+def test_what_waits_for_its_requirements_lists_what_is_missing_and_who_approved_here():
+    summary = shown(State.AWAITING_REQUIREMENTS, approved_here=(Approval("ann", NOW),)).summary
+    assert "* Pull request #5: 1 approval is required." in summary
+    assert "Approved here by `ann`" in summary
+    without = shown(State.AWAITING_REQUIREMENTS, requires=(), gate=None)
+    assert [action.button.value for action in without.actions] == ["Reject"]
+
+
+def test_what_was_decided_about_requirements_is_shown_while_it_comes_about():
+    gate, override = Gate("requirements", NOW, next=AfterGate.APPLY), Override("operator", NOW, "an outage")
+    assert "All is there" in shown(State.AWAITING_REQUIREMENTS, gate=gate).summary
+    assert "`operator` overrode" in shown(State.AWAITING_REQUIREMENTS, gate=gate, override=override).summary
+    rejected = shown(State.AWAITING_REQUIREMENTS, gate=replace(gate, next=AfterGate.REJECTED, by="eve", at=NOW))
+    assert (rejected.title, rejected.actions) == ("Rejected", ())
+    assert "`operator` overrode its requirements" in shown(State.APPLIED, override=override).summary

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path)
 
 
+@cache  # A client takes long to make, and is the same in every account that is played.
 def _client(service: str) -> Any:
     return boto3.client(service, region_name=REGION)
 

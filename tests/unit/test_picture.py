@@ -5,10 +5,11 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import deployment_in
+from tests.chance import examples
 from tidegate.domain.changes.overview import StackOverview
 from tidegate.domain.deploys.deployment import State
 from tidegate.web.picture import MOST_DRAWN, picture
@@ -79,7 +80,7 @@ def graphs(draw):
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(graphs())
 def test_no_boxes_overlap_all_arrows_lead_to_the_right_and_nothing_is_outside(stacks):
     where = layout(stacks)

@@ -143,3 +143,12 @@ def test_what_goes_after_something_that_is_deployed_by_hand_only_is_reviewed_wha
 def test_run_again_it_is_reviewed_as_well():
     newer = deployment_in(State.REJECTED, look_twice=True, review_rule=ReviewRule(when=PlanReview.NEVER))
     assert judge_plan(run_again(newer, "main", "maintainer", LATER, "1"), any_plan()).next is Need.REVIEW
+
+
+def test_a_plan_by_other_rules_waits_also_where_plans_are_not_reviewed():
+    never = ReviewRule(PlanReview.NEVER)
+    changed = deployment_in(State.PLANNING, review_rule=never, rule_changes=("workflows", "hooks"))
+    verdict = judge_plan(changed, any_plan())
+    assert verdict.next is Need.REVIEW
+    assert "workflows and hooks" in verdict.reason
+    assert judge_plan(run_again(changed, "writer", "request", NOW, "main"), any_plan()).next is Need.REVIEW

@@ -19,11 +19,14 @@ from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.domain.root import Root, queue_id
 from tidegate.ports import Change
 from tidegate.usecases.comments.receive_comment import CommentReceiver
+from tidegate.usecases.deploys.check_branch import BranchCheck
 from tidegate.usecases.deploys.finish import Finisher
 from tidegate.usecases.discovery.applied_before import AppliedBefore
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
 from tidegate.usecases.discovery.receive_push import PushReceiver
+from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 from tidegate.usecases.gates.decide_gate import GateDecider
+from tidegate.usecases.gates.decide_requirements import RequirementsDecider
 from tidegate.usecases.policies.judge_policies import PolicyJudge
 from tidegate.usecases.pull_requests.apply_pull_request import PullRequestApplier
 from tidegate.usecases.pull_requests.cancel_applies import ApplyCanceller
@@ -80,9 +83,23 @@ class ApplyWorld(EventsWorld):
             self.enqueuer.enqueue,
         )
         finisher = Finisher(self.deployments, MemoryJobs(), self.audit)
-        reviews = ReviewDecider(self.deployments, self.workflows, self.announcements, finisher, MemoryArtifacts())
+        reviews = ReviewDecider(
+            self.deployments, self.workflows, self.announcements, finisher, MemoryArtifacts(), BranchCheck(self.forge)
+        )
         gates = GateDecider(
-            self.deployments, self.change_sets, self.workflows, self.announcements, lambda _: None, self.authorizer.may
+            self.deployments,
+            self.change_sets,
+            self.workflows,
+            self.announcements,
+            lambda _: None,
+            self.authorizer.may,
+            RequirementsDecider(
+                self.deployments,
+                ApplyRequirements(self.forge, self.records),
+                self.workflows,
+                self.announcements,
+                self.audit,
+            ),
         )
         ender = DeploymentEnder(self.queues, MemoryJobs(), finisher, self.announcements, self.clock)
         self.canceller = ApplyCanceller(
@@ -123,6 +140,7 @@ class ApplyWorld(EventsWorld):
             self.changes,
             self.authorizer,
             self.unlocker.unlock,
+            self.locker.lock,
             {Verb.APPLY: self.applier},
         )
         return receiver.receive(self.stored("issue_comment", fields, delivery))

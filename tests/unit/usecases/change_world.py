@@ -13,6 +13,7 @@ from tests.builders import any_deployment, any_plan, any_root
 from tests.contract.queue_actors import Died, Fate, Mortal, Revisions
 from tests.unit.usecases.change_actors import Execution, Machines, Mail
 from tests.unit.usecases.terraform_world import World
+from tidegate.adapters.memory.pull_requests import MemoryPullRequests
 from tidegate.domain.changes.gate import WAITING, waits_at_some_gate_for
 from tidegate.domain.changes.overview import is_done
 from tidegate.domain.changes.waits import Waits
@@ -38,15 +39,19 @@ from tidegate.messages import (
 )
 from tidegate.ports import Enrolled
 from tidegate.usecases.deploys.begin_job import JobBeginner
+from tidegate.usecases.deploys.check_branch import BranchCheck
 from tidegate.usecases.deploys.find_undone import UndoneBefore
 from tidegate.usecases.deploys.finish import Finisher
 from tidegate.usecases.deploys.hand_over_job import JobHandover
 from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher
 from tidegate.usecases.deploys.record_plan import PlanRecorder
 from tidegate.usecases.deploys.record_result import ResultRecorder
+from tidegate.usecases.deploys.stop_runner import RunnerStopper
 from tidegate.usecases.discovery.find_former_root import FormerRoots
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
+from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 from tidegate.usecases.gates.decide_gate import GateDecider
+from tidegate.usecases.gates.decide_requirements import RequirementsDecider
 from tidegate.usecases.gates.judge_gate import GateJudge
 from tidegate.usecases.gates.open_gates import GateOpener
 from tidegate.usecases.gates.tell_waiting import WaitingTeller
@@ -93,14 +98,20 @@ class ChangeWorld(World):
         self.gates = GateWaiter(deployments, changes, machines, mail, clock)
         self.opener = GateOpener(queues, deployments, changes, machines, mail, clock, self.enqueuer.enqueue)
         may = lambda deployment, login: _Granted()  # noqa: E731
-        self.decider = GateDecider(deployments, changes, machines, mail, self.enqueuer.enqueue, may)
-        self.reviews = ReviewDecider(deployments, machines, mail, finisher, self.artifacts)
-        self.beginner = JobBeginner(deployments, jobs, forge, audit, mail, clock, judge)
+        required = ApplyRequirements(forge, MemoryPullRequests())
+        requirements = RequirementsDecider(deployments, required, machines, mail, audit)
+        self.decider = GateDecider(deployments, changes, machines, mail, self.enqueuer.enqueue, may, requirements)
+        self.reviews = ReviewDecider(deployments, machines, mail, finisher, self.artifacts, BranchCheck(forge))
+        stop = RunnerStopper(jobs, self.runners).stop
+        self.beginner = JobBeginner(
+            deployments, jobs, forge, audit, mail, clock, judge, stop, required, BranchCheck(forge)
+        )
         self.plans, self.requester = (
             PlanRecorder(deployments, mail, clock),
             ReviewRequester(deployments, machines, mail, clock),
         )
-        self.results, self.handover = ResultRecorder(deployments, jobs, finisher, mail, clock), JobHandover(jobs, forge)
+        self.results = ResultRecorder(deployments, jobs, finisher, mail, clock, stop)
+        self.handover = JobHandover(jobs, forge)
         waiting = WaitingTeller(changes, deployments, mail)
         self.publisher = CheckRunPublisher(deployments, check_runs, forge, mail, self.painter(), waiting)
 

@@ -31,6 +31,7 @@ from tidegate.usecases.comments.receive_comment import CommentReceiver
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
 from tidegate.usecases.discovery.repository_source import RepositorySource
 from tidegate.usecases.policies.hold_policies import PolicyHolder
+from tidegate.usecases.presses.lock import QueueLocker
 from tidegate.usecases.presses.unlock import QueueUnlocker
 from tidegate.usecases.queues.enqueue import Enqueuer
 from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
@@ -71,6 +72,7 @@ class EventsWorld:
         workers = WorkerEnsurer(self.queues, self.workflows)
         self.enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
         self.unlocker = QueueUnlocker(self.queues, self.deployments, self.audit, self.announcements, workers)
+        self.locker = QueueLocker(self.queues, self.audit, self.announcements)
         self.source = RepositorySource(self.forge, self)
         self.changes = ChangeEnqueuer(self.change_sets, self.enqueuer.enqueue)
         self.authorizer = Authorizer(self.forge, self.queues, self.deployments)
@@ -105,6 +107,7 @@ class EventsWorld:
             self.changes,
             self.authorizer,
             self.unlocker.unlock,
+            self.locker.lock,
             hold=PolicyHolder(self.source, self.artifacts, MemoryOrganizationPolicies({})).hold,
         )
         return receiver.receive(self.stored("issue_comment", fields, delivery, at))

@@ -14,7 +14,9 @@ from tidegate.domain.deploys.job import JobKind, job_id
 from tidegate.domain.root import deployment_id
 from tidegate.messages import WaitAtGate
 from tidegate.ports import Enrolled
+from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 from tidegate.usecases.gates.decide_gate import GateDecider
+from tidegate.usecases.gates.decide_requirements import RequirementsDecider
 from tidegate.usecases.gates.open_gates import GateOpener
 from tidegate.usecases.gates.wait_at_gate import GateWaiter
 from tidegate.usecases.queues.enqueue import Enqueuer
@@ -39,7 +41,11 @@ class GateWorld(World):
         enqueuer = Enqueuer(queues, deployments, self.audit, told, WorkerEnsurer(queues, workflows))
         self.waiter = GateWaiter(deployments, changes, workflows, told, self.clock)
         self.opener = GateOpener(queues, deployments, changes, workflows, told, self.clock, enqueuer.enqueue)
-        self.decider = GateDecider(deployments, changes, workflows, told, enqueuer.enqueue, self.may_apply)
+        required = ApplyRequirements(self.forge, self.pull_requests)
+        requirements = RequirementsDecider(deployments, required, workflows, told, self.audit)
+        self.decider = GateDecider(
+            deployments, changes, workflows, told, enqueuer.enqueue, self.may_apply, requirements
+        )
 
     def may_apply(self, deployment: Deployment, login: str) -> Decision:
         reason = f"{login} may not apply {deployment.root.name}."

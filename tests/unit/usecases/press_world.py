@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.builders import NOW, any_root, deployment_in
 from tests.unit.usecases.shown_check_runs import publisher_of
 from tests.unit.usecases.terraform_world import World
+from tidegate.adapters.memory.pull_requests import MemoryPullRequests
 from tidegate.domain.check_runs.check_run import Button
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Gate, State
@@ -14,8 +15,11 @@ from tidegate.domain.deploys.line import Shown, Standing
 from tidegate.domain.deploys.review import Answer
 from tidegate.ports import Enrolled
 from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.deploys.check_branch import BranchCheck
 from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 from tidegate.usecases.gates.decide_gate import GateDecider
+from tidegate.usecases.gates.decide_requirements import RequirementsDecider
 from tidegate.usecases.presses.answer_button import ButtonAnswerer, Press
 from tidegate.usecases.presses.unlock import QueueUnlocker
 from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
@@ -57,7 +61,9 @@ class PressedWorld(World):
             self.forge,
             self.announcements,
             Authorizer(self.forge, self.queues, records).may,
-            ReviewDecider(records, self.workflows, self.announcements, finisher, self.artifacts).decide,
+            ReviewDecider(
+                records, self.workflows, self.announcements, finisher, self.artifacts, BranchCheck(self.forge)
+            ).decide,
             GateDecider(
                 records,
                 self.change_sets,
@@ -65,6 +71,13 @@ class PressedWorld(World):
                 self.announcements,
                 self.queues.enqueue,
                 lambda _deployment, _login: Decision(True, ""),
+                RequirementsDecider(
+                    records,
+                    ApplyRequirements(self.forge, MemoryPullRequests()),
+                    self.workflows,
+                    self.announcements,
+                    self.audit,
+                ),
             ).decide,
             QueueUnlocker(self.queues, records, self.audit, self.announcements, workers).unlock,
         )

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tests.builders import NOW, REPOSITORY, seen, sha
-from tests.unit.usecases.trees import Trees
+from tests.unit.usecases.trees import Trees, merged
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryArtifacts,
@@ -48,7 +48,10 @@ FILES = {"live/app/main.tf": "", "live/db/main.tf": "", "README.md": ""}
 
 @dataclass
 class PullRequestWorld:
-    """``trees`` are the files of commits; ``main`` is at MAIN, and the pull request's head at HEAD."""
+    """``trees`` are the files of commits; ``main`` is at MAIN, and the pull request's head at HEAD.
+
+    ``merges`` are texts of files that both changed, as a merge makes them; the others conflict.
+    """
 
     trees: dict[str, dict[str, str]] = field(
         default_factory=lambda: {FORK_POINT: FILES, MAIN: FILES, HEAD: {**FILES, "live/app/main.tf": "# new"}}
@@ -64,6 +67,7 @@ class PullRequestWorld:
     clock: MemoryClock = field(default_factory=MemoryClock)
     places: MemoryPlanPlaces = field(default_factory=MemoryPlanPlaces)
     policies: tuple[HeldPolicySet, ...] = ()
+    merges: dict[str, str] = field(default_factory=dict)
     received: int = 0
 
     def __post_init__(self):
@@ -91,7 +95,8 @@ class PullRequestWorld:
         giver = PlaceGiver(wrap(self.places), workflows.settle, LIMIT)
         self.stopper = PullRequestStopper(layers, workflows, checks, self.clock, giver.leave)
         self.closer = PullRequestCloser(records, layers, artifacts, self.stopper, self.clock)
-        self.teller = ClosedTeller(forge, lambda spec: f"/pulls/{spec.number}")
+        page = lambda spec: f"/pulls/{spec.number}"  # noqa: E731
+        self.teller = ClosedTeller(forge, page, self.announcements.pull_request_deployed)
         closing = self.stopper, self.closer, self.clock, self.teller.tell
         self.follower = PullRequestFollower(records, layers, forge, workflows, checks, *closing, catalog=self.catalog)
         self.restarter = PullRequestRestarter(
@@ -102,8 +107,9 @@ class PullRequestWorld:
         self.discoverer = PullRequestDiscoverer(records, layers, finder, self.closer, checks, self.clock)
         self.receiver = PullRequestReceiver(deliveries, records, layers, checks, self.announcements, self.follower)
 
-    def hold_policies(self, _spec, _granted, members):
+    def hold_policies(self, _spec, granted, members):
         """Hold every member of the change against ``policies``."""
+        self.granted = granted
         return {each.member.key: self.policies for each in members} if self.policies else {}
 
     def discover(self, record=None):
@@ -139,6 +145,13 @@ class PullRequestWorld:
         if after not in self.trees:
             raise NotFound("commit", after)
         yield Trees(self.trees.get(before, {}), self.trees[after], before_is_known=before in self.trees)
+
+    @contextmanager
+    def merge(self, _url, _token, base, head, common):
+        missing = [commit for commit in (base, head, common) if commit not in self.trees]
+        if missing:
+            raise NotFound("commit", missing[0])
+        yield merged(*(self.trees[commit] for commit in (base, head, common)), self.merges)
 
     def file(self, commit, text):
         """Put a tidegate.yaml into a commit."""

@@ -32,6 +32,7 @@ class World:
     new: dict[str, str] = field(default_factory=lambda: CHANGED)
     fetched: list[tuple[str, str, str, str]] = field(default_factory=list)
     gone: bool = False
+    old_is_known: bool = True
     broken: set[str] = field(default_factory=set)
     enqueued: list = field(default_factory=list)
     moved: list[object] = field(default_factory=list)
@@ -45,7 +46,7 @@ class World:
         self.fetched.append((url, token, before, after))
         if self.gone:
             raise NotFound("commit", after)
-        yield Trees(self.old, self.new)
+        yield Trees(self.old, self.new, before_is_known=self.old_is_known)
 
     def enqueue(self, deployment):
         if deployment.root.name in self.broken:

@@ -17,9 +17,14 @@ from tidegate.adapters.memory import (
     MemoryForge,
     MemoryJobs,
     MemoryLineBoards,
+    MemoryPullRequests,
+    MemoryRunners,
     MemoryWorkflows,
 )
+from tidegate.usecases.deploys.check_branch import BranchCheck
 from tidegate.usecases.deploys.check_run_view import CheckRunPainter, Links
+from tidegate.usecases.deploys.stop_runner import RunnerStopper
+from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 
 
 @dataclass
@@ -36,10 +41,15 @@ class World:
     workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
     clock: MemoryClock = field(default_factory=MemoryClock)
+    pull_requests: MemoryPullRequests = field(default_factory=MemoryPullRequests)
     boards: MemoryLineBoards = field(default_factory=MemoryLineBoards)
+    runners: MemoryRunners = field(default_factory=MemoryRunners)
 
     def __post_init__(self):
         self.queues = MemoryDeployQueues(self.deployments)
+        self.stopper = RunnerStopper(self.jobs, self.runners)
+        self.branches = BranchCheck(self.forge)
+        self.requirements = ApplyRequirements(self.forge, self.pull_requests)
         self.artifacts.put(any_plan().text.key, b"  + resource\n")
 
     def put(self, deployment):

@@ -11,7 +11,8 @@ from tests.unit.usecases.apply_world import FREE, HERE, QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import AT, BASE, HEAD, MAIN, NUMBER, REPOSITORY
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import State, Trigger, Unlocking
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyVerdict
+from tidegate.domain.deploys.workflow import RunSettings
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyVerdict, RuleChanges
 from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.pull_requests.record import Applying
 from tidegate.domain.pull_requests.temporary_layer import LayerState
@@ -308,3 +309,19 @@ def test_a_pull_request_without_a_record_gets_one(world):
     assert asked == [(42, REPOSITORY, NUMBER)]
     world.comment("tidegate apply")
     assert len(asked) == 1
+
+
+def test_owners_approve_other_rules_before_anything_is_applied(world):
+    world.say(POLICIES)
+    world.planned("live/app", policy_sets=(WORDS,), verdicts=(PolicyVerdict("words"),), plan=any_plan())
+    world.records.save(replace(world.record, rule_changes=RuleChanges(("workflows",), (WORDS,))))
+    world.comment("tidegate apply")
+    assert world.names == []
+    assert "changes what runs or who may do what: get 1 approving review" in world.reply
+
+
+def test_what_is_shown_with_the_merges_own_variables_is_not_applied_with_others(world):
+    world.planned("live/app", plan=any_plan(), run=RunSettings(variables=(("STACK_VAR_SIZE", "large"),)))
+    world.comment("tidegate apply")
+    assert world.names == []
+    assert "changes how `live/app` runs" in world.reply

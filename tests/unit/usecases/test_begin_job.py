@@ -4,13 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, any_deployment, any_plan, any_review, deployment_in, sha
+from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, deployment_in, seen, sha
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.deployment import AfterGate, Gate, State, Step
+from tidegate.domain.deploys.deployment import AfterGate, Gate, State, Step, Trigger
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.workflow import RunSettings
-from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, Conflict, GateShut, WrongState
+from tidegate.domain.errors import (
+    ApplyAlreadyStarted,
+    AuditUnavailable,
+    CommitLeftBranch,
+    Conflict,
+    GateShut,
+    WrongState,
+)
+from tidegate.domain.revision import Comparison
 from tidegate.messages import BeginJob
 from tidegate.usecases.deploys.begin_job import JobBeginner
 from tidegate.usecases.gates.judge_gate import GateJudge
@@ -26,7 +34,8 @@ def world():
 @pytest.fixture
 def beginner(world):
     gates = GateJudge(world.deployments, world.change_sets)
-    return JobBeginner(world.deployments, world.jobs, world.forge, world.audit, world.announcements, world.clock, gates)
+    ports = world.forge, world.audit, world.announcements, world.clock, gates
+    return JobBeginner(world.deployments, world.jobs, *ports, world.stopper.stop, world.requirements, world.branches)
 
 
 def begin(beginner, deployment, kind="plan", attempt=1, tries=1):
@@ -61,7 +70,10 @@ def test_a_job_that_merges_tells_what_is_known_to_be_common_to_both_branches(wor
 def test_a_further_attempt_to_plan_has_a_job_of_its_own_and_says_so(world, beginner):
     deployment = world.put(any_deployment())
     begin(beginner, deployment)
+    world.jobs.hand_over(f"{deployment.id}-plan-1", "token", "clone")
+    world.jobs.take(f"{deployment.id}-plan-1", "arn:task/1")
     assert begin(beginner, deployment, attempt=2, tries=2) == f"{deployment.id}-plan-2"
+    assert set(world.runners.stopped) == {"arn:task/1"}
     assert "attempt 2 of 3" in world.deployments.get(deployment.id).reason
 
 
@@ -200,7 +212,11 @@ def confirmed(gates, dev):
 def begin_apply(gates, deployment):
     judge = GateJudge(gates.deployments, gates.change_sets)
     ports = gates.jobs, gates.forge, gates.audit, gates.announcements, gates.clock
-    return begin(JobBeginner(gates.deployments, *ports, judge), deployment, "apply")
+    return begin(
+        JobBeginner(gates.deployments, *ports, judge, [].append, gates.requirements, gates.branches),
+        deployment,
+        "apply",
+    )
 
 
 def test_an_apply_begins_while_all_that_goes_before_it_is_done(gates):
@@ -232,6 +248,9 @@ def test_what_was_run_again_since_the_review_sends_the_apply_back_to_its_gate(ga
             gates.announcements,
             gates.clock,
             GateJudge(gates.deployments, gates.change_sets),
+            [].append,
+            gates.requirements,
+            gates.branches,
         ),
         prod,
         attempt=2,
@@ -249,3 +268,28 @@ def test_a_confirmed_plan_is_applied_without_another_look_where_running_again_ch
     gates.ends(again, State.NO_CHANGES)
     assert gates.answers == {"token": "apply"}
     assert begin_apply(gates, prod).endswith("-apply-1")
+
+
+@pytest.mark.parametrize("relation", [Comparison.DIVERGED, Comparison.BEHIND, Comparison.BASE_MISSING])
+def test_a_plan_whose_commit_was_forced_off_its_branch_is_not_applied(world, beginner, relation):
+    deployment = world.put(deployment_in(State.APPROVED))
+    world.forge.comparisons[deployment.revision.sha, "main"] = relation
+    with pytest.raises(CommitLeftBranch, match="Reject this deployment"):
+        begin(beginner, deployment, "apply")
+    world.forge.comparisons.clear()
+    with pytest.raises(CommitLeftBranch):  # The call comes again, and so did the commit.
+        begin(beginner, deployment, "apply")
+    ending = world.deployments.get(deployment.id).ending
+    assert (ending.state, ending.error) == (State.REJECTED, "CommitLeftBranch")
+    assert world.audit.published == []
+
+
+def test_the_head_of_a_pull_request_is_applied_while_that_contains_it(world, beginner):
+    deployment = world.put(deployment_in(State.APPROVED, trigger=Trigger.MANUAL, pull_request=5))
+    world.forge.seen[5] = seen(any_pull_request(5, head_sha=sha(9)))
+    world.forge.comparisons[deployment.revision.sha, sha(9)] = Comparison.DIVERGED
+    assert "pull request 5" in world.branches.left(deployment)
+    world.forge.comparisons.clear()
+    assert world.branches.left(deployment) == ""
+    world.forge.seen.clear()
+    assert "There is no pull request 5" in world.branches.left(deployment)

@@ -4,10 +4,11 @@ too early or twice, and whoever has not ended waits for somebody who can go on, 
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
+from tests.chance import examples
 from tests.unit.usecases.change_world import ChangeWorld
 from tidegate.domain.changes.gate import WAITING
 from tidegate.domain.changes.waits import Waits
@@ -126,9 +127,7 @@ class ChangesInAnyOrder(RuleBasedStateMachine):
 
 
 TestChangesInAnyOrder = ChangesInAnyOrder.TestCase
-TestChangesInAnyOrder.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestChangesInAnyOrder.settings = examples(60, stateful_step_count=40, suppress_health_check=list(HealthCheck))
 
 
 def _of(world, root):

@@ -8,10 +8,10 @@ from tests.builders import any_pull_request
 from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, NUMBER, PULL, REPOSITORY
 from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
 from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.pull_requests.record import PullRequestRecord
-from tidegate.domain.pull_requests.requirements import Requirements
 from tidegate.domain.revision import Comparison
 from tidegate.ports import Change
 from tidegate.usecases.comments.check_requirements import RequirementsChecker

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.chance import examples
 from tests.unit.usecases.stacks_world import ENVIRONMENTS, MODULES, PLACES, REPOSITORY, discover, members
 from tests.unit.usecases.trees import Trees
 from tidegate.domain.errors import InvalidConfiguration
@@ -106,7 +107,7 @@ EDITS = st.dictionaries(MODULE_FILES, st.none() | CONTENTS, max_size=3)
 COMMITS = st.lists(st.tuples(EDITS, st.just({}) | st.fixed_dictionaries({"tidegate.yaml": st.none() | OWN_FILES})))
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(COMMITS)
 def test_whatever_changes_from_commit_to_commit_what_is_known_leads_to_the_same(commits):
     files: dict[str, str] = dict(MODULES)

@@ -34,8 +34,9 @@ class TestComments:
 
         def tell(sender="maintainer", text=TEXT, delivery=None):
             doubts = CommentConfirmer(world.forge, world.deliveries, witness, world.audit).doubts
-            work = world.source, world.catalog, world.changes, world.authorizer, world.unlocker.unlock
-            receiver = CommentReceiver(world.deliveries, *work, doubts=doubts)
+            work = world.source, world.catalog, world.changes, world.authorizer
+            locks = world.unlocker.unlock, world.locker.lock
+            receiver = CommentReceiver(world.deliveries, *work, *locks, doubts=doubts)
             where = {"repository": REPOSITORY, "installation": INSTALLATION, "pull_request": NUMBER}
             fields = {**where, "comment": COMMENT, "sender": sender, "text": text}
             return receiver.receive(world.stored("issue_comment", fields, delivery))

@@ -14,13 +14,17 @@ import pytest
 from tests.builders import NOW, any_job, any_lock, any_queue, deployment_in
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.unit.usecases.terraform_world import World
+from tidegate.adapters.memory.pull_requests import MemoryPullRequests
 from tidegate.domain.deploys.deployment import State, Trigger, Unlocking, is_final
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.review import Answer
 from tidegate.messages import BeginJob, RecordOutcome, RecordResult
 from tidegate.usecases.deploys.begin_job import JobBeginner
+from tidegate.usecases.deploys.check_branch import BranchCheck
 from tidegate.usecases.deploys.finish import Finisher
 from tidegate.usecases.deploys.record_result import ResultRecorder
+from tidegate.usecases.deploys.stop_runner import RunnerStopper
+from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 from tidegate.usecases.gates.judge_gate import GateJudge
 from tidegate.usecases.presses.unlock import QueueUnlocker
 from tidegate.usecases.queues.end_deployment import DeploymentEnder
@@ -49,11 +53,24 @@ class MortalWorld(World):
         finisher = Finisher(deployments, jobs, audit)
         workers = WorkerEnsurer(queues, workflows)
         ender = DeploymentEnder(queues, jobs, finisher, announcements, self.clock)
+        stopper = RunnerStopper(jobs, self.runners)
+        judge = GateJudge(deployments, self.change_sets)
         self.beginner = JobBeginner(
-            deployments, jobs, self.forge, audit, announcements, self.clock, GateJudge(deployments, self.change_sets)
+            deployments,
+            jobs,
+            self.forge,
+            audit,
+            announcements,
+            self.clock,
+            judge,
+            stopper.stop,
+            ApplyRequirements(self.forge, MemoryPullRequests()),
+            BranchCheck(self.forge),
         )
-        self.decider = ReviewDecider(deployments, workflows, announcements, finisher, self.artifacts)
-        self.results = ResultRecorder(deployments, jobs, finisher, announcements, self.clock)
+        self.decider = ReviewDecider(
+            deployments, workflows, announcements, finisher, self.artifacts, BranchCheck(self.forge)
+        )
+        self.results = ResultRecorder(deployments, jobs, finisher, announcements, self.clock, stopper.stop)
         self.outcomes = OutcomeRecorder(queues, ender)
         self.enqueuer = Enqueuer(queues, deployments, audit, announcements, workers)
         self.unlocker = QueueUnlocker(queues, deployments, audit, announcements, workers)

@@ -8,7 +8,9 @@ from tidegate.domain.deploys.deployment import State
 from tidegate.domain.deploys.review import Answer, decided
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.errors import CloudUnavailable, NotFound
+from tidegate.domain.revision import Comparison
 from tidegate.messages import RecordResult
+from tidegate.usecases.deploys.check_branch import BranchCheck
 from tidegate.usecases.deploys.finish import Finisher
 from tidegate.usecases.deploys.record_result import ResultRecorder
 from tidegate.usecases.reviews.decide_review import ReviewDecider
@@ -30,11 +32,13 @@ class ReviewedWorld(World):
         self.workflows.waiting.add("token")
         return deployment
 
-    def decide(self, answer=Answer.APPROVE, by="reviewer", at=LATER, deployments=None):
+    def decide(self, answer=Answer.APPROVE, by="reviewer", at=LATER, deployments=None, seen=None):
         stores = deployments or self.deployments
         finisher = Finisher(stores, self.jobs, self.audit)
-        decider = ReviewDecider(stores, self.workflows, self.announcements, finisher, self.artifacts)
-        return decider.decide(any_deployment().id, answer, by, at)
+        decider = ReviewDecider(
+            stores, self.workflows, self.announcements, finisher, self.artifacts, BranchCheck(self.forge)
+        )
+        return decider.decide(any_deployment().id, answer, by, at, seen)
 
     @property
     def now(self):
@@ -65,6 +69,15 @@ def test_a_plan_whose_text_was_altered_can_only_be_rejected(world, answer):
     assert decision.done is not approves
     assert ("was altered after it was made" in decision.reason) is approves
     assert world.now.state is (State.AWAITING_REVIEW if approves else State.REJECTED)
+
+
+@pytest.mark.parametrize("answer", Answer)
+def test_a_plan_whose_commit_was_forced_off_its_branch_can_only_be_rejected(world, answer):
+    waiting = world.waiting()
+    world.forge.comparisons[waiting.revision.sha, "main"] = Comparison.DIVERGED
+    decision = world.decide(answer)
+    assert decision.done is (answer is Answer.REJECT)
+    assert ("forced push" in decision.reason) is (answer is Answer.APPROVE)
 
 
 @pytest.mark.parametrize("expired", ["the text", "the plan"])
@@ -166,7 +179,9 @@ def test_while_the_audit_topic_is_down_a_rejection_is_decided_and_nobody_sees_it
 def test_a_rejection_that_died_on_its_way_stays_one_whatever_ends_the_deployment(world, state):
     waiting = world.waiting()
     world.deployments.save(decided(waiting, Answer.REJECT, "reviewer", LATER))
-    recorder = ResultRecorder(world.deployments, world.jobs, world.finisher, world.announcements, world.clock)
+    recorder = ResultRecorder(
+        world.deployments, world.jobs, world.finisher, world.announcements, world.clock, world.stopper.stop
+    )
     assert recorder.record(RecordResult(deployment=waiting.id, state=state)).state == "rejected"
     assert world.audit.states == ["REJECTED"]
     assert world.decide(Answer.REJECT).done
@@ -182,3 +197,10 @@ def test_an_answer_whose_function_died_is_carried_out_by_the_next_one_that_asks(
     assert "That decision stands" in again.reason
     assert world.workflows.settled == {"token": {"approved": state is State.APPROVED, "by": "reviewer", "at": LATER}}
     assert world.now.state is state
+
+
+def test_only_the_plan_that_was_seen_is_confirmed(world):
+    seen = world.waiting().plan.file.sha256
+    assert not world.decide(seen="0" * 64).done
+    assert world.now.state is State.AWAITING_REVIEW
+    assert world.decide(seen=seen).done

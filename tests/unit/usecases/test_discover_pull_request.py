@@ -55,7 +55,8 @@ class TestWhatIsAffected:
     )
     def test_no_file_of_the_pull_request_keeps_a_changed_root_from_being_planned(self, world, text):
         world.policies = (HeldPolicySet("security"),)
-        changes(world, {"live/app/main.tf": "#", "tidegate.yaml": text})
+        there = {**FILES, "tidegate.yaml": "version: 1\n"}
+        changes(world, {"live/app/main.tf": "#", "tidegate.yaml": text}, there)
         assert opened(world)[0] == "plan"
         assert names(world) == ["live/app"]
         (layer,) = world.found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.usecases.trees import BACKEND, BASE, Trees, after, blob, discover
+from tests.unit.usecases.trees import BACKEND, BASE, USES_NETWORK, Trees, after, blob, discover
 from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.root import Engine, EngineName, Root
 from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
@@ -133,10 +133,64 @@ class TestWithFile:
         assert names(discover(CONFIGURED, {**CONFIGURED, "modules/subnet/x.txt": ""})) == ["app"]
         assert names(discover(CONFIGURED, {**CONFIGURED, "live/app/skip.tf": ""})) == []
 
-    def test_one_small_request_reads_the_file(self):
-        trees = Trees(CONFIGURED, {**CONFIGURED, "live/db/main.tf": "# new"})
+    def test_one_small_request_reads_the_file_and_modules_are_read_only_where_they_matter(self):
+        new = {**CONFIGURED, "live/db/main.tf": "# new"}
+        trees = Trees(CONFIGURED, new)
         discover_roots(trees, Reading("acme/infra"))
-        assert trees.requests == [{blob(FILE)}]
+        assert [len(request) for request in trees.requests] == [1, 4]
+        alone = FILE + "engine: {version: 1.11.4}\nwhen_modified: {follow_modules: false}\n"
+        trees = Trees({**CONFIGURED, "tidegate.yaml": alone}, {**new, "tidegate.yaml": alone})
+        assert names(discover_roots(trees, Reading("acme/infra"))) == ["live/db"]
+        assert trees.requests == [{blob(alone)}]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "roots:\n  - {dir: live/app}\n",
+            "roots:\n  - {dir: live/app, when_modified: ['*.json', '!**/*.tf']}\n",
+            "dirs: {live/app: {}}\n",
+            "dirs: {live/app: {workspaces: {default: {}}}}\n",
+            "dirs: {live/*: {}}\n",
+            "dirs: {live/*: {when_modified: {file_patterns: ['*.json']}}}\n",
+            "engine: tofu\n",
+        ],
+    )
+    @pytest.mark.parametrize("place", ["network", "subnet"])
+    def test_whatever_names_a_root_it_follows_its_local_modules(self, text, place):
+        base = {**BASE, "tidegate.yaml": text}
+        assert names(discover(base, {**base, f"modules/{place}/main.tf": "# new"})) == ["live/app"]
+        assert names(discover(base, {**base, f"modules/{place}/new.tf": ""})) == ["live/app"]
+        assert names(discover(base, {**base, f"modules/{place}/README.md": "new"})) == []
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "when_modified: {follow_modules: false}\nroots:\n  - {dir: live/app}\n",
+            "dirs: {live/app: {when_modified: {follow_modules: false}}}\n",
+            "dirs: {live/*: {when_modified: {follow_modules: false}}}\n",
+            "when_modified: {follow_modules: false}\n",
+        ],
+    )
+    def test_a_root_that_follows_no_modules_is_touched_by_its_own_files_alone(self, text):
+        base = {**BASE, "tidegate.yaml": text}
+        assert names(discover(base, {**base, "modules/network/main.tf": "# new"})) == []
+        assert names(discover(base, {**base, "live/app/main.tf": USES_NETWORK + "# new"})) == ["live/app"]
+
+    def test_the_nearest_section_says_whether_modules_are_followed(self):
+        text = "when_modified: {follow_modules: false}\ndirs: {live/app: {when_modified: {follow_modules: true}}}\n"
+        base = {**BASE, "tidegate.yaml": text}
+        assert names(discover(base, {**base, "modules/network/main.tf": "# new"})) == ["live/app"]
+
+    def test_patterns_of_the_whole_file_that_lead_out_are_none_of_a_module_s(self):
+        text = "when_modified: ['**/*.tf', '../../shared/**']\nroots: [{dir: live/app}]\n"
+        base = {**BASE, "tidegate.yaml": text, "m.tf": ""}
+        assert names(discover(base, {**base, "modules/network/main.tf": "# new"})) == ["live/app"]
+        assert names(discover(base, {**base, "m.tf": "# new"})) == []
+
+    def test_a_module_that_is_a_root_as_well_changes_both(self):
+        text = "roots:\n  - {dir: live/app}\n  - {dir: modules/network}\n"
+        base = {**BASE, "tidegate.yaml": text}
+        assert names(discover(base, {**base, "modules/network/main.tf": "# new"})) == ["live/app", "modules/network"]
 
     def test_a_root_that_the_push_configures_anew_is_deployed(self):
         new = {**CONFIGURED, "tidegate.yaml": FILE.replace("1.10.0", "1.10.1")}

@@ -7,10 +7,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from tests.chance import examples
 from tests.contract.queue_actors import Died
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.domain.changes.gate import WAITING
@@ -158,6 +159,4 @@ class GatesInAnyOrder(RuleBasedStateMachine):
 
 
 TestGatesInAnyOrder = GatesInAnyOrder.TestCase
-TestGatesInAnyOrder.settings = settings(
-    max_examples=40, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestGatesInAnyOrder.settings = examples(40, stateful_step_count=60, suppress_health_check=list(HealthCheck))

@@ -211,7 +211,9 @@ def test_of_many_findings_so_many_are_kept_as_a_record_has_room_for(world):
 def test_the_check_run_of_a_refused_plan_says_which_rule_who_may_approve_and_what_to_do(world):
     judged = world.goes_through(DENIED)
     finisher = Finisher(world.deployments, world.jobs, world.audit)
-    recorder = ResultRecorder(world.deployments, world.jobs, finisher, world.announcements, world.clock)
+    recorder = ResultRecorder(
+        world.deployments, world.jobs, finisher, world.announcements, world.clock, world.stopper.stop
+    )
     cause = judged.reason
     recorder.record(RecordResult(deployment=world.id, state="plan_failed", error=POLICIES_REFUSED, cause=cause))
     assert (world.deployment.state, world.deployment.reason) == (State.PLAN_FAILED, judged.reason)

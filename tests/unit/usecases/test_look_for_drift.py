@@ -144,12 +144,12 @@ def test_layers_of_drift_are_begun_and_recorded_without_a_pull_request(world):
     places = MemoryPlanPlaces()
     giver = PlaceGiver(places, world.workflows.settle, 1)
     beginner = SpeculationBeginner(
-        world.layers, places, jobs, world.forge, heard, world.clock, giver.limit, giver.leave
+        world.layers, places, jobs, world.forge, heard, world.clock, giver.limit, giver.leave, [].append
     )
     job = jobs.get(beginner.begin(BeginSpeculation(layer=layer, attempt=1)).job)
     assert (job.sha, job.base_sha, job.merges) == (HEAD, HEAD, False)
     assert places.read(REPOSITORY).held == (layer,)
-    recorder = SpeculationRecorder(world.layers, heard, world.clock, giver.leave)
+    recorder = SpeculationRecorder(world.layers, heard, world.clock, giver.leave, [].append)
     assert recorder.record(RecordSpeculation(layer=layer, error="RunnerStopped")).state == LayerState.FAILED
     assert heard.layers == []
     assert places.read(REPOSITORY).is_quiet

@@ -26,7 +26,7 @@ from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.errors import AppLacksPermission, ForgeRefused
 from tidegate.domain.policies.approval import SetState
 from tidegate.domain.policies.files import packed, unpacked
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.domain.tags.terms import tagged
@@ -310,6 +310,31 @@ def test_who_made_the_commits_is_asked_for_only_where_somebody_else_approves():
     forge.changes.clear()
     (found,) = PolicyJudge(forge).judge(RECORD.spec, [layer_with(DENIED)])
     assert found.besides == 0
+
+
+OTHER_RULES = RuleChanges(("workflows",), (HeldPolicySet("net", owners=("team:sre",)),))
+
+
+@pytest.mark.parametrize("layers", [(), (layer_with(),)], ids=["no plan", "a plan that passes"])
+def test_owners_approve_other_rules_whatever_the_plans_are(layers):
+    for by, found in (("bob", SetState.FAILED), ("ann", SetState.APPROVED)):
+        (standing,) = PolicyJudge(reviewed(by)).judge(RECORD.spec, layers, OTHER_RULES)
+        assert (standing.state, standing.rules) == (found, ("workflows",))
+
+
+def test_a_plan_without_verdict_is_not_approved_with_other_rules():
+    layer = replace(layer_with(), verdicts=(), state=LayerState.FAILED, plan=None)
+    (standing,) = PolicyJudge(reviewed("ann")).judge(RECORD.spec, [layer], OTHER_RULES)
+    assert standing.state is SetState.UNKNOWN
+
+
+def test_a_root_is_held_against_the_sets_of_its_tags_on_the_default_branch_as_well():
+    sets = "{a: {paths: [policies/net], tag_query: tier}, b: {paths: [policies/net], tag_query: never}}"
+    holding = Holding(f"policy_sets: {sets}")
+    member = any_root(), "default", ()
+    assert holding.hold(member) == {("network", "default"): ()}
+    holding.granted.tagged["network", "default"] = (tagged(any_root(), ("tier",)),)
+    assert [each.name for each in holding.hold(member)["network", "default"]] == ["a"]
 
 
 def test_who_cannot_read_the_repository_is_no_owner_and_is_not_looked_for_in_teams():

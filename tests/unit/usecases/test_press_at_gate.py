@@ -36,6 +36,15 @@ def test_reject_ends_a_deployment_at_its_gate(state):
     assert world.workflows.settled == {"gate": {"next": "rejected"}}
 
 
+def test_approve_is_for_whom_the_root_requires_and_reject_for_who_may_decide():
+    world = PressedWorld(State.AWAITING_REQUIREMENTS, requested_by="author")
+    assert [action.button for action in world.shown.actions] == [Button.APPROVE, Button.REJECT]
+    world.forge.came_with[world.deployment.revision.sha] = ()
+    assert "outsider is not among them" in world.press(Button.APPROVE, "outsider")
+    assert world.press(Button.APPROVE) == "approved"
+    assert "goes on by itself" in world.press(Button.REJECT)
+
+
 def test_the_same_rejection_delivered_once_more_has_an_effect_also_when_it_is_rejected_by_then():
     world = GateWorld()
     world.press(Button.REJECT)

@@ -214,7 +214,7 @@ def test_a_place_in_line_is_shown_as_it_was_read_for_the_whole_line(world):
     stand(world, deployment, standing, Named("running", "a" * 40, 41), Named("before", "b" * 40))
     publish(world, deployment, web="https://web.example")
     summary = world.forge.check_runs[1].summary
-    assert "[`aaaaaaa`](https://github.com/acme/infra/runs/41) waits for its plan review" in summary
+    assert "[`aaaaaaa`](https://github.com/acme/infra/runs/41) waits for people" in summary
     assert "waits for [`bbbbbbb`](https://web.example/deployments/before)" in summary
     assert "(https://web.example/queue?repository=acme%2Finfra&root=network)" in summary
 

@@ -7,10 +7,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_plan, sha
+from tests.chance import examples
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, NUMBER, PullRequestWorld
 from tidegate.domain.pull_requests.record import PullRequestState, judged
@@ -177,7 +178,7 @@ HAPPENINGS = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(HAPPENINGS, max_size=12))
 def test_whatever_happens_the_reconciler_brings_all_to_what_the_forge_has(happenings):
     world = MortalWorld()

@@ -29,6 +29,12 @@ def test_a_root_that_a_module_reaches_names_the_modules_file(place):
     assert reasons(BASE, {**BASE, path: "# new"}) == {"live/app": f"This commit changes {path}, which it uses."}
 
 
+def test_a_root_of_a_list_that_a_module_reaches_names_the_modules_file():
+    base = {**BASE, "tidegate.yaml": "roots: [{dir: live/app}, {dir: live/db}]\n"}
+    path = "modules/subnet/main.tf"
+    assert reasons(base, {**base, path: "# new"}) == {"live/app": f"This commit changes {path}, which it uses."}
+
+
 def test_a_root_that_patterns_reach_names_the_file():
     base = {**BASE, "tidegate.yaml": PATTERNS, "shared/names.json": "{}"}
     found = reasons(base, {**base, "shared/names.json": "[]", "live/db/main.tf": "# new"})

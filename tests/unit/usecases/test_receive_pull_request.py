@@ -10,7 +10,7 @@ from tests.builders import NOW, REPOSITORY, any_artifact, any_layer, any_plan, a
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
 from tidegate.adapters.memory import MemoryCatalog, MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.errors import Conflict, ForgeUnavailable
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.domain.pull_requests.record import PullRequestState, Status, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import KnownRepository
@@ -332,12 +332,23 @@ class TestReviews:
             (world.record.spec.id, world.record.spec.revision)
         ]
 
+    def test_a_review_lets_deployments_that_wait_for_it_go_on_also_after_the_merge(self, world):
+        world.receiver = replace(world.receiver, look_at_requirements=lambda repository: len([repository]))
+        assert "1 deployments that waited" in world.receive("pull_request_review")
+
     def test_a_review_that_no_policy_set_asks_for_changes_nothing(self, world):
         world.receive()
         shown(world, self.refused())
         before = world.record
         assert "No policy set asks" in world.receive("pull_request_review")
         assert (world.record, world.announcements.ended) == (before, [])
+
+    def test_a_review_is_looked_at_where_owners_must_approve_other_rules(self, world):
+        world.receive()
+        asked = RuleChanges(("workflows",), (HeldPolicySet("network", owners=("team:sre",)),))
+        shown(world, self.refused())
+        world.records.save(replace(world.record, rule_changes=asked))
+        assert "are looked at again" in world.receive("pull_request_review")
 
     def test_a_review_of_what_is_overtaken_meanwhile_is_left_to_what_overtook_it(self, world):
         world.receive()

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import sha
+from tests.builders import any_pull_request, seen, sha
 from tests.unit.usecases.push_world import AFTER, CHANGED, World
 from tests.unit.usecases.trees import BASE
 from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import Pushed, State, Trigger
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
@@ -96,7 +96,8 @@ EXCLUDING = {**CHANGED, "tidegate.yaml": "version: 1\nplan_review: {exclude_auth
 
 def test_who_opened_the_pull_request_is_an_author_where_authors_do_not_count(world):
     world.new = EXCLUDING
-    world.forge.opened[AFTER] = ("opener",)
+    world.forge.seen[5] = seen(any_pull_request(5, author="opener"))
+    world.forge.came_with[AFTER] = (5,)
     world.receive()
     assert {(each.authors, each.authors_known) for each in world.enqueued} == {(("author", "opener"), True)}
 
@@ -289,3 +290,13 @@ def test_without_pull_requests_nobody_is_told(world):
     world.receiver = lambda: unwired
     world.receive()
     assert world.moved == []
+
+
+def test_deployments_know_the_push_that_brought_them_and_what_their_roots_require(world):
+    checks = "{checks: [{tag_query: 'dir:live/db', approved: {any_of_count: 2}}]}"
+    world.new = {**CHANGED, "tidegate.yaml": f"version: 1\napply_requirements: {checks}\n"}
+    world.receive()
+    app, db = sorted(world.enqueued, key=lambda each: each.root.name)
+    assert {each.pushed for each in (app, db)} == {(Pushed(sha(1), AFTER, "main"),)}
+    assert [each.approvals for each in db.requires] == [2]
+    assert (app.requires, app.unmatched, db.unmatched) == ((), True, False)

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.usecases.webhook_world import AFTER, DELIVERY, FakeSecrets, World, push
 from tidegate.adapters.memory.stores import MemoryDeliveries
 from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.webhooks.receive_webhook import WebhookRequest
+from tidegate.usecases.webhooks.receive_webhook import QUEUEING_SECONDS, WebhookRequest
 
 
 @pytest.fixture
@@ -45,7 +45,8 @@ def test_the_same_delivery_many_times_at_once_is_stored_once_and_lost_never(worl
     for thread in threads:
         thread.join()
     assert {answer.status for answer in answers} == {202}
-    assert len({(sent.id, sent.received_at) for sent in world.queue.sent}) == 1
+    assert sorted(answer.result for answer in answers) == ["duplicate"] * 7 + ["stored"]
+    assert len(world.queue.sent) == 1
 
 
 def test_a_delivery_that_was_stored_and_not_queued_is_queued_when_it_comes_again_as_it_was_stored(world):
@@ -54,8 +55,16 @@ def test_a_delivery_that_was_stored_and_not_queued_is_queued_when_it_comes_again
         world.receive(push())
     assert not world.deliveries.is_queued(DELIVERY)
     first = world.deliveries.get(DELIVERY)
+    world.clock.advance(QUEUEING_SECONDS)
     assert world.receive(push()).result == "stored"
     assert world.queue.sent == [first]
+
+
+def test_a_copy_leaves_a_delivery_to_whoever_is_queueing_it(world):
+    world.queue.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        world.receive(push())
+    assert (world.receive(push()).result, world.queue.sent) == ("duplicate", [])
 
 
 def test_when_the_store_fails_nothing_is_acknowledged_or_queued(world):

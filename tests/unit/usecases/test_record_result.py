@@ -26,7 +26,9 @@ def world():
 
 def record(world, deployment, state, **fields):
     finisher = Finisher(world.deployments, world.jobs, world.audit)
-    recorder = ResultRecorder(world.deployments, world.jobs, finisher, world.announcements, world.clock)
+    recorder = ResultRecorder(
+        world.deployments, world.jobs, finisher, world.announcements, world.clock, world.stopper.stop
+    )
     message = RecordResult(deployment=deployment.id, state=state, **fields)
     assert recorder.record(message).state == world.deployments.get(deployment.id).state
     return world.deployments.get(deployment.id)
@@ -238,6 +240,9 @@ def test_an_audit_message_names_what_was_approved_by_whom():
         "approved_by": "reviewer",
         "approved_at": "2026-03-02T08:00:00.000000+00:00",
         "approvals": [{"by": "reviewer", "at": NOW}],
+        "approved_here": [],
+        "override": None,
+        "missing": [],
         "rejected_by": None,
         "plan_sha256": "ab" * 32,
         "engine": "terraform",
@@ -284,3 +289,30 @@ def test_an_apply_that_was_to_follow_a_gate_has_an_end_where_it_was_audited(worl
         world.jobs.create(any_job(JobKind.APPLY))
     record(world, waiting, "engine_fault", error="States.Timeout")
     assert world.audit.states == (["FAILURE"] if begun else [])
+
+
+@pytest.mark.parametrize(
+    ("error", "stops"),
+    [("States.Timeout", True), ("States.HeartbeatTimeout", False), ("RunnerStopped", False)],
+)
+def test_an_apply_is_stopped_when_its_time_is_over_and_goes_on_without_heartbeats(world, error, stops):
+    record(world, applying(world, taken=True), "outcome_unknown", error=error)
+    assert bool(world.runners.stopped) is stops
+
+
+@pytest.mark.parametrize(
+    ("error", "stops"), [("States.Timeout", True), ("States.HeartbeatTimeout", True), ("RunnerFault", False)]
+)
+def test_the_runner_of_a_plan_that_was_given_up_is_stopped(world, error, stops):
+    deployment = world.put(deployment_in(State.PLANNING, plan_job="network-plan-1"))
+    world.jobs.create(any_job(JobKind.PLAN, id=deployment.plan_job))
+    world.jobs.hand_over(deployment.plan_job, "token", "clone")
+    world.jobs.take(deployment.plan_job, "arn:task/1")
+    record(world, deployment, "engine_fault", error=error)
+    assert bool(world.runners.stopped) is stops
+
+
+def test_a_result_is_recorded_although_its_runner_cannot_be_stopped(world):
+    world.runners.refusals = 1
+    ended = record(world, applying(world, taken=True), "outcome_unknown", error="States.Timeout")
+    assert ended.state is State.OUTCOME_UNKNOWN

@@ -11,7 +11,7 @@ from tests.unit.usecases.rerun_world import EARLIER, FAILED, RerunWorld
 from tests.unit.usecases.shown_check_runs import publisher_of
 from tidegate.domain.access import Access
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State, is_final
+from tidegate.domain.deploys.deployment import State, Trigger, is_final
 from tidegate.domain.moment import later
 from tidegate.domain.revision import Comparison
 from tidegate.ports import DeliveryOutcome, Enrolled
@@ -33,6 +33,13 @@ def test_a_failed_one_is_run_again_as_a_deployment_of_its_own(world, state):
     assert new.review_rule == old.review_rule
     assert world.announcements.repeats == [(old.id, new.id)]
     assert world.deliveries.outcome("demand-1") == DeliveryOutcome(outcome, (new.id,))
+
+
+@pytest.mark.parametrize("trigger", [Trigger.MANUAL, Trigger.MERGE])
+def test_it_is_known_of_a_re_run_whether_the_first_was_asked_for_by_hand(world, trigger):
+    world.check(world.ended(State.APPLY_FAILED, trigger=trigger))
+    (new,) = world.reruns
+    assert new.reruns_manual is (trigger is Trigger.MANUAL)
 
 
 @pytest.mark.parametrize(

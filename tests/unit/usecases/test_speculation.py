@@ -13,6 +13,7 @@ from tidegate.adapters.memory import (
     MemoryForge,
     MemoryJobs,
     MemoryPlanPlaces,
+    MemoryRunners,
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
@@ -22,6 +23,7 @@ from tidegate.domain.errors import Conflict, NoFreePlace, NotFound, WrongState
 from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
 from tidegate.messages import BeginSpeculation, RecordSpeculation
+from tidegate.usecases.deploys.stop_runner import RunnerStopper
 from tidegate.usecases.plan_places.give_places import PlaceGiver
 from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
 from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
@@ -40,6 +42,8 @@ class World:
         self.announcements, self.places = MemoryAnnouncements(), MemoryPlanPlaces()
         self.workflows = MemoryWorkflows()
         self.giver = PlaceGiver(self.places, self.workflows.settle, LIMIT)
+        self.runners = MemoryRunners()
+        self.stopper = RunnerStopper(self.jobs, self.runners)
         self.id = any_layer(**fields).id
         self.layers.create([any_layer(**fields)])
 
@@ -60,11 +64,12 @@ class World:
             self.clock,
             LIMIT,
             self.giver.leave,
+            self.stopper.stop,
         )
         return beginner.begin(BeginSpeculation(layer=self.id, attempt=attempt))
 
     def record(self, plan=None, error=None, cause=None):
-        recorder = SpeculationRecorder(self.layers, self.announcements, self.clock, self.giver.leave)
+        recorder = SpeculationRecorder(self.layers, self.announcements, self.clock, self.giver.leave, self.stopper.stop)
         return recorder.record(RecordSpeculation(layer=self.id, plan=plan, error=error, cause=cause))
 
 
@@ -318,3 +323,33 @@ def cancel(world, monkeypatch, act):
 def test_who_waited_for_a_place_in_vain_is_told_so_in_words(world):
     world.record(error="NoFreePlace", cause="Within a day, there was no free place.")
     assert world.layer.reason == "Within a day, there was no free place."
+
+
+def _take(world, job):
+    world.jobs.hand_over(job, "token", "clone")
+    world.jobs.take(job, f"arn:task/{job}")
+
+
+def test_another_attempt_stops_the_runner_of_the_one_before(world):
+    first = world.begin().job
+    _take(world, first)
+    world.begin()
+    assert world.runners.stopped == {}
+    world.begin(attempt=2)
+    assert set(world.runners.stopped) == {f"arn:task/{first}"}
+
+
+@pytest.mark.parametrize(
+    ("error", "stops"), [("States.HeartbeatTimeout", 1), ("States.Timeout", 1), ("RunnerFault", 0)]
+)
+def test_the_runner_of_a_plan_that_was_given_up_is_stopped(world, error, stops):
+    _take(world, world.begin().job)
+    world.record(error=error)
+    assert len(world.runners.stopped) == stops
+
+
+def test_a_late_failure_stops_no_runner_of_a_plan_that_was_recorded(world):
+    _take(world, world.begin().job)
+    world.record(plan=any_plan())
+    world.record(error="States.Timeout")
+    assert world.runners.stopped == {}

@@ -133,8 +133,8 @@ class TestDraftsAndBranches:
         assert opened(world)[0] == "plan"
 
     def test_a_draft_that_is_not_planned_says_so_until_it_is_ready(self, world):
-        world.file(MAIN, "pull_requests: {drafts: false}\n")
-        world.file(HEAD, "pull_requests: {drafts: true}\n")
+        for commit, drafts in ((FORK_POINT, "false"), (MAIN, "false"), (HEAD, "true")):
+            world.file(commit, f"pull_requests: {{drafts: {drafts}}}\n")
         world.pull(is_draft=True)
         assert opened(world) == ("nothing", ())
         assert (world.record.skipped, world.record.state) == (True, PullRequestState.IDLE)

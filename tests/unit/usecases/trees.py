@@ -5,11 +5,17 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from tidegate.ports import FileChange
+from tidegate.ports import FileChange, Merged
 from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
 
 USES_NETWORK = 'module "network" {\n  source = "../../modules/network"\n}\n'
 BACKEND = 'terraform {\n  backend "s3" {}\n}\n'
+
+
+class Link(str):
+    """The content of a file that is a symbolic link: where it leads."""
+
+    __slots__ = ()
 
 
 @dataclass
@@ -26,10 +32,15 @@ class Trees:
         return {path: blob(text) for path, text in self.new.items()}
 
     @property
+    def links(self):
+        return {path for path, text in self.new.items() if isinstance(text, Link)}
+
+    @property
     def changes(self):
         old = self.old if self.before_is_known else {}
         paths = sorted(path for path in old.keys() | self.new.keys() if old.get(path) != self.new.get(path))
-        return [FileChange(path, blob(old.get(path)), blob(self.new.get(path))) for path in paths]
+        both = [(path, old.get(path), self.new.get(path)) for path in paths]
+        return [FileChange(p, blob(a), blob(b), isinstance(a, Link) or isinstance(b, Link)) for p, a, b in both]
 
     def read(self, contents):
         self.requests.append(set(contents))
@@ -39,6 +50,17 @@ class Trees:
 
 def blob(text: str | None) -> str | None:
     return None if text is None else hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def merged(base: dict[str, str], head: dict[str, str], common: dict[str, str], both: dict[str, str]) -> Merged:
+    """Return the merge of two commits, file by file; ``both`` are texts of files that both changed."""
+    ours = {path for path in base.keys() | common.keys() if base.get(path) != common.get(path)}
+    theirs = {path for path in head.keys() | common.keys() if head.get(path) != common.get(path)}
+    conflicts = {path for path in ours & theirs if base.get(path) != head.get(path)} - both.keys()
+    if conflicts:
+        return Merged(Trees(common, head), tuple(sorted(conflicts)))
+    after = {**base, **{path: head.get(path) for path in theirs}, **both}
+    return Merged(Trees(base, {path: text for path, text in after.items() if text is not None}))
 
 
 def discover(old: dict[str, str], new: dict[str, str], **fields) -> Discovery:

@@ -34,9 +34,10 @@ class World:
     secrets: FakeSecrets = field(default_factory=FakeSecrets)
     deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
     queue: MemoryEventQueue = field(default_factory=MemoryEventQueue)
+    clock: MemoryClock = field(default_factory=MemoryClock)
 
     def receive(self, request):
-        return WebhookReceiver(self.secrets, self.deliveries, self.queue, MemoryClock()).receive(request)
+        return WebhookReceiver(self.secrets, self.deliveries, self.queue, self.clock).receive(request)
 
 
 def push(delivery=DELIVERY, key="current", body=None, **fields):

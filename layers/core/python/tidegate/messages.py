@@ -196,6 +196,10 @@ class WaitAtGate(Waiting):
     job: str | None = None
 
 
+class WaitForRequirements(Waiting):
+    """Lets a deployment wait for what its root requires before an apply; the token is answered as that of a gate."""
+
+
 class GateDecided(Message):
     """What follows from a gate."""
 

@@ -125,6 +125,13 @@ class AnnouncementSettings(Settings):
 
 
 @dataclass(frozen=True)
+class ClusterSettings(Settings):
+    """The ARN of the cluster that runners run in."""
+
+    cluster: str = _variable("TIDEGATE_CLUSTER")
+
+
+@dataclass(frozen=True)
 class PushQueueSettings(Settings):
     """The URL of the queue of pushes."""
 

@@ -6,10 +6,11 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_deployed, any_deployment, any_revision
+from tests.chance import examples
 from tests.unit.usecases.deploy_queue.world import QUEUE, World
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import Gate, State, Trigger, moves_baseline
@@ -177,7 +178,7 @@ LATER_ENDS = st.lists(
 
 
 @given(first=st.sampled_from(BAD), later=LATER_ENDS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_whatever_comes_in_between_people_look_until_something_that_contains_it_began_to_be_applied(first, later):
     world = World()
     enroll(world)
@@ -328,3 +329,17 @@ class TestStacks:
         ends(world, alone(3), State.APPLIED)
         stands = {each.stack: each.deployed.revision for each in world.head.by_stack}
         assert stands == {"prod": any_revision(3), "dev": any_revision(2)}
+
+
+@pytest.mark.parametrize("state", BAD)
+def test_who_contains_a_change_of_rules_that_was_left_undone_changes_them_as_well(world, state):
+    ends(world, alone(1, rule_changes=("workflows",)), state)
+    assert ends(world, alone(2, rule_changes=("hooks",)), state).rule_changes == ("hooks", "workflows")
+    assert ends(world, alone(3), State.APPLIED).rule_changes == ("hooks", "workflows")
+    assert let_in(world, alone(4)).rule_changes == ()
+
+
+def test_who_does_not_contain_it_changes_no_rules(world):
+    ends(world, alone(1, rule_changes=("workflows",)), State.REJECTED)
+    world.forge.comparisons[any_revision(1).sha, any_revision(2).sha] = Comparison.DIVERGED
+    assert let_in(world, alone(2)).rule_changes == ()

@@ -9,7 +9,8 @@ import pytest
 from tests.builders import any_deployed, any_deployment, any_lock, any_revision, any_root, deployment_in
 from tests.unit.usecases.deploy_queue.world import related
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import Pushed, State, Trigger
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.revision import Comparison
 
 
@@ -174,3 +175,11 @@ def test_one_that_waits_for_others_already_is_told_the_same(world):
     world.in_flight(deployment)
     answer = world.validate(deployment)
     assert (answer.allowed, answer.waits) == (True, True)
+
+
+def test_what_requires_something_of_its_apply_knows_the_pushes_that_it_holds(world):
+    own = Pushed(any_revision(1).sha, any_revision(2).sha, "main")
+    deployment = any_deployment(2, requires=(Requirements(approvals=1),), pushed=(own,))
+    world.in_flight(deployment)
+    world.validate(deployment)
+    assert world.deployments.get(deployment.id).pushed == (own,)

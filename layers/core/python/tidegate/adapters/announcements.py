@@ -16,7 +16,8 @@ Of pull requests it takes ``{"layer": …}`` for the check run of a layer that h
 group of the pull request are ``{"pull_request": …, "not_before": …}`` for how far its plans are, of which there is one
 every two seconds (it is taken up once these are over, so it sees each change that asked for it), and
 ``{"pull_request": …, "revision": …, "error": …, "cause": …}`` for all that is known of a revision, and
-``{"pull_request": …, "applied": true}`` for what follows once something of it was applied.
+``{"pull_request": …, "applied": true}`` for what follows once something of it was applied, and
+``{"pull_request": …, "deployed": true, "not_before": …}``, one every ten seconds, for what became of its merge.
 
 A message of the two line queues is ``{"queue": …}``. The first is FIFO with a delay of two seconds, and
 what is sent about one queue within a second is one message there: whoever takes it up reads the line
@@ -55,6 +56,8 @@ EVENT_VERSION = 1
 _OFFERS = 3
 #: Seconds between two looks at how far the plans of a pull request are.
 PROGRESS = 2
+#: Seconds between two looks at what became of a merged pull request's roots.
+DEPLOYS = 10
 _COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved", "actions", "deferred")
 
 logger = Logger(service="tidegate", child=True)
@@ -144,6 +147,10 @@ class AwsAnnouncements:
 
     def pull_request_applied(self, pull_request: str) -> None:
         self._send({"pull_request": pull_request, "applied": True}, _digest(pull_request), uuid.uuid4().hex)
+
+    def pull_request_deployed(self, pull_request: str) -> None:
+        group, at = _digest(pull_request), (int(self._now()) // DEPLOYS + 1) * DEPLOYS
+        self._send({"pull_request": pull_request, "deployed": True, "not_before": at}, group, f"{group}-deployed-{at}")
 
     def _ask(self, message: dict[str, Any], deduplication: str) -> None:
         self._send(message, message["deployment"], deduplication)

@@ -1,11 +1,12 @@
-"""The audit topic (SNS FIFO): what happened to an apply, and who rejected, forced or unlocked.
+"""The audit topic (SNS FIFO): what happened to an apply, and who rejected, forced, locked or unlocked.
 
 The message is JSON::
 
     {"version": 1,
      "event_id": "<id>:<state>",            the same event has the same, however often it is published
      "id": "<job id of the apply, or the deployment's id>",
-     "state": "RUNNING" | "SUCCESS" | "FAILURE" | "UNKNOWN" | "REJECTED" | "FORCED" | "UNLOCKED",
+     "state": "RUNNING" | "SUCCESS" | "FAILURE" | "UNKNOWN" | "REJECTED" | "FORCED" | "OVERRIDDEN" | "LOCKED"
+         | "UNLOCKED",
      "at": "<ISO 8601, UTC>", "deployment": …, "repository": "owner/name", "root": …, "dir": …, "workspace": …,
      "revision": "<sha>", "branch": …, "trigger": "merge" | "manual" | "rerun", "pull_request": … or null,
      "forced": true | false, "initiating_user": …, "approved_by": … or null, "approved_at": … or null,
@@ -13,10 +14,10 @@ The message is JSON::
      "plan_sha256": "<of the plan file that is applied>", "engine": …, "engine_version": …,
      "started": "<ISO 8601, UTC>", "ended": … or null, "reason": "<why it failed, or what the lock said>"}
 
-``UNLOCKED`` has ``locked_by`` and ``locked_at`` instead of what is about an apply. Attributes to filter
+``LOCKED`` and ``UNLOCKED`` have ``locked_by`` and ``locked_at`` instead of what is about an apply. Attributes to filter
 subscriptions by: ``state``, ``repository``, ``root``, ``version``.
 
-Messages of one deployment come in order (its id is the message group; a queue's unlocks have a group of
+Messages of one deployment come in order (its id is the message group; a queue's locks and unlocks have a group of
 their own). Whoever publishes an event again gives it the same deduplication id, so it is delivered once; after
 the five minutes that SNS remembers them, ``event_id`` still tells. ``RUNNING`` always comes before the apply
 starts, and every other state before it is visible anywhere else.

@@ -77,6 +77,22 @@ class DynamoDeliveries:
     def is_queued(self, delivery: str) -> bool:
         return "open" not in self._item(delivery)
 
+    def take_over(self, delivery: str, now: str, before: str) -> Delivery | None:
+        change = {
+            "Key": _key(delivery),
+            "UpdateExpression": "SET open_since = :now",
+            "ConditionExpression": "attribute_exists(#open) AND open_since < :before",
+            "ExpressionAttributeNames": _OPEN,
+            "ExpressionAttributeValues": {":now": {"S": now}, ":before": {"S": before}},
+            "ReturnValues": "ALL_NEW",
+        }
+        try:
+            return _read(self._call("UpdateItem", change)["Attributes"])
+        except AwsError as error:
+            if error.code == _CONDITION_FAILED:
+                return None
+            raise
+
     def mark_queued(self, delivery: str) -> None:
         self._update(delivery, {"UpdateExpression": "REMOVE #open, open_since", "ExpressionAttributeNames": _OPEN})
 

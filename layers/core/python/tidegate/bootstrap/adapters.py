@@ -14,6 +14,7 @@ from tidegate.settings import (
     AnnouncementSettings,
     ArtifactSettings,
     AuditSettings,
+    ClusterSettings,
     EventQueueSettings,
     ForgeSettings,
     LinkSettings,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         PlanPlaces,
         PolicyEngine,
         PullRequests,
+        Runners,
         SourceHistory,
         TemporaryLayers,
         Workflows,
@@ -220,6 +222,12 @@ class Adapters:
         return StepFunctionsWorkflows(self.client("stepfunctions"), *machines)
 
     @cached_property
+    def runners(self) -> Runners:
+        from tidegate.adapters.ecs import EcsRunners
+
+        return EcsRunners(self.client("ecs"), ClusterSettings.from_env(self.environ).cluster)
+
+    @cached_property
     def patience(self) -> QueuePatience:
         from tidegate.adapters.patience import QueuePatience
 
@@ -287,7 +295,7 @@ class Adapters:
         from tidegate.adapters.github.forge import AppCredentials
 
         secret = self._app_secret
-        return AppCredentials(secret["app_id"], secret["private_key"])
+        return AppCredentials(secret["app_id"], secret["private_key"], secret.get("comment_token", ""))
 
     def _gitlab_credentials(self) -> GitLabCredentials:
         from tidegate.adapters.gitlab.forge import GitLabCredentials

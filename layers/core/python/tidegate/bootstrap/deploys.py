@@ -13,14 +13,19 @@ from tidegate.settings import MachineSettings
 if TYPE_CHECKING:
     from tidegate.usecases.authorize import Authorizer
     from tidegate.usecases.deploys.begin_job import JobBeginner
+    from tidegate.usecases.deploys.check_branch import BranchCheck
     from tidegate.usecases.deploys.finish import Finisher
     from tidegate.usecases.deploys.hand_over_job import JobHandover
     from tidegate.usecases.deploys.record_plan import PlanRecorder
     from tidegate.usecases.deploys.record_result import ResultRecorder
     from tidegate.usecases.deploys.runner_stopped import StoppedRunnerReporter
+    from tidegate.usecases.gates.apply_requirements import ApplyRequirements
     from tidegate.usecases.gates.decide_gate import GateDecider
+    from tidegate.usecases.gates.decide_requirements import RequirementsDecider
     from tidegate.usecases.gates.open_gates import GateOpener
     from tidegate.usecases.gates.wait_at_gate import GateWaiter
+    from tidegate.usecases.gates.wait_for_requirements import RequirementsGate
+    from tidegate.usecases.presses.lock import QueueLocker
     from tidegate.usecases.presses.unlock import QueueUnlocker
     from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
     from tidegate.usecases.queues.close_worker import WorkerCloser
@@ -53,6 +58,12 @@ class Deploys(Adapters):
         return QueueUnlocker(self.queues, self.deployments, self.audit, self.announcements, self.worker_ensurer)
 
     @cached_property
+    def queue_locker(self) -> QueueLocker:
+        from tidegate.usecases.presses.lock import QueueLocker
+
+        return QueueLocker(self.queues, self.audit, self.announcements)
+
+    @cached_property
     def finisher(self) -> Finisher:
         from tidegate.usecases.deploys.finish import Finisher
 
@@ -68,7 +79,9 @@ class Deploys(Adapters):
     def review_decider(self) -> ReviewDecider:
         from tidegate.usecases.reviews.decide_review import ReviewDecider
 
-        return ReviewDecider(self.deployments, self.workflows, self.announcements, self.finisher, self.artifacts)
+        return ReviewDecider(
+            self.deployments, self.workflows, self.announcements, self.finisher, self.artifacts, self.branch_check
+        )
 
     @cached_property
     def deployment_claimer(self) -> DeploymentClaimer:
@@ -132,7 +145,36 @@ class Deploys(Adapters):
 
         gates = GateJudge(self.deployments, self.change_sets)
         return JobBeginner(
-            self.deployments, self.jobs, self.addresses, self.audit, self.announcements, self.clock, gates
+            self.deployments,
+            self.jobs,
+            self.addresses,
+            self.audit,
+            self.announcements,
+            self.clock,
+            gates,
+            self.stop_runner,
+            self.apply_requirements,
+            self.branch_check,
+        )
+
+    @cached_property
+    def branch_check(self) -> BranchCheck:
+        from tidegate.usecases.deploys.check_branch import BranchCheck
+
+        return BranchCheck(self.forge)
+
+    @cached_property
+    def apply_requirements(self) -> ApplyRequirements:
+        from tidegate.usecases.gates.apply_requirements import ApplyRequirements
+
+        return ApplyRequirements(self.forge, self.pull_requests)
+
+    @cached_property
+    def requirements_gate(self) -> RequirementsGate:
+        from tidegate.usecases.gates.wait_for_requirements import RequirementsGate
+
+        return RequirementsGate(
+            self.deployments, self.apply_requirements, self.workflows, self.announcements, self.clock
         )
 
     @cached_property
@@ -186,13 +228,30 @@ class Deploys(Adapters):
             self.announcements,
             enqueue,
             lambda deployment, login: may(deployment, Action.APPLY, login),
+            self.requirements_decider,
+        )
+
+    @cached_property
+    def requirements_decider(self) -> RequirementsDecider:
+        from tidegate.usecases.gates.decide_requirements import RequirementsDecider
+
+        return RequirementsDecider(
+            self.deployments, self.apply_requirements, self.workflows, self.announcements, self.audit
         )
 
     @cached_property
     def result_recorder(self) -> ResultRecorder:
         from tidegate.usecases.deploys.record_result import ResultRecorder
 
-        return ResultRecorder(self.deployments, self.jobs, self.finisher, self.announcements, self.clock)
+        return ResultRecorder(
+            self.deployments, self.jobs, self.finisher, self.announcements, self.clock, self.stop_runner
+        )
+
+    def stop_runner(self, job: str | None) -> None:
+        """Stop whoever has taken a job."""
+        from tidegate.usecases.deploys.stop_runner import RunnerStopper
+
+        RunnerStopper(self.jobs, self.runners).stop(job)
 
     @cached_property
     def stopped_runner_reporter(self) -> StoppedRunnerReporter:

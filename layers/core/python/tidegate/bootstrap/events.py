@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tidegate.config.declarations import Drift
     from tidegate.domain.changes.change_set import Key
     from tidegate.domain.comments.command import Verb
+    from tidegate.domain.deploys.deployment import Deployment
     from tidegate.domain.policies.policy import HeldPolicySet
     from tidegate.domain.pull_requests.apply_rules import ApplyRules
     from tidegate.ports import Delivery, DeliveryOutcome, KnownRepository
@@ -62,7 +63,13 @@ class Events(Deploys):
 
         waiting = WaitingTeller(self.change_sets, self.deployments, self.announcements)
         return CheckRunPublisher(
-            self.deployments, self.check_runs, self.forge, self.announcements, self.check_run_painter, waiting
+            self.deployments,
+            self.check_runs,
+            self.forge,
+            self.announcements,
+            self.check_run_painter,
+            waiting,
+            self._tell_merged,
         )
 
     @cached_property
@@ -111,6 +118,9 @@ class Events(Deploys):
     ) -> None:
         """Tell pull requests that their base branch moved on."""
 
+    def _tell_merged(self, _deployment: Deployment) -> None:
+        """Tell merged pull requests that a deployment changed."""
+
     def _schedule_drift(self, _known: KnownRepository, _drift: Drift) -> tuple[str, ...]:
         return ()
 
@@ -125,6 +135,7 @@ class Events(Deploys):
             self._change_enqueuer,
             self.authorizer,
             self.queue_unlocker.unlock,
+            self.queue_locker.lock,
             self.comment_works,
             doubts=self._doubts,
             hold=self._hold_policies,

@@ -13,7 +13,7 @@ from tidegate.settings import ForgeSettings, LinkSettings, OperatorSettings
 
 if TYPE_CHECKING:
     from tidegate.adapters.accounts import OAuthClient
-    from tidegate.ports import Accounts, JobLogs
+    from tidegate.ports import Accounts, JobLogs, SignOuts
     from tidegate.usecases.deploys.look_at_deployment import DeploymentLooker
     from tidegate.usecases.deploys.read_log import LogReader
     from tidegate.usecases.deploys.search_deployments import DeploymentSearcher
@@ -54,6 +54,12 @@ class WebPages(Repairs):
         from tidegate.web.session import Sessions
 
         return Sessions(self.oauth_client.client_secret, time.time)
+
+    @cached_property
+    def sign_outs(self) -> SignOuts:
+        from tidegate.adapters.dynamodb.sign_outs import DynamoSignOuts
+
+        return DynamoSignOuts(self._dynamodb, self._table)
 
     @cached_property
     def job_logs(self) -> JobLogs:
@@ -115,6 +121,7 @@ class WebPages(Repairs):
                 links=WebLinks(self.addresses, links.execution, self.words),
                 operators_team=OperatorSettings.from_env(self.environ).team,
                 sessions=lambda: self.sessions,
+                sign_outs=self.sign_outs,
                 accounts=self.accounts,
                 forge=self.forge,
                 catalog=self.catalog,
@@ -136,6 +143,7 @@ class WebPages(Repairs):
                 decide=self.review_decider.decide,
                 decide_gate=self.gate_decider.decide,
                 unlock=self.queue_unlocker.unlock,
+                lock=self.queue_locker.lock,
                 request=self.deployment_requester.request,
             )
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tidegate.domain.changes.change_set import Key
     from tidegate.domain.comments.command import Verb
+    from tidegate.domain.deploys.deployment import Deployment
     from tidegate.domain.policies.policy import HeldPolicySet
     from tidegate.domain.pull_requests.apply_rules import ApplyRules
     from tidegate.ports import Delivery, KnownRepository
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.pull_requests.receive_pull_request import PullRequestFollower, PullRequestReceiver
     from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
     from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
+    from tidegate.usecases.pull_requests.show_deploys import DeploysShower
     from tidegate.usecases.pull_requests.tell_base_moved import BaseTeller
     from tidegate.usecases.pull_requests.tell_closed import ClosedTeller
 
@@ -147,7 +149,25 @@ class PullRequestWork(Events):
     def _closed_teller(self) -> ClosedTeller:
         from tidegate.usecases.pull_requests.tell_closed import ClosedTeller
 
-        return ClosedTeller(self.forge, self._layer_painter.page)
+        return ClosedTeller(self.forge, self._layer_painter.page, self.announcements.pull_request_deployed)
+
+    @cached_property
+    def deploys_shower(self) -> DeploysShower:
+        from tidegate.usecases.pull_requests.show_deploys import DeploysShower
+
+        return DeploysShower(
+            self.pull_requests,
+            self.deployments,
+            self.queues,
+            self.check_runs,
+            self.forge,
+            self._layer_painter,
+            self.announcements,
+            self.clock,
+        )
+
+    def _tell_merged(self, deployment: Deployment) -> None:
+        self.deploys_shower.changed(deployment)
 
     @cached_property
     def apply_canceller(self) -> ApplyCanceller:
@@ -281,6 +301,7 @@ class PullRequestWork(Events):
             self.pull_request_checks,
             self.announcements,
             self.pull_request_follower,
+            self.requirements_gate.look_at_all,
         )
 
     @cached_property
@@ -296,6 +317,7 @@ class PullRequestWork(Events):
             self.clock,
             PlaceSettings.from_env(self.environ).limit,
             self._leave_places,
+            self.stop_runner,
         )
 
     @cached_property
@@ -326,7 +348,9 @@ class PullRequestWork(Events):
     def speculation_recorder(self) -> SpeculationRecorder:
         from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
 
-        return SpeculationRecorder(self.temporary_layers, self.announcements, self.clock, self._leave_places)
+        return SpeculationRecorder(
+            self.temporary_layers, self.announcements, self.clock, self._leave_places, self.stop_runner
+        )
 
     @cached_property
     def policy_holder(self) -> PolicyHolder:

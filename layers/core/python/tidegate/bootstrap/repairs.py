@@ -63,6 +63,7 @@ class Repairs(DriftWork):
         from tidegate.usecases.repairs.settle_gates import SettleGates
         from tidegate.usecases.repairs.settle_reviews import SettleReviews
         from tidegate.usecases.repairs.show_check_runs import ShowCheckRuns
+        from tidegate.usecases.repairs.stop_runners import StopRunners
 
         end, ensure_worker = self.deployment_ender.end_orphan, self.worker_ensurer.ensure
         return {
@@ -71,11 +72,13 @@ class Repairs(DriftWork):
             "settle_gates": SettleGates(self.deployments, self.gate_opener.open),
             "cancel_withdrawn": CancelWithdrawn(self.deployments, self.apply_canceller.go_on),
             "show_check_runs": ShowCheckRuns(self.deployments, self.check_runs, self.announcements),
+            "stop_runners": StopRunners(self.runners, self.jobs, self.deployments, self.temporary_layers),
         }
 
     def _of_pull_requests(self) -> dict[str, Repair]:
         from tidegate.usecases.repairs.follow_pull_requests import FollowPullRequests, RestartPullRequests
         from tidegate.usecases.repairs.free_places import FreePlaces
+        from tidegate.usecases.repairs.look_at_requirements import LookAtRequirements
 
         return {
             "restart_pull_requests": RestartPullRequests(self.pull_requests, self._restart_pull_request),
@@ -88,6 +91,7 @@ class Repairs(DriftWork):
                 self.workflows.pull_request_ending,
                 self.drift_runs.ending,
             ),
+            "look_at_requirements": LookAtRequirements(self.deployments, self.requirements_gate.look),
             "follow_pull_requests": FollowPullRequests(self.catalog, self.pull_requests, self.forge, self.deliveries),
         }
 

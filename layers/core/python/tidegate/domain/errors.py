@@ -215,6 +215,19 @@ class GateShut(TidegateError):
         )
 
 
+class CommitLeftBranch(TidegateError):
+    """A forced push took the commit of a deployment away from its branch: its plan is not applied."""
+
+
+class RequirementsMissing(TidegateError):
+    """Not all is there that the deployment's root requires before an apply: the deployment waits for it."""
+
+    def __init__(self, deployment: str) -> None:
+        super().__init__(
+            f"Not all is there that is required before {deployment} is applied. Nothing was applied; it waits for that."
+        )
+
+
 class NoFreePlace(TidegateError):
     """As many plans of the repository are under way as there may be, or others wait already."""
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 _QUOTED = (
     r"^ {0,3}```[^`\n]*\n.*?(?:^ {0,3}```+[ \t]*$|\Z)"  # A block of code.
-    r"|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"
-    r"|<code>.*?</code>"
-    r"|<!--.*?-->"
+    r"|(?<!`)(?P<ticks>`++).+?(?<!`)(?P=ticks)(?!`)"
+    r"|<code>(?:(?!</code>).)*+"
+    r"|<!--(?:(?!-->).)*+"
     r"|\]\([^()\s]*\)"
     r"|https?://\S+"
 )

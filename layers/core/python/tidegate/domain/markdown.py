@@ -55,6 +55,11 @@ def code(text: str, longest: int = 250) -> str:
     return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"
 
 
+def without_marks(text: str) -> str:
+    """Return a sentence of Tidegate's, in which only names are marked as code, as plain text."""
+    return text.replace("`` ", "").replace(" ``", "").replace("`", "")
+
+
 def fenced(text: str, language: str = "") -> str:
     """Return the text as a block of code that it cannot end.
 

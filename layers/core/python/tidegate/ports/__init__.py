@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tidegate.ports.policies import *
     from tidegate.ports.pull_requests import *
     from tidegate.ports.queues import *
+    from tidegate.ports.sign_outs import *
     from tidegate.ports.source import *
     from tidegate.ports.witness import *
 
@@ -37,7 +38,7 @@ _ROOMS = {
     "change_sets": "ChangeSets Enrolled",
     "check_runs": "CheckRuns LineBoard LineBoards PublishedCheckRun",
     "clock": "Clock",
-    "cloud": "Artifacts ObjectStart Workflows",
+    "cloud": "Artifacts ObjectStart Runners Workflows",
     "deliveries": "Asked Deliveries Delivery DeliveryOutcome EventQueue Redeliveries WebhookSecrets",
     "drifts": "DriftEvents DriftRuns Drifts ForgeIssues Schedules",
     "forge": "Accounts Change FailedDelivery Forge ForgeAddresses ForgeDeliveries",
@@ -46,7 +47,8 @@ _ROOMS = {
     "policies": "OrganizationPolicies PolicyEngine",
     "pull_requests": "PullRequestChecks PullRequests TemporaryLayers",
     "queues": "DeployQueues Deployments",
-    "source": "FileChange OrganizationFile PushedTrees SourceHistory",
+    "sign_outs": "SignOuts",
+    "source": "FileChange Merged OrganizationFile PushedTrees SourceHistory",
     "witness": "ForgeWitness Pushed WrittenComment",
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}

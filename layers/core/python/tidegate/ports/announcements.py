@@ -46,6 +46,9 @@ class Announcements(Protocol):
     def pull_request_applied(self, pull_request: str) -> None:
         """Ask for what follows once something of ``OWNER/REPO#NUMBER`` was applied, or came to another end."""
 
+    def pull_request_deployed(self, pull_request: str) -> None:
+        """Ask for what became of the merge of ``OWNER/REPO#NUMBER`` to be shown, soon and once for many asks."""
+
     def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
         """Ask for what is known of a revision to be shown. ``error`` and ``cause`` tell that Tidegate failed."""
 

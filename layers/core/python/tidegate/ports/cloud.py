@@ -1,10 +1,13 @@
-"""The state machines, and stored objects."""
+"""The state machines, the runners' tasks, and stored objects."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.domain.deploys.runner_task import RunnerTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,14 @@ class Workflows(Protocol):
 
     def fail(self, token: str, error: str, cause: str) -> None:
         """Fail a task token. Raise TooLate when nobody waits for it any more."""
+
+
+class Runners(Protocol):
+    def running(self) -> Sequence[RunnerTask]:
+        """Return the tasks that runners run in, or are about to."""
+
+    def stop(self, task: str, reason: str) -> None:
+        """Interrupt a task, which is killed two minutes later. One that has ended, or never was, counts as stopped."""
 
 
 class Artifacts(Protocol):

@@ -43,6 +43,13 @@ class Deliveries(Protocol):
     def is_queued(self, delivery: str) -> bool:
         """Tell whether the delivery was put on its event queue."""
 
+    def take_over(self, delivery: str, now: str, before: str) -> Delivery | None:
+        """Take over the queueing of a delivery from who stored it, or took it over, before ``before``; return it.
+
+        One caller gets it, until ``now`` is before the next one's ``before``. Return None when it is queued, or when
+        somebody else is queueing it.
+        """
+
     def mark_queued(self, delivery: str) -> None:
         """Remember that the delivery is on its event queue."""
 

@@ -23,13 +23,14 @@ class Change:
 
     ``committers`` are known once all commits were looked at: whom the forge does not know is nobody there, and so is
     the forge itself, which commits what people edit on its pages. ``forks_once`` tells that they are known to come
-    after no other commit of the other branch.
+    after no other commit of the other branch. ``commits`` are all of them, None where there are more than are read.
     """
 
     after: str
     authors: Authors
     committers: Authors = field(default_factory=Authors)
     forks_once: bool = False
+    commits: tuple[str, ...] | None = ()
 
     @property
     def fork_sha(self) -> str:
@@ -108,8 +109,11 @@ class Forge(ForgeAddresses, Protocol):
         head; AppLacksPermission when the App may not write contents.
         """
 
-    def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
-        """Return who opened the pull requests that a commit came with. Raise NotFound when there is no such commit."""
+    def pull_requests_of(self, installation: int, repository: str, sha: str) -> Sequence[SeenPullRequest]:
+        """Return the pull requests that a commit came with, or is a part of, merged or not.
+
+        Raise NotFound when there is no such commit.
+        """
 
     def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
         """Return the reviews of a pull request, oldest first."""

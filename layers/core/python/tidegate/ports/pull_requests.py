@@ -26,6 +26,9 @@ class PullRequests(Protocol):
     def opened(self) -> Iterable[tuple[str, int]]:
         """Return repository and number of all that are open (for the reconciler and lists), oldest first."""
 
+    def deploying(self) -> Iterable[tuple[str, int]]:
+        """Return repository and number of those that are merged, and whose comments follow what is deployed."""
+
     def many(self, pull_requests: Collection[tuple[str, int]]) -> Sequence[PullRequestRecord]:
         """Return those that exist, by repository and number."""
 

@@ -12,12 +12,14 @@ from typing import Protocol
 class FileChange:
     """A file that differs between two commits: its content's id before and after, None where it is not.
 
-    A renamed file is two changes. Bytes of a path that are not UTF-8 are lone surrogates.
+    A renamed file is two changes. Bytes of a path that are not UTF-8 are lone surrogates. ``link`` tells that it is,
+    or was, a symbolic link.
     """
 
     path: str
     before: str | None
     after: str | None
+    link: bool = False
 
 
 class OrganizationFile(Protocol):
@@ -35,6 +37,10 @@ class PushedTrees(Protocol):
         """All files after the push: path to the id of its content."""
 
     @property
+    def links(self) -> Collection[str]:
+        """Those of the files that are symbolic links: what they hold is where they lead."""
+
+    @property
     def changes(self) -> Sequence[FileChange]:
         """All files that differ, however many."""
 
@@ -46,10 +52,27 @@ class PushedTrees(Protocol):
         """Return contents by id, fetched in one request. What is larger than 1 MiB is returned empty."""
 
 
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What the merge of a head into its base would push.
+
+    ``conflicts`` are files that nobody can merge by themselves: then ``trees`` are what the head changed.
+    """
+
+    trees: PushedTrees
+    conflicts: tuple[str, ...] = ()
+
+
 class SourceHistory(Protocol):
     def fetch(self, url: str, token: str, before: str, after: str) -> AbstractContextManager[PushedTrees]:
         """Fetch two commits of the repository at ``url``.
 
         Zeros as ``before`` stand for none: everything is new. Against itself a commit changes nothing.
         Raise NotFound when the forge does not have ``after``, ForgeUnavailable and ForgeRefused.
+        """
+
+    def merge(self, url: str, token: str, base: str, head: str, common: str) -> AbstractContextManager[Merged]:
+        """Fetch a base and a head, and merge them; ``common`` is a commit that both come after.
+
+        Raise NotFound when the forge does not have one of them, ForgeUnavailable and ForgeRefused.
         """

@@ -140,8 +140,8 @@ class Authorizer:
         return replace(deployment, review_rule=replace(deployment.review_rule, when=PlanReview.ALWAYS))
 
     def _locking(self, head: QueueHead) -> Deployment | None:
-        """Return what locked the queue, or else what was let in last."""
-        last = head.lock.deployment if head.lock else head.attempted.deployment if head.attempted else ""
+        """Return what locked the queue, or else (not locked, or by hand) what was let in last."""
+        last = (head.lock.deployment if head.lock else "") or (head.attempted.deployment if head.attempted else "")
         try:
             return self.deployments.get(last) if last else None
         except NotFound:

@@ -12,6 +12,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
 from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.deploys.deployment import Deployment, Unlocking
+from tidegate.domain.deploys.locking import Locking
 from tidegate.domain.deploys.query import parse_deployment_query
 from tidegate.domain.deploys.review import Answer
 from tidegate.domain.deploys.summary import summary_of
@@ -131,6 +132,20 @@ class Api:
             return shapes.queue(name, root, view)
 
         @app.post(
+            "/api/queue/lock",
+            summary="Lock a queue: merges wait until somebody unlocks it",
+            tags=["queues"],
+            responses=described(200, "It is locked", models.Locked, 403, 404, 409),
+        )
+        def lock(asked: Annotated[models.LockRequest, Body()]) -> models.Locked:
+            access = _access(app)
+            name = queue_id(access.repository, asked.root)
+            decision = parts.lock(name, Locking(access.login, parts.clock.now(), asked.reason))
+            if not decision.done:
+                raise NotPossible(decision.reason)
+            return models.Locked(message=decision.reason)
+
+        @app.post(
             "/api/queue/unlock",
             summary="Take a queue's lock away",
             tags=["queues"],
@@ -188,7 +203,8 @@ class Api:
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
         def review(id: _Id, answer: Annotated[models.ReviewAnswer, Body()]) -> models.Decided:
-            decision = parts.decide(id, Answer(answer.decision), _access(app).login, parts.clock.now())
+            by, at = _access(app).login, parts.clock.now()
+            decision = parts.decide(id, Answer(answer.decision), by, at, answer.plan_digest)
             if not decision.done:
                 raise NotPossible(decision.reason)
             return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
@@ -248,12 +264,13 @@ class Api:
 
         @app.post(
             "/api/deployments/<id>/gate",
-            summary="Run again what a deployment waits for and that failed, or reject the deployment",
+            summary="Run again what a deployment waits for, approve it or override what it requires, or reject it",
             tags=["changes"],
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
         def gate(id: _Id, answer: Annotated[models.GateAnswer, Body()]) -> models.Decided:
-            decision = parts.decide_gate(id, GateAnswer(answer.decision), _access(app).login, parts.clock.now())
+            by, at = _access(app).login, parts.clock.now()
+            decision = parts.decide_gate(id, GateAnswer(answer.decision), by, at, answer.reason)
             if not decision.done:
                 raise NotPossible(decision.reason)
             return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))

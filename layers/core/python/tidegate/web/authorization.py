@@ -78,19 +78,30 @@ class About(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a route demands, and for what; ``action`` is what is done there."""
+    """What a route demands, and for what; ``action`` is what is done there, ``at_gate`` by the answer that is given."""
 
     right: Right
     about: About = About.NOTHING
     action: Action | None = None
+    at_gate: bool = False
 
     def done_by(self, given: Mapping[str, str]) -> Action | None:
-        """Return what a request does: who lets others run again deploys, whatever the route is for."""
-        return Action.APPLY if self.action and given.get("decision") == "retry" else self.action
+        """Return what a request does: who lets others run again deploys, whatever the route is for.
+
+        Whose approval is required, and may be given here, is not told by access control.
+        """
+        if self.action is None or not self.at_gate:
+            return self.action
+        return {"retry": Action.APPLY, "approve": None, "override": None}.get(given.get("decision", ""), self.action)
+
+    def right_for(self, given: Mapping[str, str]) -> Right:
+        """Return what a request demands: only operators override what is required."""
+        return Right.OPERATE if self.at_gate and given.get("decision") == "override" else self.right
 
 
 _PUBLIC, _SIGNED_IN = Rule(Right.PUBLIC), Rule(Right.SIGNED_IN)
 _REVIEW = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW)
+_GATE = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW, at_gate=True)
 _UNLOCK = Rule(Right.ACT, About.REPOSITORY, Action.UNLOCK)
 _LOOK = Rule(Right.WRITE, About.REPOSITORY)
 
@@ -100,12 +111,13 @@ RULES: Mapping[str, Rule] = {
     "GET /api/repositories": _SIGNED_IN,
     "GET /api/repositories/<owner>/<name>/roots": Rule(Right.READ, About.REPOSITORY),
     "GET /api/queue": Rule(Right.READ, About.REPOSITORY),
+    "POST /api/queue/lock": _UNLOCK,
     "POST /api/queue/unlock": _UNLOCK,
     "GET /api/deployments": Rule(Right.READ, About.ANY_REPOSITORY),
     "POST /api/deployments": Rule(Right.OPERATE, About.REPOSITORY),
     "GET /api/deployments/<id>": Rule(Right.READ, About.DEPLOYMENT),
     "POST /api/deployments/<id>/review": _REVIEW,
-    "POST /api/deployments/<id>/gate": _REVIEW,
+    "POST /api/deployments/<id>/gate": _GATE,
     "GET /api/changes/<id>": Rule(Right.READ, About.CHANGE),
     "GET /api/pulls": Rule(Right.READ, About.ANY_REPOSITORY),
     "GET /api/pulls/<owner>/<name>/<number>": Rule(Right.READ, About.REPOSITORY),
@@ -125,7 +137,7 @@ RULES: Mapping[str, Rule] = {
     "POST /queue/unlock": _UNLOCK,
     "GET /deployments/<id>": Rule(Right.READ, About.DEPLOYMENT),
     "POST /deployments/<id>/review": _REVIEW,
-    "POST /deployments/<id>/gate": _REVIEW,
+    "POST /deployments/<id>/gate": _GATE,
     "GET /changes/<id>": Rule(Right.READ, About.CHANGE),
     "GET /drift": Rule(Right.READ, About.ANY_REPOSITORY),
     "POST /drift/look": _LOOK,
@@ -219,6 +231,7 @@ class Authorization:
         self._refused: Remembered[Asking] = Remembered(monotonic)
         self._shown: Remembered[Asking] = Remembered(monotonic)
         self._listed: Remembered[int] = Remembered(monotonic)
+        self._operators: Remembered[bool] = Remembered(monotonic)
 
     def login_of(self, token: str) -> str | None:
         """Return whose token this is; None for nobody's. Tokens are remembered by their digest only."""
@@ -239,9 +252,10 @@ class Authorization:
         repository, installation, subject = self._subject(rule.about, given)
         deployment = subject if isinstance(subject, Deployment) else None
         permission = self.permission(login, repository, installation)
-        if permission >= Permission.READ and rule.right is Right.OPERATE:
+        right = rule.right_for(given)
+        if permission >= Permission.READ and right is Right.OPERATE:
             permission = self._operating(login, repository, installation)
-        if permission >= Permission.READ and rule.right is Right.WRITE:
+        if permission >= Permission.READ and right is Right.WRITE:
             permission = self._writing(login, repository, installation)
         action = rule.done_by(given)
         if permission >= Permission.READ and action is not None:
@@ -260,6 +274,11 @@ class Authorization:
         permission = self.permission(login, where[1], where[0])
         asking = self._shown.get((login, where[1]), lambda: self._authorizer.asking(where, login, permission))
         return self._judged(asking, action, about)
+
+    def operator(self, login: str, where: tuple[int, str]) -> Decision:
+        """Decide whether to offer somebody what only operators do. What the forge says is used again for a minute."""
+        known = self._operators.get((login, where[1]), lambda: self._operates(login, where[1], where[0]))
+        return Decision(known, "" if known else str(NoOperator(login, self._team)))
 
     def _operating(self, login: str, repository: str, installation: int) -> Permission:
         """Return what the forge says now. Raise NoOperator for who may read only."""

@@ -15,6 +15,14 @@ from tidegate.web.refusals import Hidden, InvalidRequest, NotPossible
 from tidegate.web.rendering import STATES, Rendering, address, see_other
 from tidegate.web.shapes import Shapes
 
+#: What a page says about the answer that was given.
+_DONE = {
+    GateAnswer.RETRY: "retried",
+    GateAnswer.REJECT: "gate-rejected",
+    GateAnswer.APPROVE: "approved-here",
+    GateAnswer.OVERRIDE: "overridden",
+}
+
 
 class ChangePages:
     """Adds the routes of changes to a resolver."""
@@ -52,13 +60,13 @@ class ChangePages:
     def _gate(self, app: APIGatewayHttpResolver) -> Response[str]:
         access, decision = app.context["access"], app.context["fields"].get("decision", "")
         if decision not in set(GateAnswer):
-            raise InvalidRequest("A gate is answered with retry or reject.")
+            raise InvalidRequest("A gate is answered with retry, reject, approve or override.")
         if access.deployment is None:
             raise Hidden
         identifier = access.deployment.id
-        answer = self._parts.decide_gate(identifier, GateAnswer(decision), access.login, self._parts.clock.now())
+        at, reason = self._parts.clock.now(), app.context["fields"].get("reason", "")
+        answer = self._parts.decide_gate(identifier, GateAnswer(decision), access.login, at, reason)
         if not answer.done:
             raise NotPossible(answer.reason)
-        done = "retried" if decision == GateAnswer.RETRY else "gate-rejected"
-        target = address(f"/deployments/{quote(identifier)}", done=done)
+        target = address(f"/deployments/{quote(identifier)}", done=_DONE[GateAnswer(decision)])
         return see_other(target)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tidegate.domain.changes.gate import Point
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.locking import LONGEST_REASON
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.root import MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
 from tidegate.usecases.deploys.read_log import LogState
@@ -206,6 +207,22 @@ class ReplacementModel(Shown):
     url: str = Field(description="Its page")
 
 
+class OverrideModel(Shown):
+    """An operator's word that a deployment is applied whatever is missing."""
+
+    by: str
+    at: str
+    reason: str
+
+
+class RequirementsModel(Shown):
+    """What a root requires before an apply, as far as it was looked at."""
+
+    missing: list[str] = Field(description="What was missing last, in sentences")
+    approved_here: list[ApprovalModel] = Field(description="Who approved the deployment itself")
+    override: OverrideModel | None = Field(description="Who passed over what was missing, and why")
+
+
 class DeploymentDetails(DeploymentBrief):
     """Everything about a deployment."""
 
@@ -225,6 +242,7 @@ class DeploymentDetails(DeploymentBrief):
     engine_version: str | None
     review: ReviewModel | None
     review_rule: ReviewRuleModel
+    requirements: RequirementsModel
     unlocked: ApprovalModel | None = Field(description="Who took away the lock that it had put on its queue")
     jobs: list[JobLink]
     history: list[StepModel]
@@ -307,6 +325,18 @@ class ScheduleName(_Given):
     schedule: str = Field(min_length=1, max_length=200, description="Its name in tidegate.yaml")
 
 
+class LockRequest(QueueName):
+    """Which queue, and why merges are to wait."""
+
+    reason: str = Field(default="", max_length=LONGEST_REASON, description="Shown wherever the lock is")
+
+
+class Locked(Shown):
+    """What came of it."""
+
+    message: str
+
+
 class Unlocked(Shown):
     """What came of it."""
 
@@ -318,6 +348,9 @@ class ReviewAnswer(_Given):
     """An answer to a plan review."""
 
     decision: Literal["approve", "reject"]
+    plan_digest: str = Field(
+        default="", max_length=64, description="The `plan_digest` of the deployment as you saw it; an approval needs it"
+    )
 
 
 class Decided(Shown):
@@ -328,9 +361,10 @@ class Decided(Shown):
 
 
 class GateAnswer(_Given):
-    """What is to become of a deployment that waits for others."""
+    """What is to become of a deployment that waits for others, or for what is required of it."""
 
-    decision: Literal["retry", "reject"]
+    decision: Literal["retry", "reject", "approve", "override"]
+    reason: str = Field(default="", max_length=500, description="Why what is required is overridden, for the audit")
 
 
 class DeployRequest(_Given):

@@ -9,6 +9,7 @@ from tidegate.domain.changes.gate import WAITING, can_be_retried
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.queue import QueueHead
+from tidegate.domain.deploys.requirements_gate import waits
 from tidegate.domain.deploys.review import Answer, Followup, excluded, expires_at, judge_press, needed_approvals
 from tidegate.web.authorization import Access, Authorization
 
@@ -31,6 +32,7 @@ class Offers:
 
     reject: Decision = _NOT
     retry: Decision = _NOT
+    override: Decision = _NOT
     unlock: Decision = _NOT
     review: ReviewOffer | None = None
 
@@ -42,9 +44,11 @@ def offers(authorization: Authorization, access: Access, deployment: Deployment,
         return authorization.shown(action, access.login, access.where, deployment)
 
     is_reviewed, is_gated = deployment.state is State.AWAITING_REVIEW, deployment.state in WAITING
+    lacks = waits(deployment)
     return Offers(
-        may(Action.REVIEW) if is_reviewed or is_gated else _NOT,
+        may(Action.REVIEW) if is_reviewed or is_gated or lacks else _NOT,
         may(Action.APPLY) if deployment.state is State.BLOCKED and can_be_retried(deployment) else _NOT,
+        authorization.operator(access.login, access.where) if lacks else _NOT,
         unlocking(authorization, access, head),
         _review(deployment, access.login) if is_reviewed else None,
     )

@@ -12,6 +12,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.domain.changes.gate import WAITING
 from tidegate.domain.check_runs.advice import advice_on
+from tidegate.domain.deploys import requirements_gate
 from tidegate.domain.deploys.deployment import Deployment, State, Unlocking
 from tidegate.domain.deploys.query import parse_deployment_query
 from tidegate.domain.deploys.review import Answer
@@ -39,6 +40,8 @@ NOTICES = {
     "reject": "You rejected this plan.",
     "retried": "What failed runs again.",
     "gate-rejected": "You rejected this deployment.",
+    "approved-here": "Your approval is recorded.",
+    "overridden": "You overrode what was missing; the audit topic was told.",
     "unlocked": "The queue is unlocked.",
     "not-locked": "The queue was not locked any more.",
 }
@@ -185,6 +188,9 @@ class Pages:
             may=offers(self._authorization, access, deployment, view.head),
             asks=deployment.state is State.AWAITING_REVIEW,
             gated=deployment.state in WAITING,
+            lacks=requirements_gate.waits(deployment),
+            approves=any(each.asks_people for each in requirements_gate.demanded(deployment)),
+            expires=_until(deployment),
             awaited=self._parts.change_looker.awaited(deployment),
             pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.pull_request),
             over=is_over(deployment.state),
@@ -199,10 +205,17 @@ class Pages:
         if decision not in set(Answer):
             raise InvalidRequest("A review is answered with approve or reject.")
         deployment = _of(access)
-        answer = self._parts.decide(deployment.id, Answer(decision), access.login, self._parts.clock.now())
+        seen = app.context["fields"].get("plan_digest", "")
+        answer = self._parts.decide(deployment.id, Answer(decision), access.login, self._parts.clock.now(), seen)
         if not answer.done:
             raise NotPossible(answer.reason)
         return see_other(address(f"/deployments/{quote(deployment.id)}", done=decision))
+
+
+def _until(deployment: Deployment) -> str:
+    """Return until when a deployment waits for its requirements (ISO 8601 in UTC), if it does."""
+    gate = deployment.gate
+    return requirements_gate.expires_at(gate).isoformat(timespec="microseconds") if gate else ""
 
 
 def static_name(file: str) -> Response[str]:

@@ -9,6 +9,7 @@ from typing import Protocol
 from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Unlocking
+from tidegate.domain.deploys.locking import Locking
 from tidegate.domain.deploys.review import Answer
 from tidegate.domain.forge_words import GITHUB_WORDS, ForgeWords
 from tidegate.ports import (
@@ -20,6 +21,7 @@ from tidegate.ports import (
     Deployments,
     Forge,
     ForgeAddresses,
+    SignOuts,
     TemporaryLayers,
 )
 from tidegate.usecases.authorize import Authorizer
@@ -37,8 +39,8 @@ from tidegate.web.session import Sessions
 class Decide(Protocol):
     """Answers a plan review."""
 
-    def __call__(self, deployment: str, answer: Answer, by: str, at: str) -> Decision:
-        """Return what came of it."""
+    def __call__(self, deployment: str, answer: Answer, by: str, at: str, seen: str | None = None) -> Decision:
+        """Return what came of it. ``seen`` is the SHA-256 of the plan that an approval is for."""
 
 
 class Unlock(Protocol):
@@ -48,10 +50,17 @@ class Unlock(Protocol):
         """Return what came of it; not done when there was no lock to take away."""
 
 
+class LockByHand(Protocol):
+    """Locks a queue."""
+
+    def __call__(self, queue: str, locking: Locking) -> Decision:
+        """Return what came of it; not done where there is a lock, or no queue."""
+
+
 class DecideGate(Protocol):
     """Answers for a deployment that waits at a gate."""
 
-    def __call__(self, deployment: str, answer: GateAnswer, by: str, at: str) -> Decision:
+    def __call__(self, deployment: str, answer: GateAnswer, by: str, at: str, reason: str = "") -> Decision:
         """Return what came of it."""
 
 
@@ -86,6 +95,7 @@ class Parts:
     links: WebLinks
     operators_team: str
     sessions: Callable[[], Sessions]
+    sign_outs: SignOuts
     accounts: Accounts
     forge: Forge
     catalog: Catalog
@@ -107,6 +117,7 @@ class Parts:
     decide: Decide
     decide_gate: DecideGate
     unlock: Unlock
+    lock: LockByHand
     request: Request
 
     def unknown_root(self, repository: str, root: str) -> UnknownRoot:

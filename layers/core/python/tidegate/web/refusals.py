@@ -65,11 +65,11 @@ class NotGranted(NotAllowed):
 
 
 class NoOperator(NotAllowed):
-    """Asking for a deployment through the API is for operators."""
+    """Asking for a deployment through the API, and overriding what is required, are for operators."""
 
     def __init__(self, login: str, team: str) -> None:
         who = f"members of the team {team} only" if team else "nobody: no operators' team is configured"
-        super().__init__(f"{login} may not ask for deployments here: that is for {who} (operators_team).")
+        super().__init__(f"{login} may not ask for this here: that is for {who} (operators_team).")
 
 
 class ForgedRequest(NotAllowed):

@@ -17,10 +17,11 @@ from tidegate.domain.changes.overview import by_stack
 from tidegate.domain.check_runs.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.deployment import State, is_final
+from tidegate.domain.deploys.queue import is_held_back
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.drift.drift import DriftState
 from tidegate.domain.forge_words import GITHUB_WORDS, ForgeWords
-from tidegate.domain.markdown import plain
+from tidegate.domain.markdown import plain, without_marks
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.web.grouping import grouped
@@ -39,6 +40,7 @@ STATES: dict[State, tuple[str, str]] = {
     State.BLOCKED: ("Blocked", "bad"),
     State.AWAITING_REVIEW: ("Waiting for review", "attention"),
     State.APPROVED: ("Approved", "busy"),
+    State.AWAITING_REQUIREMENTS: ("Waiting for its requirements", "attention"),
     State.APPLYING: ("Applying", "busy"),
     State.APPLIED: ("Applied", "good"),
     State.NO_CHANGES: ("No changes", "good"),
@@ -107,6 +109,7 @@ class Rendering:
             lstrip_blocks=True,
         )
         self._environment.globals.update(url=url, words=words, static=static_address, address=address)
+        self._environment.globals.update(is_held_back=is_held_back)
         self._environment.globals.update(
             REPLACED=REPLACED, REPLACED_SENTENCE=REPLACED_SENTENCE, NEWER_REVISION=NEWER_REVISION
         )
@@ -118,6 +121,7 @@ class Rendering:
             pull_state=lambda record: _pull_look(record)[0],
             pull_tone=lambda record: _pull_look(record)[1],
             said=words.said,
+            without_marks=without_marks,
             moment=_moment,
             instant=_instant,
             state=_state,

@@ -1,4 +1,4 @@
-"""Sessions of the web pages: who somebody is, in a signed cookie. Nothing is stored, so nothing can leak from a store.
+"""Sessions of the web pages: who somebody is, in a signed cookie. Stored is only which were ended by signing out.
 
 A session says a login and when it ends, no more: what its owner may do is asked of the forge. The key
 is derived from the App's client secret: whoever changes that secret ends all sessions, within minutes.
@@ -24,10 +24,11 @@ _LONGEST = 3000
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Somebody who signed in. ``id`` tells sessions of one person apart."""
+    """Somebody who signed in. ``id`` tells sessions of one person apart, ``ends`` is in seconds since 1970."""
 
     login: str
     id: str
+    ends: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Sessions:
     def read(self, cookie: str) -> Session | None:
         """Return the session of a cookie; None for one that is not ours, or has ended."""
         fields = self._opened("session", cookie)
-        return None if fields is None else Session(fields["login"], fields["id"])
+        return None if fields is None else Session(fields["login"], fields["id"], fields["ends"])
 
     def begin_sign_in(self, target: str) -> tuple[str, str]:
         """Return the state to send to the forge, and the cookie that binds it to this browser."""

@@ -13,6 +13,7 @@ from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.queue import Lock
 from tidegate.domain.deploys.review import excluded, expires_at, needed_approvals
 from tidegate.domain.deploys.summary import DeploymentSummary
+from tidegate.domain.markdown import without_marks
 from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.usecases.deploys.look_at_deployment import DeploymentView
 from tidegate.usecases.deploys.read_log import LogPage, Subject
@@ -32,10 +33,12 @@ from tidegate.web.models import (
     JobModel,
     LockModel,
     LogLines,
+    OverrideModel,
     PlaceModel,
     QueueModel,
     ReplacementModel,
     RepositoryModel,
+    RequirementsModel,
     ReviewModel,
     ReviewRuleModel,
     RootModel,
@@ -110,6 +113,14 @@ class Shapes:
             "url": self.deployment_url(one.id),
         }
 
+    def _requirements(self, one: Deployment) -> RequirementsModel:
+        override = one.override
+        return RequirementsModel(
+            missing=[self.said(without_marks(sentence)) for sentence in one.missing],
+            approved_here=[ApprovalModel(by=each.by, at=each.at) for each in one.approved_here],
+            override=OverrideModel(by=override.by, at=override.at, reason=override.reason) if override else None,
+        )
+
     def details(
         self, view: DeploymentView, waits_for: Iterable[AwaitedMember] = (), newer: Deployment | None = None
     ) -> DeploymentDetails:
@@ -128,6 +139,7 @@ class Shapes:
                 "plan_digest": one.plan.file.sha256 if one.plan else None,
                 "engine_version": one.plan.engine_version if one.plan else None,
                 "review": _review(one.review),
+                "requirements": self._requirements(one),
                 "review_rule": ReviewRuleModel(
                     when=one.review_rule.when,
                     approvals=needed_approvals(one),

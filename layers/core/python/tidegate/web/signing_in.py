@@ -43,14 +43,18 @@ class SigningIn:
 
         @app.post("/logout", include_in_schema=False, enable_validation=False)
         def logout() -> Response[str]:
+            session = self.session(app.current_event)
+            if session is not None:
+                self._parts.sign_outs.end(session.id, session.ends)
             page = self._rendering.page("signed_out.html", person=None, csrf="")
             page.cookies.append(self._cookie(self._session_cookie, "", 0))
             return page
 
     def session(self, event: Any) -> Session | None:
-        """Return the session of a request, if it has one."""
+        """Return the session of a request, if it has one that was not ended by signing out."""
         cookie = _cookies(event).get(self._session_cookie, "")
-        return self._parts.sessions().read(cookie) if cookie else None
+        session = self._parts.sessions().read(cookie) if cookie else None
+        return None if session is None or self._parts.sign_outs.is_ended(session.id) else session
 
     def _begin(self, target: str) -> Response[str]:
         nonce, cookie = self._parts.sessions().begin_sign_in(local_path(target))

@@ -15,6 +15,8 @@ from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 
 #: The place of open pull requests in the index of what is not done yet.
 OPEN_PULL_REQUESTS = "pull_request"
+#: The place of merged ones there, while their comments follow what is deployed.
+MERGED_PULL_REQUESTS = "merged_pull_request"
 #: Closed pull requests, and layers that nobody touches, are kept as long as the jobs of their plans.
 _KEPT_SECONDS = 90 * 24 * 3600
 #: Layers that are written at once: with the steps of a workflow one may have 40 KB, and DynamoDB takes 4 MB.
@@ -46,7 +48,13 @@ class DynamoPullRequests:
         return saved
 
     def opened(self) -> Iterable[tuple[str, int]]:
-        for item in self._table.open(OPEN_PULL_REQUESTS):
+        return self._listed(OPEN_PULL_REQUESTS)
+
+    def deploying(self) -> Iterable[tuple[str, int]]:
+        return self._listed(MERGED_PULL_REQUESTS)
+
+    def _listed(self, place: str) -> Iterable[tuple[str, int]]:
+        for item in self._table.open(place):
             repository, _, number = item["pk"].removeprefix("pull#").rpartition("#")
             yield repository, int(number)
 
@@ -59,7 +67,10 @@ class DynamoPullRequests:
         """Return what keeps an open one in the index, and lets a closed one expire."""
         if record.is_open:
             return {"open": OPEN_PULL_REQUESTS, "open_since": record.opened_at}
-        return {"expires_at": int(self._now()) + _KEPT_SECONDS}
+        kept = {"expires_at": int(self._now()) + _KEPT_SECONDS}
+        if record.is_deploying:
+            return {**kept, "open": MERGED_PULL_REQUESTS, "open_since": record.closed_at}
+        return kept
 
 
 class DynamoTemporaryLayers:

@@ -20,7 +20,7 @@ from pathlib import Path
 from tidegate.adapters.git.environment import git_environment, refusal
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.root import commit_sha
-from tidegate.ports import FileChange, PushedTrees
+from tidegate.ports import FileChange, Merged, PushedTrees
 
 #: Seconds for everything that one push needs. The largest repositories take a few.
 TIME_LIMIT = 120.0
@@ -32,7 +32,13 @@ _ZEROS = re.compile(r"0+")
 _MISSING = re.compile(r"not our ref|unadvertised object|couldn't find remote ref|bad object|missing necessary objects")
 _REFUSED = re.compile(r"requested URL returned error: (4\d\d)|repository '[^']*' not found|could not read Username")
 _TOO_MANY_REQUESTS = 429
-_LINK = "160000"
+_SUBMODULE, _SYMBOLIC_LINK = "160000", "120000"
+#: git asks who makes a commit, also of those that nobody will ever see.
+_NOBODY = {
+    f"GIT_{role}_{what}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Tidegate"), ("EMAIL", "tidegate@localhost"))
+}
 
 
 class GitFailedError(Exception):
@@ -62,6 +68,15 @@ class GitSource:
             git = _Git(Path(home), url, token, self._environ, time.monotonic() + self._time_limit)
             yield _fetched(git, commit_sha(before), commit_sha(after))
 
+    @contextmanager
+    def merge(self, url: str, token: str, base: str, head: str, common: str) -> Iterator[Merged]:
+        """Fetch the commits into a directory that lives as long as the context, and merge them there."""
+        if refused := refusal(url, self._protocols):
+            raise ForgeRefused(0, refused)
+        with tempfile.TemporaryDirectory(prefix="merge-") as home:
+            git = _Git(Path(home), url, token, self._environ, time.monotonic() + self._time_limit)
+            yield _merged(git, commit_sha(base), commit_sha(head), commit_sha(common))
+
 
 def trees_in(home: Path, url: str, before: str, after: str, environ: Mapping[str, str] = os.environ) -> PushedTrees:
     """Return what changed between two commits of ``home``/repository.git, which holds them; zeros stand for none.
@@ -84,7 +99,8 @@ class _Git:
             "remote.origin.url": url,
             "remote.origin.promisor": "true",
         }
-        self._environ = {**git_environment(environ, home, url, token, settings), "GIT_DIR": str(self._directory)}
+        own = {"GIT_DIR": str(self._directory), **_NOBODY}
+        self._environ = {**git_environment(environ, home, url, token, settings), **own}
 
     def create(self, object_format: str) -> None:
         self._directory.mkdir()
@@ -104,8 +120,8 @@ class _Git:
         except GitFailedError as error:
             raise _refusal(str(error), ["file"]) from error
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """Run git and return what it printed. Raise GitFailedError."""
+    def run(self, *arguments: str, stdin: bytes = b"", no: int = 0) -> bytes:
+        """Run git and return what it printed. ``no`` is a code by which it answers no. Raise GitFailedError."""
         with subprocess.Popen(
             ["git", "--no-replace-objects", "--no-optional-locks", *arguments],
             cwd=self._directory,
@@ -121,7 +137,7 @@ class _Git:
                 # git's helpers hold the pipes open: the whole group must go.
                 os.killpg(process.pid, signal.SIGKILL)
                 raise GitFailedError("it took too long") from None
-        if process.returncode:
+        if process.returncode not in {0, no}:
             raise GitFailedError(self._last_words(errors))
         return output
 
@@ -143,16 +159,27 @@ class _Git:
 
 
 class _Trees:
-    """The port ``PushedTrees`` on a bare repository that holds the commits and their trees."""
+    """The port ``PushedTrees`` on a bare repository that holds the commits and their trees.
 
-    def __init__(self, git: _Git, before: str | None, after: str) -> None:
-        self._git = git
+    ``made`` are contents that were made here, which no forge has.
+    """
+
+    def __init__(self, git: _Git, before: str | None, after: str, made: Collection[str] = ()) -> None:
+        self._git, self._made = git, made
         self._before, self._after = before, after
         self.before_is_known = before is not None
 
     @cached_property
     def files(self) -> Mapping[str, str]:
         """All files, listed when they are asked for first: who knows the commit before may not need them."""
+        return {path: blob for path, (_, blob) in self._entries.items()}
+
+    @cached_property
+    def links(self) -> Collection[str]:
+        return {path for path, (mode, _) in self._entries.items() if mode == _SYMBOLIC_LINK}
+
+    @cached_property
+    def _entries(self) -> Mapping[str, tuple[str, str]]:
         return _files(self._git, self._after)
 
     @cached_property
@@ -163,7 +190,8 @@ class _Trees:
         wanted = sorted(set(blobs))
         if not wanted:
             return {}
-        self._git.fetch_blobs(wanted)
+        if elsewhere := [name for name in wanted if name not in self._made]:
+            self._git.fetch_blobs(elsewhere)
         sizes = self._git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=_lines(wanted))
         small = [name for name, size in map(bytes.split, sizes.splitlines()) if int(size) <= MAXIMUM_FILE]
         contents = self._git.run("cat-file", "--batch", stdin=b"".join(name + b"\n" for name in small))
@@ -183,14 +211,33 @@ def _fetched(git: _Git, before: str, after: str) -> PushedTrees:
     return _Trees(git, None, after)
 
 
-def _files(git: _Git, commit: str) -> dict[str, str]:
-    """Return the ids of all files of a commit by path; submodules are no files."""
+def _merged(git: _Git, base: str, head: str, common: str) -> Merged:
+    git.create("sha1" if len(head) == 40 else "sha256")  # noqa: PLR2004  # Hexadecimal digits of SHA-1.
+    git.fetch_commits(sorted({base, head, common}))
+    if common in {base, head}:
+        return Merged(_Trees(git, base, head if common == base else base))
+    # The commits that were fetched know no parents. These have the same files, and what is common to both as theirs.
+    ours, theirs = (_line(git.run("commit-tree", "-p", common, "-m", "-", f"{each}^{{tree}}")) for each in (base, head))
+    options = ("--write-tree", "--name-only", "--no-messages", "-z")
+    tree, *files = (_path(part) for part in git.run("merge-tree", *options, ours, theirs, no=1).split(b"\0") if part)
+    if files:
+        return Merged(_Trees(git, common, head), tuple(sorted(set(files))))
+    new = ({change.after for change in _changes(git, each, tree)} for each in (base, head))
+    return Merged(_Trees(git, base, tree, frozenset(filter(None, set.intersection(*new)))))
+
+
+def _line(output: bytes) -> str:
+    return output.decode("ascii").strip()
+
+
+def _files(git: _Git, commit: str) -> dict[str, tuple[str, str]]:
+    """Return modes and ids of all files of a commit by path; submodules are no files."""
     found = {}
     for entry in git.run("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit).split(b"\0")[:-1]:
         meta, _, path = entry.partition(b"\t")
         mode, _, blob = meta.decode().split(" ")
-        if mode != _LINK:
-            found[_path(path)] = blob
+        if mode != _SUBMODULE:
+            found[_path(path)] = mode, blob
     return found
 
 
@@ -202,11 +249,12 @@ def _changes(git: _Git, before: str, after: str) -> tuple[FileChange, ...]:
 
 def _change(meta: str, path: bytes) -> FileChange:
     old_mode, new_mode, old, new, _ = meta.removeprefix(":").split(" ")
-    return FileChange(_path(path), _blob(old_mode, old), _blob(new_mode, new))
+    link = _SYMBOLIC_LINK in {old_mode, new_mode}
+    return FileChange(_path(path), _blob(old_mode, old), _blob(new_mode, new), link)
 
 
 def _blob(mode: str, name: str) -> str | None:
-    return None if mode == _LINK or _ZEROS.fullmatch(name) else name
+    return None if mode == _SUBMODULE or _ZEROS.fullmatch(name) else name
 
 
 def _all_new(files: Mapping[str, str]) -> tuple[FileChange, ...]:

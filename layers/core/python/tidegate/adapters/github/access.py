@@ -44,10 +44,11 @@ _Key = tuple[int, str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class AppCredentials:
-    """The GitHub App: its id and its private key (PEM)."""
+    """The GitHub App: its id, its private key (PEM), and the token of a user who comments in its place, if any."""
 
     app_id: str
     private_key: str = field(repr=False)
+    comment_token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,11 @@ class GitHubComments:
     """The part of the port ``Forge`` that is about comments."""
 
     _access: GitHubAccess
-    _comment_token: str = ""
+
+    @property
+    def _comment_token(self) -> str:
+        """The token of a user who comments in place of the App, if one is set."""
+        return ""
 
     def _commenting(self, installation: int, repository: str, call: Callable[[Repository], Result]) -> Result:
         """Call as the App, or as the user whose token is for comments. Raise ForgeUnavailable and ForgeRefused."""

@@ -56,7 +56,11 @@ class GitHubCommits:
                 raise NotFound("common commit of", f"{base} and {head}") from None
             authors, committers = (_people(role, commits, first["total_commits"]) for role in ("author", "committer"))
             after = commit_sha(first["merge_base_commit"]["sha"])
-            return Change(after, authors, committers, first["status"] != _DIVERGED or _forks_once(first, commits))
+            forks_once = first["status"] != _DIVERGED or _forks_once(first, commits)
+            every = (
+                tuple(commit_sha(each["sha"]) for each in commits) if len(commits) >= first["total_commits"] else None
+            )
+            return Change(after, authors, committers, forks_once, every)
 
         return self._access.call(installation, repository, READ_CONTENTS, call)
 

@@ -15,7 +15,7 @@ from tidegate.adapters.github.access import AppCredentials, GitHubApp
 from tidegate.ports import FailedDelivery
 
 _PATH = "/app/hook/deliveries"
-_NEXT = re.compile(r'[?&]cursor=([^&>]+)[^>]*>; rel="next"')
+_NEXT = re.compile(r"[?&]cursor=(?P<cursor>[^&>]++)")
 #: Pages of a hundred deliveries that are read at most: more than a busy App has in half an hour.
 MAXIMUM_PAGES = 20
 _SUCCESS = range(200, 300)
@@ -57,10 +57,11 @@ class GitHubDeliveries:
                 if datetime.fromisoformat(attempt["delivered_at"]) < since:
                     return
                 yield attempt
-            following = _NEXT.search(str(headers.get("link") or ""))
+            links = str(headers.get("link") or "").split(",")
+            following = next(filter(None, (_NEXT.search(each) for each in links if 'rel="next"' in each)), None)
             if not page or following is None:
                 return
-            path = f"{_PATH}?per_page=100&cursor={following[1]}"
+            path = f"{_PATH}?per_page=100&cursor={following['cursor']}"
 
 
 def _failed(attempt: dict[str, Any]) -> FailedDelivery:

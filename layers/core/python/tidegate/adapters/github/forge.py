@@ -22,7 +22,7 @@ class GitHubForge(
 ):
     """The ports ``Forge`` and ``ForgeIssues``. ``credentials`` is asked when the first token is needed.
 
-    With ``comment_token``, comments are those of the user that it belongs to, and not the App's.
+    With ``comment_token``, or one beside the App's credentials, comments are those of the user that it belongs to.
     """
 
     def __init__(
@@ -35,5 +35,9 @@ class GitHubForge(
         now: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(url)
-        self._comment_token = comment_token
+        self._credentials, self._given_token = credentials, comment_token
         self._access = GitHubAccess(GitHubApp(credentials, api_url=api_url, now=now), now)
+
+    @property
+    def _comment_token(self) -> str:
+        return self._given_token or self._credentials().comment_token

@@ -109,15 +109,16 @@ class GitHubPulls:
 
         self._access.call(installation, repository, _MERGE, call)
 
-    def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
-        def call(repo: Repository) -> Sequence[str]:
+    def pull_requests_of(self, installation: int, repository: str, sha: str) -> Sequence[SeenPullRequest]:
+        def call(repo: Repository) -> Sequence[SeenPullRequest]:
             try:
-                pulls = list(repo.get_commit(sha).get_pulls())
+                path = f"{repo.url}/commits/{quote(sha)}/pulls?per_page={_PER_PAGE}"
+                _, answer = repo.requester.requestJsonAndCheck("GET", path)
             except GithubException as error:
                 if error.status not in {NOT_FOUND, UNPROCESSABLE}:
                     raise
                 raise NotFound("commit", sha) from None
-            return [pull.user.login for pull in pulls if pull.user]
+            return [_seen(installation, repository, each) for each in answer]
 
         return self._access.call(installation, repository, _READ_PULLS, call)
 

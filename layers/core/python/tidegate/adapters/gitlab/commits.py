@@ -40,7 +40,9 @@ class GitLabCommits:
             raise NotFound("common commit of", f"{base} and {head}")
         path = f"{project(repository)}/repository/compare"
         found = self._access.call("GET", path, {"from": common, "to": head})
-        return Change(commit_sha(common), *self._people(found["commits"]), forks_once=common in {base, head})
+        commits = found["commits"]
+        every = tuple(commit_sha(each["id"]) for each in commits) if len(commits) < MAXIMUM_COMMITS else None
+        return Change(commit_sha(common), *self._people(commits), forks_once=common in {base, head}, commits=every)
 
     def branch_head(self, installation: int, repository: str, branch: str) -> str:
         found = self._access.find(f"{project(repository)}/repository/branches/{quote(branch, safe='')}")

@@ -94,11 +94,11 @@ class GitLabPulls:
             problem = _UNTOLD[error.status] or _IN_THE_WAY.get(status) or status.replace("_", " ")
             raise ForgeRefused(error.status, problem) from None
 
-    def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
+    def pull_requests_of(self, installation: int, repository: str, sha: str) -> Sequence[SeenPullRequest]:
         found = self._access.find(f"{project(repository)}/repository/commits/{sha}/merge_requests")
         if found is None:
             raise NotFound("commit", sha)
-        return [_author(each) for each in found]
+        return [_seen(installation, repository, each) for each in found]
 
     def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
         """Return who approves it. GitLab does not tell of which commit: that is the head as it was at that time."""

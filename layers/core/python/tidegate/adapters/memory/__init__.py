@@ -33,6 +33,7 @@ from tidegate.adapters.memory.world import (
     MemoryAuditLog,
     MemoryClock,
     MemoryEventQueue,
+    MemoryRunners,
     MemoryWorkflows,
 )
 
@@ -61,6 +62,7 @@ __all__ = [
     "MemoryPlanPlaces",
     "MemoryPullRequestChecks",
     "MemoryPullRequests",
+    "MemoryRunners",
     "MemorySchedules",
     "MemoryTemporaryLayers",
     "MemoryWitness",

@@ -21,7 +21,7 @@ class MemoryForge:
 
     ``comparisons`` is keyed by (base, head); what is not in it is ``comparison``. ``writers`` may write,
     ``readers`` read. ``branches`` are the commits that branches are at, ``main`` the default branch;
-    ``changes`` is keyed by (base, head), ``opened`` (who opened a commit's pull requests) by commit.
+    ``changes`` is keyed by (base, head), ``came_with`` (the numbers of a commit's pull requests) by commit.
     ``seen`` are pull requests by number, as records hold them; ``comments`` are those that were written (pull
     request, text): the first has the id 1; of these ``foreign`` ones are others', ``deleted`` ones are gone, and
     ``edits`` are the ids of those that were updated, in order. ``reactions`` are pairs of a comment and a reaction,
@@ -44,7 +44,7 @@ class MemoryForge:
     branches: dict[str, str] = field(default_factory=dict)
     main: str = "main"
     changes: dict[tuple[str, str], Change] = field(default_factory=dict)
-    opened: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    came_with: dict[str, tuple[int, ...]] = field(default_factory=dict)
     pull_requests: dict[int, PullRequest] = field(default_factory=dict)
     seen: dict[int, SeenPullRequest] = field(default_factory=dict)
     reviewed: dict[int, list[PullRequestReview]] = field(default_factory=dict)
@@ -119,11 +119,11 @@ class MemoryForge:
         self.merges.append((number, sha, method))
         self.seen[number] = replace(self.seen[number], is_open=False, merged=True)
 
-    def openers(self, installation: int, repository: str, sha: str) -> Sequence[str]:
+    def pull_requests_of(self, installation: int, repository: str, sha: str) -> Sequence[SeenPullRequest]:
         self._called(installation, repository)
-        if sha not in self.opened:
+        if sha not in self.came_with:
             raise NotFound("commit", sha)
-        return self.opened[sha]
+        return [self.seen[number] for number in self.came_with[sha]]
 
     def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
         self._called(installation, repository)

@@ -39,6 +39,11 @@ class MemoryPullRequests:
         found.sort(key=lambda record: (record.opened_at, record.spec.id))
         return [(record.spec.repository, record.spec.number) for record in found]
 
+    def deploying(self) -> Iterable[tuple[str, int]]:
+        with self._lock:
+            found = [record.spec for record in self._records.values() if record.is_deploying]
+        return sorted((spec.repository, spec.number) for spec in found)
+
     def many(self, pull_requests: Collection[tuple[str, int]]) -> Sequence[PullRequestRecord]:
         with self._lock:
             return [self._records[key] for key in sorted(set(pull_requests)) if key in self._records]

@@ -281,6 +281,7 @@ class MemoryDeliveries:
         self._lock = threading.Lock()
         self._stored: dict[str, Delivery] = {}
         self._queued: set[str] = set()
+        self._open_since: dict[str, str] = {}
         self.outcomes: dict[str, str] = {}
         self._deployments: dict[str, tuple[str, ...]] = {}
         self._commits: dict[str, str] = {}
@@ -290,6 +291,7 @@ class MemoryDeliveries:
         with self._lock:
             is_new = delivery.id not in self._stored
             self._stored.setdefault(delivery.id, delivery)
+            self._open_since.setdefault(delivery.id, delivery.received_at)
             return is_new
 
     def get(self, delivery: str) -> Delivery:
@@ -300,6 +302,13 @@ class MemoryDeliveries:
     def is_queued(self, delivery: str) -> bool:
         return self.get(delivery).id in self._queued
 
+    def take_over(self, delivery: str, now: str, before: str) -> Delivery | None:
+        with self._lock:
+            if delivery in self._queued or self._open_since.get(delivery, before) >= before:
+                return None
+            self._open_since[delivery] = now
+            return self._stored[delivery]
+
     def mark_queued(self, delivery: str) -> None:
         self._queued.add(self.get(delivery).id)
 
@@ -307,7 +316,7 @@ class MemoryDeliveries:
         return [
             delivery
             for delivery in self._stored.values()
-            if delivery.id not in self._queued and delivery.received_at < before
+            if delivery.id not in self._queued and self._open_since[delivery.id] < before
         ]
 
     def conclude(self, delivery: str, outcome: str, deployments: Sequence[str] = ()) -> None:

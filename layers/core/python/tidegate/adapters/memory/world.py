@@ -13,6 +13,7 @@ from typing import Any
 
 from tidegate.domain.deploys.audit import AuditMessage
 from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.runner_task import RunnerTask
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound, TooLate
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.ports import Delivery, ObjectStart
@@ -99,6 +100,24 @@ class MemoryWorkflows:
 
 
 @dataclass(slots=True)
+class MemoryRunners:
+    """The port ``Runners``: ``tasks`` run, ``stopped`` were stopped, each with the reason. ``refusals`` as above."""
+
+    tasks: list[RunnerTask] = field(default_factory=list)
+    stopped: dict[str, str] = field(default_factory=dict)
+    refusals: int = 0
+
+    def running(self) -> list[RunnerTask]:
+        return [task for task in self.tasks if task.arn not in self.stopped]
+
+    def stop(self, task: str, reason: str) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise CloudUnavailable("ECS", "ThrottlingException")
+        self.stopped.setdefault(task, reason)
+
+
+@dataclass(slots=True)
 class MemoryAnnouncements:
     """The port ``Announcements``: what was announced, in order."""
 
@@ -113,6 +132,7 @@ class MemoryAnnouncements:
     layers: list[TemporaryLayer] = field(default_factory=list)
     ended: list[tuple[str, str, str, str]] = field(default_factory=list)
     applied: list[str] = field(default_factory=list)
+    deployed: list[str] = field(default_factory=list)
 
     def changed(self, deployment: Deployment) -> None:
         self.announced.append(deployment)
@@ -143,6 +163,9 @@ class MemoryAnnouncements:
 
     def pull_request_applied(self, pull_request: str) -> None:
         self.applied.append(pull_request)
+
+    def pull_request_deployed(self, pull_request: str) -> None:
+        self.deployed.append(pull_request)
 
     def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
         self.ended.append((pull_request, revision, error, cause))

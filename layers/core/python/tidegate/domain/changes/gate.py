@@ -36,7 +36,7 @@ _BAD_ENDS: dict[State, str] = {
     State.APPLY_FAILED: "failed to apply",
     State.REJECTED: "was rejected",
     State.REVIEW_EXPIRED: "waited too long for its review",
-    State.GATE_EXPIRED: "waited too long for others",
+    State.GATE_EXPIRED: "waited too long",
     State.REFUSED: "was refused",
     State.SUPERSEDED: "was superseded",
     State.OUTCOME_UNKNOWN: "ended with an unknown outcome",
@@ -56,6 +56,8 @@ class GateAnswer(StrEnum):
 
     RETRY = "retry"
     REJECT = "reject"
+    APPROVE = "approve"
+    OVERRIDE = "override"
 
 
 class Opening(StrEnum):

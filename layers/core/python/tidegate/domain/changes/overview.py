@@ -15,6 +15,7 @@ _URGENCY = (
     *_FAILED,
     State.BLOCKED,
     State.AWAITING_REVIEW,
+    State.AWAITING_REQUIREMENTS,
     State.APPLYING,
     State.APPROVED,
     State.PLANNING,

@@ -11,7 +11,7 @@ from tidegate.domain.deploys.deployment import DONE, Deployment, State
 #: Lines of the list: nobody reads more.
 NAMED = 10
 #: What waits for people comes first.
-_FOR_PEOPLE = frozenset({State.BLOCKED, State.AWAITING_REVIEW})
+_FOR_PEOPLE = frozenset({State.BLOCKED, State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS})
 
 
 def are_enough(deployment: Deployment, looked_at: Sequence[Dependency]) -> bool:

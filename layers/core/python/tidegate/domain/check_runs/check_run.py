@@ -21,6 +21,7 @@ class Button(StrEnum):
     REJECT = "Reject"
     RETRY = "Retry"
     UNLOCK = "Unlock"
+    APPROVE = "Approve"
 
 
 class Conclusion(StrEnum):

@@ -9,6 +9,7 @@ from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
 from tidegate.domain.deploys.review import REVIEW_DAYS, moment
 from tidegate.domain.deploys.workflow import STEP_FAILED
+from tidegate.domain.errors import CommitLeftBranch
 from tidegate.domain.markdown import bounded, code, escaped, one_line
 from tidegate.domain.policies.text import verdict_lines
 
@@ -114,6 +115,9 @@ def rejected(deployment: Deployment, _: View) -> Face:
     """Return how a rejected deployment looks: who rejected it, and when; or that its pull request was closed."""
     if deployment.withdrawn:
         return _cancelled(deployment)
+    if deployment.error == CommitLeftBranch.__name__:
+        told = f"**Not applied.** {escaped(deployment.reason)}"
+        return Face("Not applied: its branch was rewritten", (told, _NEXT), conclusion=Conclusion.CANCELLED)
     return Face(
         "Rejected",
         (f"**{approval(deployment)}** Nothing was {what_was_not(deployment)}. {_NEXT}",),

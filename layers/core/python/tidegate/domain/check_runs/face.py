@@ -16,6 +16,7 @@ from tidegate.domain.sentences import listed
 CONFIRM = Action(Button.CONFIRM, "Apply exactly this plan")
 REJECT = Action(Button.REJECT, "Apply nothing and end this deployment")
 RETRY = Action(Button.RETRY, "Run what failed again")
+APPROVE = Action(Button.APPROVE, "Approve this change here")
 UNLOCK = Action(Button.UNLOCK, "I looked: let merges deploy again")
 
 #: Names that one sentence holds, and characters of each: nobody reads more, and the summary has room for them.
@@ -41,7 +42,7 @@ class Mark:
 class PlaceInLine:
     """Where a deployment stands: its ``number`` (1 goes next), who runs, and who goes directly before it.
 
-    ``reviewing`` tells that the one that runs waits for its plan review, ``gate`` how it waits at a gate if it does,
+    ``reviewing`` tells that the one that runs waits for people, ``gate`` how it waits at a gate if it does,
     and ``as_of`` when all this was so (ISO 8601 in UTC).
     """
 
@@ -151,13 +152,16 @@ def approval(deployment: Deployment) -> str:
     """Return who decided about the plan and when, as a sentence: all who approved, or the one who rejected."""
     review, gate = deployment.review, deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:
-        return f"Rejected by {code(gate.by)} on {moment(gate.at)}, while it waited for others of its change."
-    if review is None or review.approved is None:
-        return "No review was needed."
-    if not review.approved:
+        waited_for = "its requirements" if deployment.missing else "others of its change"
+        return f"Rejected by {code(gate.by)} on {moment(gate.at)}, while it waited for {waited_for}."
+    if review is not None and review.approved is False:
         return f"Rejected by {code(review.by or '')} on {moment(review.at or '')}."
+    override = deployment.override
+    passed = f" {code(override.by)} overrode its requirements: {code(override.reason)}" if override else ""
+    if review is None or review.approved is None:
+        return f"No review was needed.{passed}"
     by = tuple(approval.by for approval in review.approvals) or (review.by or "",)
-    return f"Confirmed by {people(by)} on {moment(review.at or '')}."
+    return f"Confirmed by {people(by)} on {moment(review.at or '')}.{passed}"
 
 
 def what_was_not(deployment: Deployment) -> str:

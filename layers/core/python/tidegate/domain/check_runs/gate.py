@@ -22,6 +22,7 @@ from tidegate.domain.check_runs.face import (
     what_was_not,
     who_may,
 )
+from tidegate.domain.check_runs.requirements import requirements_expired
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, State, is_final
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.markdown import code, escaped
@@ -40,6 +41,7 @@ _DOES = {
     State.BLOCKED: "**is blocked itself**",
     State.AWAITING_REVIEW: "**waits for its review**",
     State.APPROVED: "is approved",
+    State.AWAITING_REQUIREMENTS: "**waits for its requirements**",
     State.APPLYING: "is being applied",
     State.APPLIED: "was applied",
     State.NO_CHANGES: "had nothing to change",
@@ -47,7 +49,7 @@ _DOES = {
     State.APPLY_FAILED: "its apply failed",
     State.REJECTED: "was rejected",
     State.REVIEW_EXPIRED: "its review timed out",
-    State.GATE_EXPIRED: "waited too long for others",
+    State.GATE_EXPIRED: "waited too long",
     State.REFUSED: "was not let in",
     State.SUPERSEDED: "was superseded",
     State.OUTCOME_UNKNOWN: "its outcome is unknown",
@@ -120,6 +122,8 @@ def _can_retry(deployment: Deployment) -> bool:
 
 def gate_expired(deployment: Deployment, _: View) -> Face:
     """Return how a deployment looks that gave up waiting."""
+    if deployment.missing:
+        return requirements_expired(deployment)
     on = f" on {moment(deployment.changed_at)}" if deployment.changed_at else ""
     return Face(
         "Waited too long for others of its change",

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tidegate.domain.check_runs import ended as check_run_ended
 from tidegate.domain.check_runs import gate as check_run_gate
+from tidegate.domain.check_runs import requirements as check_run_requirements
 from tidegate.domain.check_runs import running as check_run_running
 from tidegate.domain.check_runs import waiting as check_run_waiting
 from tidegate.domain.check_runs.face import CONFIRM, UNLOCK, Face, View
@@ -21,6 +22,7 @@ _FACES: dict[State, Callable[[Deployment, View], Face]] = {
     State.BLOCKED: check_run_gate.blocked,
     State.AWAITING_REVIEW: check_run_running.awaiting_review,
     State.APPROVED: check_run_running.approved,
+    State.AWAITING_REQUIREMENTS: check_run_requirements.awaiting_requirements,
     State.APPLYING: check_run_running.applying,
     State.APPLIED: check_run_ended.applied,
     State.NO_CHANGES: check_run_ended.no_changes,

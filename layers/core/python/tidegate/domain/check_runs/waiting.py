@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.check_runs.face import UNLOCK, Face, PlaceInLine, View
-from tidegate.domain.deploys.deployment import Deployment, State, Trigger
-from tidegate.domain.deploys.queue import Lock
+from tidegate.domain.deploys.deployment import Deployment, State
+from tidegate.domain.deploys.queue import Lock, is_held_back
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.markdown import code, escaped
 
@@ -13,8 +13,8 @@ _THEN = "Then planning starts by itself."
 
 
 def queued(deployment: Deployment, view: View) -> Face:
-    """Return how a deployment in line looks. A lock holds back all but those that were asked for by hand."""
-    if view.lock is not None and deployment.trigger is not Trigger.MANUAL:
+    """Return how a deployment in line looks."""
+    if view.lock is not None and is_held_back(deployment, view.lock):
         return _blocked(view, view.lock)
     if view.place is None:
         return Face("Queued", _with_others(view, "**In line.** Planning starts by itself."), "queued")
@@ -29,14 +29,12 @@ def queued(deployment: Deployment, view: View) -> Face:
 
 
 def _blocked(view: View, lock: Lock) -> Face:
-    commit = code(lock.revision[:7])
-    from_ = f" ([{commit}]({view.locker.url}))" if view.locker and view.locker.url else f" ({commit})"
     where = f" at place {view.place.number}" if view.place else ""
     return Face(
         "Blocked: the queue is locked",
         _with_others(
             view,
-            f"**The queue of this root is locked** since {moment(lock.at)} by {code(lock.by)}{from_}: "
+            f"**The queue of this root is locked** since {moment(lock.at)} by {code(lock.by)}{_from(view, lock)}: "
             f"{escaped(lock.reason)}",
             f"This deployment waits{where} until the queue is unlocked. **Unlock** lets all that wait here go on, "
             "in their order; whoever may write to this repository may press it.",
@@ -44,6 +42,14 @@ def _blocked(view: View, lock: Lock) -> Face:
         conclusion=Conclusion.ACTION_REQUIRED,
         actions=(UNLOCK,),
     )
+
+
+def _from(view: View, lock: Lock) -> str:
+    """Return which deployment locked the queue; nothing if somebody did so by hand."""
+    if not lock.revision:
+        return ""
+    commit = code(lock.revision[:7])
+    return f" ([{commit}]({view.locker.url}))" if view.locker and view.locker.url else f" ({commit})"
 
 
 def _with_others(view: View, *paragraphs: str) -> tuple[str, ...]:
@@ -62,4 +68,4 @@ def _does(place: PlaceInLine) -> str:
         return "is blocked by others of its change: retry or reject it there"
     if place.gate is State.GATED:
         return "waits for others of its change"
-    return "waits for its plan review" if place.reviewing else "runs now"
+    return "waits for people" if place.reviewing else "runs now"

@@ -6,6 +6,7 @@
     tidegate plan [TAG QUERY] [-- OPTION...]
     tidegate apply [-p ROOT]...
     tidegate deploy [-p ROOT]... [--force]
+    tidegate lock [-p ROOT]... [--reason TEXT]
     tidegate unlock [-p ROOT]...
     tidegate help
 """
@@ -19,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from tidegate.domain.deploys.locking import LONGEST_REASON
 from tidegate.domain.errors import InvalidName
 from tidegate.domain.markdown import code, escaped, fenced, plain
 from tidegate.domain.root import directory, root_name
@@ -46,7 +48,10 @@ _INSTEAD = {
     **dict.fromkeys(("approve_policies", "approve-policies"), _POLICY_HINT),
 }
 #: What stands between a tag query and the engine's options, unless it is quoted.
-_SEPARATOR = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?<!\S)--(?!\S)""")
+_SEPARATOR = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|(?<!\S)--(?!\S)""")
+
+#: Begins the reason of a lock, which is prose.
+_REASON = re.compile(r"(?<!\S)--reason(?:=|\s|$)")
 
 
 class Verb(StrEnum):
@@ -55,6 +60,7 @@ class Verb(StrEnum):
     PLAN = "plan"
     APPLY = "apply"
     DEPLOY = "deploy"
+    LOCK = "lock"
     UNLOCK = "unlock"
     HELP = "help"
 
@@ -63,6 +69,7 @@ _FLAGS: dict[Verb, tuple[str, ...]] = {
     Verb.PLAN: (*_ROOT, *_DIRECTORY),
     Verb.APPLY: _ROOT,
     Verb.DEPLOY: (*_ROOT, *_FORCE),
+    Verb.LOCK: (*_ROOT, "--reason"),
     Verb.UNLOCK: _ROOT,
     Verb.HELP: (),
 }
@@ -72,6 +79,7 @@ _FLAGS: dict[Verb, tuple[str, ...]] = {
 _FORCELESS = {
     Verb.PLAN: "A plan asks for nothing that could be passed over.",
     Verb.APPLY: "What is missing for it must be done first.",
+    Verb.LOCK: "A lock that is there stays until somebody unlocks.",
     Verb.UNLOCK: "Whoever may write to this repository may unlock.",
 }
 
@@ -81,7 +89,7 @@ class Command:
     """A command: for which roots (none named: all that the pull request changes), and whether by force.
 
     A ``plan`` may name directories beside the roots, or have a tag ``query`` in place of both, which can be parsed;
-    ``options`` are the engine's, unjudged.
+    ``options`` are the engine's, unjudged; ``reason`` is why a ``lock`` is asked for.
     """
 
     verb: Verb
@@ -90,6 +98,7 @@ class Command:
     directories: tuple[str, ...] = ()
     query: str = ""
     options: tuple[str, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +127,8 @@ def usage(prefix: str = "tidegate") -> str:
     """Return the commands in short, in Markdown."""
     return (
         f"```\n{prefix} plan [-p ROOT]... [-d DIR]... [-- OPTION...]\n{prefix} plan [TAG QUERY] [-- OPTION...]\n"
-        f"{prefix} apply [-p ROOT]...\n{prefix} deploy [-p ROOT]... [--force]\n{prefix} unlock [-p ROOT]...\n"
+        f"{prefix} apply [-p ROOT]...\n{prefix} deploy [-p ROOT]... [--force]\n"
+        f"{prefix} lock [-p ROOT]... [--reason TEXT]\n{prefix} unlock [-p ROOT]...\n"
         f"{prefix} help\n```\n`{prefix} help` explains them."
     )
 
@@ -139,6 +149,8 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} deploy` | Deploys the head of this pull request to every root that it changes, before it is merged. |
 | `{prefix} deploy -p ROOT` | Deploys it to this root only. Name several with several `-p`. |
 | `{prefix} deploy --force` | Passes over missing approvals, conflicts and failing checks. Recorded in the audit log. |
+| `{prefix} lock --reason TEXT` | Locks the queues of the roots that this pull request changes: merges wait. |
+| `{prefix} lock -p ROOT` | Locks the queue of this root only. |
 | `{prefix} unlock` | Unlocks the queues of the roots that this pull request changes: merges deploy again. |
 | `{prefix} unlock -p ROOT` | Unlocks the queue of this root only. |
 | `{prefix} help` | Shows this. |
@@ -181,6 +193,8 @@ def _command(text: str, prefix: str) -> Command:
             return Command(verb)
         case Verb.PLAN:
             return _plan(rest, prefix)
+        case Verb.LOCK:
+            return _lock(rest, prefix)
         case _:
             return _flags(_words(rest), verb, prefix)
 
@@ -193,6 +207,19 @@ def _plan(rest: str, prefix: str) -> Command:
     else:
         command = Command(Verb.PLAN, query=_query(selection))
     return replace(command, options=_few(_words(options), "options"))
+
+
+def _lock(rest: str, prefix: str) -> Command:
+    """Read what comes after ``lock``. The reason is all that comes after its option, with or without quotes."""
+    found = _REASON.search(rest)
+    if found is None:
+        return _flags(_words(rest), Verb.LOCK, prefix)
+    reason = rest[found.end() :].strip().strip("\"'")
+    if not reason:
+        raise _RefusalError("`--reason` needs the reason after it, such as `--reason the vendor moves the database`.")
+    if len(reason) > LONGEST_REASON:
+        raise _RefusalError(f"A reason has {LONGEST_REASON} characters at most.")
+    return replace(_flags(_words(rest[: found.start()]), Verb.LOCK, prefix), reason=reason)
 
 
 def _parts(rest: str) -> tuple[str, str]:

@@ -206,9 +206,9 @@ def base_does_not_count(pull_request: PullRequest, main: str) -> str:
     )
 
 
-def may_not_unlock(by: str) -> str:
-    """Return that somebody may not unlock."""
-    return f"**Nothing was unlocked.** {code(by)} may not write to this repository. Ask somebody who may to comment."
+def may_not_unlock(by: str, verb: str = "unlock") -> str:
+    """Return that somebody may not unlock, or lock."""
+    return f"**Nothing was {verb}ed.** {code(by)} may not write to this repository. Ask somebody who may to comment."
 
 
 def in_line_already(wanted: Deployment, earlier: Deployment, where: str) -> str:
@@ -216,9 +216,11 @@ def in_line_already(wanted: Deployment, earlier: Deployment, where: str) -> str:
     return f"{repeats.in_line_already(wanted, earlier, code)}. Go on with [its check run]({where})."
 
 
-def unlocked(told: Sequence[tuple[str, Decision]]) -> str:
-    """Return what became of each queue: pairs of root and decision."""
-    lines = [f"{code(name)}: {'🔓 ' if decision.done else ''}{escaped(decision.reason)}" for name, decision in told]
+def locks_changed(told: Sequence[tuple[str, Decision]], sign: str) -> str:
+    """Return what became of each queue: pairs of root and decision; ``sign`` marks what was done."""
+    lines = [
+        f"{code(name)}: {f'{sign} ' if decision.done else ''}{escaped(decision.reason)}" for name, decision in told
+    ]
     return _list(lines[:_LISTED])
 
 

@@ -1,4 +1,4 @@
-"""What the audit topic hears: who approved, rejected, forced or unlocked what, where, how an apply ended.
+"""What the audit topic hears: who approved, rejected, forced, locked or unlocked what, where, how an apply ended.
 
 And what a webhook told in somebody's name without the forge confirming it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tidegate.domain.deploys.deployment import Audited, Deployment, State, Unlocking
@@ -20,6 +20,8 @@ AUDIT_VERSION = 1
 RUNNING = "RUNNING"
 REJECTED = "REJECTED"
 FORCED = "FORCED"
+OVERRIDDEN = "OVERRIDDEN"
+LOCKED = "LOCKED"
 UNLOCKED = "UNLOCKED"
 UNCONFIRMED = "UNCONFIRMED"
 
@@ -64,7 +66,7 @@ def end_word(deployment: Deployment, state: State, *, had_begun: bool) -> str | 
 def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
     """Return the message that ``word`` became true of the deployment at ``at`` (ISO 8601 in UTC)."""
     job = deployment.apply_job or job_id(deployment.id, JobKind.APPLY, 1)
-    is_apply = word not in {REJECTED, FORCED}
+    is_apply = word not in {REJECTED, FORCED, OVERRIDDEN}
     event = f"{job if is_apply else deployment.id}:{word}"
     ending, review, plan = deployment.ending, deployment.review, deployment.plan
     body = {
@@ -87,6 +89,9 @@ def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
         "approved_by": review.by if review and review.approved else None,
         "approved_at": review.at if review and review.approved else None,
         "approvals": [{"by": approval.by, "at": approval.at} for approval in review.approvals] if review else [],
+        "approved_here": [{"by": approval.by, "at": approval.at} for approval in deployment.approved_here],
+        "override": asdict(deployment.override) if deployment.override else None,
+        "missing": list(deployment.missing),
         "rejected_by": deployment.rejected_by,
         "plan_sha256": plan.file.sha256 if plan else None,
         "engine": deployment.root.engine.name.value,
@@ -103,27 +108,39 @@ def forced_message(deployment: Deployment) -> AuditMessage:
     return audit_message(deployment, FORCED, deployment.requested_at)
 
 
+def lock_message(head: QueueHead, lock: Lock) -> AuditMessage:
+    """Return the message that somebody locked the queue by hand."""
+    which = _digest(f"{head.queue} {lock.at} {lock.by}")
+    return _about_lock(head, lock, f"lock-{which}:{LOCKED}", lock.by, lock.at)
+
+
 def unlock_message(head: QueueHead, lock: Lock, unlocking: Unlocking) -> AuditMessage:
     """Return the message that ``lock`` was taken off the queue. A lock is taken off once."""
-    group = hashlib.sha256(head.queue.encode()).hexdigest()[:_DIGEST]
-    which = hashlib.sha256(f"{head.queue} {lock.at} {lock.deployment}".encode()).hexdigest()[:_DIGEST]
-    event = f"unlock-{which}:{UNLOCKED}"
+    which = _digest(f"{head.queue} {lock.at} {lock.deployment}")
+    return _about_lock(head, lock, f"unlock-{which}:{UNLOCKED}", unlocking.by, unlocking.at)
+
+
+def _about_lock(head: QueueHead, lock: Lock, event: str, by: str, at: str) -> AuditMessage:
     body = {
         "version": AUDIT_VERSION,
         "event_id": event,
         "id": lock.deployment or None,
-        "state": UNLOCKED,
-        "at": unlocking.at,
+        "state": event.rpartition(":")[2],
+        "at": at,
         "deployment": lock.deployment or None,
         "repository": head.home,
         "root": head.root_name,
-        "revision": lock.revision,
-        "initiating_user": unlocking.by,
+        "revision": lock.revision or None,
+        "initiating_user": by,
         "locked_by": lock.by,
         "locked_at": lock.at,
         "reason": lock.reason,
     }
-    return AuditMessage(event, f"queue-{group}", body)
+    return AuditMessage(event, f"queue-{_digest(head.queue)}", body)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]
 
 
 def unconfirmed_message(delivery: str, repository: str, by: str, reason: str, at: str) -> AuditMessage:

@@ -12,9 +12,12 @@
                ▼
              gated ◀─▶ blocked     gated | blocked ─▶ rejected | superseded | gate_expired
 
+    approved ◀─▶ awaiting_requirements ─▶ rejected | gate_expired
+
 A deployment is ``gated`` while it waits for others of its change, before its plan or after it, and ``blocked``
 once one of these came to a bad end. From both it goes on (to planning, awaiting_review or approved) when the gate
-opens.
+opens. One whose plan needs no review any more is ``awaiting_requirements`` while something is missing that its root
+requires of every apply.
 
 Any state may also end in ``engine_fault``: Tidegate itself failed and nothing was applied. Once a
 runner has taken the apply job, a fault of Tidegate is ``outcome_unknown`` instead.
@@ -29,6 +32,7 @@ from tidegate.domain.access import Access
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyVerdict
@@ -53,6 +57,7 @@ class State(StrEnum):
     BLOCKED = "blocked"
     AWAITING_REVIEW = "awaiting_review"
     APPROVED = "approved"
+    AWAITING_REQUIREMENTS = "awaiting_requirements"
     APPLYING = "applying"
     APPLIED = "applied"
     NO_CHANGES = "no_changes"
@@ -101,7 +106,17 @@ _FOLLOWERS: dict[State, frozenset[State]] = {
     ),
     # The review's time may run out while its answer is on the way: then the answer came too late. Where what went
     # before is run again meanwhile, the gate shuts again.
-    State.APPROVED: frozenset({State.APPLYING, State.GATED, State.REVIEW_EXPIRED, State.ENGINE_FAULT}),
+    State.APPROVED: frozenset(
+        {
+            State.APPLYING,
+            State.GATED,
+            State.AWAITING_REQUIREMENTS,
+            State.REJECTED,
+            State.REVIEW_EXPIRED,
+            State.ENGINE_FAULT,
+        }
+    ),
+    State.AWAITING_REQUIREMENTS: frozenset({State.APPROVED, State.REJECTED, State.GATE_EXPIRED, State.ENGINE_FAULT}),
     State.APPLYING: frozenset({State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT}),
 }
 
@@ -216,6 +231,24 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
+class Override:
+    """An operator's word that a deployment is applied whatever is missing: who, when (ISO 8601 in UTC), and why."""
+
+    by: str
+    at: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """Commits that came to a branch: all that ``after`` has and ``before`` has not. ``before`` is empty if unknown."""
+
+    before: str
+    after: str
+    branch: str
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One line of a deployment's timeline: the state it went to, when (ISO 8601 in UTC), by whom, and why."""
 
@@ -262,7 +295,8 @@ class Deployment:
     is the one whose head is deployed by hand, ``base_sha`` the commit of its base branch that the head is merged with
     before, if the pull request is applied (``fork_sha`` the one that both come after, where the forge knows that there
     is but one), ``forced`` that its apply requirements were passed over, ``rerun_of`` the
-    deployment that is run again. ``error`` is the name of what it failed with, such as ``States.HeartbeatTimeout``.
+    deployment that is run again, ``reruns_manual`` that the first of those was asked for by hand.
+    ``error`` is the name of what it failed with, such as ``States.HeartbeatTimeout``.
     ``history`` has one step for each state, the first included.
     ``stack`` is the stack that the root is deployed in, ``within`` are the nests around it by name; ``shared`` tells
     that the root is in several stacks, so that the stack belongs to the deployment's identity. ``change_set`` is the id
@@ -274,9 +308,14 @@ class Deployment:
     ``contains`` is the one before it in its queue that came to a bad end and that its revision contains; ``look_twice``
     tells that it does not wait itself for all that such a one waited for. ``contained_by`` is a deployment of the same
     root and stack, applied (or with nothing to change) at ``contained_at``, whose revision contains this one's.
+    ``rule_changes`` are what its commit, or one that it contains and that was left undone, changes of what runs or
+    grants something, in words: people look at its plan for that.
     ``policy_sets`` are those that its plan is held against before anybody reviews or applies it, ``verdicts`` what they
     say of ``plan``. ``withdrawn`` is why it is not to be applied any more, as its pull request was closed: it ends
     where it waits next.
+    ``requires`` is what its root requires of every apply, ``unmatched`` that no check says what that is; ``pushed`` are
+    the pushes whose changes it applies, ``missing`` what of the requirements was missing last, in Markdown,
+    ``approved_here`` who approved it in their place, and ``override`` who passed over them.
     ``first_requested_at`` is when the first of those was asked for that this one runs again, if any;
     ``touched_at`` is when a deployment that this one runs again last may have changed infrastructure.
     """
@@ -309,6 +348,7 @@ class Deployment:
     fork_sha: str = ""
     forced: bool = False
     rerun_of: str | None = None
+    reruns_manual: bool = False
     review_rule: ReviewRule = field(default_factory=ReviewRule)
     stack: str = DEFAULT_STACK
     within: tuple[str, ...] = ()
@@ -327,9 +367,16 @@ class Deployment:
     contained_at: str = ""
     first_requested_at: str = ""
     touched_at: str = ""
+    rule_changes: tuple[str, ...] = ()
     policy_sets: tuple[HeldPolicySet, ...] = ()
     verdicts: tuple[PolicyVerdict, ...] = ()
     withdrawn: str = ""
+    requires: tuple[Requirements, ...] = ()
+    unmatched: bool = False
+    pushed: tuple[Pushed, ...] = ()
+    missing: tuple[str, ...] = ()
+    approved_here: tuple[Approval, ...] = ()
+    override: Override | None = None
     superseded_by: str | None = None
     error: str = ""
     ending: Ending | None = None

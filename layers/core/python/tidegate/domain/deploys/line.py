@@ -93,7 +93,8 @@ def standings(head: QueueHead, line: Sequence[Waiting], state: State | None) -> 
 
     ``state`` is that of the deployment in flight, if there is one.
     """
-    reviewing, gate = state is State.AWAITING_REVIEW, state if state in WAITING else None
+    reviewing = state in {State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS}
+    gate = state if state in WAITING else None
     running = head.in_flight or ""
     before = ["", *(waiting.deployment for waiting in line)]
     found = {

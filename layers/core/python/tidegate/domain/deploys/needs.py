@@ -34,7 +34,7 @@ def needs(running: str | None, last: str | None, *, locked: bool) -> tuple[Need,
     """
     found = {
         Need.LOCKED: locked,
-        Need.REVIEW: running == State.AWAITING_REVIEW,
+        Need.REVIEW: running in {State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS},
         Need.BLOCKED: running == State.BLOCKED,
         Need.FAILED: running is None and last in FAILED,
     }

@@ -29,7 +29,9 @@ KINDS: Mapping[str, str] = {
 }
 #: States under one name.
 GROUPS: Mapping[str, frozenset[State]] = {
-    "waiting": frozenset({State.QUEUED, State.GATED, State.BLOCKED, State.AWAITING_REVIEW}),
+    "waiting": frozenset(
+        {State.QUEUED, State.GATED, State.BLOCKED, State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS}
+    ),
     "running": RUNNING,
     "ended": frozenset(filter(is_final, State)),
     "failed": frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT}),

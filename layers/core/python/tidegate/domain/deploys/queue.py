@@ -58,6 +58,7 @@ class Waiting:
     trigger: Trigger
     revision: str
     requested_at: str
+    reruns_manual: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,19 +143,33 @@ class NextStep:
     take: Waiting | None = None
 
 
-#: Manual deployments go first. One that is run again must not be overtaken by a merge, or it would go backwards. What
-#: undoes drift goes last: a merge undoes it as well.
-_RANKS = {Trigger.MANUAL: 0, Trigger.RERUN: 1, Trigger.MERGE: 2, Trigger.DRIFT: 3}
+#: Manual deployments go first, then what runs them again. One that is run again must not be overtaken by a merge, or it
+#: would go backwards. What undoes drift goes last: a merge undoes it as well.
+_RANKS = {Trigger.MANUAL: 0, Trigger.RERUN: 2, Trigger.MERGE: 3, Trigger.DRIFT: 4}
+_RERUN_OF_MANUAL = 1
+#: Who locks a queue whose last outcome is unknown.
+_TIDEGATE = "tidegate"
 
 
 def order(waiting: Waiting) -> tuple[int, str, str]:
     """Sort key of the queue: manual, then run again, then merged, then drift; in each first in, first out."""
-    return (_RANKS[waiting.trigger], waiting.requested_at, waiting.deployment)
+    rank = _RERUN_OF_MANUAL if waiting.reruns_manual else _RANKS[waiting.trigger]
+    return (rank, waiting.requested_at, waiting.deployment)
+
+
+def is_held_back(waiting: Waiting | Deployment, lock: Lock | None) -> bool:
+    """Tell whether a lock holds back what waits: merges, what runs them again, and what undoes drift.
+
+    What was asked for by hand goes on, and so does its re-run, unless the lock stands for an unknown outcome.
+    """
+    if lock is None or waiting.trigger is Trigger.MANUAL:
+        return False
+    return not waiting.reruns_manual or lock.by == _TIDEGATE
 
 
 def may_take(first: Waiting | None, lock: Lock | None) -> bool:
-    """Tell whether the first in line may be taken: a lock holds back all but manual deployments."""
-    return first is not None and (lock is None or first.trigger is Trigger.MANUAL)
+    """Tell whether the first in line may be taken."""
+    return first is not None and not is_held_back(first, lock)
 
 
 def next_worker(head: QueueHead) -> Worker:
@@ -200,7 +215,8 @@ def next_step(
 
 def waiting_for(deployment: Deployment) -> Waiting:
     """Return the deployment's place in line."""
-    return Waiting(deployment.id, deployment.trigger, deployment.revision.sha, deployment.requested_at)
+    revision, asked = deployment.revision.sha, deployment.requested_at
+    return Waiting(deployment.id, deployment.trigger, revision, asked, deployment.reruns_manual)
 
 
 def with_another(head: QueueHead, first: Waiting | None, deployment: Deployment) -> tuple[QueueHead, Waiting]:
@@ -344,7 +360,7 @@ def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | No
     """
     if deployment.state is State.OUTCOME_UNKNOWN:
         reason = "It is not known what the last apply changed. Inspect the state, then unlock the queue."
-        return Lock("tidegate", at, deployment.revision.sha, reason, deployment.id)
+        return Lock(_TIDEGATE, at, deployment.revision.sha, reason, deployment.id)
     is_its_own = lock is not None and lock.deployment == deployment.id
     if lock is not None and is_its_own and not moves_baseline(deployment.state):
         return lock.before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidegate.domain.deploys.deployment import Deployment, State, Trigger, is_final
 from tidegate.domain.deploys.queue import Deployed
+from tidegate.domain.deploys.requirements_gate import is_of_head
 from tidegate.domain.moment import later
 from tidegate.domain.root import Revision, deployment_id
 
@@ -69,6 +70,7 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         authors_known=old.authors_known,
         pull_request=old.pull_request,
         rerun_of=old.id,
+        reruns_manual=old.trigger is Trigger.MANUAL or old.reruns_manual,
         review_rule=old.review_rule,
         stack=old.stack,
         within=old.within,
@@ -80,8 +82,12 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         waits=old.waits,
         run=old.run,
         access=old.access,
+        requires=old.requires,
+        unmatched=old.unmatched,
+        pushed=() if is_of_head(old) else old.pushed,
         supersedes=old.supersedes,
         look_twice=old.look_twice,
+        rule_changes=old.rule_changes,
         first_requested_at=old.first_requested_at or old.requested_at,
         touched_at=old.apply_started_at or old.touched_at,
     )

@@ -9,12 +9,15 @@ from enum import StrEnum
 
 from tidegate.domain.deploys.deployment import Approval, Deployment, Ending, Plan, Review, State, Trigger, where_it_is
 from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.domain.sentences import listed
 
 #: How long the Terraform machine waits for a review (its TimeoutSeconds): a week spans every holiday
 #: weekend, and a plan that is older rarely fits the infrastructure any more.
 REVIEW_DAYS = 7
 
 
+#: Changes of rules that a reason names.
+_NAMED = 5
 #: Why the plan of who takes the place of a blocked deployment is reviewed: else it would be a way around its gate.
 _HELD_UP_BEFORE = "Its plan holds what a deployment was to change that others of its change held up."
 
@@ -45,6 +48,7 @@ def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     demanded = (
         deployment.withdrawn
         or deployment.must_review
+        or _by_rules(deployment)
         or (_HELD_UP_BEFORE if deployment.look_twice else _by_hand(deployment))
     )
     if demanded:
@@ -57,6 +61,12 @@ def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     if deployment.trigger is Trigger.MANUAL:
         return PlanVerdict(Need.REVIEW, "It was asked for by hand.")
     return PlanVerdict(Need.APPLY, "Only deployments by hand are reviewed here.")
+
+
+def _by_rules(deployment: Deployment) -> str:
+    if not deployment.rule_changes:
+        return ""
+    return f"What runs or who may do what changes with it: {listed(deployment.rule_changes, _NAMED)}."
 
 
 def _by_hand(deployment: Deployment) -> str | None:

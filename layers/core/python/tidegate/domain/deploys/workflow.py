@@ -59,10 +59,11 @@ class RunSettings:
     """How one root runs in one stack: the name of its environment, its variables, and all steps, hooks included.
 
     ``variables`` are pairs of a whole name, such as ``STACK_VAR_REGION``, and a text. Programs see them, and
-    ``TIDEGATE_ENVIRONMENT`` and ``TIDEGATE_STACK``.
+    ``TIDEGATE_ENVIRONMENT`` and ``TIDEGATE_STACK``. ``masks`` are patterns of what is masked in the job's log.
     """
 
     environment: str = ""
     variables: tuple[tuple[str, str], ...] = ()
     plan: tuple[WorkflowStep, ...] = PLAN_STEPS
     apply: tuple[WorkflowStep, ...] = APPLY_STEPS
+    masks: tuple[str, ...] = ()

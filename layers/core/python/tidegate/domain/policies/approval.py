@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegate.domain.access import Person, matches
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyVerdict
+from tidegate.domain.policies.policy import SAME_RULES, HeldPolicySet, PolicyVerdict, RuleChanges
 from tidegate.domain.pull_requests.approvals import Approvals, Disregarded
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
@@ -31,7 +31,8 @@ class Standing:
     """Where one set stands at a head. ``judged`` are the layers with a verdict of it, ``missing`` those without.
 
     ``approved_by`` are the owners who approve the head, each once; so many as ``needed`` let pass what it refuses,
-    ``besides`` of these more than the set asks for.
+    ``besides`` of these more than the set asks for. ``rules`` are what the pull request changes of what runs or grants
+    something: its owners must approve that as well.
     """
 
     policy_set: HeldPolicySet
@@ -42,6 +43,7 @@ class Standing:
     approved_by: tuple[str, ...] = ()
     disregarded: tuple[Disregarded, ...] = ()
     besides: int = 0
+    rules: tuple[str, ...] = ()
 
     @property
     def needed(self) -> int:
@@ -65,15 +67,27 @@ def refused(layers: Iterable[TemporaryLayer]) -> tuple[HeldPolicySet, ...]:
     return tuple(found.values())
 
 
+def asked_for(layers: Iterable[TemporaryLayer], rules: RuleChanges) -> tuple[HeldPolicySet, ...]:
+    """Return the sets, each once, of which it matters who approves: they refuse a plan, or their rules change."""
+    found = {held.name: held for held in (*refused(layers), *rules.owners)}
+    return tuple(found.values())
+
+
 def standings(
-    layers: Sequence[TemporaryLayer], head: str, given: Approvals, people: Mapping[str, Person]
+    layers: Sequence[TemporaryLayer],
+    head: str,
+    given: Approvals,
+    people: Mapping[str, Person],
+    rules: RuleChanges = SAME_RULES,
 ) -> tuple[Standing, ...]:
-    """Return where each set stands that layers are held against, by its name.
+    """Return where each set stands that layers are held against, or whose owners must approve ``rules``, by its name.
 
     ``people`` are those who approve the head, by their names as in ``given``; who is not known there is no owner.
     """
-    sets = {held.name: held for layer in layers for held in layer.policy_sets}
-    return tuple(_standing(sets[name], layers, head, given, people) for name in sorted(sets))
+    asked = {held.name: held for held in rules.owners}
+    sets = asked | {held.name: held for layer in layers for held in layer.policy_sets}
+    changes = {name: rules.changes if name in asked else () for name in sets}
+    return tuple(_standing(sets[name], layers, head, given, people, rules=changes[name]) for name in sorted(sets))
 
 
 def _standing(
@@ -82,6 +96,8 @@ def _standing(
     head: str,
     given: Approvals,
     people: Mapping[str, Person],
+    *,
+    rules: tuple[str, ...],
 ) -> Standing:
     judged, missing = [], []
     for layer in layers:
@@ -94,9 +110,10 @@ def _standing(
     owners = tuple(login for login in given.of_head if _is_owner(held, people.get(login)))
     others = tuple(Disregarded(login, "is not among its owners") for login in given.of_head if login not in owners)
     lacks = len(owners) < held.approvals + given.besides
-    state = _state([verdict for _, verdict in judged], missing, lacks_approval=lacks)
+    fails = bool(rules) or any(verdict.failed for _, verdict in judged)
+    state = _state([verdict for _, verdict in judged], missing, fails=fails, lacks_approval=lacks)
     disregarded = (*given.disregarded, *others)
-    return Standing(held, state, head, tuple(judged), tuple(missing), owners, disregarded, given.besides)
+    return Standing(held, state, head, tuple(judged), tuple(missing), owners, disregarded, given.besides, rules)
 
 
 def _is_awaited(layer: TemporaryLayer) -> bool:
@@ -108,8 +125,9 @@ def _is_owner(held: HeldPolicySet, person: Person | None) -> bool:
     return person is not None and any(matches(each, person) for each in held.owners)
 
 
-def _state(verdicts: Sequence[PolicyVerdict], missing: Sequence[TemporaryLayer], *, lacks_approval: bool) -> SetState:
-    fails = any(verdict.failed for verdict in verdicts)
+def _state(
+    verdicts: Sequence[PolicyVerdict], missing: Sequence[TemporaryLayer], *, fails: bool, lacks_approval: bool
+) -> SetState:
     if fails and lacks_approval:
         return SetState.FAILED
     if any(_is_awaited(layer) for layer in missing):

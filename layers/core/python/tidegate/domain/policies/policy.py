@@ -93,6 +93,21 @@ class HeldPolicySet:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class RuleChanges:
+    """What a pull request changes of what runs programs or grants something, in words.
+
+    ``owners`` are the policy sets whose owners must approve that, those that have any.
+    """
+
+    changes: tuple[str, ...] = ()
+    owners: tuple[HeldPolicySet, ...] = ()
+
+
+#: The rules stay as they are.
+SAME_RULES = RuleChanges()
+
+
 def kept(verdicts: Sequence[PolicyVerdict], findings: int = KEPT_FINDINGS) -> tuple[PolicyVerdict, ...]:
     """Return verdicts that fit into a record: about so many findings, those that weigh most, with texts cut.
 

@@ -12,7 +12,7 @@ from tidegate.domain.policies.policy import PolicyFinding, Severity
 
 #: Parts with an index each, joined by dots: what may be an address in a sentence.
 _INDEX = r"(?:\[(?:\"[^\"\]]{0,200}\"|\d{1,9})\])?"
-_ADDRESS = re.compile(rf"[A-Za-z_][\w-]*{_INDEX}(?:\.[A-Za-z_][\w-]*{_INDEX})+")
+_ADDRESS = re.compile(rf"(?<![\w-])[A-Za-z_][\w-]*{_INDEX}(?:\.[A-Za-z_][\w-]*{_INDEX})+")
 _LONGEST_MESSAGE = 4000
 #: Where objects say more of a finding, besides at their top.
 _DETAILS = ("details", "metadata")

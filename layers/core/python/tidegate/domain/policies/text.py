@@ -130,7 +130,7 @@ def _title(standing: Standing) -> str:
             return f"No verdict on {_count(len(standing.missing), 'root')}"
     lacking = standing.needed - len(standing.approved_by)
     needed = f": {_count(lacking, 'approval')} needed" if held.owners else ""
-    return f"Refuses {_count(len(failing), 'plan')}{needed}"
+    return f"Refuses {_count(len(failing), 'plan')}{needed}" if failing else f"The rules change{needed}"
 
 
 def _explained(standing: Standing) -> Iterator[str]:
@@ -139,12 +139,16 @@ def _explained(standing: Standing) -> Iterator[str]:
     if failing:
         roots = _some([_root(layer) for layer, _ in failing])
         yield f"The policy set {code(held.name)} refuses the {'plan' if len(failing) == 1 else 'plans'} of {roots}."
+    if standing.rules:
+        changes = _some([code(each) for each in standing.rules])
+        yield f"The pull request changes what runs or who may do what: {changes}. Owners of policy sets approve that."
+    if failing or standing.rules:
         yield _approving(standing)
     elif standing.state in {SetState.PASSED, SetState.WARNED}:
         yield f"The policy set {code(held.name)} refuses none of {_count(len(standing.judged), 'plan')}."
     if standing.missing:
         yield from _without_verdict(standing)
-    if failing and standing.disregarded:
+    if (failing or standing.rules) and standing.disregarded:
         yield "\n".join(
             ["These approvals do not count:", ""]
             + [f"- {code(each.by)} {escaped(each.reason)}" for each in standing.disregarded[:_NAMED]]
@@ -159,8 +163,9 @@ def _approving(standing: Standing) -> str:
         return f"Its owners let it pass:{by}"
     if not held.owners:
         return "It has no owners, so nobody can let it pass: change the code, or the policy on the default branch."
+    change = "Change the code so that the plan passes, or ask" if _failing(standing) else "Ask"
     return (
-        f"Change the code so that the plan passes, or ask for a review: {_count(standing.needed, 'approval')} of the "
+        f"{change} for a review: {_count(standing.needed, 'approval')} of the "
         f"current head {code(standing.head[:7])} by {_owners(standing)} {'is' if standing.needed == 1 else 'are'} "
         f"needed.{_why_more(standing)}{by} Approvals by who opened the pull request or made a commit of it, and those "
         "of earlier commits or of another base branch, do not count."

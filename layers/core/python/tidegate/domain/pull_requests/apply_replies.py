@@ -59,6 +59,8 @@ def held_up(standing: Standing) -> str:
         return f"Policy set {name} has no plan of {_roots(standing)} to judge. Correct what failed there, and push."
     owners, wanted = standing.policy_set.owners, many(standing.policy_set.approvals, "approving review")
     instead = f"get {wanted} by its owners, {people(owners)}" if owners else "ask who may change it: nobody owns it"
+    if standing.rules and not any(verdict.failed for _, verdict in standing.judged):
+        return f"The pull request changes what runs or who may do what: {instead} (policy set {name})."
     return f"Policy set {name} fails. Change the plan, or {instead}."
 
 
@@ -122,3 +124,11 @@ def _roots(standing: Standing) -> str:
 
 def _list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
+
+
+def otherwise_shown(root: str) -> str:
+    """Return that a root would not be applied as it is shown."""
+    return (
+        f"The pull request changes how {code(root)} runs, by its tidegate.yaml: the plan that is shown has its engine "
+        "and variables, and before the merge those of the default branch hold. Merge it, and the merge deploys that."
+    )

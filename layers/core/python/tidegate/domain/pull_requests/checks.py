@@ -13,7 +13,7 @@ from tidegate.domain.plan_places.text import NOBODY_WAITS, WaitingPlans
 from tidegate.domain.pull_requests.blocks import LAST_LINES, LayerView, alarms, because, link, table
 from tidegate.domain.pull_requests.check_names import WHOLE
 from tidegate.domain.pull_requests.record import PullRequestRecord, VerdictKind
-from tidegate.domain.pull_requests.remarks import AGAIN, conflict, not_planned, older, with_options
+from tidegate.domain.pull_requests.remarks import AGAIN, conflict, not_planned, older, rules, with_options
 from tidegate.domain.pull_requests.tally import Tally, by_importance, tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
@@ -135,20 +135,31 @@ def _whole(
     if record.discovered != record.spec.revision:
         return "Planning begins", "Tidegate looks for the roots that this pull request changes.", None
     if not record.layers:
-        return _unplanned(record)
+        return _unplanned(record, blocking)
     return _counted(record, views, everything, blocking, waiting)
 
 
-def _unplanned(record: PullRequestRecord) -> tuple[str, str, Conclusion]:
+def _unplanned(record: PullRequestRecord, blocking: Sequence[str]) -> tuple[str, str, Conclusion]:
     """Return what is said of a pull request without layers."""
     if record.notice:
         lines = [f"{escaped(line, 2000)}\n" for line in record.notice.splitlines()]
         why = bounded(lines, _NOTICE, lambda count: f"… and {count} more lines.").rstrip()
         return "Not planned", why, _of_unplanned(record)
-    summary = "Merging this changes no root: there is nothing to plan."
-    if not record.notes:
-        return "No root would change", summary, Conclusion.SUCCESS
-    return "Nothing is planned by itself", not_planned("", record.notes, _REMARKS), Conclusion.SUCCESS
+    conclusion = Conclusion.FAILURE if blocking else Conclusion.SUCCESS
+    changes = rules(record.rule_changes.changes)
+    if record.notes:
+        summary = _paragraphs(_held_up(blocking), changes, not_planned("", record.notes, _REMARKS))
+        return "Nothing is planned by itself", summary, conclusion
+    summary = _paragraphs(_held_up(blocking), changes, "Merging this changes no root: there is nothing to plan.")
+    return "No root would change, but rules do" if changes else "No root would change", summary, conclusion
+
+
+def _paragraphs(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
+
+
+def _held_up(blocking: Sequence[str]) -> str:
+    return f"**Held up by {_sets(blocking)}.** Each has a check of its own." if blocking else ""
 
 
 def _of_unplanned(record: PullRequestRecord) -> Conclusion:
@@ -177,7 +188,8 @@ def _counted(
             (
                 f"**{many(found.total, 'root')}**: {found}.",
                 escaped(str(waiting), _WAITING),
-                f"**Held up by {_sets(blocking)}.** Each has a check of its own." if blocking else "",
+                _held_up(blocking),
+                rules(record.rule_changes.changes),
                 older(record.older),
                 with_options(layers),
                 _roots(views, everything),

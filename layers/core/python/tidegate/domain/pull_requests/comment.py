@@ -19,7 +19,7 @@ from tidegate.domain.pull_requests.apply import HEADING, ApplyView
 from tidegate.domain.pull_requests.blocks import LayerView, alarms, blocks, link, names
 from tidegate.domain.pull_requests.merge import Circumstances, next_steps, on_merge
 from tidegate.domain.pull_requests.record import Overtaken
-from tidegate.domain.pull_requests.remarks import not_planned, older, with_options
+from tidegate.domain.pull_requests.remarks import not_planned, older, rules, with_options
 from tidegate.domain.pull_requests.tally import Tally, awaited, by_importance, tally, tiers
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState, TemporaryLayer
 
@@ -47,6 +47,7 @@ class CommentView:
     older than the base branch. A draft cannot be merged. ``applied`` is how far it is applied, where that is done in
     pull requests.
     ``standings`` say where the policy sets stand by the approvals of the head, ``ahead`` how the roots' queues are.
+    ``rule_changes`` are what it changes of what runs or grants something.
     """
 
     stack: str
@@ -62,6 +63,7 @@ class CommentView:
     applied: ApplyView | None = None
     standings: Sequence[Standing] = ()
     ahead: Ahead | None = None
+    rule_changes: tuple[str, ...] = ()
 
 
 def marker(stack: str) -> str:
@@ -156,6 +158,7 @@ def _head(view: CommentView) -> str:
         f"{marker(view.stack)}\n{_heading(view.stack, _tier(view))}",
         counts,
         fault,
+        rules(view.rule_changes),
         older(_older(view)),
         with_options(layers),
         _planned_from(layers[0], view.base),
@@ -204,7 +207,7 @@ def _policies(views: Sequence[LayerView], standings: Sequence[Standing]) -> Iter
     found = tally(layers)
     spoken = {verdict.policy_set for each in layers if not each.options for verdict in each.verdicts}
     passing = spoken - {*found.failing, *found.warning}
-    lines = [*standing_lines(each for each in standings if each.policy_set.name in found.failing)]
+    lines = [*standing_lines(each for each in standings if each.rules or each.policy_set.name in found.failing)]
     passed = _let_pass(standings)
     lines += [line for each in sorted(layers, key=_refusals) for line in _said(each, passed)]
     if passing:
@@ -244,6 +247,7 @@ def _outlook(view: CommentView) -> Iterator[str]:
     now = Circumstances(
         is_draft=view.is_draft,
         is_older=_older(view) is not None,
+        unapproved=tuple(each.policy_set for each in view.standings if each.rules and each.blocks),
         is_locked=view.ahead is not None and view.ahead.is_locked(each for each in layers if not each.is_extra),
     )
     steps = next_steps(layers, found, applied, _stuck(view), now)

@@ -28,9 +28,10 @@ _ON_MERGE = "Each root is planned anew on what the merge makes, and deployed by 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """What next steps depend on besides the plans: nobody can merge a draft, plans may be older than the base branch,
-    and a lock may hold back what the merge deploys.
+    and a lock may hold back what the merge deploys. ``unapproved`` are sets whose owners must approve other rules.
     """
 
+    unapproved: tuple[HeldPolicySet, ...] = ()
     is_draft: bool = False
     is_older: bool = False
     is_locked: bool = False
@@ -70,7 +71,8 @@ def next_steps(
 
     ``stuck`` are the other stacks in which something holds up the merge.
     """
-    lines = [*_corrections(found), *_approvals(layers, found)]
+    rules = [each for each in now.unapproved if each.name not in found.failing]
+    lines = [*_corrections(found), *_approvals(layers, found), *map(_of_rules, rules[:_SENTENCES])]
     if any(each.options for each in layers):
         lines.append(f"Comment {PLAN} to plan without options, before the merge.")
     last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
@@ -169,6 +171,10 @@ def _approvals(layers: Collection[TemporaryLayer], found: Tally) -> Iterator[str
         yield f"Policy set {code(name, _NAME)} fails: change the plan, or {_approval(held.get(name))}."
     if len(found.failing) > _SENTENCES:
         yield f"{len(found.failing) - _SENTENCES} more policy sets fail: each has a check of its own."
+
+
+def _of_rules(held: HeldPolicySet) -> str:
+    return f"As the rules change, {_approval(held)} (policy set {code(held.name, _NAME)})."
 
 
 def _approval(held: HeldPolicySet | None) -> str:

@@ -48,7 +48,11 @@ def _with_more(step: WorkflowStep, more: tuple[str, ...]) -> WorkflowStep:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(part) for part in _plain(text).split("*")), re.DOTALL)
+    first, *others = map(re.escape, _plain(text).split("*"))
+    if not others:
+        return re.compile(first)
+    # The first place where a part fits is good enough for all but the last one: none is looked for twice.
+    return re.compile("".join([first, *(f"(?>.*?{part})" for part in others[:-1]), ".*", others[-1]]), re.DOTALL)
 
 
 def _plain(option: str) -> str:

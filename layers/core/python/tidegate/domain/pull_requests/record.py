@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tidegate.domain.changes.change_set import Key
 from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.policies.policy import RuleChanges
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
@@ -136,7 +137,7 @@ class SeenPullRequest:
 
 @dataclass(frozen=True, slots=True)
 class Applying:
-    """The newest deployment that ``tidegate apply`` asked for of a root in a stack."""
+    """The newest deployment that ``tidegate apply`` asked for of a root in a stack, or the one of its merge."""
 
     root: str
     stack: str
@@ -202,9 +203,11 @@ class PullRequestRecord:
     is what somebody asked this attempt for. ``overtaken`` are the roots of its layers that the base branch changed
     since it was planned, the last time by its commit ``base_now``. ``queued`` is the newest commit that a merge
     queue made of it. ``closed_at`` is when it was closed or merged, ``merge_sha`` the commit that the merge made, where
-    that is known. ``rules`` say where it is applied, ``applies``
-    what was asked to be applied before the merge, ``merge_refused`` what was applied (``applied_digest``) when the
-    forge last refused to merge it. ``verdict`` is what was shown last.
+    that is known. ``rule_changes`` are what it changes of what runs or grants something. ``rules`` say where it is
+    applied, ``applies`` what was asked to be applied before the merge, ``merge_refused`` what was applied
+    (``applied_digest``) when the forge last refused to merge it. ``verdict`` is what was shown last.
+    ``deploys`` are the roots that its merge deploys, each with its deployment once that is known; ``told`` are digests
+    of what the comments of stacks say of them, ``settled`` tells that these need not follow them any more.
     """
 
     spec: PullRequestSpec
@@ -231,6 +234,10 @@ class PullRequestRecord:
     applies: tuple[Applying, ...] = ()
     merge_refused: str = ""
     verdict: PullRequestVerdict | None = None
+    rule_changes: RuleChanges = field(default_factory=RuleChanges)
+    deploys: tuple[Applying, ...] = ()
+    told: tuple[tuple[str, str], ...] = ()
+    settled: bool = False
     version: int = 0
 
     @property
@@ -242,6 +249,11 @@ class PullRequestRecord:
     def is_open(self) -> bool:
         """Whether it is neither closed nor merged."""
         return not self.closed_at
+
+    @property
+    def is_deploying(self) -> bool:
+        """Whether its comments follow what its merge deploys."""
+        return self.merged and bool(self.merge_sha and self.deploys and self.comments) and not self.settled
 
     @property
     def older(self) -> Overtaken | None:
@@ -314,6 +326,7 @@ def _next_attempt(record: PullRequestRecord) -> PullRequestRecord:
         overtaken=(),
         base_now="",
         verdict=None,
+        rule_changes=RuleChanges(),
     )
 
 

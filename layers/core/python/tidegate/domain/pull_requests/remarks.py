@@ -8,12 +8,15 @@ from tidegate.domain.check_runs.face import people
 from tidegate.domain.markdown import bounded, code, escaped
 from tidegate.domain.pull_requests.record import Overtaken
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
+from tidegate.domain.sentences import listed
 
 #: What a comment asks for who wants all of a pull request planned once more.
 PLAN = "`tidegate plan`"
 AGAIN = f"Comment {PLAN} to have it planned again."
 #: Groups of roots, and options of one, that are named.
 _NAMED = 5
+#: Rules that are named.
+_RULES = 20
 _NAME = 100
 
 
@@ -43,6 +46,17 @@ def with_options(layers: Sequence[TemporaryLayer]) -> str:
     more = [f"> * and more with {len(given) - _NAMED} others"] if len(given) > _NAMED else []
     head = f"> [!NOTE]\n> **Planned with options**, so this is no verdict: comment {PLAN} to have one.\n>"
     return "\n".join((head, *lines, *more))
+
+
+def rules(changes: Sequence[str]) -> str:
+    """Return what the pull request changes of what runs or grants something, and what follows; or nothing."""
+    if not changes:
+        return ""
+    names = listed([code(each, _NAME) for each in changes], _RULES)
+    return (
+        f"> [!IMPORTANT]\n> **What runs, or who may do what, changes:** {names}. Plans here are made by the rules of "
+        "the default branch. The plan of the merge waits for a review, whatever `plan_review` says."
+    )
 
 
 def not_planned(notice: str, notes: str, room: int) -> str:

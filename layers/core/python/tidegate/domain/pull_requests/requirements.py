@@ -1,52 +1,26 @@
-"""What a pull request must fulfil before its head is deployed by hand, and what is told when it does not."""
+"""What a pull request must fulfil before it is applied, and what is told when it does not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from tidegate.domain.access import EVERYBODY, Person, matches, spelled
 from tidegate.domain.changes.change_set import Key
 from tidegate.domain.changes.stack import DEFAULT_STACK
+from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.markdown import code
 from tidegate.domain.pull_requests.approvals import MORE_AS_UNKNOWN, ToApprove, approvals
 from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview
 
 #: Failing checks, and people, that a reply names; who wants to know all of them looks at the pull request.
 _NAMED = 10
-_UNMATCHED = (
+UNMATCHED = (
     "No check of `apply_requirements` matches, so nobody said what is required. "
     "Add a last check with `tag_query: ''`, which matches every root, on the default branch."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Requirements:
-    """What is configured: how many approvals (0: none), whether conflicts and failing checks hold up, and whether a
-    head that lacks commits of its base branch does (``undiverged``).
-
-    ``approvals`` count those by people whom one of ``any_of`` means, by whoever may write where it is empty; each of
-    ``all_of`` must mean one of those who approved. They are written as in access control: ``user:``, ``team:``,
-    ``role:``. Checks whose name fits one of ``ignore_matching``, globs, do not hold up.
-    """
-
-    approvals: int = 0
-    mergeable: bool = False
-    checks: bool = False
-    any_of: tuple[str, ...] = ()
-    all_of: tuple[str, ...] = ()
-    ignore_matching: tuple[str, ...] = ()
-    undiverged: bool = False
-
-    @property
-    def asks_people(self) -> bool:
-        return bool(self.approvals or self.all_of)
-
-    @property
-    def grantees(self) -> tuple[str, ...]:
-        """Whom approvals may be asked of."""
-        return (*self.any_of, *self.all_of)
 
 
 #: What several checks of which each must be fulfilled require, by root and stack; None where no check matches.
@@ -62,6 +36,114 @@ class Missing:
 
     always: tuple[str, ...] = ()
     configured: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A pull request whose changes are applied, and who approves the head that was merged."""
+
+    pull_request: PullRequest
+    approving: tuple[Person, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the changes came with that are applied: pull requests, or none.
+
+    ``without`` are commits that came with no pull request, ``complete`` tells whether all were looked at. ``here`` are
+    those who approved the deployment itself, ``makers`` who made or pushed those commits.
+    """
+
+    merged: tuple[Merged, ...] = ()
+    without: tuple[str, ...] = ()
+    complete: bool = True
+    here: tuple[Person, ...] = ()
+    makers: Authors = field(default_factory=Authors)
+
+
+def missing_before_apply(origin: Origin, required: Sequence[Requirements]) -> tuple[str, ...]:
+    """Return what is missing before changes are applied that are on the branch already, in Markdown.
+
+    That there are no conflicts and that nothing of the base is missing is settled by the merge: what is applied is
+    planned from the commit that it made. Checks are those of the head that was merged. Approvals given to the
+    deployment itself count beside those of the pull request, unless they are by who made it.
+    """
+    found = []
+    for wanted in required:
+        after_merge = replace(wanted, mergeable=False, undiverged=False)
+        for each in origin.merged:
+            pull_request = each.pull_request
+            made_by = (pull_request.author, *pull_request.made_by.logins)
+            approving = _together(each.approving, _others(origin.here, made_by))
+            lacking = _lacking(pull_request, approving, (after_merge,))
+            found += [f"Pull request #{pull_request.number}: {sentence}" for sentence in lacking]
+        found += _missing_without(origin, wanted)
+    return tuple(dict.fromkeys(found))
+
+
+def _missing_without(origin: Origin, wanted: Requirements) -> Iterator[str]:
+    """Yield what is missing of commits of which no pull request is known: only people can vouch for them."""
+    if origin.complete and not origin.without:
+        return
+    told = _stray(origin)
+    if not wanted.asks_people:
+        yield f"{told}, so it meets no requirement."
+        return
+    yield from (f"{told}: {sentence}" for sentence in _unapproved_here(origin, wanted))
+    if wanted.checks:
+        yield f"{told}, so there are no checks to look at."
+
+
+def _stray(origin: Origin) -> str:
+    if not origin.without:
+        return "Of some commits it is not known which pull request they came with"
+    names = ", ".join(code(sha[:7]) for sha in origin.without[:_NAMED])
+    more = len(origin.without) - _NAMED
+    return f"Commit {names}{f' and {more} more' if more > 0 else ''} came with no pull request"
+
+
+def _unapproved_here(origin: Origin, wanted: Requirements) -> Iterator[str]:
+    here = _others(origin.here, origin.makers.logins)
+    given, asked = _meant(here, wanted), wanted.approvals
+    besides = 0 if origin.makers.known or not asked else 1
+    if len(given) < asked + besides:
+        why = f" {MORE_AS_UNKNOWN}" if besides else ""
+        among = f" by people among {_people(wanted.any_of, 'or')}" if wanted.any_of else ""
+        yield f"{_counted(asked + besides)}{among} must be given here, and {_there_are(given)}.{why}"
+    unmet = [each for each in wanted.all_of if not any(matches(each, person) for person in here)]
+    if unmet:
+        yield f"An approval by {_people(unmet, 'and by')} must be given here."
+
+
+def _counted(approvals: int) -> str:
+    return f"{approvals} approval{'s' if approvals > 1 else ''}"
+
+
+def _there_are(given: Sequence[Person]) -> str:
+    return f"there {'is' if len(given) == 1 else 'are'} {len(given) or 'none'}{_named(given)}"
+
+
+def _named(given: Sequence[Person]) -> str:
+    return f" (by {', '.join(code(person.login) for person in given[:_NAMED])})" if given else ""
+
+
+def _others(people: Iterable[Person], made_by: Iterable[str]) -> list[Person]:
+    """Return those who had no part in what others made."""
+    makers = {login.casefold() for login in made_by}
+    return [person for person in people if person.login.casefold() not in makers]
+
+
+def _together(*many: Iterable[Person]) -> list[Person]:
+    return list({person.login.casefold(): person for people in many for person in people}.values())
+
+
+def is_asked(person: Person, required: Iterable[Requirements]) -> bool:
+    """Tell whether somebody's approval is among those that are required."""
+    return any(
+        (wanted.approvals and person in _meant((person,), wanted))
+        or any(matches(each, person) for each in wanted.all_of)
+        for wanted in required
+    )
 
 
 def always_missing(pull_request: PullRequest) -> tuple[str, ...]:
@@ -94,7 +176,7 @@ def missing_by_root(pull_request: PullRequest, approving: Sequence[Person], requ
     """
     lacking: dict[str, list[str]] = {}
     for key, wanted in required.items():
-        sentences = [_UNMATCHED] if wanted is None else _lacking(pull_request, approving, wanted)
+        sentences = [UNMATCHED] if wanted is None else _lacking(pull_request, approving, wanted)
         for sentence in dict.fromkeys(sentences):
             lacking.setdefault(sentence, []).append(_labelled(key))
     return tuple(f"{_roots(names)}: {sentence}" for sentence, names in lacking.items())
@@ -121,28 +203,31 @@ def _lacking(pull_request: PullRequest, approving: Sequence[Person], required: I
 
 def _unapproved(pull_request: PullRequest, approving: Sequence[Person], wanted: Requirements) -> Iterable[str]:
     """Yield which approvals are missing. A person counts once, however many of the grantees stand for them."""
-    meant = wanted.any_of or (EVERYBODY,)
-    given = [person for person in approving if any(matches(each, person) for each in meant)]
+    given = _meant(approving, wanted)
     besides = 0 if pull_request.made_by.known or not wanted.approvals else 1
     if len(given) < wanted.approvals + besides:
-        yield _too_few(pull_request, wanted, besides, [person.login for person in given])
+        yield _too_few(pull_request, wanted, besides, given)
     unmet = [each for each in wanted.all_of if not any(matches(each, person) for person in approving)]
     if unmet:
         head = code(pull_request.head_sha[:7])
         yield f"An approval of the current head {head} by {_people(unmet, 'and by')} is required, and there is none."
 
 
-def _too_few(pull_request: PullRequest, wanted: Requirements, besides: int, given: Sequence[str]) -> str:
+def _meant(approving: Iterable[Person], wanted: Requirements) -> list[Person]:
+    meant = wanted.any_of or (EVERYBODY,)
+    return [person for person in approving if any(matches(each, person) for each in meant)]
+
+
+def _too_few(pull_request: PullRequest, wanted: Requirements, besides: int, given: Sequence[Person]) -> str:
     asked, why = wanted.approvals + besides, f" {MORE_AS_UNKNOWN}" if besides else ""
     different = "different people" if asked > 1 else "one"
     by = f" by {different} among {_people(wanted.any_of, 'or')}" if wanted.any_of else ""
-    named = f" (by {', '.join(code(login) for login in given[:_NAMED])})" if given else ""
     whom = "somebody among them" if wanted.any_of else "somebody who may write here"
     return (
-        f"{asked} approval{'s' if asked > 1 else ''}{by} of the current head {code(pull_request.head_sha[:7])} "
-        f"{'are' if asked > 1 else 'is'} required, and there {'is' if len(given) == 1 else 'are'} "
-        f"{len(given) or 'none'}{named}.{why} Ask for a review by {whom}. Those by who opened the pull request or made "
-        "a commit of it, and those of earlier commits or of another base branch, do not count."
+        f"{_counted(asked)}{by} of the current head {code(pull_request.head_sha[:7])} "
+        f"{'are' if asked > 1 else 'is'} required, and {_there_are(given)}.{why} Ask for a review by {whom}. "
+        "Those by who opened the pull request or made a commit of it, and those of earlier commits or of another base "
+        "branch, do not count."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidegate.domain.changes.gate import WAITING
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, State
+from tidegate.domain.deploys.requirements_gate import waits
 
 #: Who rejects what was withdrawn.
 WITHDRAWER = "tidegate"
@@ -19,6 +20,8 @@ def withdrawal(pull_request: int) -> str:
 def may_be_withdrawn(deployment: Deployment) -> bool:
     """Tell whether a deployment is neither withdrawn nor applied yet, nor was it decided to apply it."""
     gate, review = deployment.gate, deployment.review
+    if waits(deployment):
+        return not deployment.withdrawn
     if deployment.withdrawn or deployment.state not in _BEFORE:
         return False
     is_answered = review is not None and review.approved is not None
@@ -29,6 +32,8 @@ def is_waiting_for_people(deployment: Deployment) -> bool:
     """Tell whether a withdrawn deployment waits where it can be rejected."""
     if not deployment.withdrawn:
         return False
+    if waits(deployment):
+        return True
     if deployment.state in WAITING:
         return deployment.gate is not None and deployment.gate.next is None
     review = deployment.review

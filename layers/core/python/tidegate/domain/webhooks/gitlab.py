@@ -19,7 +19,7 @@ from tidegate.domain.webhooks.fields import LOGIN, matching_in, number_in, objec
 _ACTIONS = {"open": "opened", "reopen": "reopened", "close": "closed", "merge": "closed"}
 _REVIEWS = frozenset({"approved", "unapproved", "approval", "unapproval"})
 #: The users that GitLab makes for access tokens of projects and groups.
-_BOT = re.compile(r"(project|group)_\d+_bot(_[0-9a-z]+)?\d*", re.IGNORECASE)
+_BOT = re.compile(r"(project|group)_\d+_bot(_[0-9a-z]+|\d*)", re.IGNORECASE)
 _ZEROS = re.compile(r"0+")
 
 

@@ -1,4 +1,4 @@
-"""Look whether a pull request fulfils what is required of deploys by hand: who approves it, and who these are."""
+"""Look whether a pull request fulfils what is required before it is applied: who approves it, who these are."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tidegate.domain.access import Person, teams_among
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_requests.pull_request import PullRequest
 from tidegate.domain.pull_requests.requirements import (
+    Merged,
     Required,
-    Requirements,
     approvers,
     missing_by_root,
     missing_for_all,
@@ -45,6 +46,31 @@ class RequirementsChecker:
         seen, approving = self._looked_at(where, pull_request, every)
         return missing_by_root(seen, approving, required)
 
+    def of_merged(
+        self, where: tuple[int, str], number: int, base: str, wanted: Iterable[Requirements], *, head: str = ""
+    ) -> Merged:
+        """Return a pull request with who approves it. ``base`` is the commit that its branch was merged into, if known.
+
+        Approvals are of ``head``, or else of the head that it has, which was merged.
+        """
+        found = self.forge.pull_request(*where, number)
+        found = replace(found, head_sha=head or found.head_sha)
+        asking = [each for each in wanted if each.asks_people]
+        if not asking:
+            return Merged(found)
+        after = base or self.forge.seen_pull_request(*where, number).spec.base_sha
+        made_by = makers(self.forge, where, after, found.head_sha)
+        seen = replace(found, base_since=self._base_since(where[1], found), made_by=made_by)
+        logins = approvers(seen, self.forge.reviews(*where, number))
+        return Merged(seen, self.people(where, logins, asking))
+
+    def people(
+        self, where: tuple[int, str], logins: Iterable[str], wanted: Iterable[Requirements]
+    ) -> tuple[Person, ...]:
+        """Return what the forge says of people, as far as requirements depend on it."""
+        teams = teams_among([grantee for each in wanted for grantee in each.grantees])
+        return tuple(self._person(where, login, teams) for login in logins)
+
     def _looked_at(
         self, where: tuple[int, str], pull_request: PullRequest, wanted: Iterable[Requirements]
     ) -> tuple[PullRequest, list[Person]]:
@@ -70,8 +96,7 @@ class RequirementsChecker:
         seen = replace(pull_request, base_since=self._base_since(where[1], pull_request))
         if approvers(seen, reviews):
             seen = replace(seen, made_by=makers(self.forge, where, seen.base_branch, seen.head_sha))
-        teams = teams_among([grantee for each in asking for grantee in each.grantees])
-        return seen, [self._person(where, login, teams) for login in approvers(seen, reviews)]
+        return seen, list(self.people(where, approvers(seen, reviews), tuple(asking)))
 
     def _base_since(self, repository: str, pull_request: PullRequest) -> str:
         """Return since when it goes to its base branch: nothing is known of one that opened before Tidegate came."""

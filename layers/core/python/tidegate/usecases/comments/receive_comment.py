@@ -1,4 +1,4 @@
-"""Receive a comment on a pull request: deploy its head by hand, unlock queues, or explain what can be asked for."""
+"""Receive a comment on a pull request: deploy its head, lock or unlock queues, or explain what can be asked for."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tidegate.domain.comments.command import Command, Misread, Verb, help_text, 
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment, Trigger, Unlocking
+from tidegate.domain.deploys.locking import Locking
 from tidegate.domain.markdown import escaped
 from tidegate.domain.permission import Permission
 from tidegate.domain.policies.policy import HeldPolicySet
@@ -34,7 +35,7 @@ from tidegate.usecases.comments.check_requirements import RequirementsChecker
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
 from tidegate.usecases.discovery.chosen_roots import Head, chosen_roots
 from tidegate.usecases.discovery.discover_roots import Reading, discover_roots
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments, requiring
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
 from tidegate.usecases.webhooks.conclude import conclude, is_concluded
@@ -57,9 +58,9 @@ def _no_doubts(_comment: Comment) -> DeliveryOutcome | None:
 class CommentReceiver:
     """Receives comments; receiving one again is harmless.
 
-    ``unlock`` unlocks a queue and says what came of it. ``others`` carry out verbs besides those of this class.
-    ``doubts`` refuses a comment that the forge itself does not confirm. ``hold`` stores the policy sets that the plans
-    of heads are held against.
+    ``unlock`` and ``lock`` change a queue's lock and say what came of it. ``others`` carry out verbs besides those of
+    this class. ``doubts`` refuses a comment that the forge itself does not confirm. ``hold`` stores the policy sets
+    that the plans of heads are held against.
     """
 
     deliveries: Deliveries
@@ -68,6 +69,7 @@ class CommentReceiver:
     changes: ChangeEnqueuer
     authorizer: Authorizer
     unlock: Callable[[str, Unlocking], Decision]
+    lock: Callable[[str, Locking], Decision]
     others: Mapping[Verb, CommentWork] = field(default_factory=dict)
     doubts: Callable[[Comment], DeliveryOutcome | None] = _no_doubts
     hold: Hold = _no_policies
@@ -100,8 +102,8 @@ class CommentReceiver:
             case Verb.HELP:
                 reply = help_text(comment.prefix)
                 return explained(self.forge, self.deliveries, comment, "The commands were explained.", reply)
-            case Verb.UNLOCK:
-                return self._unlock(comment, command)
+            case Verb.LOCK | Verb.UNLOCK:
+                return self._change_locks(comment, command)
             case Verb.DEPLOY:
                 return self._deploy(comment, command)
             case verb if verb in self.others:
@@ -137,6 +139,7 @@ class CommentReceiver:
             return self._refuse(comment, lacks)
         # No merge has looked at what policies say of this head: its plan is held against them, whatever is forced.
         held = self.hold(comment.where, granted, members)
+        deployments = requiring(deployments, granted.requirements)
         deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
         return self._enqueued(comment, command, pull_request, deployments, missing)
 
@@ -198,10 +201,10 @@ class CommentReceiver:
             checks = self.forge.pull_request_checks_url(comment.repository, comment.pull_request)
             yield replies.in_line_already(each, earlier, checks)
 
-    def _unlock(self, comment: Comment, command: Command) -> DeliveryOutcome:
+    def _change_locks(self, comment: Comment, command: Command) -> DeliveryOutcome:
         permission = self.forge.permission(*comment.where, comment.sender)
         if permission < Permission.READ:
-            return self._refuse(comment, replies.may_not_unlock(comment.sender))
+            return self._refuse(comment, replies.may_not_unlock(comment.sender, command.verb))
         elsewhere = self._elsewhere(comment)
         if elsewhere:
             return self._refuse(comment, elsewhere)
@@ -212,8 +215,9 @@ class CommentReceiver:
         unknown = [name for name in names if name not in known] if command.roots else []
         if unknown:
             return self._refuse(comment, replies.unknown_roots(unknown, known))
-        told = [(name, self._unlocked(comment, name, permission)) for name in names]
-        text, reply = " ".join(f"{name}: {decision.reason}" for name, decision in told), replies.unlocked(told)
+        told = [(name, self._lock_changed(comment, command, name, permission)) for name in names]
+        text = " ".join(f"{name}: {decision.reason}" for name, decision in told)
+        reply = replies.locks_changed(told, "🔒" if command.verb is Verb.LOCK else "🔓")
         if any(decision.done for _, decision in told):
             return outcome(text, answerer(self.forge, comment).reply(reply))
         return explained(self.forge, self.deliveries, comment, text, reply)
@@ -238,11 +242,15 @@ class CommentReceiver:
             found = discover_roots(trees, Reading(comment.repository), by_hand=True)
             return [root.name for root in found.roots]
 
-    def _unlocked(self, comment: Comment, name: str, permission: Permission) -> Decision:
-        """Unlock a queue, if who comments may: by the rule of the deployment that locked it."""
+    def _lock_changed(self, comment: Comment, command: Command, name: str, permission: Permission) -> Decision:
+        """Lock or unlock a queue, if who comments may unlock it: by the rule of the deployment that locked it."""
         queue = queue_id(comment.repository, name)
         may = self.authorizer.may_unlock(queue, comment.installation, comment.sender, permission)
-        return self.unlock(queue, Unlocking(comment.sender, comment.received_at)) if may.done else may
+        if not may.done:
+            return may
+        if command.verb is Verb.LOCK:
+            return self.lock(queue, Locking(comment.sender, comment.received_at, command.reason))
+        return self.unlock(queue, Unlocking(comment.sender, comment.received_at))
 
 
 def _too_late(comment: Comment, pull_request: PullRequest, bound: str) -> str:

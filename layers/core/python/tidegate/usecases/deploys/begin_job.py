@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tidegate.domain.changes.gate import WAITING
 from tidegate.domain.deploys.audit import RUNNING, audit_message, with_audited
-from tidegate.domain.deploys.deployment import AfterGate, Deployment, Gate, State
+from tidegate.domain.deploys.deployment import AfterGate, Deployment, Ending, Gate, State
 from tidegate.domain.deploys.job import Job, JobKind, job_digest, job_id
-from tidegate.domain.errors import ApplyAlreadyStarted, GateShut, WrongState
+from tidegate.domain.deploys.requirements_gate import waiting, waits
+from tidegate.domain.errors import ApplyAlreadyStarted, CommitLeftBranch, GateShut, RequirementsMissing, WrongState
 from tidegate.messages import BeginJob, JobBegun
 from tidegate.ports import Announcements, AuditLog, Clock, Deployments, ForgeAddresses, Jobs
+from tidegate.usecases.deploys.check_branch import BranchCheck
+from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 from tidegate.usecases.gates.judge_gate import GateJudge
 
 #: Attempts to plan in all; the number is the Terraform machine's.
@@ -19,7 +23,10 @@ PLAN_ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class JobBeginner:
-    """Begins jobs. Called again with the same message, it changes nothing more and answers the same."""
+    """Begins jobs. Called again with the same message, it changes nothing more and answers the same.
+
+    ``stop_runner`` stops whoever has taken a job: a plan is tried again because its runner was given up.
+    """
 
     deployments: Deployments
     jobs: Jobs
@@ -28,12 +35,16 @@ class JobBeginner:
     announcements: Announcements
     clock: Clock
     gates: GateJudge
+    stop_runner: Callable[[str | None], object]
+    requirements: ApplyRequirements
+    branches: BranchCheck
 
     def begin(self, message: BeginJob) -> JobBegun:
         """Create the job and move the deployment on.
 
-        Raise WrongState, AuditUnavailable, ApplyAlreadyStarted, or GateShut where an apply must wait at its gate once
-        more: then no job was begun. Raise Conflict when somebody else changed the deployment meanwhile.
+        Raise WrongState, AuditUnavailable, ApplyAlreadyStarted, CommitLeftBranch, RequirementsMissing, or GateShut if
+        an apply must wait at its gate once more: then no job was begun. Raise Conflict when somebody else changed the
+        deployment meanwhile, and ForgeUnavailable.
         """
         deployment = self.deployments.get(message.deployment)
         kind = JobKind(message.kind)
@@ -57,6 +68,8 @@ class JobBeginner:
             )
         else:
             raise WrongState(deployment.id, deployment.state, "a plan")
+        if tries > 1 and deployment.plan_job != job.id:
+            self.stop_runner(deployment.plan_job)
         self.jobs.create(job)
         self.announcements.changed(self.deployments.save(replace(planning, plan_job=job.id)))
 
@@ -71,7 +84,7 @@ class JobBeginner:
             self.announcements.changed(deployment)
             return
         at = self.clock.now()
-        deployment = self._passed(deployment, at)
+        deployment = self._fulfilled(self._still_there(self._passed(deployment, at), at), at)
         applying = replace(deployment.moved(State.APPLYING, at), apply_job=job.id, apply_started_at=at)
         self.jobs.create(job)
         running = audit_message(applying, RUNNING, at)
@@ -86,6 +99,10 @@ class JobBeginner:
         """
         if _goes_on(deployment, AfterGate.APPLY):
             return replace(deployment.moved(State.APPROVED, at, deployment.reason), gate=None)
+        if deployment.state is State.AWAITING_REQUIREMENTS:
+            if waits(deployment):
+                raise RequirementsMissing(deployment.id)
+            deployment = replace(deployment.moved(State.APPROVED, at), gate=None)
         if _goes_on_waiting(deployment):
             raise GateShut(deployment.id)
         if deployment.state is not State.APPROVED:
@@ -96,6 +113,25 @@ class JobBeginner:
             self.announcements.changed(self.deployments.save(gated))
             raise GateShut(deployment.id)
         return deployment
+
+    def _still_there(self, approved: Deployment, at: str) -> Deployment:
+        """Return the deployment if its commit is on its branch. Raise CommitLeftBranch: how it ends is decided then."""
+        if approved.ending is not None:  # That was decided before, whatever came back since.
+            raise CommitLeftBranch(approved.ending.reason)
+        left = self.branches.left(approved)
+        if left:
+            ending = Ending(State.REJECTED, left, CommitLeftBranch.__name__, "", at)
+            self.deployments.save(replace(approved, ending=ending))
+            raise CommitLeftBranch(left)
+        return approved
+
+    def _fulfilled(self, approved: Deployment, at: str) -> Deployment:
+        """Return the deployment if all is there that its root requires. Raise RequirementsMissing: it waits then."""
+        missing = self.requirements.missing(approved)
+        if missing:
+            self.announcements.changed(self.deployments.save(waiting(approved, missing, at)))
+            raise RequirementsMissing(approved.id)
+        return replace(approved, missing=())
 
     def _job(self, deployment: Deployment, kind: JobKind, job: str) -> Job:
         plan = deployment.plan if kind is JobKind.APPLY else None

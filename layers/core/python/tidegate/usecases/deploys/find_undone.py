@@ -34,6 +34,12 @@ class UndoneBefore:
         newer = {(each.root, each.stack) for each in self._members(deployment)}
         return not is_held_as(deployment, old, newer, self._others(old))
 
+    def rule_changes(self, deployment: Deployment, undone: Deployed) -> tuple[str, ...]:
+        """Return what a deployment changes of the rules with what ``undone``, which it contains, was to change."""
+        old = self.deployments.many([undone.deployment]).get(undone.deployment)
+        before = old.rule_changes if old is not None else ()
+        return tuple(dict.fromkeys((*deployment.rule_changes, *before)))
+
     def behind(self, deployment: Deployment, deployed: Deployed) -> Deployment:
         """Return a deployment that is superseded by one that was deployed last and came to a bad end, as it is saved.
 

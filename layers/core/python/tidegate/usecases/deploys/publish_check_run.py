@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from tidegate.domain.check_runs.check_run import CheckRun
@@ -17,6 +17,10 @@ from tidegate.usecases.gates.tell_waiting import WaitingTeller
 _COMPLETED = "completed"
 
 
+def _nobody(_deployment: Deployment) -> None:
+    return
+
+
 @dataclass(frozen=True, slots=True)
 class CheckRunPublisher:
     """Publishes check runs, one call at a time per deployment.
@@ -24,7 +28,8 @@ class CheckRunPublisher:
     A check run that the forge shows as completed (one that waits for review, too) is never reopened: a
     new one goes on, and the old one is told so. What a call did before it died is found by the
     deployment's id and gone on with, so no second new one is made. The forge shows the newest of a name: where that of
-    an older deployment comes late, the newer one gets another. ``waiting`` are told what is shown new.
+    an older deployment comes late, the newer one gets another. ``waiting`` are told what is shown new, and so is
+    ``merged``, which tells pull requests.
     """
 
     deployments: Deployments
@@ -33,6 +38,7 @@ class CheckRunPublisher:
     announcements: Announcements
     painter: CheckRunPainter
     waiting: WaitingTeller
+    merged: Callable[[Deployment], object] = _nobody
 
     def publish(
         self, deployment_id: str, *, again: bool = False, if_new: bool = False, repeated_by: str = "", answer: str = ""
@@ -67,6 +73,7 @@ class CheckRunPublisher:
             published = self._publish(deployment, shown, published, check_run, anew=is_hidden)
         if shown is None or shown.shown_version < deployment.version:
             self.waiting.tell(deployment)
+            self.merged(deployment)
         self.check_runs.remember(published)
         if is_final(deployment.state):
             self.deployments.shown(deployment.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidegate.domain.deploys.deployment import Deployment, Ending, State, ends_without_result, is_final
@@ -11,6 +12,7 @@ from tidegate.domain.deploys.review import missing_approvals
 from tidegate.messages import RecordResult, ResultRecorded
 from tidegate.ports import Announcements, Clock, Deployments, Jobs
 from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.deploys.stop_runner import GIVEN_UP
 
 #: Characters of the engine's last lines, and of an error's message, that the record keeps.
 KEPT_LAST_LINES = 12_000
@@ -44,13 +46,17 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ResultRecorder:
-    """Records results. A deployment that has ended stays as it is, and is shown again."""
+    """Records results. A deployment that has ended stays as it is, and is shown again.
+
+    ``stop_runner`` stops whoever has taken a job that was given up.
+    """
 
     deployments: Deployments
     jobs: Jobs
     finisher: Finisher
     announcements: Announcements
     clock: Clock
+    stop_runner: Callable[[str | None], object]
 
     def record(self, message: RecordResult) -> ResultRecorded:
         """End the deployment, as was decided first.
@@ -59,10 +65,18 @@ class ResultRecorder:
         """
         deployment = self.deployments.get(message.deployment)
         if not is_final(deployment.state):
+            self._stop_runner(deployment, message.error)
             ended = self.finisher.ended(deployment, self._ending(deployment, message))
             deployment = self.deployments.save(ended)
         self.announcements.changed(deployment)
         return ResultRecorded(state=deployment.state.value)
+
+    def _stop_runner(self, deployment: Deployment, error: str | None) -> None:
+        """Stop a plan that was given up. An apply has its hour: without heartbeats its engine may be at work."""
+        if deployment.state is State.PLANNING and error in GIVEN_UP:
+            self.stop_runner(deployment.plan_job)
+        if deployment.state is State.APPLYING and error == "States.Timeout":
+            self.stop_runner(deployment.apply_job)
 
     def _ending(self, deployment: Deployment, message: RecordResult) -> Ending:
         failure = read_cause(message.cause)

@@ -12,6 +12,7 @@ from tidegate.config.loaded import LoadedConfiguration, without_file
 from tidegate.config.loader import Around, load_configuration
 from tidegate.config.model.file import FILE
 from tidegate.config.resolution import configure
+from tidegate.config.rule_changes import UNKNOWN_BEFORE, changed_files, rule_changes
 from tidegate.config.uncollected import uncollected
 from tidegate.domain.changes.change_set import CHANGED, Candidate, Key
 from tidegate.domain.deploys.review_rule import PlanReview
@@ -49,7 +50,8 @@ class Discovery:
     ``refused`` has a sentence for each root that cannot be deployed until something is corrected, ``notes`` for what
     else was seen; ``skips`` tells whether one of these is of a root that the commit touches and the file holds back.
     ``kept`` are the names of roots that it touches, and the file keeps for people. ``configures`` tells whether the
-    commit brings this file, ``configuration`` is what it says.
+    commit brings this file, ``configuration`` is what it says. ``rule_changes`` are what the commit changes of what
+    runs or grants something, in words.
     ``index`` serves the discovery of the next commit.
     """
 
@@ -61,6 +63,7 @@ class Discovery:
     configures: bool = False
     configuration: LoadedConfiguration = field(default_factory=without_file, compare=False)
     kept: tuple[str, ...] = ()
+    rule_changes: tuple[str, ...] = ()
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -71,10 +74,11 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True)
 class AllRoots:
-    """All roots of a commit, in their stacks."""
+    """All roots of a commit, in their stacks. ``configuration`` is what its file says."""
 
     configured: ConfiguredRoots
     names: tuple[str, ...]
+    configuration: LoadedConfiguration = field(default_factory=without_file, compare=False)
 
     def problems(self, names: Iterable[str]) -> list[str]:
         """Return a sentence for each of the named roots that is in no stack."""
@@ -97,7 +101,7 @@ def discover_roots(
     on what changed.
     """
     own = next((change for change in trees.changes if change.path == FILE), None)
-    if not trees.before_is_known:
+    if not trees.before_is_known or (known and known.modules.are_linked(trees.changes)):
         known = None
     after = (own.after if own else None) if known else trees.files.get(FILE)
     contents = trees.read({blob for blob in (after, own.before if own else None) if blob})
@@ -114,6 +118,7 @@ def discover_roots(
         own is not None and own.after is not None,
         index.configuration,
         tuple(search.kept),
+        search.rule_changes(),
     )
 
 
@@ -128,7 +133,7 @@ def all_roots(trees: PushedTrees, reading: Reading) -> AllRoots:
     """Return all roots of the newer commit. Raise InvalidConfiguration when its file cannot be used."""
     configuration = read_configuration(trees, reading)
     index = RootIndex(CommitModules(trees), reading.repository, configuration, reading.configuring)
-    return AllRoots(index.configured, tuple(sorted(root.name for root in index.found.roots)))
+    return AllRoots(index.configured, tuple(sorted(root.name for root in index.found.roots)), configuration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +155,7 @@ class _Pushed:
             configuration = self.configuration(self.trees.files.get(FILE))
             modules = CommitModules(self.trees)
             return RootIndex(modules, self.reading.repository, configuration, self.reading.configuring)
-        same = known.modules.advance(self.trees, uses_count=known.discovers)
+        same = known.modules.advance(self.trees, uses_count=known.reads_modules)
         if self.own is not None:
             return known.other(self.configuration(self.own.after))
         return known if same else known.other(known.configuration)
@@ -183,6 +188,18 @@ class _Search:
         looked_at = selection.after(members, [each.candidate for each in kept])
         return tuple(self._explained(_waiting(each, refused, looked_at)) for each in members)
 
+    def rule_changes(self) -> tuple[str, ...]:
+        """Return what the commit changes of what runs programs or grants something."""
+        trees, index = self._pushed.trees, self._index
+        if not trees.before_is_known:
+            return UNKNOWN_BEFORE
+        paths = [change.path for change in trees.changes]
+        if self._own is None:
+            return changed_files(index.configuration, paths)
+        earlier = self._earlier
+        before = (earlier.configuration, earlier.configured) if earlier else None
+        return rule_changes(before, (index.configuration, index.configured), paths)
+
     def _explained(self, each: Deployable) -> Deployable:
         """Return a member with what reached it, if no file of its own did."""
         member = each.member
@@ -209,10 +226,18 @@ class _Search:
         found, configured, touched = self._index.found, self._index.configured, self._touched.names
         told = touched if self._own is None else touched | {root.name for root in found.roots}
         self.notes += [_gone(root.dir) for root in found.gone if self._own or root.name in touched]
+        self.notes += [_unnamed(root) for root in self._unnamed()]
         self.skipped += _left_out(configured, told)
         places = self._touched.places | self._misnamed_anew()
         self.refused += [found.misnamed[place] for place in sorted(found.misnamed) if place in places]
         self.refused += _refused(configured, told)
+
+    def _unnamed(self) -> list[Root]:
+        """Return the roots that the file before names, and that are none now, under whatever name."""
+        if self._own is None or self._earlier is None:
+            return []
+        places = {(root.dir, root.workspace) for root in self._index.found.roots}
+        return [root for root in self._earlier.found.declared if (root.dir, root.workspace) not in places]
 
     def _anew(self) -> Iterable[ConfiguredRoot]:
         """Return what the commit itself configures anew: put in a stack, moved, or with another engine or other steps.
@@ -265,6 +290,10 @@ def _waiting(
 
 def _kept(each: ConfiguredRoot) -> str:
     return f"{each.root.name}: It changed, and no merge deploys it (autoplan: false). Deploy it by hand."
+
+
+def _unnamed(root: Root) -> str:
+    return f"{root.name}: tidegate.yaml makes it no root any more: nothing is deployed, and nothing destroyed."
 
 
 def _gone(place: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.config.declarations import DeclaredGlob
+from tidegate.config.engine_files import is_engine_file
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.domain.errors import InvalidName
 from tidegate.domain.root import Root, directory, root_name
@@ -18,10 +19,12 @@ from tidegate.domain.roots.discovery import (
     is_module_file,
     modules_in,
     root_directories,
+    used_by,
 )
+from tidegate.domain.roots.links import Links
 from tidegate.domain.roots.module_file import ModuleFile, read_module_file
 from tidegate.domain.tags.terms import directory_fits
-from tidegate.ports import PushedTrees
+from tidegate.ports import FileChange, PushedTrees
 
 _DEFAULT = "default"
 _NOTHING = ModuleFile()
@@ -32,7 +35,9 @@ class CommitModules:
 
     def __init__(self, trees: PushedTrees) -> None:
         self._read = trees.read
-        self._files = {path: blob for path, blob in trees.files.items() if is_module_file(path)}
+        self.links = _links(trees)
+        self._files = dict(_module_files(trees, self.links))
+        self._engines = {path: blob for path, blob in trees.files.items() if is_engine_file(path)}
         self._counted = Counter(directory_of(path) for path in self._files)
         self._said: dict[str, ModuleFile] | None = None
         self._modules: Mapping[str, Module] | None = None
@@ -48,8 +53,35 @@ class CommitModules:
         if self._said is None:
             self._said = self._told(self._files)
         if self._modules is None:
-            self._modules = modules_in(self._said)
+            self._modules = modules_in(self._said, self.links)
         return self._modules
+
+    @property
+    def engine_files(self) -> Mapping[str, bytes]:
+        """The files that choose engines, by path, with what they hold."""
+        contents = self._read(set(self._engines.values())) if self._engines else {}
+        return {path: contents[blob] for path, blob in self._engines.items()}
+
+    def required(self, place: str) -> tuple[str, ...]:
+        """Return the versions of the engine that the module in a directory demands."""
+        module = self.modules.get(self.links.place(place) or place)
+        return module.required if module else ()
+
+    def __contains__(self, place: object) -> bool:
+        """Tell whether a directory, or the one that it leads to as a link, holds a module."""
+        return place in self._counted or (bool(self.links) and self.links.place(str(place)) in self._counted)
+
+    def leading_out(self, place: str) -> str | None:
+        """Return a module file that is a link out of the repository, of a directory or of a module that it uses."""
+        files = {directory_of(link): link for link in sorted(self.links.outside) if is_module_file(link)}
+        if not files:
+            return None
+        places = sorted({place, self.links.place(place) or place, *used_by(place, self.modules)})
+        return next((files[each] for each in places if each in files), None)
+
+    def are_linked(self, changes: Iterable[FileChange]) -> bool:
+        """Tell whether changed files are links, or may be reached by some: then all is to be found out anew."""
+        return any(each.link or any(self.links.seen_as(each.path)) for each in changes)
 
     def advance(self, trees: PushedTrees, *, uses_count: bool) -> bool:
         """Become the modules of the commit that follows, and tell whether what was found in them still holds.
@@ -60,7 +92,14 @@ class CommitModules:
         self._read = trees.read
         changed = {change.path: change.after for change in trees.changes if is_module_file(change.path)}
         same = self._count(changed)
+        for change in trees.changes:
+            if is_engine_file(change.path):
+                same = False
+                self._engines.pop(change.path, None)
+                if change.after is not None:
+                    self._engines[change.path] = change.after
         if not uses_count:
+            same &= not changed
             self._said = self._modules = None
         if self._said is not None:
             told = self._told({path: blob for path, blob in changed.items() if blob is not None})
@@ -92,12 +131,30 @@ class CommitModules:
         return {path: read_module_file(path, contents[blob]) for path, blob in files.items()}
 
 
+def _links(trees: PushedTrees) -> Links:
+    """Return the links of a commit. Most have none, and then nothing is read."""
+    if not trees.links:
+        return Links()
+    texts = trees.read({trees.files[path] for path in trees.links})
+    return Links({path: texts[trees.files[path]].decode("utf-8", "surrogateescape") for path in trees.links})
+
+
+def _module_files(trees: PushedTrees, links: Links) -> Iterator[tuple[str, str]]:
+    """Yield the files of modules with their contents' ids. A link has that of the file that it leads to."""
+    for path, blob in trees.files.items():
+        if not is_module_file(path):
+            continue
+        place = links.place(path) if path in links else path
+        if place is not None and place in trees.files:
+            yield path, trees.files[place] if path in links else blob
+
+
 @dataclass(frozen=True, slots=True)
 class FoundRoots:
     """The roots of a commit. ``declared`` are those that the file names, ``discovered`` those that modules are.
 
     ``gone`` are declared roots whose directories hold no module. ``misnamed`` says by directory why a module is no
-    root because of its name.
+    root because of its name, or of a link that leads out of the repository.
     """
 
     declared: tuple[Root, ...]
@@ -118,15 +175,29 @@ def is_discovered(configuration: LoadedConfiguration, place: str) -> bool:
 def find_roots(commit: CommitModules, repository: str, configuration: LoadedConfiguration) -> FoundRoots:
     """Return the roots of a commit as a file has them, its own or an earlier one."""
     declared = [each.root for each in configuration.roots or ()]
-    there = tuple(root for root in declared if root.dir in commit.places)
-    gone = tuple(root for root in declared if root.dir not in commit.places)
-    misnamed: dict[str, str] = {}
+    misnamed = _leading_out(commit, [root.dir for root in declared])
+    there = tuple(root for root in declared if root.dir in commit and root.dir not in misnamed)
+    gone = tuple(root for root in declared if root.dir not in commit)
     discovered: Iterable[Root] = ()
     if _discovers_all(configuration) or configuration.globs:
         own = {root.dir for root in declared}
         places = [place for place in root_directories(commit.modules) if place not in own]
+        misnamed |= _leading_out(commit, places)
+        places = [place for place in places if place not in misnamed]
         discovered = _named(_discovered(configuration, repository, places), {root.name for root in declared}, misnamed)
     return FoundRoots(there, tuple(discovered), gone, misnamed)
+
+
+def _leading_out(commit: CommitModules, places: Iterable[str]) -> dict[str, str]:
+    """Return by directory why it can be no root, as a link in it, or in a module that it uses, leads out."""
+    if not commit.links.outside:
+        return {}
+    found = {place: commit.leading_out(place) for place in places}
+    return {
+        place: f"{link!a} is a link that leads out of the repository. Put a file in its place."
+        for place, link in found.items()
+        if link
+    }
 
 
 def _discovers_all(configuration: LoadedConfiguration) -> bool:

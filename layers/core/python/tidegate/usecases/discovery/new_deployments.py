@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.trust import required
 from tidegate.domain.access import Access
-from tidegate.domain.changes.change_set import stack_layers
+from tidegate.domain.changes.change_set import Key, stack_layers
 from tidegate.domain.deploys.authors import UNKNOWN, Authors
-from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.deploys.deployment import Deployment, Pushed, Trigger
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.moment import later
 from tidegate.domain.root import Revision, change_set_id, deployment_id
 from tidegate.ports import ChangeSets, Enrolled
@@ -24,6 +27,7 @@ class Request:
 
     ``tells_apart`` is a text that other requests for the same revision do not have. ``base_sha`` is the commit that the
     revision is merged with before, if a pull request is applied; ``fork_sha`` is as deployments have it.
+    ``pushed`` is the push that asks for them, if one does.
     """
 
     repository: str
@@ -38,6 +42,7 @@ class Request:
     forced: bool = False
     base_sha: str = ""
     fork_sha: str = ""
+    pushed: Pushed | None = None
 
 
 def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Deployment]:
@@ -58,6 +63,21 @@ def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Dep
         before[name] += 1
         deployments.append(_deployment(request, each, at, change, layers[each.member.stack]))
     return deployments
+
+
+def requiring(
+    deployments: Iterable[Deployment], required: Mapping[Key, tuple[Requirements, ...] | None]
+) -> list[Deployment]:
+    """Return deployments with what their roots require of every apply, by root and stack; None where no check says."""
+    found = [(each, required[each.root.name, each.stack]) for each in deployments]
+    return [replace(each, requires=wanted or (), unmatched=wanted is None) for each, wanted in found]
+
+
+def required_of(
+    loaded: LoadedConfiguration, members: Iterable[Deployable]
+) -> dict[Key, tuple[Requirements, ...] | None]:
+    """Return what a file requires of its own roots, by root and stack."""
+    return {each.member.key: required(loaded, each.configured.tagged) for each in members}
 
 
 def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:
@@ -115,6 +135,7 @@ def _deployment(request: Request, each: Deployable, at: str, change: str, layers
         base_sha=request.base_sha,
         fork_sha=request.fork_sha,
         forced=request.forced,
+        pushed=(request.pushed,) if request.pushed else (),
         review_rule=configured.review_rule,
         stack=member.stack,
         within=configured.within,

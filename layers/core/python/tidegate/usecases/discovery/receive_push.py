@@ -20,7 +20,7 @@ from tidegate.domain.check_runs.configuration_check import (
     render_valid,
 )
 from tidegate.domain.deploys.authors import UNKNOWN, Authors
-from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.deploys.deployment import Deployment, Pushed, Trigger
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.domain.moment import later
@@ -29,7 +29,13 @@ from tidegate.domain.revision import Comparison
 from tidegate.domain.root import Revision
 from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge, KnownRepository, SourceHistory
 from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, new_deployments
+from tidegate.usecases.discovery.new_deployments import (
+    ChangeEnqueuer,
+    Request,
+    new_deployments,
+    required_of,
+    requiring,
+)
 from tidegate.usecases.discovery.root_index import Deployable, RootIndexes
 from tidegate.usecases.webhooks.conclude import conclude
 from tidegate.usecases.webhooks.missed_push import HEAD, missed_push
@@ -215,8 +221,13 @@ class PushReceiver:
             push.sender,
             push.received_at,
             self._authors(push, discovery),
+            pushed=Pushed(push.before, push.after, push.branch),
         )
-        return self._reviewed(push, new_deployments(request, discovery.members))
+        # Before the first push of a repository there were no rules.
+        changes = discovery.rule_changes if push.before.strip("0") else ()
+        required = required_of(discovery.configuration, discovery.members)
+        deployments = requiring(new_deployments(request, discovery.members), required)
+        return self._reviewed(push, [replace(each, rule_changes=changes) for each in deployments])
 
     def _reviewed(self, push: Push, deployments: list[Deployment]) -> list[Deployment]:
         """Let plans wait for people where who merged may not deploy: each rule is judged once."""
@@ -241,10 +252,10 @@ class PushReceiver:
         if not any(each.configured.review_rule.exclude_authors for each in discovery.members):
             return made
         try:
-            openers = self.forge.openers(push.installation, push.repository, push.after)
+            found = self.forge.pull_requests_of(push.installation, push.repository, push.after)
         except NotFound:
             return made.and_also(UNKNOWN)
-        return made.and_also(Authors(tuple(openers)))
+        return made.and_also(Authors(tuple(each.spec.author for each in found)))
 
     def _made(self, push: Push) -> Authors:
         """Return who made the commits; the forge is asked only if the delivery does not tell."""

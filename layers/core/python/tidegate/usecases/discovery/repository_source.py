@@ -11,11 +11,12 @@ from tidegate.config.configured import ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.loader import Around, always_reviewed
 from tidegate.config.resolution import configure
-from tidegate.config.trust import trusted
+from tidegate.config.trust import proposed, trusted
 from tidegate.domain.changes.change_set import Key
-from tidegate.domain.pull_requests.requirements import Requirements
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.root import Root
-from tidegate.ports import Forge, PushedTrees, SourceHistory
+from tidegate.domain.tags.terms import Tagged
+from tidegate.ports import Forge, Merged, PushedTrees, SourceHistory
 from tidegate.usecases.discovery.discover_roots import Reading, read_configuration
 from tidegate.usecases.discovery.find_roots import CommitModules, find_roots
 from tidegate.usecases.discovery.root_index import Configure
@@ -29,7 +30,8 @@ class Granted:
     """What the default branch grants: what its file says, and its roots.
 
     Called in place of ``configure``, it says what holds for roots of another commit, whose own file grants nothing;
-    ``requirements`` then have what deploys of these require. ``branch`` and ``dest_branch`` are as in ``configure``.
+    ``requirements`` then have what deploys of these require. ``propose`` says so of what a merge would have; ``tagged``
+    then have the tags of these roots on the default branch. ``branch`` and ``dest_branch`` are as in ``configure``.
     ``main`` is the default branch's name, ``commit`` where it is.
     """
 
@@ -40,11 +42,19 @@ class Granted:
     requirements: dict[Key, tuple[Requirements, ...] | None] = field(default_factory=dict)
     main: str = ""
     commit: str = ""
+    tagged: dict[Key, tuple[Tagged, ...]] = field(default_factory=dict)
 
     def __call__(self, _own: LoadedConfiguration, roots: Iterable[Root]) -> ConfiguredRoots:
         judged = trusted(self.configuration, self.roots, roots, self.branch, self.dest_branch)
         self.requirements.update(judged.requirements)
         return judged.configured
+
+    def propose(self, merged: LoadedConfiguration, roots: Iterable[Root]) -> ConfiguredRoots:
+        """Return what holds for plans of roots of a merge whose file says ``merged``."""
+        branches = {"branch": self.branch, "dest_branch": self.dest_branch}
+        found = proposed(self.configuration, self.roots, merged, roots, **branches)
+        self.tagged.update(found.tagged)
+        return found.configured
 
     @property
     def is_destination(self) -> bool:
@@ -74,6 +84,13 @@ class RepositorySource:
         """Fetch a commit, and what it changed since another. Raise as ``SourceHistory.fetch`` does."""
         url = self.forge.clone_url(repository)
         return self.history.fetch(url, self.forge.clone_token(installation, repository), before, after)
+
+    def merge(
+        self, installation: int, repository: str, base: str, head: str, common: str
+    ) -> AbstractContextManager[Merged]:
+        """Fetch what the merge of a head would push to its base. Raise as ``SourceHistory.merge`` does."""
+        url = self.forge.clone_url(repository)
+        return self.history.merge(url, self.forge.clone_token(installation, repository), base, head, common)
 
     def granted(self, installation: int, repository: str, branch: str, dest_branch: str) -> Granted:
         """Return what the default branch grants a commit of ``branch`` that goes to ``dest_branch``.

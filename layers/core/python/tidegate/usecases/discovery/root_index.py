@@ -9,6 +9,7 @@ from functools import cached_property
 
 from tidegate.config.assignment import Declarations
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+from tidegate.config.engine_files import leaves_open, with_engine_files
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.matcher import PatternIndex
 from tidegate.config.patterns import leads_out
@@ -86,9 +87,16 @@ class RootIndex:
         return find_roots(self.modules, self.repository, self.configuration)
 
     @cached_property
+    def leaving_engines_open(self) -> Sequence[ConfiguredRoot]:
+        """The roots of which the configuration says no version of the engine."""
+        return [each for each in self._configuring(self.configuration, self.found.roots).roots if leaves_open(each)]
+
+    @cached_property
     def configured(self) -> ConfiguredRoots:
-        """The roots in their stacks."""
-        return self._configuring(self.configuration, self.found.roots)
+        """The roots in their stacks, with the engines that files choose where the configuration does not."""
+        configured = self._configuring(self.configuration, self.found.roots)
+        modules, limits = self.modules, self.configuration.limits
+        return with_engine_files(configured, modules.engine_files, limits, modules.required)
 
     def configured_as(self, roots: Iterable[Root]) -> ConfiguredRoots:
         """Return what the file says of roots that need not be there."""
@@ -109,6 +117,23 @@ class RootIndex:
         for root in self.found.discovered:
             found.setdefault(root.dir, []).append(root.name)
         return found
+
+    @cached_property
+    def declared_in(self) -> Mapping[str, list[str]]:
+        """The names of declared roots by directory."""
+        found: dict[str, list[str]] = {}
+        for root in self.found.declared:
+            found.setdefault(root.dir, []).append(root.name)
+        return found
+
+    def follows(self, name: str) -> bool:
+        """Tell whether changes of the local modules that a root uses change it."""
+        own = self.configuration.declarations.get(name)
+        return own.follow_modules if own else self._found_by_themselves[name]
+
+    @cached_property
+    def _found_by_themselves(self) -> Mapping[str, bool]:
+        return {root.name: self.declarations.of(root).follow_modules for root in self.found.discovered}
 
     @cached_property
     def of_merges(self) -> Selection:
@@ -146,6 +171,12 @@ class RootIndex:
     def discovers(self) -> bool:
         """Whether modules are roots although the file does not name them."""
         return self.configuration.roots is None or bool(self.configuration.globs)
+
+    @cached_property
+    def reads_modules(self) -> bool:
+        """Whether it matters what modules use: where they are roots by themselves, and where roots follow them."""
+        said = self.configuration.declarations.values()
+        return self.discovers or any(each.follow_modules for each in said)
 
     @cached_property
     def looks_around(self) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
+from tidegate.config.engine_files import engine_file_of, is_engine_file
 from tidegate.config.patterns import FilePatterns, root_patterns
 from tidegate.domain.root import Root
-from tidegate.domain.roots.discovery import directory_of, is_module_file, owner_of, users_of
+from tidegate.domain.roots.discovery import directory_of, is_module_file, owner_of, strict_users_of, users_of
 from tidegate.ports import PushedTrees
 from tidegate.usecases.discovery.find_roots import is_discovered
 from tidegate.usecases.discovery.root_index import RootIndex
@@ -22,13 +23,16 @@ class TouchedRoots:
     """What changed files touch.
 
     A declared root is touched by every file that its patterns mean. One that is discovered is touched by files of its
-    own module, of those in its directory, and of the modules that it uses, where a file belongs to the nearest module
-    around it; and by every file that a pattern means which leads out of its directory.
+    own module, and by every file that a pattern means which leads out of its directory. Both are touched by files of
+    the local modules that they use, directly or through others, unless the file says that they do not follow them. A
+    file belongs to the nearest module around it.
     """
 
     def __init__(self, trees: PushedTrees, index: RootIndex) -> None:
         self._index = index
-        self._paths = [change.path for change in trees.changes]
+        links = index.modules.links
+        seen = {path: None for change in trees.changes for path in (change.path, *links.seen_as(change.path))}
+        self._paths = list(seen)
 
     @cached_property
     def former(self) -> set[str]:
@@ -40,7 +44,7 @@ class TouchedRoots:
     @property
     def anything(self) -> bool:
         """Whether a root may be touched: found out without reading a module."""
-        return bool(self._declared or self._modules or self._index.looks_around)
+        return bool(self._declared or self._modules or self._engine_files or self._index.looks_around)
 
     @cached_property
     def names(self) -> set[str]:
@@ -48,9 +52,32 @@ class TouchedRoots:
         names = set(self._declared)
         if self._index.looks_around:
             names |= self._index.outward_patterns.concerned(self._paths)
-        for place in self.places:
-            names.update(self._index.discovered_in.get(place, ()))
-        return names
+        return names | set(self._of_modules(self._modules)) | set(self._of_engine_files)
+
+    @cached_property
+    def _engine_files(self) -> set[str]:
+        return set(filter(is_engine_file, self._paths))
+
+    @cached_property
+    def _of_engine_files(self) -> Mapping[str, str]:
+        """The roots whose engine a changed file chooses, or chose before it was deleted, with these files."""
+        if not self._engine_files:
+            return {}
+        paths = {*self._index.modules.engine_files, *self._engine_files}
+        open_roots = self._index.leaving_engines_open
+        found = {each.root.name: engine_file_of(each, paths) for each in open_roots}
+        return {name: path for name, path in found.items() if path in self._engine_files}
+
+    def _of_modules(self, changed: set[str]) -> Iterator[str]:
+        """Yield the names of the roots that modules are, and of those that follow modules which they use."""
+        if not changed:
+            return
+        users = strict_users_of(changed, self._index.modules.modules)
+        for place in changed | users:
+            discovered = self._index.discovered_in.get(place, ())
+            yield from discovered if place in changed else filter(self._index.follows, discovered)
+        for place in users:
+            yield from filter(self._index.follows, self._index.declared_in.get(place, ()))
 
     @cached_property
     def places(self) -> set[str]:
@@ -61,7 +88,7 @@ class TouchedRoots:
         """Return by what a root is reached whose own files the commit leaves alone, or nothing: it changes these."""
         if root.dir in {"", "."} or any(path.startswith(f"{root.dir}/") for path in self._paths):
             return ""
-        path = self._reached.get(root.name)
+        path = self._of_engine_files.get(root.name) or self._reached.get(root.name)
         if path is None:
             return "This commit changes files outside of its directory that it uses."
         return f"This commit changes {path if len(path) <= _SHOWN else path[:_SHOWN] + '…'}, which it uses."
@@ -79,9 +106,8 @@ class TouchedRoots:
         yield from self._index.declared_patterns.concerned([path])
         if self._index.looks_around:
             yield from self._index.outward_patterns.concerned([path])
-        owner = owner_of(path, self._index.modules.places, self.former) if self._index.discovers else None
-        for place in users_of({owner}, self._index.modules.modules) if owner is not None else ():
-            yield from self._index.discovered_in.get(place, ())
+        owner = owner_of(path, self._index.modules, self.former) if self._index.reads_modules else None
+        yield from self._of_modules({owner} if owner in self._modules else set())
 
     @cached_property
     def _declared(self) -> set[str]:
@@ -90,9 +116,9 @@ class TouchedRoots:
     @cached_property
     def _modules(self) -> set[str]:
         """The directories of modules that changed files belong to: for each the nearest one at or above it."""
-        if not self._index.discovers:
+        if not self._index.reads_modules:
             return set()
-        owners = (self._index.modules.places, self.former)
+        owners = (self._index.modules, self.former)
         patterns: dict[str, FilePatterns] = {}
         changed: set[str] = set()
         for path in self._paths:
@@ -110,4 +136,5 @@ class TouchedRoots:
         workspaces = {each.workspace or "default" for each in self._index.configuration.globs} or {"default"}
         declarations = self._index.declarations
         here = [declarations.of(Root("", place, workspace)).when_modified for workspace in sorted(workspaces)]
-        return tuple(dict.fromkeys(pattern for patterns in here for pattern in patterns))
+        own = (pattern for patterns in here for pattern in patterns if "../" not in pattern)
+        return tuple(dict.fromkeys(own))

@@ -15,7 +15,7 @@ from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound
 from tidegate.domain.root import Revision
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
 from tidegate.usecases.discovery.discover_roots import all_roots
-from tidegate.usecases.discovery.new_deployments import Request, new_deployments
+from tidegate.usecases.discovery.new_deployments import Request, new_deployments, required_of, requiring
 from tidegate.usecases.discovery.repository_source import RepositorySource
 from tidegate.usecases.discovery.root_index import Selection
 from tidegate.usecases.drift.conclude_drift import drift_request
@@ -51,7 +51,8 @@ class DriftReceiver:
         where, wanted = (given["installation"], given["repository"]), {(root, stack) for root, stack in given["roots"]}
         configuring = partial(configure, branch=given["branch"], dest_branch=given["branch"])
         with self.source.fetch(*where, given["sha"]) as trees:
-            configured = all_roots(trees, self.source.reading(given["repository"], configuring)).configured
+            known = all_roots(trees, self.source.reading(given["repository"], configuring))
+        configured = known.configured
         chosen = [each for each in configured.roots if each.key in wanted]
         members = Selection(configured, chosen).deployables([each.key for each in chosen])
         request = Request(
@@ -65,7 +66,8 @@ class DriftReceiver:
             UNKNOWN,  # They are found when it is its turn: what is deployed then is what it changes.
         )
         why = f"The schedule {given['schedule']} found drift."
-        return [_judged(replace(each, why=why)) for each in new_deployments(request, members)]
+        deployments = requiring(new_deployments(request, members), required_of(known.configuration, members))
+        return [_judged(replace(each, why=why)) for each in deployments]
 
 
 def _judged(deployment: Deployment) -> Deployment:

@@ -12,6 +12,7 @@ from tidegate.domain.deploys.deployment import DONE, AfterGate, Deployment, Stat
 from tidegate.domain.deploys.rerun import run_again, state_refusal
 from tidegate.ports import Announcements, ChangeSets, Deployments, Enrolled, Workflows
 from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.gates.decide_requirements import RequirementsDecider
 from tidegate.usecases.gates.settle_gate import settle_gate
 from tidegate.usecases.queues.enqueue_all import enqueue_all
 
@@ -30,18 +31,23 @@ class GateDecider:
     announcements: Announcements
     enqueue: Callable[[Deployment], object]
     may_apply: Callable[[Deployment, str], Decision]
+    requirements: RequirementsDecider
 
-    def decide(self, deployment: str, answer: GateAnswer, by: str, at: str) -> Decision:
-        """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC).
+    def decide(self, deployment: str, answer: GateAnswer, by: str, at: str, reason: str = "") -> Decision:
+        """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC); ``reason`` is why they override what is required.
 
         The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable,
         ForgeUnavailable or ExceptionGroup: call it again with the same ``at`` then.
         """
+        if answer in {GateAnswer.APPROVE, GateAnswer.OVERRIDE}:
+            return self.requirements.decide(deployment, answer, by, at, reason)
         act = self.retry if answer is GateAnswer.RETRY else self.reject
         return act(deployment, by, at)
 
     def reject(self, deployment: str, by: str, at: str) -> Decision:
         """End a deployment as rejected. Its queue's worker records and audits it, once the gate's token is settled."""
+        if self.deployments.get(deployment).state is State.AWAITING_REQUIREMENTS:
+            return self.requirements.decide(deployment, GateAnswer.REJECT, by, at)
         return deciding_again(lambda: self._reject(deployment, by, at))
 
     def retry(self, deployment: str, by: str, at: str) -> Decision:

@@ -12,7 +12,7 @@ from tidegate.ports import Announcements, ChangeSets, Deployments
 #: Members of a change that are looked at: in a larger one, nobody reads a list of ten line by line.
 _MOST = 1000
 #: What a line of the list tells for long, or tells people to do.
-_TOLD = frozenset({State.AWAITING_REVIEW, State.APPLYING})
+_TOLD = frozenset({State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS, State.APPLYING})
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.policies.policy_set import PolicySet, PolicySource, sets_for
 from tidegate.domain.pull_requests.record import PullRequestSpec
 from tidegate.domain.root import Root
+from tidegate.domain.tags.terms import Tagged
 from tidegate.ports import Artifacts, OrganizationPolicies, PushedTrees
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
@@ -38,12 +39,12 @@ class PolicyHolder:
 
         ``where`` is an installation of the App and a repository. A root that the default branch does not have, by its
         name and place, may be any of its roots, renamed: every set holds for it, so that a pull request leaves none
-        behind.
+        behind; one that the merge gives other tags is held against the sets of both.
         """
         sets = {each.name: each for each in granted.configuration.policy_sets}
         known = {_identity(root) for root in granted.roots}
         names = {
-            each.member.key: sets_for(sets.values(), each.configured.tagged)
+            each.member.key: _sets_for(sets, (each.configured.tagged, *granted.tagged.get(each.member.key, ())))
             if _identity(each.member.root) in known
             else tuple(sets)
             for each in members
@@ -86,6 +87,12 @@ class PolicyHolder:
         return HeldPolicySet(
             policy_set.name, key, digest, policy_set.owners, policy_set.approvals, policy_set.namespaces, problem
         )
+
+
+def _sets_for(sets: Mapping[str, PolicySet], tagged: Iterable[Tagged]) -> tuple[str, ...]:
+    """Return the sets that hold for a root by any of its tags, in the order of the file."""
+    holding = {name for tags in tagged for name in sets_for(sets.values(), tags)}
+    return tuple(name for name in sets if name in holding)
 
 
 def _problem(policy_set: PolicySet, files: Mapping[str, bytes | None]) -> str:

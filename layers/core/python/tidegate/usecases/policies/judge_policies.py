@@ -10,8 +10,8 @@ from tidegate.domain.access import Person, matches, teams_among
 from tidegate.domain.check_runs.check_run import CheckRun
 from tidegate.domain.errors import AppLacksPermission, ForgeRefused
 from tidegate.domain.permission import Permission
-from tidegate.domain.policies.approval import SetState, Standing, refused, standings
-from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.policies.approval import SetState, Standing, asked_for, standings
+from tidegate.domain.policies.policy import SAME_RULES, HeldPolicySet, RuleChanges
 from tidegate.domain.policies.text import dismissal, render_policy
 from tidegate.domain.pull_requests.approvals import Approvals, ToApprove, approvals, outdated
 from tidegate.domain.pull_requests.pull_request import PullRequestReview
@@ -27,14 +27,19 @@ class PolicyJudge:
 
     forge: Forge
 
-    def judge(self, spec: PullRequestSpec, layers: Sequence[TemporaryLayer]) -> tuple[Standing, ...]:
-        """Return where each set stands that the layers are held against. Raise ForgeUnavailable and ForgeRefused."""
-        sets = refused(layers)
+    def judge(
+        self, spec: PullRequestSpec, layers: Sequence[TemporaryLayer], rules: RuleChanges = SAME_RULES
+    ) -> tuple[Standing, ...]:
+        """Return where each set stands that the layers are held against, or whose owners must approve ``rules``.
+
+        Raise ForgeUnavailable and ForgeRefused.
+        """
+        sets = asked_for(layers, rules)
         if not any(held.owners for held in sets):
-            return standings(layers, spec.head_sha, Approvals(), {})
+            return standings(layers, spec.head_sha, Approvals(), {}, rules)
         given = self._given(spec)
         people = {login: self._person(spec.where, login, sets) for login in given.of_head}
-        return standings(layers, spec.head_sha, given, people)
+        return standings(layers, spec.head_sha, given, people, rules)
 
     def _given(self, spec: PullRequestSpec) -> Approvals:
         """Return who approves; who made the commits is asked for only where somebody does who did not open it."""
@@ -68,7 +73,7 @@ class PolicyJudge:
 
     def check_runs(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Iterator[CheckRun]:
         """Yield the check run of each set as it stands now. Raise ForgeUnavailable and ForgeRefused."""
-        for standing in self.judge(record.spec, layers):
+        for standing in self.judge(record.spec, layers, record.rule_changes):
             yield render_policy(standing, f"{record.execution}/policy/{standing.policy_set.name}")
 
     def _person(self, where: tuple[int, str], login: str, sets: Sequence[HeldPolicySet]) -> Person:

@@ -10,7 +10,7 @@ from tidegate.domain.changes.gate import WAITING, GateAnswer
 from tidegate.domain.check_runs.check_run import Button
 from tidegate.domain.check_runs.text import check_run_name, render_continued, render_foreign
 from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import AfterGate, Deployment, Unlocking
+from tidegate.domain.deploys.deployment import AfterGate, Deployment, State, Unlocking
 from tidegate.domain.deploys.review import Answer, Followup, judge_press
 from tidegate.domain.errors import NotFound
 from tidegate.ports import Announcements, CheckRuns, Deployments, Forge
@@ -23,7 +23,12 @@ _ACTIONS = {
     Button.UNLOCK: Action.UNLOCK,
 }
 _ANSWERS: Mapping[str, Answer] = {Button.CONFIRM: Answer.APPROVE, Button.REJECT: Answer.REJECT}
-_GATE_ANSWERS: Mapping[str, GateAnswer] = {Button.RETRY: GateAnswer.RETRY, Button.REJECT: GateAnswer.REJECT}
+_GATE_ANSWERS: Mapping[str, GateAnswer] = {
+    Button.RETRY: GateAnswer.RETRY,
+    Button.REJECT: GateAnswer.REJECT,
+    Button.APPROVE: GateAnswer.APPROVE,
+}
+_DONE = {GateAnswer.RETRY: "retried", GateAnswer.REJECT: "rejected", GateAnswer.APPROVE: "approved"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class ButtonAnswerer:
     """Answers presses. Every refusal shows on the pressed check run.
 
     ``may`` judges whether a person may do something with a deployment. ``decide`` decides a deployment's review,
-    ``decide_gate`` retries at its gate or rejects it there, ``unlock`` unlocks a queue; all say what came of it.
+    ``decide_gate`` retries, approves or rejects it at its gate, ``unlock`` unlocks a queue; all say what came of it.
     """
 
     deployments: Deployments
@@ -72,6 +77,8 @@ class ButtonAnswerer:
 
     def _answer(self, press: Press, deployment: Deployment) -> str:
         """Do what a button on the deployment's newest check run says, if it exists and the person may."""
+        if press.identifier == Button.APPROVE:  # Whose approval is required is found out when it is given.
+            return self._decide_gate(press, deployment)
         if press.identifier not in _ACTIONS:
             return self._refuse(deployment, f"There is no button {press.identifier!r}.")
         judged = self.may(deployment, _ACTIONS[Button(press.identifier)], press.by)
@@ -103,7 +110,7 @@ class ButtonAnswerer:
         answer = _GATE_ANSWERS[press.identifier]
         decision = self.decide_gate(deployment.id, answer, press.by, press.at)
         if decision.done:
-            return "retried" if answer is GateAnswer.RETRY else "rejected"
+            return _DONE[answer]
         return self._refuse(deployment, decision.reason)
 
     def _unlock(self, press: Press, deployment: Deployment) -> str:
@@ -143,7 +150,9 @@ def _why_outdated(press: Press, deployment: Deployment) -> str:
 def _is_at_gate(deployment: Deployment) -> bool:
     """Tell whether who rejects the deployment does so at its gate, also when that is delivered once more."""
     gate = deployment.gate
-    return deployment.state in WAITING or (gate is not None and gate.next is AfterGate.REJECTED)
+    return deployment.state in {*WAITING, State.AWAITING_REQUIREMENTS} or (
+        gate is not None and gate.next is AfterGate.REJECTED
+    )
 
 
 def _decided_by(press: Press, deployment: Deployment) -> bool:

@@ -76,7 +76,7 @@ class QueueUnlocker:
 
     def _locking(self, lock: Lock) -> Deployment | None:
         try:
-            return self.deployments.get(lock.deployment)
+            return self.deployments.get(lock.deployment) if lock.deployment else None
         except NotFound:
             return None
 

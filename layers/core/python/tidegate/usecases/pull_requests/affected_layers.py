@@ -10,7 +10,7 @@ from tidegate.domain.changes.change_set import Key, stack_layers
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
 from tidegate.domain.markdown import one_line
-from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.policies.policy import HeldPolicySet, RuleChanges
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.pull_requests.plan_options import with_options
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestSpec
@@ -38,6 +38,7 @@ _BY_HAND = "A comment `tidegate plan` plans also what is not planned by itself."
 _DEFAULT_BRANCH = "The default branch's tidegate.yaml cannot be used. Nothing is planned until a merge corrects it."
 _OWN = "Its tidegate.yaml cannot be used. Correct it and push."
 
+_MORE_PREVIEW = "The file is the first one: all roots are shown, but for {} more. The merge deploys none of these."
 _ASKED_FOR = "Somebody asked for its plan. The merge does not deploy it."
 
 #: Stores the policy sets that hold for members of a change, as the default branch has them; returns them by member.
@@ -51,7 +52,7 @@ class Affected:
     ``notes`` say so of what is left out on purpose, ``skipped`` tells that it is not planned as long as it is a draft,
     ``pressing`` that the notice is to be commented also if there are no layers. ``guarded`` tells that policy sets
     would judge what is not planned. ``rules`` say where it is applied. ``examined`` tells that the head's own file
-    was read, ``mistakes`` are those of it.
+    was read, ``mistakes`` are those of it. ``rule_changes`` are what it changes of what runs or grants something.
     """
 
     layers: tuple[TemporaryLayer, ...] = ()
@@ -63,6 +64,7 @@ class Affected:
     rules: ApplyRules = field(default_factory=ApplyRules)
     examined: bool = False
     mistakes: InvalidConfiguration | None = None
+    rule_changes: RuleChanges = field(default_factory=RuleChanges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class LayerFinder:
         if plannable is None:
             return Affected(notice=_UNRELATED, pressing=True)
         known = _kept(record, layers)
+        plannable, missing = _fitting(plannable, known)
         wanted = _wanted(record, plannable, known)
         number = len({*known, *(each.member.key for each in wanted)})
         if number > MOST_LAYERS:
@@ -120,8 +123,15 @@ class LayerFinder:
         refused = plannable.found.refused
         found = _in_order({**known, **made}, plannable)
         rules = granted.configuration.applying
-        notice, notes = _kept_lines(refused), _notes(plannable)
-        return Affected(found, notice, notes, pressing=bool(refused), rules=rules, examined=True)
+        return Affected(
+            found,
+            _kept_lines(refused),
+            "\n".join(filter(None, (missing, _notes(plannable)))),
+            pressing=bool(refused),
+            rules=rules,
+            examined=True,
+            rule_changes=_rule_changes(granted, plannable.found.rule_changes),
+        )
 
     def _plannable(self, record: PullRequestRecord, granted: Granted) -> Plannable | None:
         """Return what can be planned, None if head and base are none of one history."""
@@ -176,10 +186,25 @@ def _kept(record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> dict[K
     }
 
 
+def _rule_changes(granted: Granted, changes: tuple[str, ...]) -> RuleChanges:
+    """Return what changes of the rules, and which of the default branch's policy sets somebody must approve it for."""
+    sets = granted.configuration.policy_sets if changes else ()
+    asked = (HeldPolicySet(each.name, owners=each.owners, approvals=each.approvals) for each in sets if each.owners)
+    return RuleChanges(changes, tuple(asked))
+
+
+def _fitting(plannable: Plannable, known: Collection[Key]) -> tuple[Plannable, str]:
+    """Return it with so much of the preview as can be planned at once, and what is said of the rest."""
+    others = {*known, *(each.member.key for each in (*plannable.found.members, *plannable.hidden))}
+    room = max(0, MOST_LAYERS - len(others))
+    shown, more = plannable.preview[:room], len(plannable.preview) - room
+    return replace(plannable, preview=shown), _MORE_PREVIEW.format(more) if more > 0 else ""
+
+
 def _wanted(record: PullRequestRecord, plannable: Plannable, known: Collection[Key]) -> Sequence[Deployable]:
     """Return what is to be planned: what somebody asks for, and what is planned by itself and not known."""
     chosen = {each.member.key for each in plannable.chosen(record.request)} if record.request else set()
-    by_itself = {each.member.key for each in (*plannable.found.members, *plannable.hidden)}.difference(known)
+    by_itself = {each.member.key for each in plannable.by_itself}.difference(known)
     return [each for each in plannable.members if each.member.key in chosen | by_itself]
 
 
@@ -221,7 +246,7 @@ def _layer(
         rules.checkout,
         rules.allowed_providers,
         rules.allowed_modules,
-        _ASKED_FOR if is_extra and each not in plannable.hidden else member.why,
+        _ASKED_FOR if each in plannable.extra else member.why,
         tier=1 if is_extra else member.layer - first + 1,
         tiers=1 if is_extra else last - first + 1,
         waits=Waits() if is_extra else member.waits,

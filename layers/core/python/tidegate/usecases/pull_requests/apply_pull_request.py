@@ -30,7 +30,7 @@ from tidegate.usecases.comments.check_requirements import RequirementsChecker
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.discovery.chosen_roots import Head, chosen_roots
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments, requiring
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.policies.judge_policies import PolicyJudge
 
@@ -105,12 +105,14 @@ class PullRequestApplier:
             *self._locks(asked, deployments),
             *self._told(asked, repeats),
             *by_policies,
+            *self._otherwise_shown(asked, deployments),
         ]
         if missing:
             if repeats:  # A death may have left what was remembered and then not enqueued.
                 self._step_back(asked, deployments, [_applying(each, earlier) for each, earlier in repeats])
             return self._refuse(asked, missing)
         # What is applied is planned anew, perhaps with another result: that plan is held against the same sets.
+        deployments = requiring(deployments, asked.granted.requirements)
         deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
         before = self._remember(asked, deployments)
         repeats = enqueue_once(self.queues, self.authorizer.deployments, self.changes, deployments)
@@ -184,8 +186,17 @@ class PullRequestApplier:
         return held, [*missing, *self._held_up(record, judged)]
 
     def _held_up(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Iterator[str]:
-        standings = self.policies.judge(record.spec, layers)
+        standings = self.policies.judge(record.spec, layers, record.rule_changes)
         return (apply_replies.held_up(each) for each in standings if each.blocks)
+
+    def _otherwise_shown(self, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
+        """Yield which roots are shown as the merge would have them, and are deployed otherwise before it."""
+        record = self._record(asked)
+        shown = {(each.root.name, each.stack): each for each in self.layers.many(record.layers) if not each.options}
+        for each in deployments:
+            layer = shown.get((each.root.name, each.stack))
+            if layer is not None and (layer.root, layer.run) != (each.root, each.run):
+                yield apply_replies.otherwise_shown(each.root.name)
 
     def _record(self, asked: _Asked) -> PullRequestRecord:
         """Return the pull request's record. One that opened before Tidegate came has none yet."""

@@ -20,7 +20,8 @@ SPECULATIONS = 2
 class SpeculationBeginner:
     """Begins speculative plans. Called again with the same message, it changes nothing more and answers the same.
 
-    A repository has places for ``limit`` of them at a time. ``leave`` gives back the places of layers.
+    A repository has places for ``limit`` of them at a time. ``leave`` gives back the places of layers, ``stop_runner``
+    stops whoever has taken the job of an attempt that was given up.
     """
 
     layers: TemporaryLayers
@@ -31,6 +32,7 @@ class SpeculationBeginner:
     clock: Clock
     limit: int
     leave: Callable[[str, Collection[str]], object]
+    stop_runner: Callable[[str | None], object]
 
     def begin(self, message: BeginSpeculation) -> JobBegun:
         """Take a place, create the job and move the layer on. A layer keeps its place from one attempt to the next.
@@ -65,6 +67,7 @@ class SpeculationBeginner:
         job = self._job(layer, job_id(layer.id, JobKind.SPECULATE, message.attempt))
         self.jobs.create(job)
         if layer.job != job.id:
+            self.stop_runner(layer.job)
             reason, at = _reason(message.attempt), self.clock.now()
             layer = self.layers.save(
                 replace(layer, state=LayerState.PLANNING, reason=reason, job=job.id, changed_at=at)

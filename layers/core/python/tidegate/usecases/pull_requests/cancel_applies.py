@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tidegate.domain.changes.gate import WAITING
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.queue import QueueHead, Waiting
 from tidegate.domain.errors import NotFound
@@ -45,7 +44,8 @@ class ApplyCanceller:
         deployment = self._known(identifier)
         if deployment is None or not is_waiting_for_people(deployment):
             return False
-        reject = self.reject_gate if deployment.state in WAITING else self.reject_review
+        reviewed = deployment.state is State.AWAITING_REVIEW
+        reject = self.reject_review if reviewed else self.reject_gate
         reject(deployment.id, WITHDRAWER, self.clock.now())
         return True
 

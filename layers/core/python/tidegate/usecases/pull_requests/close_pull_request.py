@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState, judged
+from tidegate.domain.pull_requests.record import Applying, PullRequestRecord, PullRequestState, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Artifacts, Clock, PullRequestChecks, PullRequests, TemporaryLayers, Workflows
 
@@ -59,10 +59,14 @@ class PullRequestCloser:
         ``merge_sha`` is the commit that its merge made, if one did.
         """
         reason = f"The pull request was {'merged' if merged else 'closed'}."
-        self.remove(self.stopper.stop(record, reason))
+        layers = self.stopper.stop(record, reason)
+        self.remove(layers)
         self.layers.remove(record.layers)
         at = self.clock.now()
-        closed = replace(record, layers=(), closed_at=at, merged=merged, merge_sha=merge_sha, queued="")
+        deploys = tuple(Applying(each.root.name, each.stack, "") for each in layers if merged and not each.is_extra)
+        closed = replace(
+            record, layers=(), closed_at=at, merged=merged, merge_sha=merge_sha, queued="", deploys=deploys
+        )
         return self.records.save(judged(closed, (), at))
 
     def remove(self, layers: Iterable[TemporaryLayer]) -> None:

@@ -96,6 +96,7 @@ class PullRequestDiscoverer:
             skipped=affected.skipped,
             guarded=affected.guarded,
             rules=affected.rules,
+            rule_changes=affected.rule_changes,
             commented="" if ids or affected.pressing or record.comments else revision,
         )
         return self.records.save(judged(known, affected.layers, self.clock.now()))

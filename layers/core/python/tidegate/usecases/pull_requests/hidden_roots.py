@@ -25,7 +25,7 @@ def hidden_roots(
     Policies are asked of it all the same: nobody leaves them behind by a file that only the pull request has. Raise
     CyclicChange.
     """
-    if all(change.path != FILE for change in trees.changes):
+    if granted.dest_branch == granted.main and all(change.path != FILE for change in trees.changes):
         return ()
     index = RootIndex(CommitModules(trees), repository, granted.configuration, granted)
     names = {(each.member.root.name, each.member.stack) for each in known}

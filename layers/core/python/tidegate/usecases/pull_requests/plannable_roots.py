@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from tidegate.config.model.file import FILE
+from tidegate.config.resolution import configure
+from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.record import PullRequestSpec
 from tidegate.ports import PushedTrees
@@ -12,6 +16,10 @@ from tidegate.usecases.discovery.discover_roots import AllRoots, Discovery, Read
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
 from tidegate.usecases.pull_requests.hidden_roots import hidden_roots
+
+_PREVIEW = "The pull request brings the first tidegate.yaml. This is its plan by that; the merge does not deploy it."
+_CONFLICT = "it conflicts with the base branch's"
+_MERGE = "Merge the base branch into this one, resolve the conflict and push"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +29,8 @@ class Plannable:
     ``extra`` are roots that the pull request changes and no merge deploys, and those that the request names.
     ``unknown`` are the names of the request that no root has, ``names`` those that there are if one is unknown;
     ``problems`` say in sentences what is wrong with others of these. ``hidden`` are roots that it changes, and keeps
-    out by its own file: they are planned by themselves all the same. ``fork_sha`` is as layers have it.
+    out by its own file: they are planned by themselves all the same, and so is ``preview``, which no merge deploys.
+    ``fork_sha`` is as layers have it.
     """
 
     found: Discovery
@@ -30,12 +39,18 @@ class Plannable:
     names: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     hidden: tuple[Deployable, ...] = ()
+    preview: tuple[Deployable, ...] = ()
     fork_sha: str = ""
 
     @property
     def members(self) -> tuple[Deployable, ...]:
         """All of them, in the order in which a merge would deploy them; what it does not deploy comes last."""
-        return (*self.found.members, *self.extra, *self.hidden)
+        return (*self.found.members, *self.extra, *self.hidden, *self.preview)
+
+    @property
+    def by_itself(self) -> tuple[Deployable, ...]:
+        """What is planned without being asked for."""
+        return (*self.found.members, *self.hidden, *self.preview)
 
     def chosen(self, request: PlanRequest) -> tuple[Deployable, ...]:
         """Return what a request means."""
@@ -44,21 +59,63 @@ class Plannable:
 
 @dataclass(frozen=True, slots=True)
 class PlannableFinder:
-    """Finds what can be planned, as the default branch grants it."""
+    """Finds what can be planned: what the merge would deploy, as the default branch grants it."""
 
     source: RepositorySource
     granted: Granted
 
-    def find(self, spec: PullRequestSpec, after: str, request: PlanRequest | None) -> Plannable:
-        """Return what can be planned of a head. ``after`` is the commit that it comes after.
+    def find(self, spec: PullRequestSpec, common: str, request: PlanRequest | None) -> Plannable:
+        """Return what can be planned of a head. ``common`` is the commit that it and its base come after.
 
         Raise NotFound when the forge does not have these commits, InvalidConfiguration and CyclicChange.
         """
-        with self.source.fetch(*spec.where, spec.head_sha, after) as trees:
-            reading = self.source.reading(spec.repository, self.granted)
-            found = discover_roots(trees, reading)
-            plannable = _with_extra(trees, reading, found, request) if request else Plannable(found)
-            return replace(plannable, hidden=hidden_roots(trees, spec.repository, self.granted, plannable.members))
+        with self.source.merge(*spec.where, spec.base_sha, spec.head_sha, common) as merged:
+            if FILE in merged.conflicts:
+                raise InvalidConfiguration(FILE, 1, _CONFLICT, _MERGE)
+            # As a push to the base branch finds them.
+            configuring = partial(configure, branch=spec.base, dest_branch=spec.base)
+            reading = self.source.reading(spec.repository, configuring)
+            found = discover_roots(merged.trees, reading)
+            plannable = _with_extra(merged.trees, reading, found, request) if request else Plannable(found)
+            plannable = replace(plannable, preview=_preview(merged.trees, reading, plannable.members))
+            plannable = _granted(plannable, self.granted)
+            hidden = hidden_roots(merged.trees, spec.repository, self.granted, plannable.members)
+            return replace(plannable, hidden=hidden)
+
+
+def _granted(plannable: Plannable, granted: Granted) -> Plannable:
+    """Return what can be planned under all that the default branch's file says. What that refuses is refused."""
+    members, own = plannable.members, plannable.found.configuration
+    configured = granted.propose(own, dict.fromkeys(each.member.root for each in members))
+    by_key = {each.key: each for each in configured.roots}
+
+    def judged(some: Iterable[Deployable]) -> tuple[Deployable, ...]:
+        return tuple(
+            replace(each, configured=replace(by_key[each.member.key], root=each.member.root))
+            for each in some
+            if each.member.key in by_key
+        )
+
+    names = dict.fromkeys(each.member.root.name for each in members if each.member.key not in by_key)
+    refused = [f"{name}: {configured.refused[name]}" for name in names]
+    found = plannable.found
+    return replace(
+        plannable,
+        found=replace(found, members=judged(found.members), refused=(*found.refused, *refused)),
+        extra=judged(plannable.extra),
+        preview=judged(plannable.preview),
+    )
+
+
+def _preview(trees: PushedTrees, reading: Reading, known: Iterable[Deployable]) -> tuple[Deployable, ...]:
+    """Return all other roots where the file is the first one: whoever writes it sees what it makes of them."""
+    if all(change.path != FILE or change.before is not None for change in trees.changes):
+        return ()
+    everything = all_roots(trees, reading)
+    there = {each.member.key for each in known}
+    others = (each for each in everything.named(everything.names) if each.member.key not in there)
+    shown = (each for each in others if each.configured.autoplan)
+    return tuple(replace(each, member=replace(each.member, why=_PREVIEW)) for each in shown)
 
 
 def _with_extra(trees: PushedTrees, reading: Reading, found: Discovery, request: PlanRequest) -> Plannable:

@@ -185,6 +185,7 @@ class PullRequestPublisher:
             record.older,
             record.spec.is_draft,
             self._applied(record, stacks),
+            rule_changes=record.rule_changes.changes,
         )
 
     def _ahead(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Ahead:

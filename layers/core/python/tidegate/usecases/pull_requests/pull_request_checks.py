@@ -68,7 +68,7 @@ class ForgeChecks:
     def standings(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Sequence[Standing]:
         """Return where the policy sets stand, once all layers have ended."""
         done = record.discovered == record.spec.revision and all(each.is_done for each in layers)
-        return self.judge.judge(record.spec, layers) if done else ()
+        return self.judge.judge(record.spec, layers, record.rule_changes) if done else ()
 
     def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:  # noqa: ARG002  # Others show reason and layers.
         """End what goes on. Those of layers are made once these have ended, so they never do."""

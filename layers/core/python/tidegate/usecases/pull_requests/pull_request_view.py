@@ -34,6 +34,10 @@ class LayerPainter:
         """Return the address of a root's queue on Tidegate's pages, an empty text without them."""
         return f"{self.web}/queue?{urlencode({'repository': spec.repository, 'root': root})}" if self.web else ""
 
+    def deployment(self, deployment: str) -> str:
+        """Return the address of a deployment on Tidegate's pages, an empty text without them."""
+        return f"{self.web}/deployments/{quote(deployment, safe='')}" if self.web else ""
+
     def row(self, layer: TemporaryLayer) -> LayerView:
         """Return the view of a layer without its plan's text."""
         log = f"{self.web}/jobs/{quote(layer.job, safe='')}" if self.web and layer.job else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 from tidegate.domain.errors import NotFound
-from tidegate.domain.policies.approval import refused
+from tidegate.domain.policies.approval import asked_for
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.record import (
     PullRequestRecord,
@@ -207,9 +208,16 @@ def _reason(record: PullRequestRecord, wanted: PullRequestRecord) -> str:
     return _AGAIN if newer == record.spec.head_sha else f"Superseded by {newer[:7]}."
 
 
+def _none_wait(_repository: str) -> int:
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class PullRequestReceiver:
-    """Receives events of pull requests, of their reviews, and of merge queues; receiving one again is harmless."""
+    """Receives events of pull requests, of their reviews, and of merge queues; receiving one again is harmless.
+
+    ``look_at_requirements`` lets deployments of a repository go on whose requirements are fulfilled, and counts them.
+    """
 
     deliveries: Deliveries
     records: PullRequests
@@ -217,6 +225,7 @@ class PullRequestReceiver:
     checks: PullRequestChecks
     announcements: Announcements
     follower: PullRequestFollower
+    look_at_requirements: Callable[[str], int] = _none_wait
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the event. Raise as for pushes."""
@@ -241,14 +250,19 @@ class PullRequestReceiver:
         return record is not None and bool(record.overtaken)
 
     def _review(self, delivery: Delivery) -> str:
-        """Look at the policies again: what a review says is read from the forge, not from its event."""
+        """Look again at what depends on reviews: what these say is read from the forge, not from their event."""
+        going = self.look_at_requirements(delivery.fields["repository"])
+        said = self._policies(delivery)
+        return f"{said} {going} deployments that waited for their requirements go on." if going else said
+
+    def _policies(self, delivery: Delivery) -> str:
         record = self.follower.known(delivery.fields["repository"], delivery.fields["pull_request"])
         if record is None or not record.is_open:
             return "Nothing is known of the pull request."
         if record.discovered != record.spec.revision:
             return "What the pull request changes is not known yet: the review is looked at then."
         layers = self.layers.many(record.layers)
-        if not any(held.owners for held in refused(layers)):
+        if not any(held.owners for held in asked_for(layers, record.rule_changes)):
             return "No policy set asks for a review of the pull request."
         saved = deciding_again(partial(self._reviewed, record))
         if saved is not None:

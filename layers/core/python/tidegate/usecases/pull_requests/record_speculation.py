@@ -11,6 +11,7 @@ from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryL
 from tidegate.messages import RecordSpeculation, SpeculationRecorded
 from tidegate.ports import Announcements, Clock, TemporaryLayers
 from tidegate.usecases.deploys.record_result import Failure, in_words, read_cause
+from tidegate.usecases.deploys.stop_runner import GIVEN_UP
 
 #: A fault after the plan leaves nothing to rely on: what was not judged must not pass.
 _MAY_FAIL = frozenset({LayerState.WAITING, LayerState.PLANNING, LayerState.PLANNED, LayerState.NO_CHANGES})
@@ -20,13 +21,15 @@ _MAY_FAIL = frozenset({LayerState.WAITING, LayerState.PLANNING, LayerState.PLANN
 class SpeculationRecorder:
     """Records speculative plans. Called again with the same message, it changes nothing more and answers the same.
 
-    ``leave`` gives back the places of layers, once it is known that nothing of them runs any more.
+    ``leave`` gives back the places of layers, once it is known that nothing of them runs any more; ``stop_runner``
+    stops whoever has taken a job that was given up.
     """
 
     layers: TemporaryLayers
     announcements: Announcements
     clock: Clock
     leave: Callable[[str, Collection[str]], object]
+    stop_runner: Callable[[str | None], object]
 
     def record(self, message: RecordSpeculation) -> SpeculationRecorded:
         """Store the outcome. A layer that was cancelled stays so; one that is gone counts as cancelled.
@@ -37,6 +40,8 @@ class SpeculationRecorder:
             layer = self.layers.get(message.layer)
         except NotFound:
             return SpeculationRecorded(state=LayerState.CANCELLED)
+        if message.error in GIVEN_UP and layer.state is LayerState.PLANNING:
+            self.stop_runner(layer.job)
         recorded = _failed(layer, message) if message.plan is None else _planned(layer, message.plan)
         if recorded != layer:
             layer = self.layers.save(replace(recorded, changed_at=self.clock.now()))

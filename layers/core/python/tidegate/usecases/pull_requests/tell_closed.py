@@ -14,15 +14,21 @@ from tidegate.ports import Forge
 
 @dataclass(frozen=True, slots=True)
 class ClosedTeller:
-    """Brings comments to the end of their pull request. Once more is harmless. ``page`` is where it is shown."""
+    """Brings comments to the end of their pull request. Once more is harmless.
+
+    ``page`` is where it is shown, ``deployed`` asks for what its merge deploys to be shown.
+    """
 
     forge: Forge
     page: Callable[[PullRequestSpec], str]
+    deployed: Callable[[str], object]
 
     def tell(self, record: PullRequestRecord, *, merged: bool) -> None:
         """Change our comments in place. What somebody deleted or locked stays as it is. Raise ForgeUnavailable."""
         if not record.comments:
             return
+        if record.is_deploying:
+            self.deployed(record.spec.id)
         spec, ours = record.spec, {comment for _, comment in record.comments}
         with suppress(ForgeRefused):
             for comment, text in self.forge.our_comments(*spec.where, spec.number, MARKER).items():

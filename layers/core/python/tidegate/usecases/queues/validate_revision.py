@@ -12,6 +12,7 @@ from tidegate.messages import RevisionValidated, ValidateRevision
 from tidegate.ports import Announcements, Clock, DeployQueues, Forge
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.deploys.find_authors import find_authors
+from tidegate.usecases.deploys.find_pushed import find_pushed
 from tidegate.usecases.deploys.find_undone import UndoneBefore
 from tidegate.usecases.discovery.find_former_root import FormerRoots
 
@@ -64,6 +65,8 @@ class RevisionValidator:
             authors = find_authors(self.queues, self.forge, standing, deployment)
             deployment = replace(deployment, authors=authors.logins, authors_known=authors.known)
         deployment = self._after_undone(deployment, standing)
+        if deployment.requires:
+            deployment = replace(deployment, pushed=find_pushed(self.queues, standing, deployment))
         if not verdict.allowed and deployed is not None and relations.to_deployed is Comparison.BEHIND:
             deployment = self._contained(deployment, deployed)
         self._record(head, deployment, verdict)
@@ -99,7 +102,8 @@ class RevisionValidator:
             return deployment
         contains = undone.deployment if is_on_branch(relation) else None
         is_held_up = deployment.look_twice or self.undone.is_held_up(deployment, undone)
-        return replace(deployment, contains=contains, look_twice=is_held_up)
+        rules = self.undone.rule_changes(deployment, undone) if contains else deployment.rule_changes
+        return replace(deployment, contains=contains, look_twice=is_held_up, rule_changes=rules)
 
     def _contained(self, deployment: Deployment, deployed: Deployed) -> Deployment:
         """Say of what is not let in that its changes are applied: those that wait for it need not do so any more.

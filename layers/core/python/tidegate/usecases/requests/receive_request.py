@@ -18,7 +18,14 @@ from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
 from tidegate.usecases.discovery.discover_roots import all_roots
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
+from tidegate.usecases.discovery.new_deployments import (
+    ChangeEnqueuer,
+    Request,
+    accesses,
+    new_deployments,
+    required_of,
+    requiring,
+)
 from tidegate.usecases.discovery.repository_source import RepositorySource
 from tidegate.usecases.webhooks.conclude import conclude
 
@@ -66,7 +73,10 @@ class RequestReceiver:
             known = all_roots(trees, self.source.reading(request.repository, configuring))
         unknown = [name for name in request.roots if name not in known.names]
         problems = [unknown_roots(unknown, known.names)] if unknown else known.problems(request.roots)
-        deployments = new_deployments(_request(request, head), () if problems else known.named(request.roots))
+        members = () if problems else known.named(request.roots)
+        deployments = requiring(
+            new_deployments(_request(request, head), members), required_of(known.configuration, members)
+        )
         problems += self._denied(request, deployments)
         if problems:
             return DeliveryOutcome(f"{' '.join(problems)} Nothing is deployed.")

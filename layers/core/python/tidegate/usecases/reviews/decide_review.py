@@ -7,14 +7,19 @@ from dataclasses import dataclass
 
 from tidegate.domain.check_runs.advice import advice_on
 from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.deployment import Deployment, Plan
 from tidegate.domain.deploys.review import Answer, Followup, answer_given, decided, judge_press
 from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
 from tidegate.ports import Announcements, Artifacts, Deployments, Workflows
 from tidegate.usecases.decide_again import deciding_again
+from tidegate.usecases.deploys.check_branch import BranchCheck
 from tidegate.usecases.deploys.finish import Finisher
 from tidegate.usecases.reviews.carry_out_review import ReviewCarrier
 
+_ANOTHER_PLAN = (
+    "The plan that you saw is not the one that waits for a review now, so nothing was decided. "
+    "Read the deployment's page again, and confirm the plan that it shows."
+)
 _ALTERED = (
     "The stored text of this plan was altered after it was made, so nobody can read what would be applied. "
     "Reject it, and merge or run it again for a new plan."
@@ -30,17 +35,22 @@ class ReviewDecider:
     announcements: Announcements
     finisher: Finisher
     artifacts: Artifacts
+    branches: BranchCheck
 
-    def decide(self, deployment: str, answer: Answer, by: str, at: str) -> Decision:
+    def decide(self, deployment: str, answer: Answer, by: str, at: str, seen: str | None = None) -> Decision:
         """Record the answer that ``by`` gave at ``at`` (ISO 8601 in UTC), and go on with it once it decides.
 
-        The same answer again is done again, and changes nothing. Raise NotFound; Conflict or CloudUnavailable:
-        call it again with the same ``at`` then.
-        """
-        return deciding_again(lambda: self._decide(deployment, answer, by, at))
+        ``seen`` is the SHA-256 of the plan that an approval is for; without it the caller knows by the review's id.
 
-    def _decide(self, identifier: str, answer: Answer, by: str, at: str) -> Decision:
+        The same answer again is done again, and changes nothing. Raise NotFound; Conflict or CloudUnavailable:
+        call it again with the same ``at`` then, and so ForgeUnavailable.
+        """
+        return deciding_again(lambda: self._decide(deployment, answer, by, at, seen))
+
+    def _decide(self, identifier: str, answer: Answer, by: str, at: str, seen: str | None) -> Decision:
         deployment = self.deployments.get(identifier)
+        if answer is Answer.APPROVE and seen is not None and not _is_of(deployment.plan, seen):
+            return Decision(False, _ANOTHER_PLAN)
         verdict = judge_press(deployment, answer, by, at)
         if verdict.followup is Followup.REFUSE:
             with suppress(Conflict, CloudUnavailable):  # Whoever answered, or the reconciler, tries it again.
@@ -48,6 +58,10 @@ class ReviewDecider:
             return Decision(False, f"{verdict.reason} {advice_on(deployment)}".rstrip())
         if verdict.followup is Followup.DECIDE and answer is Answer.APPROVE and self._is_altered(deployment):
             return Decision(False, _ALTERED)
+        if verdict.followup is Followup.DECIDE and answer is Answer.APPROVE:
+            left = self.branches.left(deployment)
+            if left:
+                return Decision(False, left)
         if verdict.followup is Followup.DECIDE:
             deployment = self.deployments.save(decided(deployment, answer, by, at))
         self._carrier.go_on(deployment)
@@ -67,3 +81,7 @@ class ReviewDecider:
         except NotFound:
             return False
         return bool(start.sha256) and start.sha256 != text.sha256
+
+
+def _is_of(plan: Plan | None, digest: str) -> bool:
+    return plan is not None and plan.file.sha256 == digest

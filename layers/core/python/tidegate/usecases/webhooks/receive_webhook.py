@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegate.domain.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
+from tidegate.domain.moment import later
 from tidegate.domain.webhooks.decision import Accepted, Decision, Refused
 from tidegate.domain.webhooks.events import COMMENT_PREFIXES, read_event
 from tidegate.domain.webhooks.webhook import check_signature, check_size, delivery_id, parse_payload
 from tidegate.ports.clock import Clock
 from tidegate.ports.deliveries import Deliveries, Delivery, EventQueue, WebhookSecrets
+
+#: How long whoever stored a delivery may take to queue it: longer than the function's time limit of 9 s.
+QUEUEING_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +109,14 @@ class WebhookReceiver:
         return self._store(Delivery(stored, decision.event, decision.fields, self.clock.now()))
 
     def _store(self, delivery: Delivery) -> Answer:
-        """Store, queue, mark as queued. Whoever finds it stored and not marked goes on from there."""
+        """Store, queue, mark as queued. A copy that finds it stored and long not queued goes on from there."""
         repository = delivery.fields["repository"]
         if not self.deliveries.store(delivery):
-            if self.deliveries.is_queued(delivery.id):
+            now = delivery.received_at
+            found = self.deliveries.take_over(delivery.id, now, later(now, -QUEUEING_SECONDS * 1_000_000))
+            if found is None:
                 return Answer(202, "duplicate", "This delivery was received before.", repository)
-            delivery = self.deliveries.get(delivery.id)
+            delivery = found
         self.queue.send(delivery)
         self.deliveries.mark_queued(delivery.id)
         return Answer(202, "stored", f"The {delivery.event} event is stored and queued.", repository)

@@ -1,0 +1,82 @@
+"""How deployments look that wait for what their root requires before an apply, or waited for it too long."""
+
+from __future__ import annotations
+
+from tidegate.domain.access import Action
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.check_runs.face import APPROVE, REJECT, Face, View, approval, counts_of, people, who_may
+from tidegate.domain.deploys.deployment import AfterGate, Deployment
+from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS, demanded, expires_at
+from tidegate.domain.deploys.review import moment
+from tidegate.domain.markdown import code
+
+
+def awaiting_requirements(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks of which something is missing that its root requires."""
+    gate = deployment.gate
+    if gate is not None and gate.next is AfterGate.REJECTED:
+        return Face("Rejected", (f"**{approval(deployment)}** It ends in a moment.",), "in_progress")
+    if gate is not None and gate.next is AfterGate.APPLY:
+        return Face(f"Approved: {counts_of(deployment)}", (f"**{passed(deployment)}** It goes on.",), "in_progress")
+    approves = any(each.asks_people for each in demanded(deployment))
+    return Face(
+        f"Waiting for its requirements: {counts_of(deployment)}",
+        (
+            (
+                "**Waiting for its requirements.** Nothing is applied until all is there that "
+                "`apply_requirements` demands of this root. Missing:"
+            ),
+            "\n".join(f"* {sentence}" for sentence in deployment.missing),
+            _how(deployment, approves=approves),
+            _who(deployment),
+        ),
+        conclusion=Conclusion.ACTION_REQUIRED,
+        actions=(APPROVE, REJECT) if approves else (REJECT,),
+    )
+
+
+def _how(deployment: Deployment, *, approves: bool) -> str:
+    here = (
+        "* **Approve**, here or by a review of the pull request's head, if your approval is among those that are "
+        "required. It goes on by itself once enough is there.\n"
+        if approves
+        else ""
+    )
+    return (
+        f"{here}* **Reject** ends this deployment. Nothing is applied, and later revisions go on as usual.\n"
+        f"* An operator overrides what is missing with a reason, which the audit topic hears: on the page of this "
+        f"deployment, or with `tidegate override {deployment.id} --reason …`"
+    )
+
+
+def _who(deployment: Deployment) -> str:
+    given = tuple(each.by for each in deployment.approved_here)
+    sentences = [f"Approved here by {people(given)}."] if given else []
+    sentences.append(f"{who_may(deployment, Action.REVIEW)} reject it.")
+    if deployment.gate is not None:
+        sentences.append(f"It waits until {expires_at(deployment.gate):%Y-%m-%d %H:%M} UTC; then nothing is applied.")
+    return " ".join(sentences)
+
+
+def passed(deployment: Deployment) -> str:
+    """Return what let a deployment pass that waited for its requirements, as a sentence."""
+    override = deployment.override
+    if override is not None:
+        return f"{code(override.by)} overrode what was missing on {moment(override.at)}: {code(override.reason)}"
+    return "All is there that is required."
+
+
+def requirements_expired(deployment: Deployment) -> Face:
+    """Return how a deployment looks of which something was missing for too long."""
+    return Face(
+        "Waited too long for its requirements",
+        (
+            (
+                f"**What this root requires was not there within {REQUIREMENTS_DAYS} days**, so it ended on "
+                f"{moment(deployment.changed_at)}. Nothing was applied. Missing:"
+            ),
+            "\n".join(f"* {sentence}" for sentence in deployment.missing),
+            "Run this check again, or merge the next revision: its plan includes these changes.",
+        ),
+        conclusion=Conclusion.TIMED_OUT,
+    )

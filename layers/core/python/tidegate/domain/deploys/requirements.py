@@ -1,0 +1,38 @@
+"""What must be fulfilled before a root's changes are applied, as `apply_requirements` says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What is configured: how many approvals (0: none), whether conflicts and failing checks hold up, and whether a
+    head that lacks commits of its base branch does (``undiverged``).
+
+    ``approvals`` count those by people whom one of ``any_of`` means, by whoever may write where it is empty; each of
+    ``all_of`` must mean one of those who approved. They are written as in access control: ``user:``, ``team:``,
+    ``role:``. Checks whose name fits one of ``ignore_matching``, globs, do not hold up.
+    """
+
+    approvals: int = 0
+    mergeable: bool = False
+    checks: bool = False
+    any_of: tuple[str, ...] = ()
+    all_of: tuple[str, ...] = ()
+    ignore_matching: tuple[str, ...] = ()
+    undiverged: bool = False
+
+    @property
+    def asks_people(self) -> bool:
+        return bool(self.approvals or self.all_of)
+
+    @property
+    def demands(self) -> bool:
+        """Whether anything is required at all."""
+        return self.asks_people or self.mergeable or self.undiverged or self.checks
+
+    @property
+    def grantees(self) -> tuple[str, ...]:
+        """Whom approvals may be asked of."""
+        return (*self.any_of, *self.all_of)

@@ -1,0 +1,54 @@
+"""When a runner's task is stopped: nobody waits for its job any more, and it goes on all the same, at cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidegate.domain.deploys.job import JobKind, job_parts
+
+#: A runner ends its job within 67 minutes by itself (``runner.settings``): an hour, the wait for its job, its stop.
+LIFE_SECONDS = 75 * 60
+#: Whoever has reported stores its log, and ends; what has just been made is not known everywhere yet.
+GRACE_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerTask:
+    """A task that runs: its ARN, the id of the job that it was started for, and when it was made (ISO 8601 in UTC)."""
+
+    arn: str
+    job: str
+    made_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """What is known of a job: who took it, whether its result is waited for, and when that last changed."""
+
+    taken_by: str | None
+    is_awaited: bool
+    changed_at: str
+
+
+def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: str) -> str:
+    """Return why a task is stopped, empty for one that is not. ``status`` is None where there is no such job.
+
+    An apply goes on while its time lasts, whoever waits for it: to stop it would leave more unknown, not less.
+    """
+    if _seconds(task.made_at, now) > LIFE_SECONDS:
+        return f"It has run for more than {LIFE_SECONDS // 60} minutes, which no job may."
+    if _seconds(task.made_at, now) <= GRACE_SECONDS:
+        return ""
+    if status is None:
+        return f"There is no job {task.job[:100]!a} any more."
+    if (status.taken_by or "").startswith("arn:") and status.taken_by != task.arn:
+        return f"Another runner took the job {task.job}."
+    if status.is_awaited or job_parts(task.job)[1] is JobKind.APPLY:
+        return ""
+    return f"Nobody waits any more for {task.job}." if _seconds(status.changed_at, now) > GRACE_SECONDS else ""
+
+
+def _seconds(begin: str, end: str) -> float:
+    """Return the seconds between two times; more than any limit where the first is not known."""
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds() if begin else float("inf")

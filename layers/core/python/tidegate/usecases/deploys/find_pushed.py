@@ -1,0 +1,56 @@
+"""Find out which pushes brought what a deployment would apply: what is required is judged on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidegate.domain.deploys.deployment import Deployment, Pushed, Trigger
+from tidegate.domain.deploys.queue import Standing
+from tidegate.domain.deploys.requirements_gate import is_of_head
+from tidegate.domain.errors import NotFound
+from tidegate.ports import DeployQueues
+
+#: Pushes that are looked at. Of more, not all that is applied is known.
+_MOST = 20
+
+
+def find_pushed(queues: DeployQueues, standing: Standing, deployment: Deployment) -> tuple[Pushed, ...]:
+    """Return the pushes of what is applied: the deployment's own, and those of what was attempted and not applied.
+
+    What no push asks for, such as by the API, holds all that came since the revision deployed last. The head of a pull
+    request holds what waits in line, as far as its branch does. ``standing`` is the root's in the deployment's stack.
+    """
+    own = deployment.pushed or tuple(_since_deployed(standing, deployment))
+    found = tuple(dict.fromkeys((*_undone(queues, standing, deployment), *_in_line(queues, deployment), *own)))
+    if len(found) > _MOST:
+        return (Pushed("", deployment.revision.sha, deployment.revision.branch),)
+    return found
+
+
+def _since_deployed(standing: Standing, deployment: Deployment) -> Iterator[Pushed]:
+    if is_of_head(deployment):
+        return
+    revision = deployment.revision
+    yield Pushed(standing.deployed.revision.sha if standing.deployed else "", revision.sha, revision.branch)
+
+
+def _undone(queues: DeployQueues, standing: Standing, deployment: Deployment) -> tuple[Pushed, ...]:
+    """Return the pushes of what came to a bad end before its apply: what was let pass once is not judged again."""
+    undone = standing.undone
+    if undone is None:
+        return ()
+    try:
+        _, record = queues.read_with(deployment.queue, undone.deployment)
+    except NotFound:
+        return (Pushed("", undone.revision.sha, undone.revision.branch),)
+    return record.pushed if record.apply_job is None else ()
+
+
+def _in_line(queues: DeployQueues, deployment: Deployment) -> Iterator[Pushed]:
+    """Yield the pushes of merges that wait behind the head of a pull request, which may hold them by its base."""
+    if not is_of_head(deployment):
+        return
+    for each in queues.waiting(deployment.queue):
+        if each.trigger is Trigger.MERGE:
+            _, record = queues.read_with(deployment.queue, each.deployment)
+            yield from record.pushed

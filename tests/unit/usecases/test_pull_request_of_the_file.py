@@ -1,0 +1,276 @@
+"""Pull requests that change tidegate.yaml are planned as their merge would have it, and grant themselves nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import sha
+from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, PullRequestWorld, names, opened
+from tests.unit.usecases.pull_request_world import changes as files_change
+from tidegate.domain.deploys.workflow import StepKind
+from tidegate.domain.pull_requests.temporary_layer import Checkout
+from tidegate.domain.root import EngineName
+
+PROD = """
+stacks:
+  names:
+    prod: {tag_query: "dir:live/app", variables: {size: small}}
+"""
+
+
+@pytest.fixture
+def world():
+    return PullRequestWorld()
+
+
+def workflow(command):
+    steps = f"{{type: run, cmd: [{command}]}}, {{type: init}}, {{type: plan}}"
+    return f"workflows: [{{tag_query: '', plan: [{steps}]}}]\n"
+
+
+def proposed(world, before, after, **files):
+    """Let a pull request change tidegate.yaml, None for no file, and other files."""
+    there = FILES if before is None else {**FILES, "tidegate.yaml": before}
+    files_change(world, {"tidegate.yaml": after, **files}, there)
+    return opened(world)
+
+
+def layer(world, name):
+    return next(each for each in world.found if each.root.name == name)
+
+
+def size_of(found):
+    return dict(found.run.variables).get("STACK_VAR_SIZE")
+
+
+def test_the_value_of_a_stack_variable_is_planned_as_the_merge_would_have_it(world):
+    proposed(world, PROD, PROD.replace("small", "large"))
+    assert names(world) == ["live/app"]
+    assert size_of(layer(world, "live/app")) == "large"
+
+
+def test_a_root_that_is_moved_out_of_its_stack_is_planned_without_the_variables(world):
+    proposed(world, PROD, PROD.replace("live/app", "live/none"))
+    assert [(each.root.name, each.stack, size_of(each)) for each in world.found] == [("live/app", "default", None)]
+
+
+def test_what_the_base_branch_changed_meanwhile_is_part_of_it(world):
+    base, head = PROD.replace("stacks:", "engine: tofu\nstacks:"), PROD.replace("small", "large")
+    world.trees = {
+        FORK_POINT: {**FILES, "tidegate.yaml": PROD},
+        MAIN: {**FILES, "tidegate.yaml": base, "live/late/main.tf": ""},
+        HEAD: {**FILES, "tidegate.yaml": head},
+    }
+    world.merges["tidegate.yaml"] = base.replace("small", "large")
+    opened(world)
+    assert [(each.root.name, each.root.engine.name, size_of(each)) for each in world.found] == [
+        ("live/app", EngineName.TOFU, "large")
+    ]
+
+
+def test_a_stack_that_the_merge_makes_has_its_roots_planned_in_it(world):
+    added = PROD + '    extra: {tag_query: "dir:live/db", variables: {size: tiny}}\n'
+    proposed(world, PROD, added)
+    assert [(each.root.name, each.stack, size_of(each)) for each in world.found] == [("live/db", "extra", "tiny")]
+
+
+def test_a_stack_that_the_merge_takes_away_has_its_roots_planned_without_it(world):
+    proposed(world, PROD, "version: 1\n")
+    assert [(each.root.name, each.stack) for each in world.found] == [("live/app", "default")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("roots: [{name: app, dir: live/app}]", "roots: [{name: web, dir: live/app}]", id="renamed"),
+        pytest.param("roots: []", "roots: [{name: web, dir: live/app}]", id="added"),
+    ],
+)
+def test_a_root_that_the_file_names_anew_is_planned(world, before, after):
+    proposed(world, before, after)
+    assert names(world) == ["web"]
+
+
+def test_a_root_that_the_file_takes_away_is_planned_if_its_code_changes_too_and_told(world):
+    two = "roots: [{name: app, dir: live/app}, {name: db, dir: live/db}]"
+    proposed(world, two, "roots: [{name: app, dir: live/app}]", **{"live/db/main.tf": "# new"})
+    assert names(world) == ["db"]
+    assert "db" in world.record.notes
+
+
+@pytest.mark.parametrize(
+    "engine", ["engine: tofu", "engine: {name: terraform, version: 1.5.7}"], ids=["engine", "version"]
+)
+def test_another_engine_plans_all_roots_with_it(world, engine):
+    proposed(world, "version: 1\n", engine)
+    assert names(world) == ["live/app", "live/db"]
+    wanted = EngineName.TOFU if "tofu" in engine else EngineName.TERRAFORM
+    assert {each.root.engine.name for each in world.found} == {wanted}
+
+
+def test_a_changed_workflow_plans_its_roots_with_the_steps_of_the_default_branch(world):
+    proposed(world, workflow("./check"), workflow("./steal"))
+    assert names(world) == ["live/app", "live/db"]
+    run = [step.command for each in world.found for step in each.run.plan if step.kind is StepKind.RUN]
+    assert run == [("./check",), ("./check",)]
+    assert world.record.rule_changes.changes == ("workflows",)
+
+
+def test_steps_of_a_first_file_run_in_no_plan(world):
+    proposed(world, None, workflow("./steal"))
+    assert names(world) == ["live/app", "live/db"]
+    assert all(step.kind is not StepKind.RUN for each in world.found for step in each.run.plan)
+
+
+def test_a_first_file_shows_all_roots(world):
+    proposed(world, None, "version: 1\n")
+    assert names(world) == ["live/app", "live/db"]
+    assert all(each.is_extra for each in world.found)
+
+
+def test_a_first_file_of_very_many_roots_shows_so_many_and_says_so(world):
+    many = {f"live/r{number:03}/main.tf": "" for number in range(402)}
+    files_change(world, {"tidegate.yaml": "version: 1\n"}, many)
+    opened(world)
+    assert len(world.found) == 400
+    assert "2 more" in world.record.notes
+    assert world.record.notice == ""
+
+
+def test_a_file_that_is_deleted_is_planned_as_without_one(world):
+    proposed(world, PROD, None)
+    assert [(each.root.name, each.stack) for each in world.found] == [("live/app", "default")]
+
+
+LOOSE = "access_control: {policies: [{tag_query: '', apply: ['*']}]}\n"
+STRICT = "access_control: {policies: [{tag_query: '', apply: ['team:sre']}]}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (STRICT, LOOSE, "access_control"),
+        (STRICT, None, "access_control"),
+        ("apply_requirements: {approved: {any_of_count: 2}}\n", "version: 1\n", "apply_requirements"),
+        ("version: 1\n", "plan_review: never\n", "plan_review"),
+        ("version: 1\n", "roots: [{name: live/app, dir: live/app, plan_review: never}]\n", "plan_review of live/app"),
+        ("policy_sets: {base: {paths: [policies]}}\n", "version: 1\n", "policy_sets"),
+        ("version: 1\n", "pull_requests: {allowed_providers: ['*/*']}\n", "pull_requests"),
+        ("version: 1\n", "hooks: {apply: {pre: [{type: run, cmd: [./x]}]}}\n", "hooks"),
+        ("version: 1\n", "tags: {dest_branch: {main: main}}\n", "tags"),
+        ("version: 1\n", "apply: in_pull_request\n", "apply"),
+        (
+            "stacks: {names: {a: {tag_query: 'dir:a', rules: {apply_after: [b]}}, b: {tag_query: 'dir:b'}}}\n",
+            "stacks: {names: {a: {tag_query: 'dir:a'}, b: {tag_query: 'dir:b'}}}\n",
+            "stacks",
+        ),
+        (
+            PROD,
+            PROD.replace("variables: {size: small}", "variables: {size: small}, rules: {auto_apply: true}"),
+            "stacks",
+        ),
+    ],
+)
+def test_what_runs_programs_or_grants_something_is_told(world, before, after, told):
+    proposed(world, before, after)
+    assert told in world.record.rule_changes.changes
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (STRICT, f"# a comment\n\n{STRICT}engine: tofu\n"),
+        (PROD, PROD.replace("small", "large")),
+        ("version: 1\n", "roots: [{name: app, dir: live/app}]"),
+        (None, "version: 1\n"),
+    ],
+    ids=["lines and an engine", "a variable", "a root", "a first file"],
+)
+def test_what_grants_nothing_is_not_told(world, before, after):
+    proposed(world, before, after)
+    assert world.record.rule_changes.changes == ()
+
+
+def test_a_root_that_leaves_its_stack_keeps_the_rules_of_that_stack_and_it_is_told(world):
+    rules = (
+        "access_control: {policies: [{tag_query: 'stack_name:prod', apply: ['team:sre']}, {tag_query: ''}]}\n"
+        "policy_sets: {strict: {paths: [policies], tag_query: 'stack_name:prod'}}\n"
+    )
+    proposed(world, PROD + rules, PROD.replace("live/app", "live/none") + rules)
+    assert world.record.rule_changes.changes == ("access_control of live/app", "policy_sets of live/app")
+    assert layer(world, "live/app").access.apply == ("team:sre",)
+    ((_, tagged),) = ((key, tagged) for key, tagged in world.granted.tagged.items() if key[0] == "live/app")
+    assert "stack_name:prod" in {tag for each in tagged for tag in each.tags}
+
+
+@pytest.mark.parametrize("value", ["--option", "a b", "$(x)", "up/there"])
+def test_a_value_that_only_the_pull_request_has_decides_no_program(world, value):
+    step = workflow("./check, '${STACK_VAR_SIZE}'")
+    proposed(world, PROD + step, PROD.replace("small", f"'{value}'") + step)
+    assert world.found == []
+    assert "STACK_VAR_SIZE" in world.record.notice
+
+
+def test_a_plain_value_and_one_behind_an_option_reach_steps(world):
+    steps = (
+        "workflows: [{tag_query: '', plan: [{type: run, cmd: [./check, '${STACK_VAR_SIZE}']}, "
+        "{type: init}, {type: plan, extra_args: ['-var=a=${STACK_VAR_WORDS}']}]}]\n"
+    )
+    before = PROD.replace("size: small", "size: small, words: one")
+    proposed(world, before + steps, before.replace("size: small, words: one", "size: large, words: 'a b'") + steps)
+    run, _, plan = layer(world, "live/app").run.plan
+    assert run.command == ("./check", "large")
+    assert plan.extra_args == ("-var=a=a b",)
+
+
+def test_what_refuses_roots_of_the_merge_is_red(world):
+    both = PROD + '    more: {tag_query: "dir:live/app"}\n'
+    proposed(world, PROD, both)
+    assert "several stacks" in world.record.notice
+
+
+def test_a_file_that_conflicts_with_the_base_branchs_is_red(world):
+    world.trees = {
+        FORK_POINT: {**FILES, "tidegate.yaml": PROD},
+        MAIN: {**FILES, "tidegate.yaml": PROD.replace("small", "tiny")},
+        HEAD: {**FILES, "tidegate.yaml": PROD.replace("small", "large")},
+    }
+    assert opened(world) == ("comment", ())
+    assert "conflicts" in world.record.notice
+
+
+def test_other_conflicts_are_told_by_the_plans(world):
+    world.trees = {
+        FORK_POINT: FILES,
+        MAIN: {**FILES, "live/app/main.tf": "# theirs"},
+        HEAD: {**FILES, "live/app/main.tf": "# ours"},
+    }
+    opened(world)
+    assert names(world) == ["live/app"]
+
+
+def test_rules_of_plans_come_from_the_default_branch(world):
+    proposed(world, "version: 1\n", "engine: tofu\npull_requests: {checkout: branch, allowed_modules: ['*']}\n")
+    assert {(each.checkout, each.allowed_modules) for each in world.found} == {(Checkout.MERGE, None)}
+
+
+@pytest.mark.parametrize("path", ["policies/deny.rego", "scripts/check.sh"])
+def test_files_that_the_configuration_names_count_as_rules(world, path):
+    file = "policy_sets: {base: {paths: [policies]}}\n" + workflow("sh, ../../scripts/check.sh")
+    proposed(world, file, file, **{path: "# new"})
+    assert world.record.rule_changes.changes == (path,)
+
+
+def test_a_head_that_is_merged_already_changes_nothing(world):
+    world.trees[HEAD] = FILES
+    world.trees[MAIN] = {**FILES, "live/db/main.tf": "# theirs"}
+    world.trees[FORK_POINT] = FILES
+    assert opened(world) == ("nothing", ())
+
+
+def test_a_commit_of_the_base_branch_that_is_gone_stops_the_plan(world):
+    world.receive()
+    del world.trees[MAIN]
+    world.trees[sha(9)] = FILES
+    world.forge.branches["main"] = sha(9)
+    assert world.discover()[0] == "stop"

@@ -1,0 +1,226 @@
+"""A deployment waits for what its root requires, goes on once it is there, and people decide about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.builders import NOW, deployment_in, sha
+from tests.unit.usecases.terraform_world import World
+from tidegate.domain.changes.gate import GateAnswer
+from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Pushed, State
+from tidegate.domain.deploys.requirements import Requirements
+from tidegate.domain.deploys.requirements_gate import expires_at, gate_id, looked_at
+from tidegate.domain.errors import CloudUnavailable, NotFound, RequirementsMissing, WrongState
+from tidegate.domain.pull_requests.withdrawal import is_waiting_for_people, may_be_withdrawn
+from tidegate.messages import BeginJob, WaitForRequirements
+from tidegate.usecases.deploys.begin_job import JobBeginner
+from tidegate.usecases.gates.decide_gate import GateDecider
+from tidegate.usecases.gates.decide_requirements import RequirementsDecider
+from tidegate.usecases.gates.judge_gate import GateJudge
+from tidegate.usecases.gates.wait_for_requirements import RequirementsGate
+from tidegate.usecases.repairs.look_at_requirements import LookAtRequirements
+from tidegate.usecases.repairs.turn import Turn
+
+ONE = Requirements(approvals=1, any_of=("team:sre",))
+AT = "2026-03-02T09:00:00.000000+00:00"
+
+
+class Waiting(World):
+    """A merge that came with no pull request, approved by its review rule, of a root that requires an approval."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.forge.writers |= {"ann", "eve"}
+        self.forge.teams = {"acme/sre": {"ann", "author", "maintainer"}}
+        self.forge.came_with = {sha(1): ()}
+        self.gate = RequirementsGate(
+            self.deployments, self.requirements, self.workflows, self.announcements, self.clock
+        )
+        decider = RequirementsDecider(
+            self.deployments, self.requirements, self.workflows, self.announcements, self.audit
+        )
+        nobody = lambda *_: None  # noqa: E731
+        self.decider = GateDecider(
+            self.deployments, self.change_sets, self.workflows, self.announcements, nobody, nobody, decider
+        )
+        pushed = (Pushed(sha(1), sha(1), "main"),)
+        approved = deployment_in(State.APPROVED, requires=(ONE,), pushed=pushed, authors=("author",))
+        self.id = self.put(approved).id
+
+    def begin(self):
+        judge = GateJudge(self.deployments, self.change_sets)
+        ports = self.jobs, self.forge, self.audit, self.announcements, self.clock
+        beginner = JobBeginner(self.deployments, *ports, judge, [].append, self.requirements, self.branches)
+        return beginner.begin(BeginJob(deployment=self.id, kind="apply", attempt=1))
+
+    def wait(self, token="token", entered=NOW):
+        self.workflows.waiting.add(token)
+        self.gate.wait(WaitForRequirements(deployment=self.id, token=token, entered=entered))
+
+    def decide(self, answer, by="ann", at=AT, reason=""):
+        return self.decider.decide(self.id, answer, by, at, reason)
+
+    @property
+    def now(self):
+        return self.deployments.get(self.id)
+
+    @property
+    def settled(self):
+        return [answer["next"] for answer in self.workflows.settled.values()]
+
+
+@pytest.fixture
+def world():
+    return Waiting()
+
+
+@pytest.fixture
+def waiting(world):
+    with pytest.raises(RequirementsMissing):
+        world.begin()
+    world.wait()
+    return world
+
+
+def test_an_apply_whose_requirements_are_not_met_does_not_begin_and_says_what_is_missing(world):
+    with pytest.raises(RequirementsMissing):
+        world.begin()
+    assert world.now.state is State.AWAITING_REQUIREMENTS
+    assert "came with no pull request" in world.now.missing[0]
+    assert (world.audit.published, world.now.apply_job) == ([], None)
+    with pytest.raises(RequirementsMissing):  # The call comes again.
+        world.begin()
+
+
+def test_it_waits_with_its_token_until_somebody_asked_approves_and_is_then_applied(waiting):
+    assert waiting.settled == []
+    decision = waiting.decide(GateAnswer.APPROVE)
+    assert (decision.done, waiting.settled) == (True, ["apply"])
+    waiting.begin()
+    assert (waiting.now.state, waiting.now.missing, waiting.now.gate) == (State.APPLYING, (), None)
+    (message,) = waiting.audit.published
+    assert message.body["approved_here"] == [{"by": "ann", "at": AT}]
+
+
+def test_an_approval_that_is_delivered_twice_counts_once_and_settles_again(waiting):
+    waiting.decide(GateAnswer.APPROVE)
+    assert waiting.decide(GateAnswer.APPROVE).done
+    assert waiting.now.approved_here == (Approval("ann", AT),)
+
+
+@pytest.mark.parametrize(("by", "why"), [("author", "made this change"), ("eve", "team:sre"), ("reviewer", "team:sre")])
+def test_who_made_it_or_is_not_asked_cannot_approve(waiting, by, why):
+    decision = waiting.decide(GateAnswer.APPROVE, by)
+    assert not decision.done
+    assert why in decision.reason
+
+
+def test_who_approved_cannot_do_so_twice_and_more_may_be_missing(waiting):
+    waiting.deployments.save(replace(waiting.now, requires=(replace(ONE, approvals=2),)))
+    assert "More is missing" in waiting.decide(GateAnswer.APPROVE).reason
+    assert "before" in waiting.decide(GateAnswer.APPROVE, "ANN", "later").reason
+    assert waiting.settled == []
+
+
+def test_nobody_approves_where_only_checks_are_required_or_somebody_who_may_write_is(waiting):
+    waiting.deployments.save(replace(waiting.now, requires=(Requirements(checks=True),)))
+    assert "No approvals are required" in waiting.decide(GateAnswer.APPROVE).reason
+    waiting.deployments.save(replace(waiting.now, requires=(Requirements(approvals=1),)))
+    assert "who may write" in waiting.decide(GateAnswer.APPROVE, "outsider").reason
+
+
+def test_an_operator_overrides_with_a_reason_that_the_audit_topic_hears_first(waiting):
+    assert not waiting.decide(GateAnswer.OVERRIDE, "operator", reason="  ").done
+    assert not waiting.decide(GateAnswer.OVERRIDE, "operator", reason="x" * 501).done
+    waiting.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        waiting.decide(GateAnswer.OVERRIDE, "operator", reason="an outage")
+    assert waiting.now.override is None
+    waiting.audit.unavailable = False
+    for _ in range(2):
+        assert waiting.decide(GateAnswer.OVERRIDE, "operator", reason="an outage").done
+    (message,) = waiting.audit.published
+    assert message.state == "OVERRIDDEN"
+    assert message.body["override"] == {"by": "operator", "at": AT, "reason": "an outage"}
+    assert message.body["missing"]
+    waiting.begin()
+    assert waiting.now.state is State.APPLYING
+
+
+def test_who_rejects_it_ends_it(waiting):
+    for _ in range(2):
+        assert waiting.decide(GateAnswer.REJECT, "eve").done
+    assert waiting.settled[0] == "rejected"
+    assert (waiting.now.ending.state, waiting.now.rejected_by) == (State.REJECTED, "eve")
+    assert "eve rejected" in waiting.decide(GateAnswer.REJECT, "ann", "later").reason
+    assert "eve rejected" in waiting.decide(GateAnswer.APPROVE).reason
+
+
+def test_what_goes_on_or_does_not_wait_has_nothing_to_decide(waiting):
+    waiting.decide(GateAnswer.APPROVE)
+    assert "goes on by itself" in waiting.decide(GateAnswer.REJECT, "eve").reason
+    waiting.begin()
+    assert "applying" in waiting.decide(GateAnswer.OVERRIDE, "operator", reason="x").reason
+
+
+def test_what_is_withdrawn_can_only_be_rejected(waiting):
+    assert may_be_withdrawn(waiting.now)
+    waiting.deployments.save(replace(waiting.now, withdrawn="Pull request 5 was closed."))
+    assert not may_be_withdrawn(waiting.now)
+    assert is_waiting_for_people(waiting.now)
+    assert "closed" in waiting.decide(GateAnswer.APPROVE).reason
+    assert waiting.decide(GateAnswer.REJECT, "tidegate").done
+    assert waiting.now.ending.reason == "Pull request 5 was closed."
+
+
+def test_a_look_lets_it_go_on_once_all_is_there_and_tells_what_else_is_missing_now(waiting):
+    assert waiting.gate.look_at_all("acme/infra") == 0
+    announced = len(waiting.announcements.announced)
+    assert not waiting.gate.look(waiting.id)
+    assert len(waiting.announcements.announced) == announced  # Nothing is said twice.
+    waiting.deployments.save(replace(waiting.now, requires=(Requirements(),)))
+    assert waiting.gate.look_at_all("acme/other") == 0
+    assert waiting.gate.look_at_all("acme/infra") == 1
+    assert waiting.now.gate.next is AfterGate.APPLY
+    assert not waiting.gate.look(waiting.id)
+
+
+def test_the_reconciler_looks_at_what_waits(waiting):
+    waiting.deployments.save(replace(waiting.now, requires=(Requirements(),)))
+    turn = Turn(waiting.clock, "9999")
+    assert LookAtRequirements(waiting.deployments, waiting.gate.look).repair(turn) == 1
+
+
+def test_what_was_fulfilled_before_the_token_came_goes_on_at_once(world):
+    with pytest.raises(RequirementsMissing):
+        world.begin()
+    world.deployments.save(replace(world.now, requires=(Requirements(),)))
+    world.wait()
+    assert world.settled == ["apply"]
+
+
+def test_a_late_copy_of_an_earlier_attempt_does_nothing_and_what_does_not_wait_is_refused(waiting):
+    waiting.wait("older", "2026-03-01T00:00:00.000000+00:00")
+    assert waiting.deployments.gate_token(waiting.id, gate_id(waiting.now)) == "token"
+    waiting.decide(GateAnswer.APPROVE)
+    waiting.begin()
+    assert not waiting.gate.look(waiting.id)
+    with pytest.raises(WrongState):
+        waiting.wait()
+
+
+def test_a_confirmed_plan_that_came_back_to_its_gate_is_not_let_through_by_its_requirements(waiting):
+    gate = Gate("plan", NOW)
+    waiting.deployments.save(replace(waiting.now, state=State.GATED, gate=gate))
+    assert looked_at(waiting.now, (), NOW) == waiting.now
+
+
+def test_the_wait_ends_after_a_week_and_each_plan_has_a_gate_of_its_own(waiting):
+    gate = waiting.now.gate
+    assert expires_at(gate) - datetime.fromisoformat(gate.since) == timedelta(days=7)
+    assert gate_id(replace(waiting.now, plan=None)) != gate_id(waiting.now)
+    with pytest.raises(NotFound):
+        waiting.deployments.gate_token(waiting.id, "another")

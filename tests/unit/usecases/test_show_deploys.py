@@ -1,0 +1,252 @@
+"""The comments of a merged pull request say what became of its roots, until all of it is deployed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import REPOSITORY, any_layer, any_plan, deployment_in, sha
+from tests.unit.usecases.pull_request_world import MAIN, NUMBER, PullRequestWorld
+from tidegate.adapters.memory import MemoryCheckRuns, MemoryDeployments, MemoryDeployQueues
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotYet
+from tidegate.domain.pull_requests.comment import marker
+from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.domain.revision import Comparison
+from tidegate.domain.root import Revision, Root, deployment_id
+from tidegate.ports import PublishedCheckRun
+from tidegate.usecases.pull_requests.pull_request_view import LayerPainter
+from tidegate.usecases.pull_requests.show_deploys import DeploysShower
+
+MERGED, LATER = sha(4), sha(5)
+TEXT = "## Tidegate\n\nPlans.\n\n### What happens on merge\n\n* It is deployed.\n\n### What to do now\n\n* Merge."
+
+
+class MergedWorld(PullRequestWorld):
+    """A pull request that plans ``app`` in dev and ``db`` in prod, each with a comment, and is merged."""
+
+    def __init__(self):
+        super().__init__()
+        self.deployments, self.check_runs = MemoryDeployments(), MemoryCheckRuns()
+        self.queues = MemoryDeployQueues(self.deployments)
+        self.shower = DeploysShower(
+            self.records,
+            self.deployments,
+            self.queues,
+            self.check_runs,
+            self.forge,
+            LayerPainter(self.forge, "https://tidegate.example"),
+            self.announcements,
+            self.clock,
+        )
+        self.receive()
+        planned = {"state": LayerState.PLANNED, "plan": any_plan()}
+        self.discovered(
+            any_layer("app", stack="dev", **planned),
+            any_layer("db", stack="prod", **planned),
+            any_layer("extra", stack="dev", is_extra=True, **planned),
+            comments=(("dev", 1), ("prod", 2)),
+        )
+        self.forge.comments += [(NUMBER, f"{marker(stack)}\n{TEXT}") for stack in ("dev", "prod")]
+
+    def merge(self, commit=MERGED):
+        self.pull(is_open=False, merged=True)
+        self.forge.seen[NUMBER] = replace(self.forge.seen[NUMBER], merge_sha=commit)
+        self.receive(action="closed")
+
+    def deploys(self, name, stack, state=State.QUEUED, commit=MERGED, tells_apart=Trigger.MERGE, shared="", **fields):
+        """Let a push have asked for a deployment."""
+        made = replace(
+            deployment_in(state),
+            id=deployment_id(REPOSITORY, name, commit, tells_apart, shared),
+            root=Root(name, name, "default"),
+            stack=stack,
+            revision=Revision(commit, "main"),
+            trigger=Trigger.MERGE,
+            version=0,
+            **fields,
+        )
+        self.deployments.add(made)
+        return made
+
+    def moves(self, deployment, state, **fields):
+        """Let a deployment go on, and its check run be shown; return the comments that are asked for."""
+        stored = self.deployments.get(deployment.id)
+        self.deployments.save(replace(stored, state=state, **fields))
+        self.announcements.deployed.clear()
+        self.shower.changed(self.deployments.get(deployment.id))
+        return self.announcements.deployed
+
+    def show(self):
+        self.shower.show(f"{REPOSITORY}#{NUMBER}", 0)
+        return [text for _, text in self.forge.comments]
+
+
+@pytest.fixture
+def world():
+    return MergedWorld()
+
+
+def test_a_merge_asks_for_its_comments_and_each_says_what_became_of_its_own_roots(world):
+    world.merge()
+    assert world.announcements.deployed == [f"{REPOSITORY}#{NUMBER}"]
+    world.deploys("app", "dev", State.APPLIED)
+    world.deploys("db", "prod", State.AWAITING_REVIEW)
+    dev, prod = world.show()
+    assert "[applied](https://tidegate.example/deployments/" in dev
+    assert "`db`" not in dev
+    assert "`extra`" not in dev
+    assert "[**waiting for a review**](https://tidegate.example/deployments/" in prod
+    assert dev.startswith(f"{marker('dev')}\n## Tidegate\n\nPlans.\n\n### Merged\n\n**All is deployed**: 1 root.")
+
+
+def test_a_change_of_a_deployment_asks_for_the_pull_requests_that_wait_for_its_root_only(world):
+    world.merge()
+    app = world.deploys("app", "dev")
+    assert world.moves(app, State.PLANNING) == [f"{REPOSITORY}#{NUMBER}"]
+    assert world.moves(world.deploys("other", "dev"), State.PLANNING) == []
+    assert world.moves(world.deploys("app", "prod", shared="prod"), State.PLANNING) == []
+    assert world.moves(app, State.PLANNING, trigger=Trigger.DRIFT) == []
+    assert world.moves(app, State.PLANNING, repository="acme/other") == []
+
+
+def test_what_comments_say_already_costs_no_call(world):
+    world.merge()
+    app = world.deploys("app", "dev", State.PLANNING)
+    world.show()
+    world.forge.edits.clear()
+    world.show()
+    world.moves(app, State.PLANNING, plan=any_plan())
+    world.forge.failures = [AssertionError("asked")]
+    world.show()
+    assert world.forge.edits == []
+
+
+def test_only_the_comment_that_says_something_else_is_written(world):
+    world.merge()
+    app = world.deploys("app", "dev", State.PLANNING)
+    world.show()
+    world.forge.edits.clear()
+    world.moves(app, State.APPLYING)
+    world.show()
+    assert world.forge.edits == [1]
+
+
+def test_a_failure_shows_its_last_lines_and_what_runs_it_again_takes_its_place(world):
+    world.merge()
+    failed = world.deploys("app", "dev", State.APPLY_FAILED, reason="The apply failed", last_lines="Error: denied")
+    dev, _ = world.show()
+    assert "**apply failed**" in dev
+    assert "Error: denied" in dev
+    again = world.deploys("app", "dev", State.APPLIED, tells_apart="rerun 1")
+    world.check_runs.remember(PublishedCheckRun(failed.id, 7, 1, closed=True, repeated_by=again.id))
+    dev, _ = world.show()
+    assert "[applied](" in dev
+    assert "denied" not in dev
+
+
+def test_what_a_later_push_supersedes_is_followed_to_what_deploys_it(world):
+    world.merge()
+    newer = world.deploys("app", "dev", State.APPLYING, LATER)
+    world.deploys("app", "dev", State.SUPERSEDED, superseded_by=newer.id)
+    assert (
+        f"applying](https://tidegate.example/deployments/{newer.id}), with the newer `{LATER[:7]}`" in world.show()[0]
+    )
+    failed = world.deploys("db", "prod", State.PLAN_FAILED, contained_by=newer.id)
+    assert failed.id not in world.show()[1]
+
+
+def test_a_root_in_several_stacks_is_found_by_its_stack(world):
+    world.merge()
+    world.deploys("app", "dev", State.APPLIED, shared="dev")
+    assert "[applied](" in world.show()[0]
+
+
+def in_flight(world):
+    """Let the deployments be in flight in the queues of their roots."""
+    for each in world.deployments.all():
+        head, _ = world.queues.read(each.queue)
+        world.queues.commit(head, replace(head, in_flight=each.id))
+
+
+def test_the_forge_is_asked_once_whether_a_later_commit_contains_the_merge(world):
+    world.merge()
+    world.deploys("app", "dev", State.APPLYING, LATER)
+    world.deploys("db", "prod", State.APPLYING, LATER)
+    in_flight(world)
+    world.forge.comparisons[MERGED, LATER] = Comparison.AHEAD
+    assert all("with the newer" in text for text in world.show())
+
+
+def test_a_merge_queue_pushes_several_at_once_and_the_push_that_contains_the_merge_counts(world):
+    world.merge()
+    group = world.deploys("app", "dev", State.APPLYING, LATER)
+    world.deploys("db", "prod", State.APPLYING, MAIN)
+    in_flight(world)
+    world.forge.comparisons[MERGED, LATER] = Comparison.AHEAD
+    world.forge.comparisons[MERGED, MAIN] = Comparison.BEHIND
+    dev, prod = world.show()
+    assert "with the newer" in dev
+    assert "not in line yet" in prod
+    world.queues.commit(world.queues.read(group.queue)[0], replace(world.queues.read(group.queue)[0], in_flight=None))
+    world.moves(group, State.APPLIED)
+    assert "[applied](" in world.show()[0]
+
+
+def test_once_all_is_deployed_nothing_follows(world):
+    world.merge()
+    app = world.deploys("app", "dev", State.APPLIED)
+    world.deploys("db", "prod", State.NO_CHANGES)
+    world.show()
+    assert world.record.settled
+    assert world.moves(app, State.APPLIED) == []
+    world.forge.failures = [AssertionError("asked")]
+    world.show()
+
+
+def test_a_locked_conversation_is_asked_once_and_a_deleted_comment_stays_deleted(world):
+    world.merge()
+    world.deploys("app", "dev", State.PLANNING)
+    world.forge.failures = [ForgeRefused(403, "The conversation is locked.")]
+    world.show()
+    world.forge.edits.clear()
+    assert world.show()[0].endswith("leads to what is deployed of it.")
+    world.forge.deleted.add(1)
+    world.deploys("db", "prod", State.PLANNING)
+    world.show()
+    assert world.forge.edits == [2]
+
+
+def test_a_forge_that_does_not_answer_is_asked_again(world):
+    world.merge()
+    world.deploys("app", "dev", State.PLANNING)
+    world.forge.failures = [ForgeUnavailable("down")]
+    with pytest.raises(ForgeUnavailable):
+        world.show()
+    assert "planning" in world.show()[0]
+
+
+def test_many_changes_are_shown_together_and_what_is_open_is_left_to_its_plans(world):
+    with pytest.raises(NotYet):
+        world.shower.show(f"{REPOSITORY}#{NUMBER}", 4102444800)
+    before = [text for _, text in world.forge.comments]
+    assert world.show() == before
+    world.shower.show(f"{REPOSITORY}#99", 0)
+
+
+def test_a_comment_of_no_stack_has_all_of_them(world):
+    world.records.save(replace(world.record, comments=(("", 1), ("other", 2))))
+    world.merge()
+    world.deploys("app", "dev", State.APPLIED)
+    first, other = world.show()
+    assert "`app`" in first
+    assert "`db`" in first
+    assert "`app`" not in other
+
+
+def test_what_is_closed_unmerged_deploys_nothing(world):
+    world.pull(is_open=False, merged=False)
+    world.receive(action="closed")
+    assert world.announcements.deployed == []
+    assert world.record.deploys == ()
