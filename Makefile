@@ -3,7 +3,7 @@
 # The forge's port; the API and the AWS endpoint take the next two. Empty: 4750, or any free ones when it is taken.
 PORT ?=
 
-.PHONY: help setup demo up lint test soak bench synth layers docs pictures doctor deploy
+.PHONY: help setup demo up lint test test-nightly mutants soak bench synth layers docs pictures doctor deploy
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -42,8 +42,16 @@ lint: setup ## ruff, mypy --strict, statelint, cdk-nag and cfn-lint; fails on an
 	$(BIN)/statelint --eval-jsonata stepfunctions/*.asl.json
 	$(PYTHON) -m cdk.check
 
-test: setup ## The whole test suite, in parallel; domain and use cases must be covered, branches too
-	$(BIN)/pytest --numprocesses 2 --dist loadgroup --cov --cov-report term
+test: setup ## The test suite, in parallel; unit and contract tests must cover domain and use cases, branches too
+	$(BIN)/pytest --numprocesses 2 --dist loadgroup -m "not nightly" --cov --cov-report term
+
+test-nightly: setup ## What make test leaves out: long stories, the stand-ins' own tests, many random examples, a soak
+	$(BIN)/pytest --numprocesses 2 --dist loadgroup -m "nightly or hypothesis" --hypothesis-profile search
+	$(MAKE) mutants
+	$(MAKE) soak
+
+mutants: setup ## Change 400 places in rules and verbs, one at a time: a unit or contract test must fail (NUMBER= ONLY=)
+	$(PYTHON) -m tests.mutants $(if $(NUMBER),--number $(NUMBER)) $(if $(ONLY),--only $(ONLY))
 
 soak: setup ## Random work and trouble, then the rules are checked from outside (MINUTES=10 SEED= ROOTS=8)
 	$(PYTHON) -m soak --minutes $(or $(MINUTES),10) --roots $(or $(ROOTS),8) $(if $(SEED),--seed $(SEED))

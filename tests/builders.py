@@ -7,10 +7,11 @@ from hashlib import sha256
 from typing import Any
 
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Artifact, Deployment, Plan, Review, State, Trigger
+from tidegate.domain.deploys.deployment import Artifact, Deployment, Gate, Plan, Review, State, Trigger
 from tidegate.domain.deploys.job import Job, JobKind, job_id
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.queue import Deployed, Lock
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.drift.drift import DriftEntry, DriftFinding, DriftRecord, DriftState
 from tidegate.domain.drift.timetable import Interval, timetable
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestSpec, SeenPullRequest
@@ -93,6 +94,9 @@ def deployment_in(state: State, number: int = 1, **fields: Any) -> Deployment:
         deployment = replace(deployment, review=any_review(approved=approved, **answered))
     if state in _AT_A_GATE:
         deployment = replace(deployment, stack="prod", change_set="change-1", waits=Waits(apply_after=("dev",)))
+    if state is State.AWAITING_REQUIREMENTS:
+        wanted, missing = Requirements(approvals=1), ("Pull request #5: 1 approval is required.",)
+        deployment = replace(deployment, requires=(wanted,), missing=missing, gate=Gate("requirements", NOW))
     if state in _APPLIED:
         job = job_id(deployment.id, JobKind.APPLY, 1)
         deployment = replace(deployment, apply_job=job, apply_started_at=NOW)

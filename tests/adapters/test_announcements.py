@@ -203,3 +203,16 @@ def test_what_follows_an_apply_is_asked_for_in_the_group_of_its_pull_request(fif
     messages = received(fifo) + received(fifo)
     assert json.loads(messages[0]["Body"]) == {"pull_request": "acme/infra#5", "applied": True}
     assert len({message["Attributes"]["MessageGroupId"] for message in messages}) == 1
+
+
+def test_what_became_of_a_merge_is_asked_for_once_in_ten_seconds(fifo, bus):
+    now = [1000.1]
+    announcements = AwsAnnouncements(client("sqs"), client("events"), Channels(fifo, "tidegate"), now=lambda: now[0])
+    for at in (1000.1, 1009.9, 1010.0):
+        now[0] = at
+        announcements.pull_request_deployed("acme/infra#5")
+    messages = received(fifo) + received(fifo)
+    found = [json.loads(message["Body"]) for message in messages]
+    assert sorted(each["not_before"] for each in found) == [1010, 1020]
+    assert all(each["deployed"] for each in found)
+    assert len({message["Attributes"]["MessageGroupId"] for message in messages}) == 1

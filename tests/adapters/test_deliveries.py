@@ -9,7 +9,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from cdk.storage import INDEXES
+from cdk.indexes import INDEXES
 from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.adapters.deliveries import (
     REFRESH_SECONDS,

@@ -45,6 +45,15 @@ def test_files_and_changes_of_a_push_are_found_without_fetching_contents(reposit
         assert set(read.values()) == {b"new", b"old", b""}
 
 
+def test_links_are_told_and_hold_where_they_lead(repository):
+    before = repository.commit({"shared.tf": "x"})
+    (repository.path / "link.tf").symlink_to("shared.tf")
+    with SOURCE.fetch(repository.url, TOKEN, before, repository.commit({})) as trees:
+        assert set(trees.links) == {"link.tf"}
+        assert [(change.path, change.link) for change in trees.changes] == [("link.tf", True)]
+        assert trees.read([trees.files["link.tf"]]) == {trees.files["link.tf"]: b"shared.tf"}
+
+
 def test_a_rename_shows_its_old_and_its_new_name(repository):
     before = repository.commit({"old/main.tf": "the same text"})
     repository.git("mv", "old", "new")
@@ -306,4 +315,59 @@ def test_a_forge_that_never_answers_is_given_up_on_with_all_that_git_started(for
     forge.silent = threading.Event()
     source = GitSource(protocols={"http"}, time_limit=0.5)
     with pytest.raises(ForgeUnavailable, match="too long"), source.fetch(forge.url, TOKEN, ZEROS, "a" * 40):
+        pass
+
+
+def branched(repository, ours, theirs, start):
+    """Return base, head and the commit that both come after, each as it changes files."""
+    common = repository.commit(start)
+    repository.git("checkout", "--quiet", "-b", "feature")
+    head = repository.commit(theirs)
+    repository.git("checkout", "--quiet", "main")
+    return repository.commit(ours), head, common
+
+
+def test_a_merge_shows_what_it_would_push_to_the_base_with_files_that_both_changed(repository):
+    lines = "".join(f"line {number}\n" for number in range(20))
+    base, head, common = branched(
+        repository,
+        {"both": lines.replace("line 1\n", "ours\n"), "late/main.tf": "1", "same": "2"},
+        {"both": lines.replace("line 18\n", "theirs\n"), "new.tf": "1", "same": "2", "gone": None},
+        {"both": lines, "same": "1", "gone": "1"},
+    )
+    with SOURCE.merge(repository.url, TOKEN, base, head, common) as found:
+        assert found.conflicts == ()
+        assert [change.path for change in found.trees.changes] == ["both", "gone", "new.tf"]
+        assert sorted(found.trees.files) == ["both", "late/main.tf", "new.tf", "same"]
+        files = found.trees.files
+        read = found.trees.read({files["both"], files["new.tf"], found.trees.changes[0].before})
+    assert read[files["both"]].decode() == lines.replace("line 1\n", "ours\n").replace("line 18\n", "theirs\n")
+    assert read[files["new.tf"]] == b"1"
+
+
+def test_what_cannot_be_merged_shows_the_head_and_the_conflicts(repository):
+    base, head, common = branched(repository, {"a": "ours"}, {"a": "theirs", "b": "1"}, {"a": "1"})
+    with SOURCE.merge(repository.url, TOKEN, base, head, common) as found:
+        assert found.conflicts == ("a",)
+        assert [change.path for change in found.trees.changes] == ["a", "b"]
+
+
+def test_a_head_that_contains_its_base_is_the_merge_and_one_that_the_base_contains_changes_nothing(repository):
+    base = repository.commit({"a": "1"})
+    head = repository.commit({"b": "1"})
+    with SOURCE.merge(repository.url, TOKEN, base, head, base) as found:
+        assert [change.path for change in found.trees.changes] == ["b"]
+    with SOURCE.merge(repository.url, TOKEN, head, base, base) as found:
+        assert found.trees.changes == ()
+
+
+def test_a_merge_of_a_commit_that_is_gone_is_not_found(repository):
+    base = repository.commit({"a": "1"})
+    with pytest.raises(NotFound), SOURCE.merge(repository.url, TOKEN, base, "1" * 40, base):
+        pass
+
+
+def test_a_merge_is_fetched_over_https_only():
+    asked = GitSource().merge("http://example.org/a.git", TOKEN, "1" * 40, "2" * 40, "3" * 40)
+    with pytest.raises(ForgeRefused), asked:
         pass

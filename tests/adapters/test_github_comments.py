@@ -69,9 +69,10 @@ def test_a_comment_that_was_deleted_is_not_found(forge, github):
         forge.update_comment(*WHERE, 5, 11, "other")
 
 
-def test_comments_may_be_those_of_a_user_with_a_token(github, private_key):
-    app = AppCredentials("123", private_key[0])
-    forge = GitHubForge(lambda: app, url="https://forge.example", api_url=github.url, comment_token="somebodys-token")
+@pytest.mark.parametrize(("stored", "given"), [("", "somebodys-token"), ("somebodys-token", "")])
+def test_comments_may_be_those_of_a_user_with_a_token(github, private_key, stored, given):
+    app = AppCredentials("123", private_key[0], stored)
+    forge = GitHubForge(lambda: app, url="https://forge.example", api_url=github.url, comment_token=given)
     github.on("GET", "/user", (200, {"login": "robot", "type": "User"}))
     every = [comment(1), comment(2, login="robot", kind="User"), comment(3, login="robot", kind="Bot")]
     github.on("GET", repo("issues/5/comments"), (200, every))

@@ -226,7 +226,7 @@ def test_what_a_branch_changes_comes_after_what_it_has_in_common_and_has_authors
     commits = [{"sha": HEAD, "parents": [{"sha": sha(9)}], "author": author} for author in authors]
     answer = {"status": "diverged", "merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 4}
     github.on("GET", compare, (200, answer))
-    assert forge.change(*WHERE, "main", HEAD) == Change(BASE, Authors(("b", "a")))
+    assert forge.change(*WHERE, "main", HEAD) == Change(BASE, Authors(("b", "a")), commits=(HEAD,) * 4)
     github.on("GET", compare, (404, {"message": "No common ancestor"}))
     with pytest.raises(NotFound):
         forge.change(*WHERE, "main", HEAD)
@@ -271,7 +271,7 @@ def test_two_branches_are_known_to_fork_once_where_no_commit_comes_after_another
 
 def test_authors_are_those_of_all_pages_of_a_change(forge, github):
     compare = repo(f"compare/main...{HEAD}")
-    pages = [{"author": {"login": "a"}}] * 100, [{"author": {"login": "b"}}] * 50
+    pages = [{"sha": BASE, "author": {"login": "a"}}] * 100, [{"sha": HEAD, "author": {"login": "b"}}] * 50
     compared = {"status": "ahead", "merge_base_commit": {"sha": BASE}}
     more = [(200, {**compared, "commits": page, "total_commits": 150}) for page in pages]
     github.on("GET", compare, *more)
@@ -289,17 +289,28 @@ def test_of_a_change_of_more_commits_than_are_read_not_all_authors_are_known(for
     assert forge.change(*WHERE, "main", HEAD).authors == Authors(("a",), known=False)
 
 
-def test_who_opened_a_commits_pull_requests_is_told(forge, github):
+LISTED = {
+    **PULL,
+    "head": {**PULL["head"], "repo": {"id": 1}},
+    "base": {**PULL["base"], "sha": BASE, "repo": {"id": 1}},
+    "title": "Grow",
+    "created_at": "2026-03-02T08:00:00Z",
+    "merged_at": "2026-03-02T09:00:00Z",
+}
+
+
+def test_the_pull_requests_that_a_commit_came_with_are_told(forge, github):
     pulls = repo(f"commits/{HEAD}/pulls")
-    github.on("GET", pulls, (200, [{"number": 5, "user": {"login": "opener"}}, {"number": 6, "user": None}]))
-    assert forge.openers(*WHERE, HEAD) == ["opener"]
+    github.on("GET", pulls, (200, [LISTED]))
+    (found,) = forge.pull_requests_of(*WHERE, HEAD)
+    assert found.spec.number == 5
     for status in (404, 422):
         github.on("GET", pulls, (status, {"message": "No commit found"}))
         with pytest.raises(NotFound):
-            forge.openers(*WHERE, HEAD)
+            forge.pull_requests_of(*WHERE, HEAD)
     github.on("GET", pulls, (403, {"message": "no"}))
     with pytest.raises(ForgeRefused):
-        forge.openers(*WHERE, HEAD)
+        forge.pull_requests_of(*WHERE, HEAD)
 
 
 def test_check_runs_of_a_commit_are_our_own(forge, github):

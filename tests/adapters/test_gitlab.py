@@ -151,7 +151,8 @@ def test_authors_are_known_as_far_as_gitlab_tells(gitlab, forge, addresses, foun
 def test_who_committed_is_known_as_far_as_gitlab_tells_and_others_are_nobody(gitlab, forge):
     gitlab.on("GET", f"{PROJECT}/repository/merge_base", (200, {"id": OLDER}))
     private = "9-developer@users.noreply.gitlab.example"
-    commits = [{"author_email": private, "committer_email": each} for each in (private, "else@example.com")]
+    both = (private, "else@example.com")
+    commits = [{"id": HEAD, "author_email": private, "committer_email": each} for each in both]
     gitlab.on("GET", f"{PROJECT}/repository/compare", (200, {"commits": commits}))
     gitlab.on("GET", "/users", (200, []))
     assert forge.change(*WHERE, "main", HEAD).committers == Authors(("developer",))

@@ -14,6 +14,7 @@ from tidegate.settings import InvalidSecretError
 
 ENVIRONMENT = {
     "TIDEGATE_TABLE": "table",
+    "TIDEGATE_CLUSTER": "tidegate",
     "TIDEGATE_ARTIFACT_BUCKET": "artifacts",
     "TIDEGATE_AUDIT_TOPIC": f"arn:aws:sns:{REGION}:123456789012:audit",
     "TIDEGATE_EVENT_BUS": "tidegate",

@@ -56,6 +56,7 @@ def test_each_side_has_its_own_median_and_the_noise_is_that_of_the_pairs() -> No
     assert noise(pairs) == {"runs": 3, "ratio_of_pairs": [1.0, 3.0]}
 
 
+@pytest.mark.nightly
 @pytest.mark.cloud
 def test_a_quick_run_prints_a_line_of_json_for_every_benchmark() -> None:
     done = subprocess.run(

@@ -12,6 +12,7 @@ from tests.browser.site import CHROMIUM
 from tests.forge.conftest import SECRET, Api, Receiver
 
 pytestmark = [
+    pytest.mark.nightly,  # The page of a stand-in.
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="Debian's package chromium is not installed"),
 ]

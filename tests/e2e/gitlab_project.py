@@ -124,4 +124,5 @@ def confirm(project, sha, root):
     project.status(sha, f"tidegate/deploy: {root}", waits)
     listed = project.api("GET", f"/api/deployments?repository={project.name}")["deployments"]
     (found,) = [each for each in listed if each["root"] == root and each["revision"] == sha]
-    project.api("POST", f"/api/deployments/{found['id']}/review", {"decision": "approve"})
+    seen = project.api("GET", f"/api/deployments/{found['id']}")["plan_digest"]
+    project.api("POST", f"/api/deployments/{found['id']}/review", {"decision": "approve", "plan_digest": seen})

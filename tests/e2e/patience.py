@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 #: Seconds. Everything here takes a few seconds on an idle core; the deadline is for a machine that is not idle, and
 #: longer than the six minutes after which a queue hands out again what a function took and died over.
 DEADLINE = 420.0
-_PAUSE = 0.1
+_PAUSE = 0.2
 
 
 def eventually(look: Callable[[], Found], *, what: str = "", deadline: float = DEADLINE) -> Found:

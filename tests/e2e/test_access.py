@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e.modules import thing
 from tests.e2e.project import title, words
 from tests.e2e.pulls import Branch
+
+pytestmark = pytest.mark.nightly
 
 GUARDED = """
 plan_review: always

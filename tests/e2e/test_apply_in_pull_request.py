@@ -22,9 +22,9 @@ apply_requirements: {approved: {enabled: false}, undiverged: {enabled: false}}
 def branch(project):
     """Return what opens a pull request that changes roots of a project with this file."""
 
-    def opened(file: str, *roots: str) -> Branch:
-        base = project.push({"app": thing("one"), "db": thing("one")}, **{"tidegate.yaml": file})
-        project.deployed(base, "app", "db")
+    def opened(file: str, *roots: str, before: tuple[str, ...] = ("app", "db")) -> Branch:
+        base = project.push(dict.fromkeys(before, thing("one")), **{"tidegate.yaml": file})
+        project.deployed(base, *before)
         content = {f"{root}/main.tf": project.backed(root, thing("two")) for root in roots}
         head = project.push_files(content, branch="feature", base="main")
         number = project.tidegate.maintainer.open_pull_request(project.name, "feature", title="Say two")
@@ -54,7 +54,7 @@ def shown(pull, containing):
 
 
 def test_an_approved_pull_request_is_applied_merged_and_not_deployed_again(project, branch):
-    pull = branch(IN_PULL_REQUEST, "app", "db")
+    pull = branch(IN_PULL_REQUEST, "app", before=("app",))
     assert "What happens on apply and on merge" in shown(pull, "comment `tidegate apply`")
     pull.comment("tidegate apply")
     refusal = pull.reply("**Nothing of")
@@ -66,21 +66,19 @@ def test_an_approved_pull_request_is_applied_merged_and_not_deployed_again(proje
     assert "merged with" in words(project.reviewed(pull.head, "app"))
     project.deployed(pull.head, "app")
     assert project.value("app") == "two"
-    shown(pull, "`db`: being applied.")
-    project.deployed(pull.head, "db")
 
     commit = merged(pull)
-    for root in ("app", "db"):
-        settled = project.wait(commit, root, has_ended)
-        assert (title(settled), settled["conclusion"]) == ("Applied before the merge", "success")
-        assert f"Pull request {pull.number} applied this" in words(settled)
-        assert project.tidegate.executions("terraform", settled["external_id"]) == []
+    settled = project.wait(commit, "app", has_ended)
+    assert (title(settled), settled["conclusion"]) == ("Applied before the merge", "success")
+    assert f"Pull request {pull.number} applied this" in words(settled)
+    assert project.tidegate.executions("terraform", settled["external_id"]) == []
     # Nothing is locked any more.
     later = project.push({"app": thing("three")})
     project.deployed(later, "app")
     assert project.value("app") == "three"
 
 
+@pytest.mark.nightly
 def test_a_branch_that_lacks_commits_of_its_base_is_not_applied(project, branch):
     pull = branch(IN_PULL_REQUEST, "app")
     project.person("reviewer").review(project.name, pull.number, "APPROVE")
@@ -92,6 +90,7 @@ def test_a_branch_that_lacks_commits_of_its_base_is_not_applied(project, branch)
     assert project.newest(pull.head, "app") is None
 
 
+@pytest.mark.nightly
 def test_what_is_applied_on_the_merge_result_is_deployed_again_only_where_the_merge_made_something_else(
     project, branch
 ):
@@ -114,6 +113,7 @@ def test_what_is_applied_on_the_merge_result_is_deployed_again_only_where_the_me
     assert "Applied before the merge" not in title(project.newest(commit, "app"))
 
 
+@pytest.mark.nightly
 def test_closing_an_applied_pull_request_says_that_what_it_applied_stays(project, branch):
     pull = branch(BY_PEOPLE, "app")
     pull.comment("tidegate apply")
@@ -130,6 +130,7 @@ def test_closing_an_applied_pull_request_says_that_what_it_applied_stays(project
     assert project.value("app") == "one"
 
 
+@pytest.mark.nightly
 def test_closing_cancels_what_waits_for_its_review(project, branch):
     pull = branch(BY_PEOPLE, "app", "db")
     pull.comment("tidegate apply -p app")
@@ -144,6 +145,7 @@ def test_closing_cancels_what_waits_for_its_review(project, branch):
     assert project.value("app") == "three"
 
 
+@pytest.mark.nightly
 def test_the_plan_that_is_applied_is_held_against_policies_whatever_the_one_that_is_shown_passed(project):
     file = f"{BY_PEOPLE}{SETS}"
     base = project.push({"app": thing("one")}, **{"tidegate.yaml": file, "policies/main.rego": POLICY})
@@ -167,6 +169,7 @@ def test_the_plan_that_is_applied_is_held_against_policies_whatever_the_one_that
     assert title(project.ended(head, "app")).startswith("Applied")
 
 
+@pytest.mark.nightly
 def test_what_comes_between_an_apply_and_its_review_is_told_and_the_old_head_is_applied(project, branch):
     pull = branch(f"{BY_PEOPLE}merge_after_apply: true\n", "app")
     pull.comment("tidegate apply")

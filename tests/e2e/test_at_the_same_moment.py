@@ -17,6 +17,8 @@ from tests.stepfunctions.world import OperatorWiring
 from tidegate.domain.deploys.deployment import Trigger
 from tidegate.domain.root import queue_id
 
+pytestmark = pytest.mark.nightly
+
 FILE = """
 version: 1
 apply: in_pull_request

@@ -55,6 +55,7 @@ def test_a_pull_requests_head_is_deployed_by_hand_once_its_requirements_are_met(
     assert project.value("app") == "three"
 
 
+@pytest.mark.nightly
 def test_a_merged_pull_request_unlocks_what_it_changed_and_no_other_queue(project, branch):
     pull = branch()
     pull.comment("tidegate deploy")
@@ -72,6 +73,7 @@ def test_a_merged_pull_request_unlocks_what_it_changed_and_no_other_queue(projec
     assert pull.reply("🔓").count("🔓") == 1
 
 
+@pytest.mark.nightly
 def test_force_passes_over_requirements_and_is_audited(project, branch):
     pull = branch(STRICT)
     pull.comment("tidegate deploy -p app --force")
@@ -83,6 +85,7 @@ def test_force_passes_over_requirements_and_is_audited(project, branch):
     assert project.value("app") == "one"
 
 
+@pytest.mark.nightly
 def test_who_may_not_write_and_what_is_no_command_are_answered(branch):
     pull = branch()
     pull.comment("tidegate deplyo -p app")
@@ -93,6 +96,7 @@ def test_who_may_not_write_and_what_is_no_command_are_answered(branch):
     pull.reply("Did you mean `app`?")
 
 
+@pytest.mark.nightly
 def test_a_failed_check_is_run_again_and_then_all_of_them(project):
     first = project.push({"app": BROKEN, "db": thing("one")})
     project.deployed(first, "db")
@@ -120,6 +124,7 @@ def _page(project, run):
     return f"/{project.name}/runs/{run['id']}"
 
 
+@pytest.mark.nightly
 def test_what_did_not_fail_or_is_not_the_latest_is_answered_on_its_check_run(project):
     first = project.push({"app": BROKEN})
     failed = project.ended(first, "app")

@@ -47,6 +47,7 @@ def test_a_delivery_that_comes_many_times_at_once_and_again_under_other_ids_is_o
     assert len({item["pk"]["S"] for item in deployments_of(tidegate, project.name)}) == 1
 
 
+@pytest.mark.nightly
 def test_a_push_whose_webhook_comes_after_that_of_a_later_push_is_never_deployed_after_it(project):
     tidegate = project.tidegate
     with tidegate.webhooks_lost():
@@ -63,6 +64,7 @@ def test_a_push_whose_webhook_comes_after_that_of_a_later_push_is_never_deployed
     assert project.value("app") == "second"
 
 
+@pytest.mark.nightly
 def test_a_forced_push_back_is_refused_and_one_to_the_side_asks_to_look_twice(project):
     first = project.push({"app": thing("first")})
     project.deployed(first, "app")
@@ -82,6 +84,7 @@ def test_a_forced_push_back_is_refused_and_one_to_the_side_asks_to_look_twice(pr
     assert project.value("app") == "second"
 
 
+@pytest.mark.nightly
 def test_other_branches_tags_and_deleted_branches_are_acknowledged_and_nothing_follows(project):
     tidegate = project.tidegate
     begin = project.push_files({"README.md": "# Nothing to deploy\n"})
@@ -117,6 +120,7 @@ def push(project):
     assert deployments_of(project.tidegate, project.name) == []
 
 
+@pytest.mark.nightly
 def test_without_a_signature_that_holds_nothing_is_taken(tidegate, push):
     body, secret = json.dumps(push.payload).encode(), tidegate.cloud.webhook_secret
     wrong = "sha256=" + hmac.new(b"another secret", body, hashlib.sha256).hexdigest()
@@ -134,6 +138,7 @@ def test_without_a_signature_that_holds_nothing_is_taken(tidegate, push):
     assert not is_stored(tidegate, push.guid)
 
 
+@pytest.mark.nightly
 def test_what_is_no_event_is_refused_and_the_next_event_is_taken(tidegate, push):
     guid = uuid.uuid4().hex
     for body in (b"", b"{", b"[]", b"{}", b'{"ref": "\\ud800"}', b"[" * 100_000):
@@ -148,6 +153,7 @@ def test_what_is_no_event_is_refused_and_the_next_event_is_taken(tidegate, push)
     assert tidegate.post(b'{"zen": "Keep it logically awesome."}', event="ping")[0] == 202
 
 
+@pytest.mark.nightly
 def test_every_delivery_of_the_forge_was_answered_with_success(project):
     sha = project.push({"app": thing()})
     project.press(project.reviewed(sha, "app"), "Reject")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pytest
+
 from tests.e2e.modules import thing
 from tests.e2e.pages import run_tidegate, sign_in
 from tests.e2e.patience import eventually
@@ -129,6 +131,7 @@ def test_what_changed_outside_is_found_by_the_schedule_and_shown_until_it_is_gon
     assert schedule.issue()["state"] == "closed"
 
 
+@pytest.mark.nightly
 def test_drift_is_undone_by_a_deployment_in_the_queue_if_the_schedule_says_so(project):
     deploy(project, "{tag_query: 'dir:app', schedule: hourly, reconcile: true}")
     schedule = Schedule(project)
@@ -149,6 +152,7 @@ def newest_check(project, sha):
     return project.check_runs(sha, "tidegate/drift: nightly")[0]
 
 
+@pytest.mark.nightly
 def test_a_check_run_shows_drift_is_run_again_and_goes_with_the_file(project):
     sha = deploy(project, "{tag_query: 'dir:app', schedule: weekly, report: check}")
     schedule = Schedule(project)

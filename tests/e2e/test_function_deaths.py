@@ -11,6 +11,8 @@ from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project, words
 
+pytestmark = pytest.mark.nightly
+
 #: Writes of a function at most. The loops end at the first write that a function does not make.
 MOST_WRITES = 20
 

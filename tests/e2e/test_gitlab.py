@@ -21,7 +21,7 @@ from tests.e2e.pulls import gated
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory):
     log = tmp_path_factory.mktemp("gitlab") / "cloud.log"
-    with LocalCloud(gitlab=True, clock=False, warm=True, log=log) as cloud:
+    with LocalCloud(gitlab=True, clock=False, warm=True, preload=True, log=log) as cloud:
         yield cloud
 
 
@@ -32,14 +32,12 @@ def project(cloud):
 
 def test_a_merge_request_is_planned_shown_moved_merged_and_deployed(project):
     web = project.cloud.info["api_url"]
-    first = project.push({"app": "one", "db": "one"})
+    first = project.push({"app": "one"})
     project.status(first, "tidegate/deploy: app", waits)
     assert project.links(first)["tidegate/deploy: app"].startswith(f"{web}/deployments/")
     confirm(project, first, "app")
-    confirm(project, first, "db")
-    for root in ("app", "db"):
-        project.status(first, f"tidegate/deploy: {root}", succeeded)
-        assert project.value(root) == "one"
+    project.status(first, "tidegate/deploy: app", succeeded)
+    assert project.value("app") == "one"
     head = project.push({"app": "two"}, branch="feature", base="main")
     iid = project.person("developer").open_merge_request(project.name, "feature", title="Two")
     project.status(head, "tidegate/plan", succeeded)
@@ -67,6 +65,7 @@ def deployed(project, iid):
     return len(re.findall(rf"✅ \[[^]]*\]\({project.cloud.info['api_url']}/deployments/", told))
 
 
+@pytest.mark.nightly
 def test_commands_in_notes_are_answered_and_what_closes_leaves_nothing(project):
     project.push({"app": "one"})
     head = project.push({"app": "two"}, branch="feature", base="main")
@@ -84,6 +83,7 @@ def test_commands_in_notes_are_answered_and_what_closes_leaves_nothing(project):
     eventually(lambda: project.api("GET", f"/api/pulls/{project.name}/{iid}")["closed_at"], what="the end")
 
 
+@pytest.mark.nightly
 def test_a_fork_is_answered_and_nothing_of_it_runs(project):
     project.push({"app": "one"})
     visitor = project.person("visitor")
@@ -96,6 +96,7 @@ def test_a_fork_is_answered_and_nothing_of_it_runs(project):
     assert (pull["from_fork"], pull["layers"]) == (True, [])
 
 
+@pytest.mark.nightly
 class TestWhileItIsPlanned:
     """The plan of ``db`` waits until somebody opens its gate: nobody does before the end."""
 
@@ -166,6 +167,7 @@ def ended(newer):
     return "canceled", f"Superseded by {newer[:7]}."
 
 
+@pytest.mark.nightly
 class TestWhoeverKnowsTheWebhooksSecret:
     """They tell of what nobody did, in the maintainer's name."""
 

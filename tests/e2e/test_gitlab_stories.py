@@ -16,6 +16,8 @@ from tests.stepfunctions.world import OperatorWiring
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import schedule_name
 
+pytestmark = pytest.mark.nightly
+
 APPLIED = "version: 1\napply: in_pull_request\nmerge_after_apply: true\n"
 DRIFT = "plan_review: never\ndrift: {schedules: {nightly: {tag_query: '', schedule: daily}}}\n"
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e.modules import thing
 from tests.e2e.project import title
 from tests.e2e.promotion import BROKEN, STACKS, change, is_blocked, waits_for
+
+pytestmark = pytest.mark.nightly
 
 
 def test_people_look_at_what_was_held_up_before_in_whatever_comes_next(project):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e.patience import eventually
 from tests.e2e.project import title, words
+
+pytestmark = pytest.mark.nightly
 
 SECRET = "correct-horse-battery-staple"
 #: What a check run may hold, in bytes: GitHub's limit.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import title, words
+
+pytestmark = pytest.mark.nightly
 
 
 def page(project, run):
@@ -85,7 +89,8 @@ def test_a_press_on_an_outdated_check_run_changes_nothing_and_says_who_decided(p
 
     def answered():
         runs = {run["id"]: run for run in project.check_runs(sha, "tidegate/deploy: app")}
-        return "reviewer confirmed this plan before" in words(runs[review["id"]])
+        told = words(runs[review["id"]])
+        return "reviewer confirmed this plan before" in told and "no effect" in told and str(before["id"]) in told
 
     eventually(answered)
     assert project.newest(sha, "app") == before

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from local.forge.client import ForgeAnswered
 from tests.e2e.modules import gated, thing
 from tests.e2e.patience import eventually
@@ -52,6 +54,7 @@ def test_of_two_roots_that_a_push_changes_the_confirmed_one_is_applied_and_the_r
     assert tidegate.audited(project.ended(again, "live/app")["external_id"]) == []
 
 
+@pytest.mark.nightly
 def test_log_lines_appear_in_cloudwatch_while_the_engine_runs_and_the_whole_log_is_in_s3_afterwards(project, tmp_path):
     gate = gate_of(tmp_path)
     sha = project.push({"app": gated(gate)})
@@ -69,6 +72,7 @@ def test_log_lines_appear_in_cloudwatch_while_the_engine_runs_and_the_whole_log_
         eventually(lambda line=line: any(line in said for said in tidegate.log_lines(job)), what=line)
 
 
+@pytest.mark.nightly
 def test_buttons_that_several_people_press_at_once_decide_once(project):
     sha = project.push({"app": thing()})
     run = project.reviewed(sha, "app")
@@ -92,24 +96,7 @@ def test_buttons_that_several_people_press_at_once_decide_once(project):
     assert project.tidegate.states(run["external_id"]).count("Apply") == (1 if approved else 0)
 
 
-def test_a_press_on_an_outdated_button_changes_nothing_and_points_to_the_newest_check_run(project):
-    sha = project.push({"app": thing()})
-    run = project.confirmed(sha, "app")
-    end = project.ended(sha, "app")
-    assert end["id"] != run["id"]
-    press = project.tidegate.sent("check_run", project.name, action="requested_action")
-    late = {**press.payload, "requested_action": {"identifier": "Reject"}}
-    status, _ = project.tidegate.deliver(type(press)(press.number, "a-late-press", "check_run", late))
-    assert status == 202
-
-    def answered():
-        old = next(item for item in project.check_runs(sha, end["name"]) if item["id"] == run["id"])
-        return old if str(end["id"]) in words(old) else None
-
-    assert "no effect" in words(eventually(answered))
-    assert project.newest(sha, "app")["conclusion"] == "success"
-
-
+@pytest.mark.nightly
 def test_somebody_who_may_not_write_decides_nothing_and_is_told_so(project):
     sha = project.push({"app": thing()})
     run = project.reviewed(sha, "app")

@@ -48,28 +48,7 @@ def test_a_directory_with_a_hostile_name_is_deployed_under_a_name_of_its_own(pro
     assert project.value(directory) == "one"
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("    dir: ../..", "dir"),
-        ("    dir: /etc", "dir"),
-        ('    dir: "a\\nb"', "dir"),
-        ("    dir: app\n    name: a&&id", "root name"),
-        ("    dir: app\n    name: -chdir=x", "root name"),
-        (f"    dir: app\n    name: {'x' * 300}", "root name"),
-        ("    dir: app\n    workspace: $(x)", "workspace"),
-    ],
-)
-def test_a_file_with_a_hostile_name_is_refused_with_its_line_and_what_is_allowed(project, line, said):
-    text = f"version: 1\nroots:\n  -\n{line}\n"
-    sha = project.push({"app": thing()}, **{"tidegate.yaml": text})
-    refused = eventually(lambda: configuration(project, sha), what="tidegate/config")
-    assert refused["conclusion"] == "failure"
-    assert f"`tidegate.yaml`, line {3 + len(line.splitlines())}" in words(refused)
-    assert said in words(refused)
-    assert project.names(sha) == {"tidegate/config"}
-
-
+@pytest.mark.nightly
 def test_a_default_branch_with_a_strange_name_deploys_and_shows_it_as_text(project):
     branch = "a&&id;$(x)/`-chdir`-🚀"
     root = {"app/main.tf": project.backed("app", thing())}
@@ -80,6 +59,7 @@ def test_a_default_branch_with_a_strange_name_deploys_and_shows_it_as_text(proje
     assert project.ended(sha, "app")["conclusion"] == "success"
 
 
+@pytest.mark.nightly
 def test_file_names_that_look_like_options_or_commands_change_nothing_else(project):
     sha = project.push({"app": thing()}, **{"app/-chdir=x.tf": "", "app/$(touch pwned).tf": "", "app/a&&id\n.tf": ""})
     project.deployed(sha, "app")

@@ -8,6 +8,7 @@ from tests.e2e.modules import thing
 from tests.e2e.project import title, words
 
 
+@pytest.mark.nightly
 def test_a_throttled_start_of_an_execution_is_made_up_for(project):
     tidegate = project.tidegate
     throttled = tidegate.cloud.add_fault(
@@ -20,6 +21,7 @@ def test_a_throttled_start_of_an_execution_is_made_up_for(project):
     assert tidegate.audited(end["external_id"]) == ["RUNNING", "SUCCESS"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("kind", "times"), [("secondary_limit", 2), ("server_error", 1), ("bad_credentials", 1), ("close", 1)]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import httpx
+import pytest
 
 from tests.e2e.modules import gated, thing
 from tests.e2e.pages import SECONDS, press, run_tidegate, sign_in
@@ -48,6 +49,7 @@ def test_a_person_signs_in_looks_around_confirms_and_follows_the_log(project, br
     assert "Apply complete" in browser.get(f"/jobs/{job}").text
 
 
+@pytest.mark.nightly
 def test_an_operator_deploys_through_the_api_and_unlocks_by_the_command_line(project):
     first = project.push({"app": thing("one")})
     project.deployed(first, "app")
@@ -83,6 +85,7 @@ stacks:
 """
 
 
+@pytest.mark.nightly
 def test_a_change_is_drawn_and_searched_while_one_stack_waits_for_another(project, browser):
     sha = project.push({"dev/app": thing("one"), "prod/app": thing("one")}, **{"tidegate.yaml": STAGES})
     first = project.reviewed(sha, "dev/app")["external_id"]

@@ -16,6 +16,8 @@ from tests.e2e.pulls import gated, open_pull, planning
 from tests.stepfunctions.world import events_of
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 
+pytestmark = pytest.mark.nightly
+
 #: Plans of a repository at a time.
 PLACES = 2
 

@@ -9,6 +9,8 @@ from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, gated, open_pull, planning
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 
+pytestmark = pytest.mark.nightly
+
 ONLY_BY_HAND = """dirs:
   app: {}
   db: {when_modified: {file_patterns: ['**/*.tf'], autoplan: false}}

@@ -43,6 +43,7 @@ def test_a_change_goes_from_tier_to_tier_by_itself_and_each_waits_for_the_one_be
     assert starts_of_applies(project, sha) == list(TIERS)
 
 
+@pytest.mark.nightly
 def test_what_is_not_part_of_the_change_is_not_waited_for(project, promoted):
     sha = project.push(change("two", "prod/app"))
     project.confirmed(sha, "prod/app")
@@ -50,6 +51,7 @@ def test_what_is_not_part_of_the_change_is_not_waited_for(project, promoted):
     assert project.names(sha) == {"tidegate/deploy: prod/app"}
 
 
+@pytest.mark.nightly
 def test_a_tier_without_changes_opens_the_gate(project, promoted):
     files = {"dev/app": thing("one") + "# nothing new\n", "staging/app": thing("two")}
     sha = project.push(files)
@@ -57,6 +59,7 @@ def test_a_tier_without_changes_opens_the_gate(project, promoted):
     assert title(project.ended(sha, "staging/app")).startswith("Applied")
 
 
+@pytest.mark.nightly
 def test_a_failure_blocks_the_tiers_behind_it_and_a_newer_revision_takes_their_place(project, promoted):
     broken = project.push({**change("two"), "dev/app": BROKEN})
     assert title(project.ended(broken, "dev/app")).startswith("The plan failed")
@@ -77,6 +80,7 @@ def test_a_failure_blocks_the_tiers_behind_it_and_a_newer_revision_takes_their_p
     assert broken[:7] in words(project.newest(mended, "staging/app"))
 
 
+@pytest.mark.nightly
 def test_a_rejected_tier_is_run_again_and_what_it_blocked_goes_on_by_itself(project, promoted):
     sha = project.push(change("two", "dev/app", "staging/app"))
     project.press(project.reviewed(sha, "dev/app"), "Reject")
@@ -88,6 +92,7 @@ def test_a_rejected_tier_is_run_again_and_what_it_blocked_goes_on_by_itself(proj
     assert (project.value("dev/app"), project.value("staging/app")) == ("two", "two")
 
 
+@pytest.mark.nightly
 def test_what_is_blocked_can_be_rejected(project, promoted):
     sha = project.push(change("two", "dev/app", "staging/app"))
     project.press(project.reviewed(sha, "dev/app"), "Reject")
@@ -96,6 +101,7 @@ def test_what_is_blocked_can_be_rejected(project, promoted):
     assert project.value("staging/app") == "one"
 
 
+@pytest.mark.nightly
 def test_a_commit_in_between_waits_behind_what_waits_at_the_gate(project, promoted):
     first = project.push(change("two", "dev/app", "staging/app"))
     dev = project.reviewed(first, "dev/app")
@@ -111,6 +117,7 @@ def test_a_commit_in_between_waits_behind_what_waits_at_the_gate(project, promot
     assert project.value("staging/app") == "three"
 
 
+@pytest.mark.nightly
 def test_inside_a_stack_a_root_is_planned_once_what_it_depends_on_is_applied(project):
     layered = """
 plan_review: manual
@@ -131,6 +138,7 @@ dirs:
     assert "network" in words(waiting)
 
 
+@pytest.mark.nightly
 def test_a_root_in_two_stacks_is_deployed_in_each_with_its_own_variables(project):
     shared = """
 plan_review: manual

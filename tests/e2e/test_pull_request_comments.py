@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.modules import thing
+from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, edit, open_pull
 
 
@@ -28,8 +29,13 @@ def test_a_pull_request_shows_its_plans_and_then_those_of_its_next_commit(roots)
     assert second["id"] == first["id"]
     assert "**2 roots**: 2 with changes" in second["body"]
     assert pull.ended(corrected)["conclusion"] == "success"
+    # Nothing was applied, nor asked for.
+    assert roots.state("app") is None
+    assert "tidegate/deploy: app" not in roots.names(corrected)
+    eventually(lambda: pull.ending(pull.at_rest(corrected)) == "SUCCEEDED", what="the end of its execution")
 
 
+@pytest.mark.nightly
 def test_a_pull_request_that_changes_no_root_has_a_green_check_and_no_comment(roots):
     head = roots.push_files({"README.md": "words\n"}, "Say more", branch="feature", base="main")
     pull = Pull(roots, roots.tidegate.maintainer.open_pull_request(roots.name, "feature", title="Words"))

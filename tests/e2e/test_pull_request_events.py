@@ -10,6 +10,8 @@ from tests.e2e.pulls import Pull, open_pull
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 
+pytestmark = pytest.mark.nightly
+
 PLANNED = LayerState.PLANNED
 
 
@@ -60,6 +62,9 @@ def test_another_base_branch_is_planned_if_the_file_names_it_and_a_merge_leaves_
     assert (pull.layers(), roots.name in opened) == ({}, False)
     eventually(lambda: "### Merged" in pull.comments()[0]["body"], what="a comment that says that it is merged")
     assert "What to do now" not in pull.comments()[0]["body"]
+    eventually(
+        lambda: "**0 of 1 root deployed**" in pull.comments()[0]["body"], what="a comment that follows the deploy"
+    )
 
 
 def test_a_webhook_that_the_forge_could_not_deliver_is_asked_for_once_more(roots):

@@ -11,6 +11,8 @@ from tests.e2e.pages import sign_in
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, open_pull
 
+pytestmark = pytest.mark.nightly
+
 #: GitHub's limits, in characters and in bytes.
 MOST_COMMENT, MOST_TEXT = 65_536, 65_535
 SECRET = "correct-horse-battery-staple"

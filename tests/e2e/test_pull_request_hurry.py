@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import edit, gated, open_pull, planning
 from tidegate.domain.pull_requests.temporary_layer import LayerState
+
+pytestmark = pytest.mark.nightly
 
 PUSHES = 20
 #: Calls that make or change something for people to see, in a minute: GitHub's secondary limit.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e.installation import job_of
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
@@ -44,6 +46,7 @@ MODULES = {
 }
 
 
+@pytest.mark.nightly
 def test_a_change_of_a_module_that_a_module_uses_plans_the_roots_above(project):
     app = 'module "service" {\n  source = "../modules/service"\n}\n'
     project.push({"app": app, "other": thing()}, **MODULES)
@@ -66,6 +69,7 @@ stacks:
 """
 
 
+@pytest.mark.nightly
 def test_each_stack_has_a_comment_of_its_own_and_one_that_is_left_alone_says_so(project):
     project.push({"dev/app": thing(), "prod/app": thing()}, **{"tidegate.yaml": STACKS})
     pull, head = open_pull(project, {"dev/app": thing("two"), "prod/app": thing("${nothing.of_this_kind}")})
@@ -83,6 +87,7 @@ def test_each_stack_has_a_comment_of_its_own_and_one_that_is_left_alone_says_so(
     assert pull.ended(without)["conclusion"] == "success"
 
 
+@pytest.mark.nightly
 def test_what_the_base_branch_has_meanwhile_is_part_of_the_next_plan(project):
     project.push({"app": thing(), "db": thing()})
     pull, head = open_pull(project, {"app": thing("two")})

@@ -20,25 +20,6 @@ def roots(project):
     return project
 
 
-def test_what_a_pull_request_changes_is_planned_and_nothing_is_touched(roots):
-    pull, head = open_pull(roots, {"app": thing("two"), "db": thing() + 'output "now" {\n  value = 1\n}\n'})
-    record = pull.at_rest(head)
-    layers = pull.layers()
-    assert {root: layer.state for root, layer in layers.items()} == {"app": PLANNED, "db": PLANNED}
-    assert [layer.plan.changes.add for layer in layers.values()] == [1, 1]
-    assert roots.state("app") is None
-    assert "tidegate/deploy: app" not in roots.names(head)
-    eventually(lambda: pull.ending(record) == "SUCCEEDED", what="the end of its execution")
-
-
-def test_a_plan_that_fails_is_shown_and_fails_no_other(roots):
-    pull, head = open_pull(roots, {"app": thing("${nothing.of_this_kind}"), "db": thing("two")})
-    record = pull.at_rest(head)
-    assert pull.states() == {"app": LayerState.FAILED, "db": PLANNED}
-    assert "Reference to undeclared resource" in pull.layers()["app"].last_lines
-    eventually(lambda: pull.ending(record) == "SUCCEEDED", what="the end of its execution")
-
-
 def test_a_newer_commit_stops_the_plans_of_the_older_one(roots, gate):
     roots.push_files({"tidegate.yaml": gated(gate)})
     pull, older = open_pull(roots, {"app": thing("two"), "db": thing("two")})
@@ -53,6 +34,7 @@ def test_a_newer_commit_stops_the_plans_of_the_older_one(roots, gate):
     assert [run["status"] for run in roots.check_runs(older, "tidegate/plan")] == ["completed"]
 
 
+@pytest.mark.nightly
 def test_closing_stops_what_is_planned_and_leaves_nothing(roots, gate):
     roots.push_files({"tidegate.yaml": gated(gate)})
     pull, _ = open_pull(roots, {"db": thing("two")})

@@ -65,6 +65,7 @@ def _deployed_once(project, sha, root="app"):
 
 def test_a_webhook_that_the_forge_could_not_deliver_is_asked_for_once_more(project, reconciled):
     tidegate = project.tidegate
+    reconciled()  # Other tests have lost webhooks, too.
     tidegate.maintainer.lose_webhooks("push")
     sha = project.push({"app": thing()})
     eventually(lambda: tidegate.sent("push", project.name, after=sha))
@@ -75,6 +76,7 @@ def test_a_webhook_that_the_forge_could_not_deliver_is_asked_for_once_more(proje
     _deployed_once(project, sha)
 
 
+@pytest.mark.nightly
 def test_a_push_that_no_webhook_ever_tells_of_is_found_at_the_head_of_the_default_branch(project, reconciled):
     tidegate = project.tidegate
     first = project.push({"app": thing()})
@@ -154,6 +156,7 @@ def _is_empty(tidegate, word):
     return all(found[name] == "0" for name in names)
 
 
+@pytest.mark.nightly
 def test_a_check_run_whose_message_is_lost_is_shown_all_the_same(project, reconciled):
     tidegate = project.tidegate
     sha = project.push({"app": thing()})
@@ -170,6 +173,7 @@ def test_a_check_run_whose_message_is_lost_is_shown_all_the_same(project, reconc
     assert title(project.newest(sha, "app")).startswith("Rejected")
 
 
+@pytest.mark.nightly
 def test_a_line_whose_message_is_lost_shows_its_places_all_the_same(project, reconciled):
     tidegate = project.tidegate
     asked = project.reviewed(project.push({"app": thing()}), "app")
@@ -195,6 +199,7 @@ def _waits(tidegate, deployment):
     return events[-1]["type"] == "TaskSubmitted"
 
 
+@pytest.mark.nightly
 def test_a_worker_that_ended_while_nobody_heard_of_it_leaves_its_queue_to_another(project, reconciled):
     tidegate = project.tidegate
     unheard = tidegate.cloud.add_fault(
@@ -216,6 +221,7 @@ def test_a_worker_that_ended_while_nobody_heard_of_it_leaves_its_queue_to_anothe
     _deployed_once(project, after)
 
 
+@pytest.mark.nightly
 def test_a_deployment_that_fell_out_of_its_line_is_put_back_and_deployed(project, reconciled):
     first = project.push({"app": thing()})
     asked = project.reviewed(first, "app")

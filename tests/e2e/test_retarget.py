@@ -5,11 +5,15 @@ from __future__ import annotations
 import time
 from datetime import datetime
 
+import pytest
+
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.policies import POLICY, SETS, standing
 from tests.e2e.pulls import Pull, open_pull
 from tidegate.domain.pull_requests.temporary_layer import LayerState
+
+pytestmark = pytest.mark.nightly
 
 FILE = f"{SETS}destination_branches: [main, release]\n"
 ONLY_ON_RELEASE = 'output "of_the_release" {\n  value = 1\n}\n'

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e.modules import gated, thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import at_the_gate, gate_of, title, words
 
 
+@pytest.mark.nightly
 def test_a_runner_that_is_killed_while_it_plans_is_replaced_and_the_deploy_succeeds(project):
     tidegate, cloud = project.tidegate, project.tidegate.cloud
     # The engine is held at the backend's first answer, so that the runner is in the middle of its plan.
@@ -50,6 +53,7 @@ def test_a_runner_that_is_killed_while_it_applies_leaves_the_outcome_unknown_unt
     assert tidegate.audited(deployment) == ["RUNNING", "UNKNOWN", "UNLOCKED"]
 
 
+@pytest.mark.nightly
 def test_a_runner_that_is_told_to_stop_while_it_applies_interrupts_the_engine_once_and_saves_the_state(
     project, tmp_path
 ):

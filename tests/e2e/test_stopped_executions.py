@@ -9,6 +9,8 @@ from tests.e2e.patience import eventually
 from tests.e2e.project import at_the_gate, gate_of, title, words
 from tidegate.domain.root import queue_id, worker_name
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(params=["terraform", "deploy"])
 def stop(project, request):

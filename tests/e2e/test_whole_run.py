@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
 from local.demo import acts
+
+pytestmark = pytest.mark.nightly
 
 
 def test_the_demo_deploys_two_roots_and_takes_a_pull_request_through_a_policy_with_a_real_provider(tidegate):

@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 from tests.local.calls import ended, invoke, kept, start, token_of
 from tests.local.patience import until
 
-pytestmark = pytest.mark.cloud
+pytestmark = [pytest.mark.nightly, pytest.mark.cloud]
 
 
 def test_a_function_answers(cloud):

@@ -18,7 +18,7 @@ import pytest
 TOP = Path(__file__).parents[2]
 PATIENCE = 420.0
 
-pytestmark = pytest.mark.cloud
+pytestmark = [pytest.mark.nightly, pytest.mark.cloud]
 
 
 def poll(condition, what):

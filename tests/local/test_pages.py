@@ -109,6 +109,7 @@ def test_what_an_execution_says_is_no_markup():
     assert "hidden" not in page.content
 
 
+@pytest.mark.nightly
 @pytest.mark.cloud
 def test_the_history_of_a_real_execution_is_listed(cloud):
     machine, name = cloud.state_machines["Chain"], f"t-{uuid.uuid4()}"

@@ -16,7 +16,7 @@ from local.client import LocalCloud
 from local.processes.warden import Warden
 from tests.local.patience import until
 
-pytestmark = pytest.mark.cloud
+pytestmark = [pytest.mark.nightly, pytest.mark.cloud]
 
 FORGETS = (
     "import os, subprocess, sys, time\n"

@@ -13,6 +13,7 @@ SEED, SECONDS, ROOTS = 20, 20, 8
 PATIENCE = 300
 
 
+@pytest.mark.nightly
 @pytest.mark.cloud
 def test_a_short_soak_breaks_no_rule_and_comes_to_rest(tmp_path):
     soak = Soak(SEED, SECONDS, ROOTS, PATIENCE, log=tmp_path / "cloud.log")

@@ -7,7 +7,10 @@ from typing import Any
 
 from tests.stepfunctions.faults import FOR_GOOD, invokes, throttled_then_unavailable
 from tests.stepfunctions.world import RootInWorld
-from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.changes.gate import GateAnswer
+from tidegate.domain.deploys.deployment import Deployment, State
+from tidegate.usecases.gates.apply_requirements import ApplyRequirements
+from tidegate.usecases.gates.decide_requirements import RequirementsDecider
 
 Act = Callable[[RootInWorld, Deployment], None]
 Faults = Callable[[RootInWorld, Deployment], list[dict[str, Any]]]
@@ -23,6 +26,18 @@ def confirm(root: RootInWorld, deployment: Deployment) -> None:
 
 def reject(root: RootInWorld, deployment: Deployment) -> None:
     root.press(deployment, "Reject")
+
+
+def override(root: RootInWorld, deployment: Deployment) -> None:
+    """Let it pass as an operator, once it waits for what it requires."""
+    wires = root.world.tidegate
+    root.until_state(deployment, State.AWAITING_REQUIREMENTS)
+    nothing_is_asked: Any = None  # Who overrides asks the forge for nothing.
+    requirements = ApplyRequirements(nothing_is_asked, wires.pull_requests)
+    decider = RequirementsDecider(wires.deployments, requirements, wires.workflows, wires.announcements, wires.audit)
+    at, reason = wires.clock.now(), "It is an exercise."
+    decision = decider.decide(deployment.id, GateAnswer.OVERRIDE, "operator", at, reason)
+    assert decision.done, decision.reason
 
 
 def refuses(function: str, pattern: str, how: dict[str, Any] | None = None, times: int | None = None) -> Faults:

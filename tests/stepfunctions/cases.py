@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tests.stepfunctions.acts import Act, Faults, confirm, nobody, refuses, reject, stumbles, stumbling
+from tests.stepfunctions.acts import Act, Faults, confirm, nobody, override, refuses, reject, stumbles, stumbling
 from tests.stepfunctions.faults import FOR_GOOD, THROTTLED, calls, invokes
 from tests.stepfunctions.ways import (
     AGAIN,
@@ -24,6 +24,8 @@ from tests.stepfunctions.ways import (
     EXPIRED,
     FAULTED,
     HELD,
+    LACKING,
+    OPENED,
     PLANNED,
     PLANNING,
     REPLANNED,
@@ -34,6 +36,7 @@ from tests.stepfunctions.ways import (
 from tests.stepfunctions.world import RootInWorld
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import Deployment, State
+from tidegate.domain.deploys.requirements import Requirements
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Case:
     waits: Waits | None = None
     #: What a policy in Rego says of the plan, which holds for it, if any does.
     policy: str = ""
+    #: What its root requires of every apply: its commit came with no pull request.
+    requires: tuple[Requirements, ...] = ()
 
 
 def _all_at_once(*many: Faults) -> Faults:
@@ -83,6 +88,7 @@ def _confirm_then_stumble(root: RootInWorld, deployment: Deployment) -> None:
 
 _FOR_ROOTS = Waits(plan_after=("dev",))
 _FOR_STACKS = Waits(apply_after=("dev",))
+_APPROVAL = (Requirements(approvals=1),)
 _SUCCESS = ("RUNNING", "SUCCESS")
 _FAILURE = ("RUNNING", "FAILURE")
 _LOST = ("RUNNING", "UNKNOWN")
@@ -360,5 +366,30 @@ CASES = [
         "failure",
         faults=refuses("wait-at-gate", "{id}"),
         waits=_FOR_STACKS,
+    ),
+    Case(
+        "plan-only-adds-lacks-approval",
+        (*PLANNED, *LACKING, *OPENED, *APPLY, *APPLIED[-2:]),
+        State.APPLIED,
+        "success",
+        ("OVERRIDDEN", *_SUCCESS),
+        override,
+        faults=stumbles("wait-for-requirements"),
+        requires=_APPROVAL,
+    ),
+    Case(
+        "plan-only-adds-requirements-expire",
+        (*PLANNED, *LACKING, *EXPIRED),
+        State.GATE_EXPIRED,
+        "timed_out",
+        requires=_APPROVAL,
+    ),
+    Case(
+        "plan-only-adds-waiting-for-requirements-is-refused",
+        (*PLANNED, *LACKING, *FAULTED),
+        State.ENGINE_FAULT,
+        "failure",
+        faults=refuses("wait-for-requirements", "{id}"),
+        requires=_APPROVAL,
     ),
 ]

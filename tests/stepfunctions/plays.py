@@ -46,6 +46,7 @@ def play_case(case: Case, world: World) -> Seen:
     if case.waits is not None:
         world.enroll(deployment.id, "dev", "never-comes", "never-comes")
         deployment = replace(deployment, change_set=deployment.id, stack="prod", waits=case.waits)
+    deployment = replace(deployment, requires=case.requires)
     if case.policy:
         deployment = replace(deployment, **root.held(case.policy))
     for fault in case.faults(root, deployment):

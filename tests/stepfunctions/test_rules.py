@@ -9,6 +9,7 @@ import pytest
 
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
 from tidegate.domain.changes.gate import GATE_DAYS
+from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.domain.deploys.review import REVIEW_DAYS
 from tidegate.usecases.pull_requests.affected_layers import MOST_LAYERS
 
@@ -72,12 +73,13 @@ def test_every_choice_is_a_question_with_a_default(machine: Machine):
 def test_every_task_has_a_time_limit(machine: Machine):
     for name, task in machine.tasks():
         assert isinstance(task.get("TimeoutSeconds"), int), name
-        assert 0 < task["TimeoutSeconds"] <= (2 * GATE_DAYS + REVIEW_DAYS + 1) * 24 * 3600, name
+        assert 0 < task["TimeoutSeconds"] <= (2 * GATE_DAYS + REVIEW_DAYS + REQUIREMENTS_DAYS + 1) * 24 * 3600, name
 
 
 def test_people_are_told_how_long_it_really_waits_for_them_and_for_others(machine: Machine):
     limits = {name: task["TimeoutSeconds"] for name, task in machine.tasks()}
     days = {"WaitAtGateFunction": GATE_DAYS, "RequestReviewFunction": REVIEW_DAYS}
+    days["WaitForRequirementsFunction"] = REQUIREMENTS_DAYS
     for name, state in machine.lambdas():
         function = state["Arguments"]["FunctionName"].strip("${}")
         if function in days:

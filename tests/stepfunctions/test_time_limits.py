@@ -5,6 +5,7 @@ What the executions go through then is in the cases and stories; here is what th
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from tests.stepfunctions.plays import CASE_PLAYS, STORY_PLAYS
 from tidegate.domain.deploys.deployment import State
 
-pytestmark = [pytest.mark.cloud, pytest.mark.xdist_group("paths")]
+pytestmark = [pytest.mark.nightly, pytest.mark.cloud, pytest.mark.xdist_group("paths")]
 
 HEARTBEAT, TIMEOUT = "States.HeartbeatTimeout", "States.Timeout"
 CASES = {case.name: play for case, play in CASE_PLAYS}
@@ -39,6 +40,7 @@ LIMITS = [
     Limit("review-expires", State.REVIEW_EXPIRED, TIMEOUT, {"plan-1": 1, "apply-1": 0}),
     Limit("gate-expires-before-the-plan", State.GATE_EXPIRED, TIMEOUT, {"plan-1": 0}),
     Limit("gate-expires-before-the-apply", State.GATE_EXPIRED, TIMEOUT, {"plan-1": 1, "apply-1": 0}),
+    Limit("plan-only-adds-requirements-expire", State.GATE_EXPIRED, TIMEOUT, {"plan-1": 1, "apply-1": 0}),
     Limit("plan-only-adds-apply-never-starts", State.ENGINE_FAULT, TIMEOUT, {"apply-1": 3, "apply-2": 0}),
     Limit("plan-only-adds-hangs-in-apply", State.OUTCOME_UNKNOWN, TIMEOUT, {"apply-1": 1, "apply-2": 0}),
     Limit("never-ends", State.ENGINE_FAULT, TIMEOUT, {"plan-1": 1, "apply-1": 0}),
@@ -87,3 +89,11 @@ def test_a_quiet_queue_closes_after_its_time(stage, world):
 def test_an_execution_hands_over_at_its_limit_of_rounds(stage, world):
     stage.start(STORIES["after_many_rounds_a_new_execution_takes_over"]).result()
     assert world.root("hands-over-plan-is-empty").head().generation == 2
+
+
+def test_the_runner_of_a_plan_that_was_given_up_is_stopped(stage, world):
+    stage.start(CASES["silent-in-plan-once-plan-is-empty"]).result()
+    root = world.root("silent-in-plan-once-plan-is-empty")
+    job = f"{root.deployment().id}-plan-1"
+    tasks = [task for task in world.cloud.read("tasks") if f'"value": "{job}"' in json.dumps(task["overrides"])]
+    assert [(task["stopCode"], job in task["stoppedReason"]) for task in tasks] == [("UserInitiated", True)]

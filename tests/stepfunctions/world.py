@@ -104,15 +104,6 @@ class World:
         owner = self.forge.call("GET", f"/repos/{repository}")["owner"]
         return Commits(repository, int(owner["id"]), first, second, third, beside)
 
-    def histories(self) -> list[History]:
-        """Return what all executions of both machines have done so far."""
-        found = []
-        for machine, arn in self.cloud.state_machines.items():
-            pages = self.states.get_paginator("list_executions").paginate(stateMachineArn=arn)
-            arns = [execution["executionArn"] for page in pages for execution in page["executions"]]
-            found += [read_history(machine, list(events_of(self.states, arn))) for arn in arns]
-        return found
-
     def enroll(self, change: str, stack: str, root: str, deployment: str) -> None:
         """Let a deployment be part of a change."""
         at = self.tidegate.clock.now()

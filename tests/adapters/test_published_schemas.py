@@ -1,0 +1,91 @@
+"""What others read of events and audit messages is what docs/schemas says, in every state and of every kind."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.builders import NOW, any_deployment, any_drift, any_drift_finding, any_lock, any_queue, deployment_in
+from tidegate.adapters.announcements import AwsAnnouncements, Channels
+from tidegate.adapters.audit import SnsAuditLog
+from tidegate.adapters.drift_events import AwsDriftEvents
+from tidegate.domain.deploys import audit
+from tidegate.domain.deploys.deployment import State, Unlocking
+from tidegate.domain.deploys.locking import Locking, lock_by_hand
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.queue import QueueHead
+from tidegate.domain.drift.drift import DriftState
+
+#: What the topic hears of deployments: all words of the module but those that have a message of their own.
+WORDS_OF_DEPLOYMENTS = {"SUCCESS", "FAILURE", "UNKNOWN"} | {
+    word for name, word in vars(audit).items() if name.isupper() and word == name
+} - {audit.LOCKED, audit.UNLOCKED, audit.UNCONFIRMED}
+SCHEMAS = Path(__file__).parents[2] / "docs/schemas"
+
+
+class Taken:
+    """The clients of SQS, EventBridge and SNS: takes everything, and keeps what others read."""
+
+    def __init__(self):
+        self.published = []
+
+    def send_message(self, **_):
+        return {}
+
+    def put_events(self, Entries):
+        self.published += [json.loads(entry["Detail"]) for entry in Entries]
+        return {"FailedEntryCount": 0}
+
+    def publish(self, **message):
+        self.published.append(json.loads(message["Message"]))
+
+
+@pytest.fixture
+def taken():
+    return Taken()
+
+
+def mistakes(name, document):
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return [error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(document)]
+
+
+def test_every_state_of_a_deployment_is_an_event_of_the_published_schema(taken):
+    announcements = AwsAnnouncements(taken, taken, Channels("queue", "bus"))
+    for state in State:
+        announcements.changed(deployment_in(state))
+    announcements.changed(any_deployment())
+    assert {event["state"] for event in taken.published} == set(State)
+    assert [mistakes("deployment-changed", event) for event in taken.published] == [[]] * len(taken.published)
+
+
+def test_what_a_drift_schedule_found_is_an_event_of_the_published_schema(taken):
+    roots = [any_drift_finding(f"root-{state}", state=state, changes=PlannedChanges(add=1)) for state in DriftState]
+    AwsDriftEvents(taken, "bus").looked_for(any_drift())
+    AwsDriftEvents(taken, "bus").looked_for(replace(any_drift(), findings=tuple(roots), ended_at=NOW))
+    assert [mistakes("drift", event) for event in taken.published] == [[], []]
+
+
+def test_every_audit_message_is_one_of_the_published_schema(taken):
+    log, unlocking = SnsAuditLog(taken, "topic"), Unlocking("reviewer", NOW)
+    lock = any_lock()
+    for state in State:
+        for word in WORDS_OF_DEPLOYMENTS:
+            log.publish(audit.audit_message(deployment_in(state), word, NOW))
+    log.publish(audit.unlock_message(QueueHead(any_queue(), lock=lock), lock, unlocking))
+    by_hand = lock_by_hand(Locking("maintainer", NOW))
+    log.publish(audit.lock_message(QueueHead(any_queue()), by_hand))
+    log.publish(audit.unlock_message(QueueHead(any_queue(), lock=by_hand), by_hand, unlocking))
+    log.publish(audit.unconfirmed_message("delivery", "acme/infra", "somebody", "No such comment.", NOW))
+    assert [found for message in taken.published if (found := mistakes("audit", message))] == []
+
+
+def test_the_schemas_refuse_what_they_do_not_name(taken):
+    AwsAnnouncements(taken, taken, Channels("queue", "bus")).changed(any_deployment())
+    (event,) = taken.published
+    assert mistakes("deployment-changed", {**event, "more": 1})
+    assert mistakes("deployment-changed", {name: value for name, value in event.items() if name != "root"})

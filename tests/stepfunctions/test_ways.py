@@ -1,0 +1,73 @@
+"""Each way through each state machine, in moto's interpreter, with answers that are written down (walks.py).
+
+That the real functions answer so is told by their own tests, and each night by test_paths.py and its neighbours.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+
+from tests.stepfunctions import interpreter
+from tests.stepfunctions.contracts import BY_TOKEN, CONTRACTS
+from tests.stepfunctions.histories import all_edges
+from tests.stepfunctions.interpreter import Fails
+from tests.stepfunctions.machines import MACHINES
+from tests.stepfunctions.walks import GIVEN, WAYS
+
+_BY_NAME = {machine.name: machine for machine in MACHINES}
+
+
+@pytest.fixture(scope="module")
+def walked():
+    """Return a function that takes a machine along a way, once, in a process that may change moto."""
+    done = {}
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as other:
+
+        def walk(way):
+            if str(way) not in done:
+                given = {**GIVEN[way.machine], **way.given}
+                done[str(way)] = other.submit(interpreter.walk, way.machine, given, way.script()).result()
+            return done[str(way)]
+
+        yield walk
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_machine_goes_its_way_and_records_what_failed(walked, way):
+    went = walked(way)
+    assert went.states == way.states
+    recorded = [payload["error"] for _, payload in went.asked if payload.get("error")]
+    assert set(recorded) == ({way.records} if way.records else set())
+    failed = way.states[-1] == "Tidegate failed"
+    assert went.end == ("ExecutionFailed" if failed else "ExecutionSucceeded")
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_every_function_is_asked_what_it_understands_and_answers_what_it_may(walked, way):
+    for state, payload in walked(way).asked:
+        function = _function(way.machine, state)
+        if function:
+            CONTRACTS[function][0].model_validate(payload)
+    for state, answers in way.script().items():
+        output = BY_TOKEN.get(state) or CONTRACTS.get(_function(way.machine, state), (None, None))[1]
+        for answer in answers:
+            if output is not None and not isinstance(answer, Fails):
+                assert output.model_validate(answer).model_dump(mode="json") == answer
+
+
+def _function(machine, state):
+    return _BY_NAME[machine].states[state].get("Arguments", {}).get("FunctionName", "").strip("${}")
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_every_state_and_every_way_out_of_it_is_taken(walked, machine):
+    went = [walked(way) for way in WAYS if way.machine == machine.name]
+    assert set(machine.states) - {state for each in went for state in each.states} == set()
+    assert all_edges(machine.name) - {edge for each in went for edge in each.edges} == set()
+
+
+def test_each_way_has_a_name_of_its_own():
+    assert len({str(way) for way in WAYS}) == len(WAYS)
