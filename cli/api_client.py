@@ -16,7 +16,7 @@ from cli.answers.changes import Change
 from cli.answers.deployments import Accepted, Brief, Decided, Deployment, Deployments, Job, Log, Request
 from cli.answers.drift import Drift, Looking
 from cli.answers.pulls import Pull, Pulls
-from cli.answers.queues import Queue, Root, Roots, Unlocked
+from cli.answers.queues import Locked, Queue, Root, Roots, Unlocked
 from cli.connection import Connection, is_loopback
 from cli.problems import Unavailable
 
@@ -94,6 +94,10 @@ class ApiClient:
         """Return a root's queue."""
         return self._get("/api/queue", Queue, {"repository": repository, "root": root})
 
+    def lock(self, repository: str, root: str, reason: str) -> Locked:
+        """Lock a root's queue."""
+        return self._post("/api/queue/lock", Locked, {"repository": repository, "root": root, "reason": reason})
+
     def unlock(self, repository: str, root: str) -> Unlocked:
         """Take away the lock of a root's queue."""
         return self._post("/api/queue/unlock", Unlocked, {"repository": repository, "root": root})
@@ -120,13 +124,18 @@ class ApiClient:
         """Return what became of a request."""
         return self._get(f"/api/requests/{_path(request)}", Request)
 
-    def review(self, deployment: str, decision: str) -> Decided:
-        """Answer a plan review: ``approve`` or ``reject``."""
-        return self._post(f"/api/deployments/{_path(deployment)}/review", Decided, {"decision": decision})
+    def review(self, deployment: str, decision: str, plan_digest: str | None) -> Decided:
+        """Answer a plan review: ``approve``, which needs the plan's digest, or ``reject``."""
+        answer = {"decision": decision, **({"plan_digest": plan_digest} if plan_digest else {})}
+        return self._post(f"/api/deployments/{_path(deployment)}/review", Decided, answer)
 
-    def gate(self, deployment: str, decision: str) -> Decided:
-        """Answer for a deployment that waits for others: ``retry`` what failed of these, or ``reject`` it."""
-        return self._post(f"/api/deployments/{_path(deployment)}/gate", Decided, {"decision": decision})
+    def gate(self, deployment: str, decision: str, reason: str = "") -> Decided:
+        """Answer for a deployment that waits at a gate.
+
+        ``retry`` what failed of others, ``approve`` it, ``override`` what it requires for a ``reason``, or ``reject``.
+        """
+        told = {"decision": decision, **({"reason": reason} if reason else {})}
+        return self._post(f"/api/deployments/{_path(deployment)}/gate", Decided, told)
 
     def job(self, job: str) -> Job:
         """Return one job."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
@@ -37,7 +38,12 @@ class Checkout:
         """All files: path to path. Raise Refused."""
         listed = _git(self.top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
         paths = {raw.decode("utf-8", "surrogateescape") for raw in listed.split(b"\0") if raw}
-        return {path: path for path in sorted(paths) if (self.top / path).is_file()}
+        return {path: path for path in sorted(paths) if (self.top / path).is_symlink() or (self.top / path).is_file()}
+
+    @cached_property
+    def links(self) -> Collection[str]:
+        """The files that are symbolic links."""
+        return {path for path in self.files if (self.top / path).is_symlink()}
 
     def read(self, contents: Collection[str]) -> Mapping[str, bytes]:
         """Return what files hold; larger ones than 1 MiB count as empty."""
@@ -45,6 +51,8 @@ class Checkout:
 
     def _content(self, path: str) -> bytes:
         try:
+            if (self.top / path).is_symlink():
+                return os.fsencode((self.top / path).readlink())
             with (self.top / path).open("rb") as file:
                 content = file.read(_MAXIMUM_FILE + 1)
         except OSError:
@@ -78,9 +86,12 @@ class Checkout:
 
     def configured(self, loaded: LoadedConfiguration, branch: str) -> ConfiguredRoots:
         """Return all roots in their stacks. ``branch`` stands for where a change comes from, and goes to."""
+        from tidegate.config.engine_files import with_engine_files
         from tidegate.config.resolution import configure
 
-        return configure(loaded, self.found(loaded).roots, branch, branch)
+        configured = configure(loaded, self.found(loaded).roots, branch, branch)
+        modules = self.modules
+        return with_engine_files(configured, modules.engine_files, loaded.limits, modules.required)
 
 
 def checkout_around(place: Path) -> Checkout | None:

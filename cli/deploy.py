@@ -114,7 +114,7 @@ def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadli
 
     def changed(now: Brief) -> None:
         console.print(screen.state(now.state), screen.text(now.root, "bold"), screen.text(now.reason), sep="  ")
-        if now.state == "awaiting_review":
+        if now.state in {"awaiting_review", "awaiting_requirements"}:
             for line in (views.changes(now.changes), *views.next_steps(now, has_log=False)):
                 console.print(line, crop=False)
 

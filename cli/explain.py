@@ -52,6 +52,7 @@ def explain(
     from cli import explain_view, screen
     from cli.checkout import the_checkout
     from cli.configuration import loaded_of_checkout
+    from tidegate.domain.roots.discovery import used_by
 
     checkout = the_checkout(Path.cwd())
     loaded, shown = loaded_of_checkout(file, checkout.top, checkout.repository, _COMMAND)
@@ -60,8 +61,15 @@ def explain(
     chosen = _chosen(checkout, what, found.roots)
     refused = {root.name: configured.refused[root.name] for root in chosen if root.name in configured.refused}
     left_out = {root.name: configured.left_out[root.name] for root in chosen if root.name in configured.left_out}
+    modules = checkout.modules.modules
     explained = [
-        explain_view.Explained(each, configured.stacks[each.stack], _dependencies(each, configured), loaded)
+        explain_view.Explained(
+            each,
+            configured.stacks[each.stack],
+            _dependencies(each, configured),
+            loaded,
+            sorted(used_by(each.root.dir, modules)),
+        )
         for each in _of(configured, chosen)
     ]
     if json:

@@ -14,8 +14,8 @@ from cli import screen
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.domain.access import Action
 from tidegate.domain.changes.stack import Stack, StackRules
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
-from tidegate.domain.pull_requests.requirements import Requirements
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
@@ -26,12 +26,16 @@ _EVERYBODY = "everybody who may write"
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A root in one of its stacks, the stack, the roots that it depends on, and what the whole file says."""
+    """A root in one of its stacks, the stack, the roots that it depends on, and what the whole file says.
+
+    ``modules`` are the directories of the local modules that it uses.
+    """
 
     one: ConfiguredRoot
     stack: Stack
     dependencies: Sequence[str]
     loaded: LoadedConfiguration
+    modules: Sequence[str] = ()
 
     @property
     def requirements(self) -> Requirements | None:
@@ -74,7 +78,9 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     yield "Directory", f"{one.root.dir}, workspace {one.root.workspace}", line("root", 0)
     yield "Stack", f"{stack.name}{within}{', and others' if one.shared else ''}", line("stack", 0)
     yield "Tags", " ".join(sorted(one.tagged.tags)), 0
-    yield "Engine", " ".join(filter(None, (one.root.engine.name.value, one.root.engine.version))), line("engine", 0)
+    chosen = f"(by {one.engine_file})" if one.engine_file else ""
+    engine = (one.root.engine.name.value, one.root.engine.version, chosen)
+    yield "Engine", " ".join(filter(None, engine)), 0 if chosen else line("engine", 0)
     yield "Workflow", _workflow(one), line("workflow", 0)
     yield "Environment", one.run.environment, line("environment", 0)
     for name, value in one.run.variables:
@@ -83,6 +89,7 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     yield "Apply steps", _steps(one.run.apply), line("apply", 0)
     own = 0 if one.when_modified == each.loaded.when_modified else line("root", 0)
     yield "Changes with", ", ".join(one.when_modified), own
+    yield "Its modules", _modules(each), 0
     yield "Depends on", _depends(each), line("root", 0)
     yield "By itself", "" if one.autoplan else "no: a merge does not deploy it (autoplan: false)", line("root", 0)
     yield "Planned after", _stacks(stack.plan_after), _rule_line(each, lambda rules: rules.plan_after)
@@ -121,6 +128,12 @@ def _steps(steps: Sequence[WorkflowStep]) -> str:
         else shlex.join(filter(None, (step.kind.value, step.name, *step.command)))
         for step in steps
     )
+
+
+def _modules(each: Explained) -> str:
+    names = ", ".join(each.modules)
+    follows = each.one.follow_modules
+    return names if follows or not names else f"{names}; their changes do not change it (follow_modules: false)"
 
 
 def _depends(each: Explained) -> str:
@@ -181,7 +194,11 @@ def document(each: Explained) -> dict[str, Any]:
         "within": list(stack.within),
         "in_several_stacks": one.shared,
         "tags": sorted(one.tagged.tags),
-        "engine": {"name": one.root.engine.name.value, "version": one.root.engine.version},
+        "engine": {
+            "name": one.root.engine.name.value,
+            "version": one.root.engine.version,
+            "file": one.engine_file or None,
+        },
         "workflow": one.workflow or None,
         "environment": one.run.environment or None,
         "variables": dict(one.run.variables),
@@ -189,6 +206,8 @@ def document(each: Explained) -> dict[str, Any]:
         "apply_steps": [_steps([step]) for step in one.run.apply],
         "when_modified": list(one.when_modified),
         "autoplan": one.autoplan,
+        "modules": list(each.modules),
+        "follow_modules": one.follow_modules,
         "depends_on": one.depends_on.text if one.depends_on else None,
         "dependencies": list(each.dependencies),
         "plan_after": sorted(stack.plan_after),

@@ -16,7 +16,7 @@ _JOB = re.compile(r"(?P<deployment>.+)-(?P<kind>plan|apply|speculate)-[0-9]+")
 _REPOSITORIES, _DEPLOYMENTS = 20, 50
 #: Shorter beginnings would fit too much.
 _SHORTEST = 4
-_REPOSITORY = re.compile(r"[^/\s]+(/[^/\s]+)+")
+_REPOSITORY = re.compile(r"[^/\s]++(/[^/\s]++)++")
 
 
 def is_job(text: str) -> bool:

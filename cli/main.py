@@ -15,8 +15,8 @@ from cli.exits import epilog
 from cli.explain import explain
 from cli.logs import logs
 from cli.pulls import pulls
-from cli.queue import queue, unlock
-from cli.review import approve, reject, retry
+from cli.queue import lock, queue, unlock
+from cli.review import approve, override, reject, retry
 from cli.stacks import stacks
 from cli.status import status
 from cli.tree import Command, Commands
@@ -51,8 +51,9 @@ def tidegate(
     """Deploy Terraform and OpenTofu by merging."""
 
 
-for _command in (status, stacks, pulls, drift, queue, deploy, approve, reject, retry, unlock, logs):
+for _command in (status, stacks, pulls, drift, queue, deploy, approve, reject, retry, override, lock, unlock, logs):
     app.command(cls=Command, rich_help_panel="Deploying")(_command)
+app.command("confirm", cls=Command, rich_help_panel="Deploying")(approve)  # The word of buttons and pages.
 for _looking in (validate, explain, convert):
     app.command(cls=Command, rich_help_panel="Configuring")(_looking)
 app.add_typer(policy.app, name="policy", rich_help_panel="Configuring")

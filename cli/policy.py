@@ -84,7 +84,7 @@ def check(
 def _engine() -> RegoEngine:
     from importlib.util import find_spec
 
-    if find_spec("regopy") is None:
+    if find_spec("regorus") is None:
         raise Refused("The engine of policies is not installed here.", "Install it: uv sync --group policies")
     from tidegate.adapters.rego.engine import RegoEngine
 

@@ -1,4 +1,4 @@
-"""``tidegate queue`` and ``tidegate unlock``: a root's deploy queue and its lock."""
+"""``tidegate queue``, ``lock`` and ``unlock``: a root's deploy queue and its lock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.options import Json, Person, Repository, RootName, Url, as_json, open_client
-from cli.problems import NotFound
+from cli.problems import NotFound, Refused
 
 
 def queue(
@@ -33,6 +33,34 @@ def queue(
         screen.print_json(as_json(found))
     else:
         screen.console().print(queue_view.queue(found, everything=everything), crop=False)
+
+
+def lock(
+    repository: Repository,
+    root: RootName,
+    *,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", show_default=False, help="Why: shown wherever the lock is.")
+    ] = "",
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Lock a root's queue: merges wait until somebody unlocks it. Deploys by hand go on."""
+    from cli import finding, screen
+
+    with open_client(url, person) as client:
+        try:
+            done = client.lock(finding.repository(repository), root, reason)
+        except NotFound as problem:
+            raise finding.explained(client, problem, repository, [root]) from None
+        except Refused:
+            finding.check_root(client, repository, root)
+            raise
+    if json:
+        screen.print_json({"repository": repository, "root": root, **as_json(done)})
+    else:
+        screen.console().print(screen.text(f"{repository} · {root}: {done.message}"))
 
 
 def unlock(

@@ -1,4 +1,4 @@
-"""``tidegate approve``, ``reject`` and ``retry``: answer for a deployment that waits for a review, or for others."""
+"""``tidegate approve``, ``reject``, ``retry`` and ``override``: answer for a deployment that waits."""
 
 from __future__ import annotations
 
@@ -29,18 +29,30 @@ def approve(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Confirm the plan of a deployment that waits for review: it is applied."""
+    """Confirm the plan of a deployment that waits for review, or approve one that waits for its requirements."""
     _review(deployment, "approve", url, person, json=json, wait=wait, timeout=timeout)
 
 
 def reject(deployment: DeploymentId, *, url: Url = None, person: Person = None, json: Json = False) -> None:
-    """Reject a deployment that waits for a review, or for others of its change: nothing is applied."""
+    """Reject a deployment that waits for a review, for its requirements, or for others: nothing is applied."""
     _review(deployment, "reject", url, person, json=json)
 
 
 def retry(deployment: DeploymentId, *, url: Url = None, person: Person = None, json: Json = False) -> None:
     """Run again what blocks a deployment: all that it waits for and that failed. It then goes on by itself."""
     _review(deployment, "retry", url, person, json=json)
+
+
+def override(
+    deployment: DeploymentId,
+    *,
+    reason: Annotated[str, typer.Option("--reason", "-r", help="Why: the audit topic hears of it.")],
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Let a deployment pass that waits for its requirements, whatever is missing (operators only)."""
+    _review(deployment, "override", url, person, json=json, reason=reason)
 
 
 def _review(
@@ -52,6 +64,7 @@ def _review(
     json: bool,
     wait: bool = False,
     timeout: float | None = None,
+    reason: str = "",
 ) -> None:
     from cli import finding, screen, views
 
@@ -59,7 +72,7 @@ def _review(
     console = screen.console(stderr=json)
     with open_client(url, person) as client:
         found = finding.find_deployment(client, text)
-        done = _answered(client, found, decision)
+        done = client.gate(found.id, decision, reason) if reason else _answered(client, found, decision)
         after = done.deployment
         console.print(screen.text(done.message))
         console.print(views.title(after), views.changes(after.changes), sep="  ")
@@ -74,11 +87,14 @@ def _review(
 def _answered(client: ApiClient, found: Brief, decision: str) -> Decided:
     """Give an answer where the deployment waits: at its gate or for its review. Raise Refused."""
     waits_for_others = found.state in _AT_A_GATE
-    if decision == "retry" or (decision == "reject" and waits_for_others):
+    lacks = found.state == "awaiting_requirements"
+    if decision == "retry" or lacks or (decision == "reject" and waits_for_others):
         return client.gate(found.id, decision)
     if waits_for_others:
         hint = f"tidegate stacks {found.change_set} shows them; tidegate retry or tidegate reject {found.id}."
         raise Refused(
             f"{found.id} waits for others of its change, and has no plan to approve until they are done.", hint
         )
-    return client.review(found.id, decision)
+    # The plan that waits now, with the changes that are printed after it: another one, made meanwhile, is not approved.
+    seen = client.deployment(found.id).plan_digest if decision == "approve" else None
+    return client.review(found.id, decision, seen)

@@ -23,6 +23,7 @@ _STATES = {
     "blocked": ("■", "blocked", "bold red"),
     "awaiting_review": ("◆", "waiting for review", "bold magenta"),
     "approved": ("◑", "approved", "cyan"),
+    "awaiting_requirements": ("◆", "waiting for its requirements", "bold magenta"),
     "applying": ("◕", "applying", "cyan"),
     "applied": ("✔", "applied", "green"),
     "no_changes": ("✔", "no changes", "green"),
@@ -41,7 +42,9 @@ _STATES = {
     "failed": ("✘", "plan failed", "bold red"),
     "cancelled": ("↷", "not planned", "default"),
 }
-_UNDER_WAY = frozenset({"queued", "planning", "gated", "blocked", "awaiting_review", "approved", "applying"})
+_UNDER_WAY = frozenset(
+    {"queued", "planning", "gated", "blocked", "awaiting_review", "approved", "awaiting_requirements", "applying"}
+)
 _SUCCEEDED = frozenset({"applied", "no_changes"})
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 

@@ -25,7 +25,8 @@ app = typer.Typer(
 WEBHOOK = "tidegate/webhook-secret"
 APP = "tidegate/github-app"
 GITLAB = "tidegate/gitlab"
-#: The name that the design has for GitLab's token.
+#: The names that the design has for the token of who comments on GitHub, and for GitLab's.
+GITHUB_TOKEN = "BURRITO_CONTROLLER_GITHUBCONFIG_APITOKEN"  # noqa: S105  # A name, no value.
 GITLAB_TOKEN = "BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN"  # noqa: S105  # A name, no value.
 
 _Name = Annotated[str, typer.Option("--name", help="The secret's name, if not the default one.")]
@@ -79,6 +80,17 @@ _AppSecretFile = Annotated[
     ),
 ]
 
+_CommentTokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--comment-token-file",
+        metavar="FILE",
+        show_default=False,
+        help="A file with a token of a user who comments in place of the App; - is stdin. "
+        f"Without it, {GITHUB_TOKEN} is taken, if it is set.",
+    ),
+]
+
 
 @app.command(cls=Command, name="app")
 def github_app(
@@ -87,6 +99,7 @@ def github_app(
     key: _AppKey = None,
     client_id: _AppClientId = None,
     client_secret_file: _AppSecretFile = None,
+    comment_token_file: _CommentTokenFile = None,
     name: _Name = APP,
     json: Json = False,
 ) -> None:
@@ -96,12 +109,20 @@ def github_app(
     """
     _together(("--id", app_id), ("--key", key))
     _together(("--client-id", client_id), ("--client-secret-file", client_secret_file))
-    fields = {**_key_of(app_id, key), **_oauth_of(client_id, client_secret_file)}
+    given = environ.get(GITHUB_TOKEN, "").strip()
+    fields = {
+        **_key_of(app_id, key),
+        **_oauth_of(client_id, client_secret_file),
+        **({"comment_token": given} if given else {}),
+        **({"comment_token": _line_in(comment_token_file, "token")} if comment_token_file else {}),
+    }
     if not fields:
         raise WrongUsage("Nothing to store.", "Give --id and --key, or --client-id and --client-secret-file, or all.")
     client = _client()
     _store(client, name, {**(_read(client, name) or {}), **fields})
-    deletable = " and ".join(str(file) for file in (key, client_secret_file) if file and str(file) != "-")
+    deletable = " and ".join(
+        str(file) for file in (key, client_secret_file, comment_token_file) if file and str(file) != "-"
+    )
     text = f"Stored in {name}." + (f" You may delete {deletable} now." if deletable else "")
     _say(text, {"name": name, "stored": sorted(fields)}, json=json)
 

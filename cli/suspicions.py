@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.model.file import FILE
 from tidegate.domain.errors import quoted
-from tidegate.domain.roots.discovery import default_root_name, root_directories
+from tidegate.domain.roots.discovery import default_root_name, root_directories, used_by
 from tidegate.domain.tags.query import TagQuery
 from tidegate.domain.tags.terms import directory_fits
 
@@ -33,7 +33,19 @@ def suspicions(
 ) -> list[str]:
     """Return sentences on root modules that no key stands for, stacks without roots, and depends_on of nothing."""
     found = (_uncovered(modules, repository, loaded), _idle_globs(modules, loaded), _empty(loaded, configured))
-    return [sentence for kind in (*found, _aimless(configured)) for sentence in islice(kind, _MOST)]
+    others = (_aimless(configured), _unfollowed(modules, configured))
+    return [sentence for kind in (*found, *others) for sentence in islice(kind, _MOST)]
+
+
+def _unfollowed(modules: CommitModules, configured: ConfiguredRoots) -> Iterator[str]:
+    """Yield a sentence for each root that local modules change only where its patterns mean their files."""
+    told = {each.root.name: each.root.dir for each in configured.roots if not each.follow_modules}
+    for name, place in sorted(told.items()):
+        if used := sorted(used_by(place, modules.modules)):
+            yield (
+                f"{name}: It uses {', '.join(used[:3])}{' and more' if len(used) > 3 else ''}, whose changes change it "  # noqa: PLR2004  # As many as are shown.
+                "only where when_modified means their files (follow_modules: false)."
+            )
 
 
 def _uncovered(modules: CommitModules, repository: str, loaded: LoadedConfiguration) -> Iterator[str]:

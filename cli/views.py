@@ -181,6 +181,9 @@ def deployment(shown: Deployment) -> RenderableType:
                 (words_of(reference).pull_request.capitalize(), reference),
                 ("Plan", changes(shown.changes)),
                 ("Review", _review(shown)),
+                *(("Missing", sentence) for sentence in shown.requirements.missing if _lacks(shown)),
+                ("Approved here", ", ".join(each.by for each in shown.requirements.approved_here)),
+                ("Overridden", _overridden(shown)),
                 ("Check run", shown.check_run_url or ""),
                 ("Page", shown.url),
                 *((f"Log of {job.kind}", job.id) for job in shown.jobs),
@@ -211,6 +214,10 @@ def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
     if shown.state == "awaiting_review":
         yield command(f"tidegate approve {shown.id}")
         yield command(f"tidegate reject {shown.id}")
+    if _lacks(shown):
+        yield command(f"tidegate approve {shown.id}")
+        yield command(f"tidegate reject {shown.id}")
+        yield command(f"tidegate override {shown.id} --reason '…'")
     if shown.state in {"gated", "blocked"} and shown.change_set:
         yield command(f"tidegate stacks {shown.change_set}")
         if shown.state == "blocked":
@@ -221,6 +228,16 @@ def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
     if shown.state == "outcome_unknown":
         yield Text("  Look at the state of the infrastructure first, then:")
         yield command(f"tidegate unlock {shown.repository} {shown.root}")
+
+
+def _lacks(shown: Brief) -> bool:
+    """Tell whether a deployment waits for what its root requires."""
+    return shown.state == "awaiting_requirements"
+
+
+def _overridden(shown: Deployment) -> str:
+    override = shown.requirements.override
+    return f"by {override.by}: {override.reason}" if override else ""
 
 
 def awaited(waits: Sequence[Awaited], own: str) -> str:

@@ -33,7 +33,7 @@ from local.moto import shims
 from local.moto.application import MotoApplication
 from local.moto.hub import HUB
 from local.options import ACCOUNT, Options
-from local.processes.lambdas import IMPORTED, Lambdas
+from local.processes.lambdas import IMPORTED, Lambdas, modules
 from local.processes.lambdas import Surroundings as LambdaSurroundings
 from local.processes.logs import Logs
 from local.processes.tasks import Surroundings as TaskSurroundings
@@ -67,13 +67,13 @@ class Cloud:
         self.work.mkdir(parents=True, exist_ok=True)
         region, project = options.region, options.project
         shims.install()
-        self.warden = Warden(IMPORTED)
+        packages = (project / "layers" / "core" / "python",)
+        self.warden = Warden((*IMPORTED, *modules(packages[0])) if options.preload else IMPORTED)
         self.credentials, self.faults = Credentials(), Faults()
         self.policies, self.logs = Policies(ACCOUNT), Logs(ACCOUNT, region)
         self.gateway = Gateway(MotoApplication(), self.credentials, self.policies, Needs(ACCOUNT), self.faults)
         self.aws = HttpServer(self.gateway, options.aws_port)
         self.clients = Clients(self.aws.url, region, self.credentials, self.gateway)
-        packages = (project / "layers" / "core" / "python",)
         where = LambdaSurroundings(self.aws.url, region, packages, self.work)
         self.lambdas = Lambdas(where, self.warden, self.credentials, self.policies, self.logs)
         self.later = AsyncInvokes(self.lambdas, self._deliver)

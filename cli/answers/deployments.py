@@ -88,6 +88,22 @@ class ReviewRule(Answer):
     exclude_authors: bool = False
 
 
+class Override(Answer):
+    """Who passed over what was missing, and why."""
+
+    by: str
+    at: str
+    reason: str = ""
+
+
+class Requirements(Answer):
+    """What of a root's requirements was missing last, who approved the deployment itself, and who passed over it."""
+
+    missing: tuple[str, ...] = ()
+    approved_here: tuple[Approval, ...] = ()
+    override: Override | None = None
+
+
 class Step(Answer):
     """One line of a timeline."""
 
@@ -110,6 +126,7 @@ class Deployment(Brief):
 
     authors: tuple[str, ...] = ()
     must_review: str | None = None
+    requirements: Requirements = Requirements()
     plan_digest: str | None = None
     engine_version: str | None = None
     review: Review | None = None

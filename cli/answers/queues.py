@@ -59,6 +59,12 @@ class Queue(Answer):
     waiting: tuple[Place, ...] = ()
 
 
+class Locked(Answer):
+    """What came of it, in words."""
+
+    message: str
+
+
 class Unlocked(Answer):
     """Whether there was a lock to take away, and what came of it, in words."""
 

@@ -107,7 +107,9 @@ class Gateway:
         call = read(environ, body, scope)
         who = self._credentials.owner(scope.access_key_id)
         if who is None:
-            return self._route(environ, call, body)
+            response = self._route(environ, call, body)
+            self._learn(call, "", response)
+            return response
         return self._as_role(environ, call, body, who)
 
     def _as_role(self, environ: Environ, call: Call, body: bytes, who: Principal) -> Response:
@@ -123,11 +125,14 @@ class Gateway:
             denied = render(Refusal("AccessDenied", refusal, 403), call)
             return self._record(call, who, denied, allowed=False)
         response = self._route(environ, call, body)
-        if call.name == "sts:AssumeRole" and response.status.startswith("200"):
-            self._credentials.remember_assumed(str(call.parameters.get("RoleArn")), who.process, response.body)
+        self._learn(call, who.process, response)
         if fault is not None and fault.when == "after":
             response = self._strike(fault, call, who) or response
         return self._record(call, who, response, allowed=True)
+
+    def _learn(self, call: Call, process: str, response: Response) -> None:
+        if call.name == "sts:AssumeRole" and response.status.startswith("200"):
+            self._credentials.remember_assumed(str(call.parameters.get("RoleArn")), process, response.body)
 
     def _fault(self, call: Call, who: Principal) -> Fault | None:
         names = (who.role.rpartition("/")[2], self.function_of(who.process))

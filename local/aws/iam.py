@@ -109,10 +109,15 @@ def _conditions_hold(statement: Mapping[str, Any], context: Context) -> bool:
 
 
 def _action_matches(statement: Mapping[str, Any], action: str) -> bool:
-    wanted = action.lower()
     if "NotAction" in statement:
-        return not any(matches(item.lower(), wanted) for item in _listed(statement["NotAction"]))
-    return any(matches(item.lower(), wanted) for item in _listed(statement.get("Action")))
+        return not _fitting(tuple(_listed(statement["NotAction"])), action)
+    return bool(_fitting(tuple(_listed(statement.get("Action"))), action))
+
+
+@functools.lru_cache(maxsize=4096)
+def _fitting(patterns: tuple[str, ...], action: str) -> tuple[str, ...]:
+    """Return the patterns that match an action, in any case. Some of AWS's own policies have thousands of them."""
+    return tuple(pattern for pattern in patterns if matches(pattern.lower(), action.lower()))
 
 
 def _resource_matches(statement: Mapping[str, Any], resource: str) -> bool:
@@ -189,9 +194,9 @@ class Policies:
 
     def _remember(self, role: str, statement: Mapping[str, Any], action: str, resource: str) -> None:
         name = role.rpartition("/")[2]
-        for item in _listed(statement.get("Action")):
+        for item in _fitting(tuple(_listed(statement.get("Action"))), action):
             for pattern in _listed(statement.get("Resource")):
-                if matches(item.lower(), action.lower()) and (not resource or matches(pattern, resource)):
+                if not resource or matches(pattern, resource):
                     self._used.add(Permission(name, item, pattern))
 
     def _roles(self) -> list[str]:

@@ -43,9 +43,19 @@ IMPORTED = (
 )
 """What the package's functions and their runtime client import of others, so that an instance need not. Only what
 looks at no environment when it is imported may stand here."""
+_PRELOADED = ("config", "domain", "ports", "usecases")
+"""What of the package may be imported beforehand as well."""
 _DIED = b"the process ended without an answer"
 REQUEST_LIMIT = 6 * 1024 * 1024
 ANSWER_LIMIT = 6_291_556
+
+
+def modules(python_path: Path) -> tuple[str, ...]:
+    """Return the names of the package's modules that look at no environment: all but what is outermost."""
+    package = python_path / "tidegate"
+    files = [package / "messages.py", *(file for room in _PRELOADED for file in (package / room).rglob("*.py"))]
+    names = (".".join(file.relative_to(python_path).with_suffix("").parts) for file in files)
+    return tuple(sorted(name.removesuffix(".__init__") for name in names))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ task definition and the overrides.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from moto.ecs.models import EC2ContainerServiceBackend, TaskDefinition
+from moto.secretsmanager.models import secretsmanager_backends
 
 from local.aws.credentials import Credentials
 from local.aws.iam import Policies
@@ -252,8 +254,26 @@ class Tasks:
             **self._around.environment,
             **keys,
             **own,
+            **self._secrets(task),
             **extra,
         }
+
+    def _secrets(self, task: Task) -> dict[str, str]:
+        """Return the variables that ECS reads from Secrets Manager under the execution role. Raise OSError."""
+        return {each["name"]: self._secret(task, str(each["valueFrom"])) for each in task.container.get("secrets", [])}
+
+    def _secret(self, task: Task, place: str) -> str:
+        """Read ``ARN``, or ``ARN:FIELD::`` for a field of JSON. The ARN may lack what Secrets Manager ends it with."""
+        arn, field = place.split(":")[:7], [*place.split(":")[7:], ""][0]
+        stored = secretsmanager_backends[self._around.account][self._around.region]
+        found = next(
+            (each for each in stored.secrets.values() if each.name == arn[6] or each.arn == ":".join(arn)), None
+        )
+        role = str(task.definition.execution_role_arn)
+        if found is None or not self._policies.allows(role, "secretsmanager:GetSecretValue", found.arn):
+            raise OSError(f"ResourceInitializationError: unable to retrieve secret {arn[6]}")
+        text = str(stored.get_secret_value(found.name, "", "")["SecretString"])
+        return str(json.loads(text)[field]) if field else text
 
     def _log_writer(self, task: Task) -> Callable[[list[str]], None]:
         options = task.container.get("logConfiguration", {}).get("options", {})
