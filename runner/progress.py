@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-#: Longer lines are no progress, and are not looked at.
+#: Longer lines are no progress, and are not read.
 _LONGEST = 1000
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
 #: The keys of instances are never secret: Terraform refuses to make instances from such values.

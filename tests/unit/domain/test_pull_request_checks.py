@@ -72,7 +72,7 @@ def test_it_fails_as_long_as_a_policy_set_holds_it_up(sets, words):
     found = whole(planned(), blocking=sets)
     assert found.conclusion is Conclusion.FAILURE
     assert "held up by" in found.title
-    assert f"Held up by {words}." in found.summary
+    assert f"Blocked by {words}." in found.summary
 
 
 def test_without_roots_it_is_green():
@@ -253,5 +253,5 @@ def test_other_rules_are_told_also_where_no_root_changes(notes):
     assert found.conclusion is Conclusion.SUCCESS
     held_up = whole(rule_changes=changes, notes=notes, blocking=["base"])
     assert held_up.conclusion is Conclusion.FAILURE
-    assert "Held up by policy set `base`" in held_up.summary
+    assert "Blocked by policy set `base`" in held_up.summary
     assert "`access_control`" in whole(planned("app"), rule_changes=changes).summary

@@ -31,7 +31,7 @@ def test_what_is_applied_is_counted_and_what_failed_comes_first_with_its_last_li
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert rows == [
         "| `db` | [**apply failed**](https://tidegate.example/deployments/db): The apply failed |",
-        "| `web` | not in line yet |",
+        "| `web` | not queued yet |",
         "| `app` | [applied](https://tidegate.example/deployments/app) |",
     ]
     assert "Error: no such bucket" in text

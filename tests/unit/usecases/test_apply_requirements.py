@@ -187,9 +187,9 @@ def test_the_head_of_a_pull_request_is_judged_on_its_approvals_alone(forge):
 
 def test_what_the_forge_refuses_to_tell_is_missing_and_what_it_cannot_tell_now_is_asked_again(forge):
     forge.failures.append(ForgeRefused(403, "no"))
-    assert "could not be looked at" in missing(forge, merge(TWO, approved_here=here("ann")))[0]
+    assert "could not be checked" in missing(forge, merge(TWO, approved_here=here("ann")))[0]
     forge.came_with.clear()
-    assert "could not be looked at" in missing(forge, merge(TWO))[0]
+    assert "could not be checked" in missing(forge, merge(TWO))[0]
     forge.failures.append(ForgeUnavailable("down"))
     with pytest.raises(ForgeUnavailable):
         missing(forge, merge(TWO))

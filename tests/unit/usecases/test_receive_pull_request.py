@@ -326,7 +326,7 @@ class TestReviews:
         world.receive()
         shown(world, self.refused("team:sre"))
         assert world.record.state is PullRequestState.IDLE
-        assert "are looked at again" in world.receive("pull_request_review")
+        assert "are checked again" in world.receive("pull_request_review")
         assert world.record.state is PullRequestState.COMMENT_NEEDED
         assert [about[:2] for about in world.announcements.ended] == [
             (world.record.spec.id, world.record.spec.revision)
@@ -348,7 +348,7 @@ class TestReviews:
         asked = RuleChanges(("workflows",), (HeldPolicySet("network", owners=("team:sre",)),))
         shown(world, self.refused())
         world.records.save(replace(world.record, rule_changes=asked))
-        assert "are looked at again" in world.receive("pull_request_review")
+        assert "are checked again" in world.receive("pull_request_review")
 
     def test_a_review_of_what_is_overtaken_meanwhile_is_left_to_what_overtook_it(self, world):
         world.receive()

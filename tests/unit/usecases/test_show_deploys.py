@@ -188,7 +188,7 @@ def test_a_merge_queue_pushes_several_at_once_and_the_push_that_contains_the_mer
     world.forge.comparisons[MERGED, MAIN] = Comparison.BEHIND
     dev, prod = world.show()
     assert "with the newer" in dev
-    assert "not in line yet" in prod
+    assert "not queued yet" in prod
     world.queues.commit(world.queues.read(group.queue)[0], replace(world.queues.read(group.queue)[0], in_flight=None))
     world.moves(group, State.APPLIED)
     assert "[applied](" in world.show()[0]

@@ -21,7 +21,7 @@ class DriftFindingModel(Shown):
     changes: Changes | None = Field(description="What would undo the drift")
     deployment: str | None = Field(description="The id of the deployment that is to undo it, if there is one")
     undoing: Undoing | None = Field(
-        description="What became of it: asked for; absent, which is not in line yet, or was refused; or undone"
+        description="What became of it: asked for; absent, which is not queued yet, or was refused; or undone"
     )
     job: JobLink | None
 

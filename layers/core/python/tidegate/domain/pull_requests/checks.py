@@ -159,7 +159,7 @@ def _paragraphs(*parts: str) -> str:
 
 
 def _held_up(blocking: Sequence[str]) -> str:
-    return f"**Held up by {_sets(blocking)}.** Each has a check of its own." if blocking else ""
+    return f"**Blocked by {_sets(blocking)}.** Each has a check of its own." if blocking else ""
 
 
 def _of_unplanned(record: PullRequestRecord) -> Conclusion:

@@ -121,7 +121,7 @@ def _row(each: MergedRoot) -> str:
 def _state(each: MergedRoot) -> str:
     deployment = each.deployment
     if deployment is None:
-        return "not in line yet"
+        return "not queued yet"
     words = _WORDS[deployment.state]
     shown = link(words, each.url) or words
     by = f" by {code(deployment.rejected_by)}" if deployment.rejected_by and is_final(deployment.state) else ""

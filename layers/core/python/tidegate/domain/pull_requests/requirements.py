@@ -50,7 +50,7 @@ class Merged:
 class Origin:
     """What the changes came with that are applied: pull requests, or none.
 
-    ``without`` are commits that came with no pull request, ``complete`` tells whether all were looked at. ``here`` are
+    ``without`` are commits that came with no pull request, ``complete`` tells whether all were read. ``here`` are
     those who approved the deployment itself, ``makers`` who made or pushed those commits.
     """
 

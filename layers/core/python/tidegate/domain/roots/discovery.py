@@ -12,7 +12,7 @@ from tidegate.domain.roots.module_file import ModuleFile
 TOP = "."
 _SUFFIXES = (".tf", ".tf.json", ".tofu", ".tofu.json")
 _LOCAL = ("./", "../")
-#: Directories that are followed through links: some lead in circles.
+#: Directories that are followed through links: some lead in cycles.
 _MOST_LINKED = 1_000
 
 

@@ -39,7 +39,7 @@ class Links:
         return path in self._texts
 
     def place(self, path: str) -> str | None:
-        """Return where a path leads; None for a circle, and for a path that leads out of the repository."""
+        """Return where a path leads; None for a cycle, and for a path that leads out of the repository."""
         if not self._texts:
             return path
         try:
@@ -68,7 +68,7 @@ class Links:
                         ahead.append(seen)
 
     def _followed(self, path: str, visited: set[str]) -> str | None:
-        """Return where a path leads, None in a circle, and add the links on the way. Raise LeadsOut."""
+        """Return where a path leads, None in a cycle, and add the links on the way. Raise LeadsOut."""
         there: list[str] = []
         ahead = deque(path.split("/"))
         left = _MOST_LINKS

@@ -10,7 +10,7 @@ from tidegate.domain.deploys.requirements_gate import is_of_head
 from tidegate.domain.errors import NotFound
 from tidegate.ports import DeployQueues
 
-#: Pushes that are looked at. Of more, not all that is applied is known.
+#: Pushes that are read. Of more, not all that is applied is known.
 _MOST = 20
 
 
@@ -35,7 +35,7 @@ def _since_deployed(standing: Standing, deployment: Deployment) -> Iterator[Push
 
 
 def _undone(queues: DeployQueues, standing: Standing, deployment: Deployment) -> tuple[Pushed, ...]:
-    """Return the pushes of what came to a bad end before its apply: what was let pass once is not judged again."""
+    """Return the pushes of what came to a bad end before its apply: what was approved once is not judged again."""
     undone = standing.undone
     if undone is None:
         return ()

@@ -23,7 +23,7 @@ _LETTERS = 500
 
 @dataclass(frozen=True, slots=True)
 class ApplyRequirements:
-    """Judges deployments that are about to be applied: whatever asked for them, but for what operators let pass.
+    """Judges deployments that are about to be applied: whatever asked for them, but for what operators override.
 
     What a merge deploys is judged on the pull requests that its commits came with.
     """
@@ -48,7 +48,7 @@ class ApplyRequirements:
         try:
             return missing_before_apply(self._origin(deployment, wanted), wanted)
         except (ForgeRefused, NotFound) as error:
-            return (f"It could not be looked at: {code(str(error), _LETTERS)}",)
+            return (f"It could not be checked: {code(str(error), _LETTERS)}",)
 
     def _origin(self, deployment: Deployment, wanted: Sequence[Requirements]) -> Origin:
         checker, where = RequirementsChecker(self.forge, self.records), (deployment.installation, deployment.repository)
@@ -70,7 +70,7 @@ class ApplyRequirements:
         deployment: Deployment,
         wanted: Sequence[Requirements],
     ) -> Merged:
-        """Return a pull request whose head is deployed. Its checks were looked at when somebody asked for that."""
+        """Return a pull request whose head is deployed. Its checks were read when somebody asked for that."""
         head, base, number = deployment.revision.sha, deployment.base_sha, deployment.pull_request or 0
         found = checker.of_merged(where, number, base, wanted, head=head)
         return replace(found, pull_request=replace(found.pull_request, failing_checks=()))

@@ -267,7 +267,7 @@ class PullRequestReceiver:
         saved = deciding_again(partial(self._reviewed, record))
         if saved is not None:
             self.announcements.pull_request_ended(saved.spec.id, saved.spec.revision)
-        return "The pull request's comments and checks are looked at again."
+        return "The pull request's comments and checks are checked again."
 
     def _reviewed(self, seen: PullRequestRecord) -> PullRequestRecord | None:
         """Let the record say that what is shown may be older than its reviews; one at another commit says so anyway."""
