@@ -99,7 +99,8 @@ def _told(one: PullBrief) -> Text:
 
 def _notice(one: Pull) -> Iterator[RenderableType]:
     conflict = next((layer.reason for layer in one.layers if layer.conflict), "")
-    for line in (*conflict.splitlines(), *one.notice.splitlines()):
+    rules = [f"What runs, or who may do what, changes: {', '.join(one.rule_changes)}."] if one.rule_changes else []
+    for line in (*conflict.splitlines(), *one.notice.splitlines(), *rules):
         yield Text()
         yield from views.indented(line)
 

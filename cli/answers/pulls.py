@@ -109,3 +109,4 @@ class Pull(PullBrief):
     conditions: tuple[Condition, ...] = ()
     layers: tuple[Layer, ...] = ()
     policy_sets: tuple[PullPolicySet, ...] = ()
+    rule_changes: tuple[str, ...] = ()

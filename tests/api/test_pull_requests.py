@@ -21,7 +21,7 @@ from tests.builders import (
 )
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.domain.pull_requests.record import Applying, LetPass, PullRequestVerdict, VerdictKind, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.domain.root import Revision, Root
@@ -151,6 +151,19 @@ def test_titles_and_notices_are_text_on_the_pages(pull, browser):
         assert "<script>alert" not in body
         assert "Grow &lt;script&gt;" in body
     assert "Two &lt;i&gt;." in browser.get(f"/pulls/{REPOSITORY}/5").body
+
+
+def test_changed_rules_and_who_must_approve_them_are_told_by_page_and_api(wires, pull, reader, browser):
+    record, *_ = pull
+    owners = (HeldPolicySet("rights", owners=("team:security",), approvals=2),)
+    changed = RuleChanges(("access_control <b>", "workflows.apply"), owners)
+    wires.pull_requests.save(replace(record, rule_changes=changed))
+    one = reader.get(f"/api/pulls/{REPOSITORY}/5").json
+    assert one["rule_changes"] == ["access_control <b>", "workflows.apply"]
+    assert [(each["name"], each["approvals"]) for each in one["policy_sets"]] == [("security", 1), ("rights", 2)]
+    page = browser.get(f"/pulls/{REPOSITORY}/5").body
+    assert "<code>access_control &lt;b&gt;</code>, <code>workflows.apply</code>" in page
+    assert "2 of team:security for policy set rights" in page
 
 
 def test_a_page_follows_a_pull_request_that_is_worked_on(wires, browser):

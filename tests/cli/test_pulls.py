@@ -122,6 +122,11 @@ def test_a_pull_request_shows_what_a_merge_would_do(api, tidegate):
     assert "the first line" not in shown
 
 
+def test_changed_rules_are_told(api, tidegate):
+    api.answers["GET /api/pulls/acme/live/5"] = {**PULL, "rule_changes": ["access_control", "workflows.apply"]}
+    assert "changes: access_control, workflows.apply." in tidegate("pulls", "acme/live", "5").stdout
+
+
 def test_a_merge_conflict_is_said_once(api, tidegate):
     both = [{**FAILED, "root": root, "conflict": True, "reason": "Both change a.tf."} for root in ("app", "db")]
     verdict = {"conclusion": "failure", "kind": "conflict", "title": "Conflicts with main"}

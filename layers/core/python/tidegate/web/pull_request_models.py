@@ -116,7 +116,8 @@ class PullRequestDetails(PullRequestBrief):
     base_revision: str = Field(description="The commit of the base branch that it is planned on")
     conditions: list[ConditionModel]
     layers: list[LayerModel] = Field(description="In the order in which a merge deploys them")
-    policy_sets: list[PolicySetModel] = Field(description="Those that refuse plans of it")
+    policy_sets: list[PolicySetModel] = Field(description="Those that refuse plans of it, or whose rules it changes")
+    rule_changes: list[str] = Field(description="What it changes of what runs programs or grants something")
 
 
 class PullRequestsList(Shown):
@@ -151,13 +152,18 @@ def details(shapes: Shapes, view: PullRequestView) -> PullRequestDetails:
             "conditions": conditions,
             "layers": [_layer(shapes, each) for each in view.layers],
             "policy_sets": refusing_sets(view),
+            "rule_changes": list(record.rule_changes.changes),
         }
     )
 
 
 def refusing_sets(view: PullRequestView) -> list[PolicySetModel]:
-    """Return the policy sets that refuse plans. Until it is known what their owners say, each holds up the merge."""
-    held = {each.name: each for layer in view.layers for each in layer.policy_sets}
+    """Return the policy sets that refuse plans, and those whose owners must approve changed rules.
+
+    Until it is known what their owners say, each blocks the merge.
+    """
+    asked = view.record.rule_changes.owners
+    held = {each.name: each for sets in (*(layer.policy_sets for layer in view.layers), asked) for each in sets}
     verdict = view.record.verdict
     passed = {each.policy_set: each.by for each in verdict.passed} if verdict else {}
     return [
@@ -168,7 +174,7 @@ def refusing_sets(view: PullRequestView) -> list[PolicySetModel]:
             blocking=verdict is None or name in verdict.blocking,
             approved_by=list(passed.get(name, ())),
         )
-        for name in tally(view.layers).failing
+        for name in dict.fromkeys((*tally(view.layers).failing, *(each.name for each in asked)))
     ]
 
 
