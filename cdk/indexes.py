@@ -21,6 +21,7 @@ _SUMMARY = (
     "rerun_of",
     "stack",
     "within",
+    "tags",
     "shared",
     "change_set",
     "layer",
@@ -38,6 +39,7 @@ _HEAD = (
     "deployed",
     "attempted",
     "unlocked",
+    "by_stack",
 )
 #: What the reconciler needs of a delivery to send it again. Of queues and deployments it needs the keys alone.
 _UNSENT = ("event", "fields", "received_at")

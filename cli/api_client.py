@@ -71,11 +71,17 @@ class ApiClient:
 
     def roots(self, repository: str) -> list[Root]:
         """Return the roots of a repository with their queues' states."""
-        return self._get(f"/api/repositories/{_path(repository, '/')}/roots", Roots).roots
+        return self.search_roots(repository, "").roots
 
-    def pulls(self, repository: str | None) -> Pulls:
-        """Return open pull requests, newest first: of a repository, or of all that we may read."""
-        return self._get("/api/pulls", Pulls, {"repository": repository} if repository else None)
+    def search_roots(self, repository: str, query: str) -> Roots:
+        """Return the roots of a repository that match a tag query, all if it is empty."""
+        given = {"query": query} if query else None
+        return self._get(f"/api/repositories/{_path(repository, '/')}/roots", Roots, given)
+
+    def pulls(self, repository: str | None, query: str = "") -> Pulls:
+        """Return open pull requests that match, newest first: of a repository, or of all that we may read."""
+        given = {"repository": repository or "", "query": query}
+        return self._get("/api/pulls", Pulls, {name: value for name, value in given.items() if value} or None)
 
     def pull(self, repository: str, number: int) -> Pull:
         """Return a pull request with its layers."""

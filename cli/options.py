@@ -52,6 +52,15 @@ Repository = Annotated[
 RootName = Annotated[
     str, typer.Argument(metavar="ROOT", show_default=False, autocompletion=complete_root, help="The root's name.")
 ]
+Query = Annotated[
+    str,
+    typer.Option(
+        "--query",
+        metavar="QUERY",
+        show_default=False,
+        help="A tag query, such as stack_name:prod.",
+    ),
+]
 DeploymentId = Annotated[
     str,
     typer.Argument(

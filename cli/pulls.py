@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from cli.options import Json, Person, Url, as_json, complete_repository, open_client, whole_number
-from cli.problems import NotFound
+from cli.options import Json, Person, Query, Url, as_json, complete_repository, open_client, whole_number
+from cli.problems import NotFound, WrongUsage
 
 _Repository = Annotated[
     str | None,
@@ -33,6 +33,7 @@ def pulls(
     repository: _Repository = None,
     number: _Number = None,
     *,
+    query: Query = "",
     url: Url = None,
     person: Person = None,
     json: Json = False,
@@ -40,12 +41,14 @@ def pulls(
     """Show open pull or merge requests, or the plans of one."""
     from cli import finding, pulls_view, screen
 
+    if query and number is not None:
+        raise WrongUsage("--query searches the list, and one is named.", "Leave out one of them.")
     with open_client(url, person) as client:
         name = finding.repository(repository) if repository else None
         try:
             if name is None or number is None:
-                listed = client.pulls(name)
-                data, view = as_json(listed), pulls_view.pulls(listed, with_repository=name is None)
+                listed = client.pulls(name, query)
+                data, view = as_json(listed), pulls_view.pulls(listed, with_repository=name is None, query=query)
             else:
                 found = client.pull(name, number)
                 data, view = as_json(found), pulls_view.pull(found)

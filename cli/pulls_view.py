@@ -33,19 +33,26 @@ _VERDICTS = {
 _STYLES = {"success": "green", "failure": "red", "action_required": "yellow"}
 
 
-def pulls(listed: Pulls, *, with_repository: bool) -> RenderableType:
+def pulls(listed: Pulls, *, with_repository: bool, query: str = "") -> RenderableType:
     """Return open pull requests, one a line, or more where the terminal is narrow: titles and states share the room."""
+    if not listed.pull_requests and query:
+        return screen.text(f"No open pull or merge request matches. {listed.hint}".rstrip())
     if not listed.pull_requests:
         return screen.text("No pull or merge request is open.")
     number = words_of(listed.pull_requests[0].reference).pull_request.upper()
     # A repository's name stays whole for who copies it; without it, the head of the column is all that is long.
     whole = ("HEAD", "OPENED", number) if with_repository else ("HEAD", "OPENED")
-    table = screen.table(number, "STATE", "HEAD", "BY", "OPENED", "TITLE", whole=whole)
+    with_stacks = any(set(one.stacks) - {"default"} for one in listed.pull_requests)
+    columns = [number, "STATE", "HEAD", "BY", "OPENED", *(["STACKS"] if with_stacks else []), "TITLE"]
+    table = screen.table(*columns, whole=whole)
     for one in listed.pull_requests:
         name = f"{one.repository}{_reference(one)}" if with_repository else _reference(one)
         title = screen.text(f"{one.title}{'  (draft)' if one.draft else ''}")
+        stacks = [screen.text(", ".join(one.stacks))] if with_stacks else []
         opened = screen.ago(one.opened_at)
-        table.add_row(screen.text(name), _listed(one), one.revision[:7], screen.text(one.author), opened, title)
+        table.add_row(
+            screen.text(name), _listed(one), one.revision[:7], screen.text(one.author), opened, *stacks, title
+        )
     return table
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from cli.options import Json, Person, Url, as_json, complete_repository, open_client
+from cli.options import Json, Person, Query, Url, as_json, complete_repository, open_client
 from cli.problems import NotFound, WrongUsage
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def status(
         ),
     ] = None,
     *,
+    query: Query = "",
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep it up to date until Ctrl-C.")] = False,
     url: Url = None,
     person: Person = None,
@@ -49,18 +50,21 @@ def status(
         )
     with open_client(url, person) as client:
         if watch:
-            _watch(client, what)
-        data, view = _look(client, what)
+            _watch(client, what, query)
+        data, view = _look(client, what, query)
         if json:
             screen.print_json(data)
         else:
             screen.console().print(view(), crop=False)
 
 
-def _look(client: ApiClient, what: str | None) -> Shown:
+def _look(client: ApiClient, what: str | None, query: str) -> Shown:
+    is_repository = what is not None and "/" in what and "://" not in what
+    if query and not is_repository:
+        raise WrongUsage("--query searches the roots of a repository.", "Name one: tidegate status OWNER/NAME.")
     if what is None:
         return _all(client)
-    return _repository(client, what) if "/" in what and "://" not in what else _deployment(client, what)
+    return _repository(client, what, query) if is_repository else _deployment(client, what)
 
 
 def _all(client: ApiClient) -> Shown:
@@ -79,14 +83,14 @@ def _all(client: ApiClient) -> Shown:
     return {"repositories": data}, view
 
 
-def _repository(client: ApiClient, name: str) -> Shown:
+def _repository(client: ApiClient, name: str, query: str) -> Shown:
     from cli import finding, views
 
     try:
-        roots = client.roots(finding.repository(name))
+        found = client.search_roots(finding.repository(name), query)
     except NotFound as problem:
         raise finding.explained(client, problem, name) from None
-    return {"repository": name, "roots": [as_json(root) for root in roots]}, lambda: views.roots(name, roots)
+    return as_json(found), lambda: views.roots(name, found.roots, query, found.hint)
 
 
 def _deployment(client: ApiClient, text: str) -> Shown:
@@ -96,7 +100,7 @@ def _deployment(client: ApiClient, text: str) -> Shown:
     return as_json(found), lambda: views.deployment(found)
 
 
-def _watch(client: ApiClient, what: str | None) -> NoReturn:
+def _watch(client: ApiClient, what: str | None, query: str) -> NoReturn:
     """Show it until Ctrl-C: in place on a terminal, one after the other elsewhere."""
     from rich.live import Live
 
@@ -104,11 +108,11 @@ def _watch(client: ApiClient, what: str | None) -> NoReturn:
 
     console = screen.console()
     while not console.is_terminal:
-        _, view = _look(client, what)
+        _, view = _look(client, what, query)
         console.print(view(), crop=False)
         time.sleep(_WATCH_SECONDS)
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            _, view = _look(client, what)
+            _, view = _look(client, what, query)
             live.update(view(), refresh=True)
             time.sleep(_WATCH_SECONDS)

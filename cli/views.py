@@ -95,15 +95,22 @@ def _count(number: int, style: str = "") -> Text:
     return Text(str(number), style) if number else Text("-", "dim")
 
 
-def roots(repository: str, shown: Sequence[Root]) -> RenderableType:
+def roots(repository: str, shown: Sequence[Root], query: str = "", hint: str = "") -> RenderableType:
     """Return the roots of a repository, and below them what needs a person."""
+    if not shown and query:
+        return screen.text(f"No root of {repository} matches. {hint}".rstrip())
     if not shown:
         return screen.text(f"{repository} has no roots yet: they appear with the first push to the default branch.")
-    table = screen.table("ROOT", "STATE", "REVISION", "WAITING", "CHANGED", right=["WAITING"], whole=["STATE"])
+    stacks = any(set(root.stacks) - {"default"} for root in shown)
+    tags = any(root.tags for root in shown)
+    columns = ("ROOT", *(["STACK"] if stacks else []), *(["TAGS"] if tags else []), "STATE", "REVISION", "WAITING")
+    table = screen.table(*columns, "CHANGED", right=["WAITING"], whole=["STATE"])
     for root in shown:
         now = root.running or root.last
         table.add_row(
             screen.text(root.name, "bold"),
+            *([screen.text(", ".join(root.stacks))] if stacks else []),
+            *([screen.text(", ".join(root.tags))] if tags else []),
             _state(root),
             screen.text(now.revision[:7] if now else ""),
             _count(root.waiting),

@@ -42,6 +42,7 @@ class Brief(Answer):
     rerun_of: str | None = None
     stack: str = "default"
     within: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     change_set: str | None = None
     layer: int = 1
     url: str = ""

@@ -31,6 +31,8 @@ class Layer(Answer):
     id: str
     root: str
     stack: str = "default"
+    within: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     state: str
     reason: str = ""
     why: str = ""
@@ -85,6 +87,7 @@ class PullBrief(Answer):
     state: str
     verdict: PullVerdict | None = None
     outdated: bool = False
+    stacks: tuple[str, ...] = ()
     draft: bool = False
     from_fork: bool = False
     opened_at: str = ""
@@ -99,6 +102,7 @@ class Pulls(Answer):
     """Open pull requests, newest first."""
 
     pull_requests: list[PullBrief]
+    hint: str = ""
     unchecked: int = 0
 
 

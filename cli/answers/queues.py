@@ -20,6 +20,8 @@ class Root(Answer):
     """A root with the state of its queue; ``waiting`` is how many wait, ``last`` the last that was let in and ended."""
 
     name: str
+    stacks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     deployed_revision: str | None = None
     deployed_by: str | None = None
     lock: Lock | None = None
@@ -34,6 +36,7 @@ class Roots(Answer):
 
     repository: str
     roots: list[Root]
+    hint: str = ""
 
 
 class Place(Answer):

@@ -21,7 +21,7 @@ def test_a_root_that_nothing_was_deployed_to_for_long_is_folded_away(wires, brow
         attempted = replace(any_deployed(), deployment=one.id)
         wires.queues.commit(head, replace(head, length=0, attempted=attempted), take=line)
     body = browser.get(f"/repositories/{REPOSITORY}").body
-    folded = body[body.index("<details>") : body.index("</details>")]
+    folded = body[body.index("<details>") : body.index("</details>", body.index("<details>"))]
     assert "1 root without a deployment for half a year" in folded
     assert "root=old" in folded
     assert "root=new" not in folded
@@ -40,6 +40,37 @@ def test_lists_say_of_what_failed_which_newer_revision_is_deployed_in_its_place(
         assert page.text.count("replaced by") == 1
         assert 'class="state bad"' not in page.body
     assert "replaced by a newer revision , which is deployed" in browser.get(f"{LISTS[1]}?query=state:failed").text
+
+
+def test_the_page_and_the_api_find_roots_by_stack_and_tag(wires, browser, reader):
+    for number, (name, stack, tags) in enumerate([("orders", "prod", ("team:sre",)), ("network", "dev", ())], 1):
+        one = wires.deployed(any_deployment(number, root=any_root(name=name), stack=stack, tags=tags))
+        head, line = wires.queues.read(one.queue)
+        wires.queues.commit(head, replace(head, length=0, in_flight=one.id), take=line)
+    roots = f"/api/repositories/{REPOSITORY}/roots"
+    assert [(each["name"], each["stacks"], each["tags"]) for each in reader.get(roots).json["roots"]] == [
+        ("network", ["dev"], []),
+        ("orders", ["prod"], ["team:sre"]),
+    ]
+    for query in ("stack_name:prod", "team:sre", "not stack_name:dev"):
+        answer = reader.get(f"{roots}?query={query}").json
+        assert [each["name"] for each in answer["roots"]] == ["orders"]
+        page = browser.get(f"{LISTS[0]}?query={query}").body
+        found = page[page.index('aria-label="Roots"') : page.index("</table>")]
+        assert ("root=orders" in found, "root=network" in found) == (True, False)
+        assert "team:sre" in found
+    nothing = browser.get(f"{LISTS[0]}?query=stack_name:prood")
+    assert "Did you mean stack_name:prod?" in nothing.text
+    assert "prod" in reader.get(f"{roots}?query=stack_name:prood").json["hint"]
+
+
+def test_a_query_that_means_nothing_is_refused_below_its_box(wires, browser, reader):
+    wires.deployed()
+    for page, route in ((LISTS[0], f"/api/repositories/{REPOSITORY}/roots"), ("/pulls", "/api/pulls")):
+        shown, answer = browser.get(f"{page}?query=root:a and"), reader.get(f"{route}?query=root:a and")
+        assert (shown.status, answer.status) == (400, 400)
+        assert "stands after" in shown.text
+        assert "stands after" in answer.json["error"]["message"]
 
 
 def test_lists_say_what_a_lock_holds_back(wires, browser):

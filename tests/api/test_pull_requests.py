@@ -71,6 +71,22 @@ def test_the_api_tells_the_conditions_in_kubernetes_form_and_each_root(pull, rea
     assert failed.job in app["job"]["url"]
 
 
+def test_lists_of_pull_requests_show_stacks_and_are_searched_by_them(wires, reader, browser):
+    for number, stack in ((5, "prod"), (6, "dev")):
+        layer = any_layer(f"network-{number}", stack=stack, tags=("team:sre",) if number == 5 else ())
+        wires.temporary_layers.create([layer])
+        spec = any_pull_request(number, title=f"Change {stack}")
+        wires.pull_requests.save(any_pull_request_record(spec=spec, layers=(layer.id,), stacks=(stack,)))
+    for query in ("stack_name:prod", "team:sre", "root:network-5"):
+        found = reader.get(f"/api/pulls?query={query}").json["pull_requests"]
+        assert [(each["number"], each["stacks"]) for each in found] == [(5, ["prod"])]
+        page = browser.get(f"/pulls?repository={REPOSITORY}&query={query}")
+        assert "Change prod" in page.text
+        assert "Change dev" not in page.text
+    assert "Change dev" in browser.get("/pulls").text
+    assert "Did you mean stack_name:prod?" in reader.get("/api/pulls?query=stack_name:prood").json["hint"]
+
+
 def test_a_layer_that_is_gone_is_left_out(wires, pull, reader):
     record, planned, failed = pull
     wires.temporary_layers.remove([planned.id])

@@ -41,6 +41,17 @@ def test_roots_show_their_state_in_words_and_what_to_type_next(api, tidegate):
     assert "0123456 was deployed by hand." in shown
 
 
+def test_roots_are_searched_and_shown_with_their_stacks_and_tags(api, tidegate):
+    with_roots(api, root(stacks=["prod"], tags=["team:sre"]))
+    shown = tidegate("status", "acme/live", "--query", "team:sre").stdout
+    assert api.asked[-1].query == {"query": "team:sre"}
+    assert "prod" in shown
+    assert "team:sre" in shown
+    api.answers["GET /api/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [], "hint": "None."}
+    assert "matches. None." in tidegate("status", "acme/live", "--query", "team:web").stdout
+    assert tidegate("status", "--query", "team:sre").exit_code == 2
+
+
 def test_status_as_json_is_one_document_with_known_fields(api, tidegate):
     with_roots(api, root(running=brief(surprise="from a newer server")))
     document = json.loads(tidegate("status", "acme/live", "--json").stdout)

@@ -85,6 +85,15 @@ def test_plans_that_are_older_than_the_base_branch_say_so_in_the_list_as_well(ap
     assert "✔ passed: 1 to add; older than main\n" in tidegate("pulls", "acme/live", "5").stdout
 
 
+def test_they_are_searched_and_shown_with_their_stacks(api, tidegate):
+    api.answers["GET /api/pulls"] = {"pull_requests": [{**BRIEF, "stacks": ["prod"]}]}
+    assert "prod" in tidegate("pulls", "--query", "stack_name:prod").stdout
+    assert api.asked[-1].query == {"query": "stack_name:prod"}
+    api.answers["GET /api/pulls"] = {"pull_requests": [], "hint": "There is none."}
+    assert "matches. There is none." in tidegate("pulls", "--query", "stack_name:qa").stdout
+    assert tidegate("pulls", "acme/live", "5", "--query", "a").exit_code == 2
+
+
 def test_what_is_not_planned_on_purpose_says_so(api, tidegate):
     draft = {**BRIEF, "draft": True, "notice": "The pull request is a draft."}
     api.answers["GET /api/pulls"] = {"pull_requests": [draft]}

@@ -18,6 +18,7 @@ ONE = any_deployment(
     requested_by="octocat",
     stack="prod",
     within=("live",),
+    tags=("team:sre", "critical"),
     change_set="c-7",
     state=State.AWAITING_REVIEW,
 )
@@ -50,6 +51,8 @@ def matches(query: str, one=ONE) -> bool:
         "revision:0123456789",
         "change:c-7",
         "stack_name:prod and state:waiting",
+        "critical",
+        "team:sre and root:orders",
         "stack_name:dev or not (state:failed or state:ended)",
         "not 'a tag that none has'",
     ],
@@ -59,7 +62,17 @@ def test_a_deployment_is_found_by_what_it_is(query):
 
 
 @pytest.mark.parametrize(
-    "query", ["root:order", "stack_name:dev", "state:running", "revision:1234567", "change:c", "by:Octocat", "'root'"]
+    "query",
+    [
+        "root:order",
+        "stack_name:dev",
+        "state:running",
+        "revision:1234567",
+        "change:c",
+        "by:Octocat",
+        "'root'",
+        "team:web",
+    ],
 )
 def test_a_deployment_is_not_found_by_what_it_is_not(query):
     assert not matches(query)
@@ -80,9 +93,8 @@ def test_every_state_is_found_by_its_name_and_waits_runs_or_has_ended(state):
         ("state:wating", 1, "Did you mean state:waiting?"),
         ("state:xyz", 1, "Allowed here: waiting, running, ended, failed, queued"),
         ("trigger:hand", 1, "merge, manual, rerun"),
-        ("root:a or orders", 11, "Did you mean root:orders?"),
         ("waiting", 1, "Did you mean state:waiting?"),
-        ("xyz:a", 1, "Tags of deployments begin with repository:, root:"),
+        ("roots:a", 1, "Tags of deployments begin with repository:, root:"),
         ("revision:0123", 1, "at least 7 characters"),
         ("root:a and", 11, "stands after 'and'"),
     ],

@@ -7,6 +7,7 @@ import pytest
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record
 from tidegate.adapters.memory import MemoryPlanPlaces, MemoryPullRequests, MemoryTemporaryLayers
 from tidegate.domain.errors import NotFound
+from tidegate.domain.pull_requests.query import parse_pull_request_query
 from tidegate.domain.pull_requests.record import PullRequestState, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.usecases.plan_places.look_at_places import PlaceLooker
@@ -33,6 +34,17 @@ def test_open_ones_of_the_repositories_that_are_asked_for_are_listed_newest_firs
     assert [each.spec.number for each in looker.opened(["acme/infra"])] == [6, 7, 5]
     assert [each.spec.number for each in looker.opened(["acme/infra", "acme/other"])] == [6, 9, 7, 5]
     assert list(looker.opened([])) == []
+
+
+def test_open_ones_are_searched_by_the_roots_that_they_affect(looker):
+    layers = [any_layer("orders", stack="prod"), any_layer("network", stack="dev")]
+    looker.layers.create(layers)
+    for number, ids in ((5, (layers[0].id,)), (6, (layers[1].id, "gone")), (7, ())):
+        looker.records.save(any_pull_request_record(number, layers=ids))
+    found = looker.search(["acme/infra"], parse_pull_request_query("stack_name:prod"))
+    assert ([each.spec.number for each in found.records], found.hint) == ([5], "")
+    nothing = looker.search(["acme/infra"], parse_pull_request_query("stack_name:prood"))
+    assert (nothing.records, "Did you mean stack_name:prod?" in nothing.hint) == ([], True)
 
 
 def test_layers_are_shown_in_the_order_of_a_merge_without_those_that_are_gone(looker):

@@ -27,6 +27,8 @@ from tidegate.adapters.memory import (
     MemoryJobs,
 )
 from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.queue import Standing
+from tidegate.domain.deploys.root_query import parse_root_query
 from tidegate.ports import PublishedCheckRun
 from tidegate.usecases.deploys.look_at_deployment import SHOWN_PLAN, DeploymentLooker
 from tidegate.usecases.queues.look_at_queue import SHOWN_WAITING, QueueLooker
@@ -61,6 +63,21 @@ def looker(stores):
 def test_a_queue_that_was_never_used_is_empty(looker):
     view = looker.queue(any_queue())
     assert (view.head.version, view.running, view.line) == (0, None, ())
+
+
+def test_a_root_of_several_stacks_is_found_by_each_of_them(stores, looker):
+    queues, _ = stores
+    made = [any_deployment(number, stack=stack, shared=True) for number, stack in ((1, "dev"), (2, "prod"))]
+    for one in made:
+        queues.enqueue(one)
+    head, _ = queues.read(any_queue())
+    own = tuple(Standing(one.stack, attempted=replace(any_deployed(), deployment=one.id)) for one in made)
+    queues.commit(head, replace(head, attempted=own[1].attempted, by_stack=own))
+    for stack in ("dev", "prod"):
+        found = looker.search(REPOSITORY, parse_root_query(f"stack_name:{stack}"))
+        assert [view.stacks for view in found.roots] == [("dev", "prod")]
+    nothing = looker.search(REPOSITORY, parse_root_query("stack_name:deb"))
+    assert (nothing.roots, "Did you mean stack_name:dev?" in nothing.hint) == ([], True)
 
 
 def test_who_waits_is_seen_in_order_with_their_places(stores, looker):

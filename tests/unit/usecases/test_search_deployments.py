@@ -122,6 +122,13 @@ def test_a_stack_that_no_deployment_has_is_told_with_the_nearest(queues, searche
     assert "Did you mean" not in searcher.search(REPOSITORY, parse_deployment_query("stack_name:x"), 10).hint
 
 
+def test_a_tag_that_no_root_has_is_told_with_the_nearest(queues, searcher):
+    enqueue(queues, 1, tags=("team:sre",))
+    told = "No deployment that was searched has the tag 'team:sra'. Did you mean team:sre? There are: team:sre."
+    assert searcher.search(REPOSITORY, parse_deployment_query("team:sra"), 10).hint == told
+    assert searcher.search(REPOSITORY, parse_deployment_query("'state:x' or dir:a"), 10).hint == ""
+
+
 def test_where_something_is_found_or_the_stack_is_there_nothing_is_told(queues, searcher):
     enqueue(queues, 1, stack="dev")
     for query in ("stack_name:dev or stack_name:qa", "stack_name:dev and state:applied", "state:applied"):

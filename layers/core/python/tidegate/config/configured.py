@@ -12,7 +12,7 @@ from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.root import Root
 from tidegate.domain.tags.query import TagQuery
-from tidegate.domain.tags.terms import Tagged
+from tidegate.domain.tags.terms import RESERVED, Tagged
 
 _STACK = "stack_name:"
 
@@ -54,6 +54,11 @@ class ConfiguredRoot:
         """The nests around its stack, by name."""
         names = {tag.removeprefix(_STACK) for tag in self.tagged.tags if tag.startswith(_STACK)}
         return tuple(sorted(names - {self.stack}))
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Its own tags and those of branches, without those that every root has."""
+        return tuple(sorted(tag for tag in self.tagged.tags if not tag.startswith(RESERVED)))
 
     @property
     def candidate(self) -> Candidate:

@@ -15,6 +15,7 @@ from tidegate.domain.deploys.deployment import Deployment, Unlocking
 from tidegate.domain.deploys.locking import Locking
 from tidegate.domain.deploys.query import parse_deployment_query
 from tidegate.domain.deploys.review import Answer
+from tidegate.domain.deploys.root_query import parse_root_query
 from tidegate.domain.deploys.summary import summary_of
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import MAXIMUM_REPOSITORY, queue_id
@@ -38,6 +39,7 @@ _QUERY = (
     "A tag query (docs/web.md): `stack_name:prod and state:waiting`. One request looks at the newest "
     f"{SEARCHED} before `after`; `next` goes on"
 )
+_ROOTS_QUERY = "A tag query (docs/web.md): `stack_name:prod and not team:sre`. Without it, all roots"
 _Id = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,100}$")]
 _Repository = Annotated[
     str, Query(pattern=REPOSITORY, max_length=MAXIMUM_REPOSITORY, description="owner/name, or group/subgroup/name")
@@ -109,14 +111,17 @@ class Api:
 
         @app.get(
             "/api/repositories/<owner>/<name>/roots",
-            summary="The roots of a repository: what is deployed, runs and waits",
+            summary="The roots of a repository: what is deployed, runs and waits; `query` searches them",
             tags=["repositories"],
             responses=described(200, "The roots", models.Roots, 404),
         )
-        def roots(owner: OwnerInPath, name: NameInPath) -> models.Roots:
+        def roots(
+            owner: OwnerInPath, name: NameInPath, query: Annotated[str, Query(description=_ROOTS_QUERY)] = ""
+        ) -> models.Roots:
             repository = _access(app).repository
-            views = parts.queue_looker.roots(repository)
-            return models.Roots(repository=repository, roots=[shapes.root(repository, view) for view in views])
+            found = parts.queue_looker.search(repository, parse_root_query(query))
+            listed = [shapes.root(repository, view) for view in found.roots]
+            return models.Roots(repository=repository, roots=listed, hint=found.hint)
 
         @app.get(
             "/api/queue",

@@ -130,6 +130,7 @@ class DeploymentBrief(Shown):
     rerun_of: str | None
     stack: str = Field(description="The stack that it belongs to")
     within: list[str] = Field(description="The nests around its stack")
+    tags: list[str] = Field(description="The root's own tags, as the file had them")
     change_set: str | None = Field(description="The change that it belongs to, with other roots and stacks")
     layer: int = Field(description="Its layer in its stack's part of the change, from 1")
     url: str = Field(description="Its page")
@@ -272,6 +273,8 @@ class RootModel(Shown):
     """A root and its queue."""
 
     name: str
+    stacks: list[str] = Field(description="The stacks that it was deployed in last")
+    tags: list[str] = Field(description="Its own tags, as of its last deployment")
     deployed_revision: str | None
     deployed_by: str | None = Field(description="The id of the deployment that revisions are compared with")
     lock: LockModel | None
@@ -286,6 +289,7 @@ class Roots(Shown):
 
     repository: str
     roots: list[RootModel]
+    hint: str = Field(default="", description="Of a search that finds nothing: which stack or tag no root has")
 
 
 class PlaceModel(Shown):

@@ -16,11 +16,13 @@ from tidegate.domain.deploys import requirements_gate
 from tidegate.domain.deploys.deployment import Deployment, State, Unlocking
 from tidegate.domain.deploys.query import parse_deployment_query
 from tidegate.domain.deploys.review import Answer
+from tidegate.domain.deploys.root_query import parse_root_query
 from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.domain.root import queue_id, root_name
 from tidegate.domain.tags.words import InvalidTagQuery
 from tidegate.ports import HistoryPage
 from tidegate.usecases.deploys.search_deployments import Found
+from tidegate.usecases.queues.look_at_queue import FoundRoots
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.glance import GLANCED, glance
 from tidegate.web.grouping import is_resting
@@ -92,28 +94,39 @@ class Pages:
         )
 
     def _repository(self, app: APIGatewayHttpResolver) -> Response[str]:
-        repository = _access(app).repository
-        roots = self._parts.queue_looker.roots(repository)
+        repository, query = _access(app).repository, app.context["fields"].get("query", "").strip()
+        problem, found = "", FoundRoots([])
+        try:
+            found = self._parts.queue_looker.search(repository, parse_root_query(query))
+        except InvalidTagQuery as error:
+            problem = str(error)
+        roots = found.roots
         recent = self._parts.catalog.of_repository(repository, 10)
         now = self._parts.clock.now()
         resting = [view for view in roots if is_resting(view, now)]
         active = [view for view in roots if view not in resting]
-        return self.show(
+        response = self.show(
             app,
             "repository.html",
             repository=repository,
+            query=query,
+            hint=found.hint,
+            problem=problem,
             roots=roots,
             active=active,
             resting=resting,
             recent=recent,
             replaced=self._parts.change_looker.replaced(recent.deployments),
         )
+        if problem:
+            response.status_code = HTTPStatus.BAD_REQUEST
+        return response
 
     def _deployments(self, app: APIGatewayHttpResolver) -> Response[str]:
         repository, fields = _access(app).repository, app.context["fields"]
         root, after, query = fields.get("root") or None, fields.get("after") or None, fields.get("query", "").strip()
         name = root_name(root) if root else None
-        shown: dict[str, Any] = {"repository": repository, "root": name, "after": after, "query": query}
+        shown: dict[str, Any] = {"repository": repository, "root": name, "after": after, "query": query, "problem": ""}
         if query:
             return self._search(app, query, shown)
         if name is None:
@@ -127,9 +140,8 @@ class Pages:
         try:
             asked = parse_deployment_query(query)
         except InvalidTagQuery as error:
-            response = self.show(
-                app, "deployments.html", page=HistoryPage(()), locked=(), replaced={}, problem=str(error), **shown
-            )
+            told = {**shown, "problem": str(error)}
+            response = self.show(app, "deployments.html", page=HistoryPage(()), locked=(), replaced={}, **told)
             response.status_code = HTTPStatus.BAD_REQUEST
             return response
         found = self._parts.searcher.search(

@@ -55,6 +55,8 @@ class LayerModel(Shown):
     id: str
     root: str
     stack: str
+    within: list[str] = Field(description="The nests around its stack")
+    tags: list[str] = Field(description="The root's own tags")
     state: LayerState
     reason: str
     why: str = Field(description="Why the pull request affects it")
@@ -90,6 +92,7 @@ class PullRequestBrief(Shown):
     state: PullRequestState = Field(description="What is to be done next")
     verdict: PullRequestVerdictModel | None = Field(description="Null while it is not known, or no root is affected")
     outdated: bool = Field(description="Whether the base branch has changed roots of it since it was planned")
+    stacks: list[str] = Field(description="The stacks of the roots that it affects")
     draft: bool
     from_fork: bool
     opened_at: Moment
@@ -124,6 +127,7 @@ class PullRequestsList(Shown):
     """Open pull requests, newest first."""
 
     pull_requests: list[PullRequestBrief]
+    hint: str = Field(default="", description="Of a search that finds nothing: which stack or tag none has")
     unchecked: int = Field(description="Repositories of which it is not known yet whether you may read them")
 
 
@@ -192,6 +196,7 @@ def _brief(shapes: Shapes, record: PullRequestRecord) -> dict[str, object]:
         "state": record.state,
         "verdict": _verdict(record),
         "outdated": bool(record.overtaken),
+        "stacks": list(record.stacks),
         "draft": spec.is_draft,
         "from_fork": spec.from_fork,
         "opened_at": record.opened_at,
@@ -217,6 +222,8 @@ def _layer(shapes: Shapes, layer: TemporaryLayer) -> LayerModel:
         id=layer.id,
         root=layer.root.name,
         stack=layer.stack,
+        within=list(layer.within),
+        tags=list(layer.tags),
         state=layer.state,
         reason=shapes.said(layer.reason),
         why=shapes.said(layer.why),

@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict
-from tidegate.domain.pull_requests.record import PullRequestRecord
+from tidegate.domain.pull_requests.query import parse_pull_request_query
 from tidegate.domain.pull_requests.remarks import conflict
 from tidegate.domain.pull_requests.tally import tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
-from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestView
+from tidegate.domain.tags.words import InvalidTagQuery
+from tidegate.usecases.pull_requests.look_at_pull_request import FoundPullRequests, PullRequestView
 from tidegate.web.api import NameInPath, OwnerInPath, described
 from tidegate.web.authorization import Authorization
 from tidegate.web.models import RepositoryName
@@ -26,6 +28,7 @@ from tidegate.web.refusals import Hidden
 from tidegate.web.rendering import Rendering
 from tidegate.web.shapes import Shapes
 
+_QUERY = "A tag query (docs/web.md): pull requests that affect a root which matches, such as `stack_name:prod`"
 _Number = Annotated[int, Path(ge=1, le=10**15)]
 _LONGEST_NUMBER = 15
 _WITHOUT_PLAN = (LayerState.FAILED, LayerState.REFUSED)
@@ -54,10 +57,13 @@ class PullRequestPages:
             tags=["pull requests"],
             responses=described(200, "Pull requests", PullRequestsList, 404),
         )
-        def pulls(repository: Annotated[RepositoryName | None, Query()] = None) -> PullRequestsList:
-            found, unchecked = self._opened(app)
-            listed = [brief(self._shapes, record) for record in found]
-            return PullRequestsList(pull_requests=listed, unchecked=unchecked)
+        def pulls(
+            repository: Annotated[RepositoryName | None, Query()] = None,
+            query: Annotated[str, Query(description=_QUERY)] = "",
+        ) -> PullRequestsList:
+            found, unchecked = self._opened(app, query)
+            listed = [brief(self._shapes, record) for record in found.records]
+            return PullRequestsList(pull_requests=listed, hint=found.hint, unchecked=unchecked)
 
         @app.get(
             "/api/pulls/<owner>/<name>/<number>",
@@ -68,21 +74,39 @@ class PullRequestPages:
         def pull(owner: OwnerInPath, name: NameInPath, number: _Number) -> PullRequestDetails:
             return details(self._shapes, self._look(app, number))
 
-    def _opened(self, app: APIGatewayHttpResolver) -> tuple[Sequence[PullRequestRecord], int]:
-        """Return the open ones that are asked for, and how many repositories are not checked yet."""
-        access = app.context["access"]
-        if access.repository:
-            return self._parts.pull_request_looker.opened([access.repository]), 0
-        allowed = readable(self._parts.catalog, self._authorization, access.login)
-        return self._parts.pull_request_looker.opened([known.name for known in allowed.repositories]), allowed.unchecked
+    def _opened(self, app: APIGatewayHttpResolver, query: str) -> tuple[FoundPullRequests, int]:
+        """Return the open ones that match, and how many repositories are not checked yet. Raise InvalidTagQuery."""
+        access, looker = app.context["access"], self._parts.pull_request_looker
+        asked, names, unchecked = parse_pull_request_query(query), [access.repository], 0
+        if not access.repository:
+            allowed = readable(self._parts.catalog, self._authorization, access.login)
+            names, unchecked = [known.name for known in allowed.repositories], allowed.unchecked
+        if query.strip():
+            return looker.search(names, asked), unchecked
+        return FoundPullRequests(list(looker.opened(names))), unchecked
 
     def _look(self, app: APIGatewayHttpResolver, number: int) -> PullRequestView:
         return self._parts.pull_request_looker.look(app.context["access"].repository, number)
 
     def _list(self, app: APIGatewayHttpResolver) -> Response[str]:
-        found, unchecked = self._opened(app)
-        repository = app.context["access"].repository
-        return self._rendering.show(app, "pulls.html", pulls=found, repository=repository, unchecked=unchecked)
+        query, problem = app.context["fields"].get("query", "").strip(), ""
+        try:
+            found, unchecked = self._opened(app, query)
+        except InvalidTagQuery as error:
+            found, unchecked, problem = FoundPullRequests([]), 0, str(error)
+        response = self._rendering.show(
+            app,
+            "pulls.html",
+            pulls=found.records,
+            hint=found.hint,
+            repository=app.context["access"].repository,
+            unchecked=unchecked,
+            query=query,
+            problem=problem,
+        )
+        if problem:
+            response.status_code = HTTPStatus.BAD_REQUEST
+        return response
 
     def _page(self, app: APIGatewayHttpResolver, number: str) -> Response[str]:
         if not (number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER):

@@ -108,6 +108,7 @@ class Shapes:
             "rerun_of": one.rerun_of,
             "stack": one.stack,
             "within": list(one.within),
+            "tags": list(one.tags),
             "change_set": one.change_set or None,
             "layer": one.layer,
             "url": self.deployment_url(one.id),
@@ -252,6 +253,8 @@ class Shapes:
         deployed = view.head.deployed
         return RootModel(
             name=view.name,
+            stacks=list(view.stacks),
+            tags=list(view.tags),
             deployed_revision=deployed.revision.sha if deployed else None,
             deployed_by=deployed.deployment if deployed else None,
             lock=self._lock(view.head.lock),

@@ -298,10 +298,11 @@ class Deployment:
     deployment that is run again, ``reruns_manual`` that the first of those was asked for by hand.
     ``error`` is the name of what it failed with, such as ``States.HeartbeatTimeout``.
     ``history`` has one step for each state, the first included.
-    ``stack`` is the stack that the root is deployed in, ``within`` are the nests around it by name; ``shared`` tells
-    that the root is in several stacks, so that the stack belongs to the deployment's identity. ``change_set`` is the id
-    of the change that it is part of, ``why`` a sentence that says why it is, ``waits`` what of it goes first, ``layer``
-    its layer in its stack's part of the change, of ``layers`` there, and ``run`` how its jobs run.
+    ``stack`` is the stack that the root is deployed in, ``within`` are the nests around it by name, ``tags`` the
+    root's own tags; ``shared`` tells that the root is in several stacks, so that the stack belongs to the deployment's
+    identity. ``change_set`` is the id of the change that it is part of, ``why`` a sentence that says why it is,
+    ``waits`` what of it goes first, ``layer`` its layer in its stack's part of the change, of ``layers`` there, and
+    ``run`` how its jobs run.
     ``access`` says who may do what with it, by the default branch's configuration when it
     was asked for; without, whoever may write. ``superseded_by`` is the newer deployment of the root for which it
     gave up waiting at a gate, and ``supersedes`` the one that gave up for this one;
@@ -352,6 +353,7 @@ class Deployment:
     review_rule: ReviewRule = field(default_factory=ReviewRule)
     stack: str = DEFAULT_STACK
     within: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     shared: bool = False
     change_set: str = ""
     why: str = ""

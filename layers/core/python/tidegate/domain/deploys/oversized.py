@@ -20,7 +20,7 @@ def reduced(deployment: Deployment) -> Deployment:
     It waits for itself as for something refused, so that it never goes on.
     """
     own = deployment.root.name, deployment.stack
-    small = replace(deployment, run=RunSettings(), waits=Waits(refused=(own,)), access=None, why="", within=())
+    small = replace(deployment, run=RunSettings(), waits=Waits(refused=(own,)), access=None, why="", within=(), tags=())
     return replace(small, authors=(), authors_known=False)
 
 

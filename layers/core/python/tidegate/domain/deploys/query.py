@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from tidegate.domain.deploys.deployment import State, Trigger, is_final
@@ -36,8 +37,9 @@ GROUPS: Mapping[str, frozenset[State]] = {
     "ended": frozenset(filter(is_final, State)),
     "failed": frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT}),
 }
+STATES = (*GROUPS, *(state.value for state in State))
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    "state": (*GROUPS, *(state.value for state in State)),
+    "state": STATES,
     "trigger": tuple(trigger.value for trigger in Trigger),
 }
 #: Characters of a revision that a query may have, at least.
@@ -47,15 +49,32 @@ _STACK = "stack_name:"
 _LISTED = 20
 
 
-def parse_deployment_query(text: str) -> TagQuery:
-    """Return the query that a text says about deployments. Raise InvalidTagQuery, also for what none can have.
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What queries about one kind of things may ask for: its name, what tags begin with, and the words of some."""
 
-    A tag in quotes is taken as it is.
+    name: str
+    kinds: Mapping[str, str]
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+DEPLOYMENTS = Vocabulary("deployment", KINDS, _WORDS)
+
+
+def parse_query(text: str, about: Vocabulary) -> TagQuery:
+    """Return the query that a text says about such things. Raise InvalidTagQuery, also for what none can have.
+
+    Any other tag is taken for one of the root's own, and one in quotes always is.
     """
     query = parse_tag_query(text)
     for token in _tags(words(text)):
-        _check(token)
+        _check(token, about)
     return query
+
+
+def parse_deployment_query(text: str) -> TagQuery:
+    """Return the query that a text says about deployments, as ``parse_query`` does."""
+    return parse_query(text, DEPLOYMENTS)
 
 
 def deployment_tags(one: DeploymentSummary) -> Tagged:
@@ -75,21 +94,42 @@ def deployment_tags(one: DeploymentSummary) -> Tagged:
         *(f"revision:{sha[:length]}" for length in range(_SHORTEST_REVISION, len(sha) + 1)),
         f"change:{one.change_set}",
     ]
-    return Tagged(one.root.dir, frozenset(tags))
+    return Tagged(one.root.dir, frozenset((*one.tags, *tags)))
 
 
-def unknown_stacks(query: TagQuery, stacks: Collection[str]) -> str:
-    """Return sentences about the stacks that a query names and that are none of ``stacks``: which may be meant."""
-    named = [tag.removeprefix(_STACK) for tag in query.tags if tag.startswith(_STACK)]
-    told = []
-    for name in [each for each in named if each not in stacks]:
-        near = get_close_matches(name, sorted(stacks), n=1)
-        meant = f" Did you mean {_STACK}{near[0]}?" if near else ""
-        told.append(f"No deployment that was searched has the stack {quoted(name)}.{meant}")
-    if told and stacks:
-        shown = sorted(stacks)[:_LISTED]
-        told.append(f"There are: {', '.join(shown)}{', …' if len(stacks) > len(shown) else ''}.")
-    return " ".join(told)
+@dataclass(slots=True)
+class Searched:
+    """The stacks and own tags of what a search looked at, so that it can say which of those asked for none has."""
+
+    about: Vocabulary
+    stacks: set[str] = field(default_factory=set)
+    tags: set[str] = field(default_factory=set)
+
+    def add(self, stacks: Iterable[str], tags: Iterable[str]) -> None:
+        """Remember one."""
+        self.stacks.update(stacks)
+        self.tags.update(tags)
+
+    def missing(self, query: TagQuery) -> str:
+        """Return sentences about stacks and own tags that a query names and none has: which may be meant."""
+        stacks = [tag.removeprefix(_STACK) for tag in query.tags if tag.startswith(_STACK)]
+        own = [tag for tag in query.tags if tag.partition(":")[0] not in KINDS]
+        told = [
+            *self._missing("stack", stacks, self.stacks, _STACK),
+            *self._missing("tag", own, self.tags),
+        ]
+        return " ".join(told)
+
+    def _missing(self, what: str, named: Iterable[str], known: Collection[str], prefix: str = "") -> list[str]:
+        told = []
+        for name in [each for each in named if each not in known]:
+            near = get_close_matches(name, sorted(known), n=1)
+            meant = f" Did you mean {prefix}{near[0]}?" if near else ""
+            told.append(f"No {self.about.name} that was searched has the {what} {quoted(name)}.{meant}")
+        if told and known:
+            shown = sorted(known)[:_LISTED]
+            told.append(f"There are: {', '.join(shown)}{', …' if len(known) > len(shown) else ''}.")
+        return told
 
 
 def _tags(tokens: list[Token]) -> Iterable[Token]:
@@ -101,18 +141,19 @@ def _tags(tokens: list[Token]) -> Iterable[Token]:
             yield token
 
 
-def _check(token: Token) -> None:
+def _check(token: Token, about: Vocabulary) -> None:
     if token.text.startswith("dir~"):
         return
     kind, colon, value = token.text.partition(":")
-    if not colon or kind not in KINDS:
-        raise _unknown(token, kind, colon)
-    known = _WORDS.get(kind)
+    if not colon or kind not in about.kinds:
+        _check_own(token, kind, colon, about)
+        return
+    known = about.words.get(kind)
     if known and value not in known:
         near = get_close_matches(value, known, n=1)
         meant = f"Did you mean {kind}:{near[0]}? " if near else ""
         raise InvalidTagQuery(
-            token.column, f"{token.shown} fits no deployment", f"{meant}Allowed here: {', '.join(known)}"
+            token.column, f"{token.shown} fits no {about.name}", f"{meant}Allowed here: {', '.join(known)}"
         )
     if kind == "revision" and len(value) < _SHORTEST_REVISION:
         raise InvalidTagQuery(
@@ -120,9 +161,18 @@ def _check(token: Token) -> None:
         )
 
 
-def _unknown(token: Token, kind: str, colon: str) -> InvalidTagQuery:
-    near = get_close_matches(kind, KINDS, n=1) if colon else []
-    other = "state" if token.text in _WORDS["state"] else "root"
-    meant = f"Did you mean {near[0]}:? " if near else "" if colon else f"Did you mean {other}:{token.text}? "
-    allowed = f"{meant}Tags of deployments begin with {', '.join(f'{name}:' for name in KINDS)}"
-    return InvalidTagQuery(token.column, f"no deployment has the tag {token.shown}", allowed)
+def _check_own(token: Token, kind: str, colon: str, about: Vocabulary) -> None:
+    """Raise InvalidTagQuery for what is rather one of Tidegate's tags, misspelled, than one of a root's own."""
+    if colon:
+        near = get_close_matches(kind, about.kinds, n=1)
+        meant = f"{near[0]}:" if near else ""
+    else:
+        meant = next((f"{each}:{token.text}" for each, known in about.words.items() if token.text in known), "")
+    if meant or kind in KINDS:
+        allowed = f"Did you mean {meant}? " if meant else ""
+        raise InvalidTagQuery(
+            token.column,
+            f"no {about.name} has the tag {token.shown}",
+            f"{allowed}Tags of {about.name}s begin with {', '.join(f'{name}:' for name in about.kinds)}, or are their "
+            "roots' own; one of these in quotes is taken as it is",
+        )

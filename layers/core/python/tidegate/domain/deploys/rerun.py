@@ -74,6 +74,7 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         review_rule=old.review_rule,
         stack=old.stack,
         within=old.within,
+        tags=old.tags,
         shared=old.shared,
         change_set=old.change_set,
         why=old.why,

@@ -33,6 +33,7 @@ class DeploymentSummary:
     rerun_of: str | None = None
     stack: str = DEFAULT_STACK
     within: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     shared: bool = False
     change_set: str = ""
     layer: int = 1

@@ -208,6 +208,7 @@ class PullRequestRecord:
     (``applied_digest``) when the forge last refused to merge it. ``verdict`` is what was shown last.
     ``deploys`` are the roots that its merge deploys, each with its deployment once that is known; ``told`` are digests
     of what the comments of stacks say of them, ``settled`` tells that these need not follow them any more.
+    ``stacks`` are those that the layers are in, by name.
     """
 
     spec: PullRequestSpec
@@ -238,6 +239,7 @@ class PullRequestRecord:
     deploys: tuple[Applying, ...] = ()
     told: tuple[tuple[str, str], ...] = ()
     settled: bool = False
+    stacks: tuple[str, ...] = ()
     version: int = 0
 
     @property

@@ -50,6 +50,7 @@ class TemporaryLayer:
     somebody asked for its plan; ``options`` are those that the engine was given besides, which ``run`` has as well.
     ``fork_sha`` is the one commit that head and base both come after, where the forge knows that there is but one.
     ``conflict`` tells that it failed as a person has to merge head and base first: ``reason`` names the files.
+    ``within`` are the nests around its stack by name, ``tags`` the root's own tags.
     """
 
     id: str
@@ -85,6 +86,8 @@ class TemporaryLayer:
     options: tuple[str, ...] = ()
     fork_sha: str = ""
     conflict: bool = False
+    within: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
     @property
     def is_done(self) -> bool:

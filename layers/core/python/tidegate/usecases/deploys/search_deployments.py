@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
 
-from tidegate.domain.deploys.query import deployment_tags, unknown_stacks
+from tidegate.domain.deploys.query import DEPLOYMENTS, Searched, deployment_tags
 from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.domain.root import queue_id
 from tidegate.domain.tags.query import TagQuery
@@ -22,7 +22,7 @@ _READ, _READ_OF_MANY = 100, 25
 class Found:
     """Deployments that match, newest first, how many were looked at, and what goes on with those before.
 
-    Where none matches, ``hint`` says of a stack that was asked for that none of them has it.
+    Where none matches, ``hint`` says of a stack or tag that was asked for that none of them has it.
     """
 
     deployments: tuple[DeploymentSummary, ...]
@@ -42,19 +42,19 @@ class DeploymentSearcher:
     ) -> Found:
         """Return at most ``limit`` that match, of the newest ones before ``after``. Raise NotFound for no place."""
         found: list[DeploymentSummary] = []
-        searched, stacks = 0, set[str]()
+        searched, known = 0, Searched(DEPLOYMENTS)
         while True:
             page = self._page(repository, root, after)
             for one in page.deployments:
                 searched += 1
-                stacks |= {one.stack, *one.within}
+                known.add((one.stack, *one.within), one.tags)
                 if query.matches(deployment_tags(one)):
                     found.append(one)
                 if len(found) == limit:
                     return Found(tuple(found), searched, self._following(repository, root, page, one))
             after = page.next
             if after is None or searched >= SEARCHED:
-                return Found(tuple(found), searched, after, "" if found else unknown_stacks(query, stacks))
+                return Found(tuple(found), searched, after, "" if found else known.missing(query))
 
     def search_all(
         self, repositories: Iterable[str], query: TagQuery, limit: int, after: DeploymentSummary | None = None
@@ -66,15 +66,15 @@ class DeploymentSearcher:
         histories = (self._history(repository, after) for repository in repositories)
         newest = merge(*histories, key=lambda one: (one.requested_at, one.id), reverse=True)
         found: list[DeploymentSummary] = []
-        searched, stacks = 0, set[str]()
+        searched, known = 0, Searched(DEPLOYMENTS)
         for one in newest:
             searched += 1
-            stacks |= {one.stack, *one.within}
+            known.add((one.stack, *one.within), one.tags)
             if query.matches(deployment_tags(one)):
                 found.append(one)
             if len(found) == limit or searched == SEARCHED:
                 return Found(tuple(found), searched, one.id if next(newest, None) else None)
-        return Found(tuple(found), searched, None, "" if found else unknown_stacks(query, stacks))
+        return Found(tuple(found), searched, None, "" if found else known.missing(query))
 
     def _history(self, repository: str, after: DeploymentSummary | None) -> Iterator[DeploymentSummary]:
         place = None if after is None else self.catalog.after(repository, after)

@@ -139,6 +139,7 @@ def _deployment(request: Request, each: Deployable, at: str, change: str, layers
         review_rule=configured.review_rule,
         stack=member.stack,
         within=configured.within,
+        tags=configured.tags,
         shared=configured.shared,
         change_set=change,
         why=member.why,

@@ -257,4 +257,6 @@ def _layer(
         is_extra=is_extra,
         options=options,
         fork_sha=plannable.fork_sha,
+        within=configured.within,
+        tags=configured.tags,
     )

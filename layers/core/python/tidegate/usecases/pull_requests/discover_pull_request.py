@@ -91,6 +91,7 @@ class PullRequestDiscoverer:
             record,
             discovered=revision,
             layers=ids,
+            stacks=tuple(sorted({each.stack for each in affected.layers})),
             notice=affected.notice,
             notes=affected.notes,
             skipped=affected.skipped,

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from tidegate.domain.deploys.query import Searched
+from tidegate.domain.pull_requests.query import PULL_REQUESTS, is_found
 from tidegate.domain.pull_requests.record import PullRequestRecord, judged
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
+from tidegate.domain.tags.query import TagQuery
 from tidegate.ports import PullRequests, TemporaryLayers
 from tidegate.usecases.plan_places.look_at_places import PlaceLooker
 
@@ -23,6 +26,14 @@ class PullRequestView:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundPullRequests:
+    """Pull requests that match, newest first; where none does, ``hint`` tells of a stack or tag that none has."""
+
+    records: list[PullRequestRecord]
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PullRequestLooker:
     """Looks at pull requests, with a bounded number of reads."""
 
@@ -35,6 +46,19 @@ class PullRequestLooker:
         keys = [key for key in self.records.opened() if key[0] in repositories]
         found = [record for record in self.records.many(keys) if record.is_open]
         return sorted(found, key=lambda record: (record.opened_at, record.spec.number), reverse=True)
+
+    def search(self, repositories: Collection[str], query: TagQuery) -> FoundPullRequests:
+        """Return those of the open ones that match: it takes a read for each hundred roots that they affect."""
+        known, found = Searched(PULL_REQUESTS), []
+        opened = self.opened(repositories)
+        layers = {each.id: each for each in self.layers.many({name for record in opened for name in record.layers})}
+        for record in opened:
+            its = [layers[name] for name in record.layers if name in layers]
+            for each in its:
+                known.add((each.stack, *each.within), each.tags)
+            if is_found(record, its, query):
+                found.append(record)
+        return FoundPullRequests(found, "" if found else known.missing(query))
 
     def look(self, repository: str, number: int) -> PullRequestView:
         """Return a pull request as it is now, also for some time after it was closed. Raise NotFound."""

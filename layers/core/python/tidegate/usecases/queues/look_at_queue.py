@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.needs import FAILED
+from tidegate.domain.deploys.query import Searched
 from tidegate.domain.deploys.queue import QueueHead, Waiting
+from tidegate.domain.deploys.root_query import ROOTS, root_tags
+from tidegate.domain.tags.query import TagQuery
 from tidegate.ports import Catalog, Deployments, DeployQueues
 
 #: Waiting deployments that are looked up: a line that is longer shows the rest by revision only.
@@ -34,12 +38,37 @@ class QueueView:
 
 @dataclass(frozen=True, slots=True)
 class RootView:
-    """A root of a repository: its queue's head, what runs there and what was let in last."""
+    """A root of a repository: its queue's head, what runs there, and what was let in last, of all and of each stack."""
 
     name: str
     head: QueueHead
     running: Deployment | None
     last: Deployment | None
+    others: tuple[Deployment, ...] = ()
+
+    @property
+    def shown(self) -> tuple[Deployment, ...]:
+        """What is known of the root: what runs, what was let in last, and the last of each of its stacks."""
+        return tuple(each for each in (self.running, self.last, *self.others) if each)
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        """The stacks that it was deployed in, by name, without the nests around them."""
+        known = {each.stack for each in self.head.by_stack} | {each.stack for each in self.shown}
+        return tuple(sorted(known))
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Its own tags as of those deployments."""
+        return tuple(sorted({tag for each in self.shown for tag in each.tags}))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRoots:
+    """Roots that match; where none does, ``hint`` says of a stack or tag that was asked for that none has it."""
+
+    roots: list[RootView]
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +94,15 @@ class QueueLooker:
         known = self.deployments.many({identifier for head in heads for identifier in _shown(head)})
         return [_view(head, known) for head in heads]
 
+    def search(self, repository: str, query: TagQuery) -> FoundRoots:
+        """Return the roots of a repository that match, by name."""
+        known, found = Searched(ROOTS), []
+        for view in self.roots(repository):
+            known.add(chain(view.stacks, *(each.within for each in view.shown)), view.tags)
+            if query.matches(root_tags(view.name, repository, view.stacks, view.shown)):
+                found.append(view)
+        return FoundRoots(found, "" if found else known.missing(query))
+
     def glances(self, repositories: Iterable[str]) -> dict[str, list[RootView]]:
         """Return the roots of several repositories by name, with what may need a person.
 
@@ -78,12 +116,17 @@ class QueueLooker:
 
 def _view(head: QueueHead, known: Mapping[str, Deployment]) -> RootView:
     last = head.attempted.deployment if head.attempted else ""
-    return RootView(head.root_name, head, known.get(head.in_flight or ""), known.get(last))
+    others = tuple(known[each] for each in _in_stacks(head) if each in known and each != last)
+    return RootView(head.root_name, head, known.get(head.in_flight or ""), known.get(last), others)
+
+
+def _in_stacks(head: QueueHead) -> list[str]:
+    return [each.attempted.deployment for each in head.by_stack if each.attempted]
 
 
 def _shown(head: QueueHead) -> list[str]:
     last = head.attempted.deployment if head.attempted else None
-    return [identifier for identifier in (head.in_flight, last) if identifier]
+    return [identifier for identifier in (head.in_flight, last, *_in_stacks(head)) if identifier]
 
 
 def _needing(head: QueueHead) -> list[str]:
