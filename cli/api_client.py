@@ -121,9 +121,12 @@ class ApiClient:
         """Return one change."""
         return self._get(f"/api/changes/{_path(change)}", Change)
 
-    def deploy(self, repository: str, roots: list[str], *, force: bool = False) -> str:
-        """Ask for the default branch's head to be deployed to these roots; return the request's id."""
-        asked = {"repository": repository, "roots": roots, **({"force": True} if force else {})}
+    def deploy(self, repository: str, roots: list[str], **how: bool) -> str:
+        """Ask for the default branch's head to be deployed to these roots; return the request's id.
+
+        ``how`` may be ``force``, or ``destroy`` to destroy what they made.
+        """
+        asked = {"repository": repository, "roots": roots, **{word: True for word, is_set in how.items() if is_set}}
         return self._post("/api/deployments", Accepted, asked).request
 
     def request(self, request: str) -> Request:

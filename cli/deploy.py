@@ -1,9 +1,10 @@
-"""``tidegate deploy``: deploys the default branch's head to named roots, by hand."""
+"""``tidegate deploy`` and ``destroy``: deploy the default branch's head to named roots, or destroy what they made."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 _REQUEST_SECONDS = 60.0
 ASK_SECONDS = 0.5
 
+Roots = Annotated[
+    list[str],
+    typer.Argument(metavar="ROOT...", show_default=False, autocompletion=complete_root, help="The roots' names."),
+]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until every deployment has ended, and say how.")]
 Force = Annotated[bool, typer.Option("--force", help="Also where the same is in line by hand, at the same commit.")]
 Timeout = Annotated[
@@ -33,10 +38,7 @@ Timeout = Annotated[
 
 def deploy(
     repository: Repository,
-    roots: Annotated[
-        list[str],
-        typer.Argument(metavar="ROOT...", show_default=False, autocompletion=complete_root, help="The roots' names."),
-    ],
+    roots: Roots,
     *,
     force: Force = False,
     wait: Wait = False,
@@ -46,22 +48,52 @@ def deploy(
     json: Json = False,
 ) -> None:
     """Deploy the head of the default branch to roots. It locks their queues for merges."""
+    check_timeout(timeout, wait=wait)
+    with open_client(url, person) as client:
+        _ask(client, _Asked(repository, roots, {"force": force}), Deadline(timeout), wait=wait, json=json)
+
+
+def destroy(
+    repository: Repository,
+    roots: Roots,
+    *,
+    wait: Wait = False,
+    timeout: Timeout = None,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Destroy what roots made that the default branch does not have any more. Somebody has to confirm the plan."""
+    check_timeout(timeout, wait=wait)
+    with open_client(url, person) as client:
+        _ask(client, _Asked(repository, roots, {"destroy": True}), Deadline(timeout), wait=wait, json=json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked for: of which repository, which roots, and how."""
+
+    repository: str
+    roots: Sequence[str]
+    how: Mapping[str, bool]
+
+
+def _ask(client: ApiClient, asked: _Asked, deadline: Deadline, *, wait: bool, json: bool) -> None:
+    """Ask for deployments, show them, wait for them, and exit as they ended."""
     from cli import finding, screen
 
-    check_timeout(timeout, wait=wait)
-    deadline, console = Deadline(timeout), screen.console(stderr=json)
-    with open_client(url, person) as client:
-        try:
-            request = client.deploy(finding.repository(repository), list(dict.fromkeys(roots)), force=force)
-        except NotFound as problem:
-            raise finding.explained(client, problem, repository, roots) from None
-        answer = _answer(client, request, console)
-        _check_roots(client, answer, repository, roots)
-        console.print(screen.text(answer.outcome or ""))
-        made = list(answer.deployments)
-        _show_made(client, made, console)
-        if wait and made:
-            made = follow(client, [item.id for item in made], console, deadline)
+    console, repository, roots = screen.console(stderr=json), asked.repository, asked.roots
+    try:
+        request = client.deploy(finding.repository(repository), list(dict.fromkeys(roots)), **asked.how)
+    except NotFound as problem:
+        raise finding.explained(client, problem, repository, roots) from None
+    answer = _answer(client, request, console)
+    _check_roots(client, answer, repository, roots)
+    console.print(screen.text(answer.outcome or ""))
+    made = list(answer.deployments)
+    _show_made(client, made, console)
+    if wait and made:
+        made = follow(client, [item.id for item in made], console, deadline)
     if json:
         screen.print_json(as_json(answer) | {"deployments": [as_json(item) for item in made]})
     if not made or (wait and not all(screen.succeeded(item.state) for item in made)):

@@ -8,7 +8,7 @@ import typer
 
 from cli import local, organization, policy, secret
 from cli.convert import convert
-from cli.deploy import deploy
+from cli.deploy import deploy, destroy
 from cli.doctor import doctor
 from cli.drift import drift
 from cli.exits import epilog
@@ -51,7 +51,22 @@ def tidegate(
     """Deploy Terraform and OpenTofu by merging."""
 
 
-for _command in (status, stacks, pulls, drift, queue, deploy, approve, reject, retry, override, lock, unlock, logs):
+for _command in (
+    status,
+    stacks,
+    pulls,
+    drift,
+    queue,
+    deploy,
+    destroy,
+    approve,
+    reject,
+    retry,
+    override,
+    lock,
+    unlock,
+    logs,
+):
     app.command(cls=Command, rich_help_panel="Deploying")(_command)
 app.command("confirm", cls=Command, rich_help_panel="Deploying")(approve)  # The word of buttons and pages.
 for _looking in (validate, explain, convert):

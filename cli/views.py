@@ -123,6 +123,8 @@ def roots(repository: str, shown: Sequence[Root], query: str = "", hint: str = "
 def _state(root: Root) -> Text:
     now = root.running or root.last
     state = screen.state(now.state) if now else Text("never deployed", "dim")
+    if root.running is None and (root.destroyed or root.orphaned):
+        state = Text("destroyed", "dim") if root.destroyed else Text("gone", "bold yellow")
     return Text.assemble(state, (", locked", "bold red")) if root.lock else state
 
 
@@ -143,6 +145,14 @@ def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
         yield command(f"tidegate stacks {root.running.change_set or root.running.id}")
     if root.last and Need.FAILED in found:
         yield from _failure(root.last)
+    if root.orphaned and root.running is None:
+        count = root.orphaned.resources
+        left = (
+            "its resources stay" if count is None else f"{count} {'resource stays' if count == 1 else 'resources stay'}"
+        )
+        yield Text()
+        yield Text.assemble(screen.text(root.name, "bold"), f" is gone from the default branch, and {left} behind.")
+        yield command(f"tidegate destroy {repository} {root.name}")
 
 
 def _failure(last: Brief) -> Iterator[RenderableType]:

@@ -43,12 +43,14 @@ class Engine:
         options = ["-or-create=true"] if create else []
         self._command(["workspace", "select", *options, "--", workspace])
 
-    def plan(self, file: Path, extra: Sequence[str] = (), *, lock: bool = True) -> None:
-        """Plan into ``file``. Of options that are given twice the engine takes the last: the runner's own.
+    def plan(self, file: Path, extra: Sequence[str] = (), *, lock: bool = True, destroy: bool = False) -> None:
+        """Plan into ``file``; with ``destroy``, the end of all that is in the state.
+
+        Of options that are given twice the engine takes the last: the runner's own.
 
         Without ``lock`` nothing is written to the backend, and what somebody else does meanwhile may be missed.
         """
-        options = [] if lock else ["-lock=false"]
+        options = [*([] if lock else ["-lock=false"]), *(["-destroy"] if destroy else [])]
         timeout = f"-lock-timeout={LOCK_TIMEOUT}"
         self._command(["plan", timeout, *extra, "-input=false", "-no-color", *options, f"-out={file}"])
 

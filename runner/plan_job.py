@@ -18,6 +18,7 @@ from runner.log import copy_masked
 from runner.plan_json import PlanFacts, read_plan
 from runner.progress import PlanProgress, failed_before_values, tells_secrets_of_failed_plans
 from runner.steps import STEPS, StepRunner
+from tidegate.adapters.aws.client import AwsError
 from tidegate.domain.deploys.deployment import Artifact, Plan
 from tidegate.domain.deploys.job import TakenJob, plan_prefix
 from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
@@ -81,6 +82,8 @@ class Planning:
         return asdict(self.plan)
 
     def init(self, engine: Engine, step: WorkflowStep) -> None:
+        if (stored := self._taken.job.lock_file) is not None:
+            _restore_lock(self._tools, stored, engine.root / LOCK_FILE)
         engine.init(self._preparation.git_environ(self._taken), step.extra_args, readonly=False)
         self.check_backend(engine)
         if self._taken.job.root.workspace != "default":
@@ -97,7 +100,7 @@ class Planning:
         files = _PlanFiles(tools, job.id)
         tools.log.hold(_PLAN, PlanProgress())
         try:
-            engine.plan(files.plan, step.extra_args, lock=self.locks)
+            engine.plan(files.plan, step.extra_args, lock=self.locks, destroy=job.destroy)
         except EngineFailed:
             self._show_failure(engine, files)
             raise
@@ -146,6 +149,25 @@ class Planning:
         log.release(STEPS)
         if log.release_outline(_PLAN):
             log.say(_HELD_BACK)
+
+
+def _restore_lock(tools: Tools, stored: Artifact, place: Path) -> None:
+    """Put the lock file in place that what is deployed was planned with; without it, the commit's stays.
+
+    Raise RunnerFault for another one than was stored.
+    """
+    file = tools.directory / "deployed-lock.hcl"
+    try:
+        with file.open("wb") as target:
+            digest = tools.aws.get_object(tools.settings.bucket, stored.key, target)
+    except AwsError as error:
+        if error.code != "NoSuchKey":
+            raise
+        tools.log.say(f"{stored.key} has expired: the commit's own lock file is used")
+        return
+    if digest != stored.sha256:
+        raise RunnerFault(f"{stored.key} is not what the deployment's plan stored. Find out who wrote to the bucket.")
+    place.write_bytes(file.read_bytes())
 
 
 def _facts(tools: Tools, engine: Engine, files: _PlanFiles) -> PlanFacts:

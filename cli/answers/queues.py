@@ -16,6 +16,14 @@ class Lock(Answer):
     deployment: str = ""
 
 
+class Orphaned(Answer):
+    """That a root is gone, and what it made is not: the commit without it, since when, and how many resources."""
+
+    revision: str
+    at: str
+    resources: int | None = None
+
+
 class Root(Answer):
     """A root with the state of its queue; ``waiting`` is how many wait, ``last`` the last that was let in and ended."""
 
@@ -28,6 +36,8 @@ class Root(Answer):
     running: Brief | None = None
     last: Brief | None = None
     waiting: int = 0
+    destroyed: bool = False
+    orphaned: Orphaned | None = None
     url: str = ""
 
 

@@ -227,7 +227,9 @@ def test_only_members_of_the_operators_team_ask_for_deployments(wires, reviewer)
     body = {"repository": REPOSITORY, "roots": ["network"]}
     assert reviewer.post_json("/api/deployments", body).status == 202
     assert reviewer.post_json("/api/deployments", {**body, "force": True}).status == 202
-    assert [delivery.fields.get("force") for delivery in wires.events.sent] == [None, True]
+    assert reviewer.post_json("/api/deployments", {**body, "destroy": True}).status == 202
+    assert [delivery.fields.get("force") for delivery in wires.events.sent] == [None, True, None]
+    assert [delivery.fields.get("destroy") for delivery in wires.events.sent] == [None, None, True]
     wires.forge.teams["acme/operators"] = {"somebody-else"}
     refused = reviewer.post_json("/api/deployments", body)
     assert (refused.status, refused.json["error"]["code"]) == (403, "not_allowed")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.api.world import QUEUE, lock
 from tests.builders import NOW, REPOSITORY, any_deployed, any_deployment, any_lock, any_root, deployment_in
 from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.queue import Orphaned
 
 LISTS = (f"/repositories/{REPOSITORY}", f"/repositories/{REPOSITORY}/deployments", QUEUE)
 
@@ -80,3 +81,22 @@ def test_lists_say_what_a_lock_holds_back(wires, browser):
     lock(wires)
     for path in LISTS:
         assert browser.get(path).text.count("Blocked by the lock") == 1
+
+
+def test_lists_say_what_is_destroyed_and_what_stays_behind_of_a_root_that_is_gone(wires, browser, reviewer):
+    for number, name in enumerate(("over", "gone"), 1):
+        one = wires.deployed(deployment_in(State.APPLIED, number, root=any_root(name=name)))
+        head, line = wires.queues.read(one.queue)
+        left = {"orphaned": Orphaned(one.revision.sha, NOW, 12)} if name == "gone" else {"destroyed": True}
+        deployed = replace(any_deployed(), deployment=one.id, **left)
+        wires.queues.commit(head, replace(head, deployed=deployed, attempted=deployed), take=line)
+    page = browser.get(f"/repositories/{REPOSITORY}").text
+    assert "destroyed" in page
+    assert "gone, 12 resources stay" in page
+    listed = reviewer.get(f"/api/repositories/{REPOSITORY}/roots").json["roots"]
+    assert [
+        (each["name"], each["destroyed"], each["orphaned"] and each["orphaned"]["resources"]) for each in listed
+    ] == [
+        ("gone", False, 12),
+        ("over", True, None),
+    ]

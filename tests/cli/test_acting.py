@@ -264,3 +264,12 @@ def test_a_blocked_deployment_is_shown_with_the_ways_out(api, tidegate):
     shown = tidegate("status", ID).stdout
     assert f"tidegate retry {ID}" in shown
     assert f"tidegate reject {ID}" in shown
+
+
+def test_a_destruction_is_asked_for_of_the_roots(api, tidegate):
+    accepted(api, brief(state="queued", trigger="manual"), outcome="The destruction of orders is planned.")
+    in_turn(api, "queued")
+    result = tidegate("destroy", "acme/live", "orders")
+    assert result.exit_code == 0
+    assert api.bodies("POST /api/deployments") == [{"repository": "acme/live", "roots": ["orders"], "destroy": True}]
+    assert "is planned" in result.stdout

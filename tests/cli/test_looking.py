@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.cli.conftest import LOCK, NOW, SHA, brief, details, refused, root
 
 
@@ -215,3 +217,21 @@ def test_a_root_whose_newest_deployment_failed_says_why_and_what_to_do(api, tide
     assert "Policy set app refuses the plan. → tidegate status orders" in shown
     with_roots(api, root(last=failed, running=brief(state="planning")), root(last=brief(state="applied")))
     assert "Correct" not in tidegate("status", "acme/live").stdout
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"destroyed": True}, ("destroyed",)),
+        (
+            {"orphaned": {"revision": SHA, "at": NOW, "resources": 1}},
+            ("gone", "1 resource stays", "tidegate destroy acme/"),
+        ),
+        ({"orphaned": {"revision": SHA, "at": NOW}}, ("gone", "its resources stay")),
+    ],
+)
+def test_a_root_that_is_gone_says_what_stays_behind(api, tidegate, fields, told):
+    with_roots(api, root(last=brief(state="applied"), **fields))
+    output = tidegate("status", "acme/live").stdout
+    assert all(each in output for each in told)
+    assert "applied" not in output

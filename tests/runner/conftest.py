@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Fields of a job that only a plan of a pull request has.
 SPECULATION = ("base_sha", "fork_sha", "merges", "allowed_providers", "allowed_modules")
+#: Fields of a job that only what destroys has as it is planned.
+DESTRUCTION = ("destroy", "engine_version", "lock_file")
 REPOSITORY_TOP = Path(__file__).parents[2]
 
 
@@ -63,6 +65,7 @@ class Bench:
         engine = root.pop("engine", Engine())
         speculation = {name: root.pop(name) for name in SPECULATION if name in root}
         run, stack = root.pop("run", RunSettings()), root.pop("stack", DEFAULT_STACK)
+        destruction = {name: root.pop(name) for name in DESTRUCTION if name in root}
         job = Job(
             id=f"network-{sha[:7]}-{kind}-1",
             deployment=f"network-{sha[:7]}",
@@ -79,6 +82,7 @@ class Bench:
             run=run,
             **speculation,
         )
+        job = replace(job, **destruction)
         self.aws.add_job(job, CLONE_TOKEN)
         self.aws.answers.clear()
         return job

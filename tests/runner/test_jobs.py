@@ -15,7 +15,8 @@ from local import mirror
 from tests.runner.conftest import Bench
 from tests.runner.engines import WAITING, fake_engine
 from tests.runner.fake_aws import START_TOKEN
-from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.deployment import Artifact
+from tidegate.domain.deploys.job import JobKind, log_key
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.messages import RecordPlan
 
@@ -241,3 +242,34 @@ resource "terraform_data" "network" { input = data.aws_iam_policy_document.open.
     bench.run(bench.job(JobKind.APPLY, sha, forged))
     assert bench.result()["error"] == "TerraformClientError"
     assert not bench.state().exists()
+
+
+def test_what_is_deployed_is_destroyed_with_its_own_engine_and_lock_file(
+    bench: Bench, commit: Callable[..., str]
+) -> None:
+    sha = commit(ONE_RESOURCE)
+    applied = bench.plan(sha)
+    bench.run(bench.job(JobKind.APPLY, sha, applied))
+    lock = b"# This file is maintained automatically.\n"
+    bench.aws.objects["plans/old/lock.hcl"] = lock
+    stored = Artifact("plans/old/lock.hcl", hashlib.sha256(lock).hexdigest())
+
+    plan = bench.plan(sha, destroy=True, engine_version=applied["engine_version"], lock_file=stored)
+
+    assert (plan["changes"]["destroy"], plan["changes"]["add"]) == (1, 0)
+    assert bench.aws.objects[plan["lock_file"]["key"]] == lock
+    bench.run(bench.job(JobKind.APPLY, sha, plan))
+    assert "0 added, 0 changed, 1 destroyed" in bench.result()["last_lines"]
+    assert json.loads(bench.state().read_text())["resources"] == []
+
+
+@pytest.mark.parametrize(("digest", "told"), [("", "has expired"), ("00" * 32, "is not what the deployment's plan")])
+def test_a_lock_file_that_expired_is_the_commits_and_another_one_is_refused(
+    bench: Bench, commit: Callable[..., str], digest: str, told: str
+) -> None:
+    if digest:
+        bench.aws.objects["plans/old/lock.hcl"] = b"provider {}"
+    job = bench.job(JobKind.PLAN, commit(ONE_RESOURCE), destroy=True, lock_file=Artifact("plans/old/lock.hcl", digest))
+    bench.run(job)
+    said = bench.result()["message"] if digest else bench.aws.objects[log_key(job.id)].decode()
+    assert told in said

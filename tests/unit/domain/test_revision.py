@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_revision
-from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import Destruction, State, Trigger
 from tidegate.domain.revision import Comparison, Relations, judge_revision, rerun_refusal
+
+AHEAD = Relations(Comparison.AHEAD, Comparison.AHEAD)
 
 
 def judged(comparison, trigger=Trigger.MERGE, branch=Comparison.AHEAD, above=Comparison.AHEAD, attempted=None):
@@ -68,3 +70,15 @@ def test_only_the_latest_attempt_is_run_again():
 
 def test_a_deploy_by_hand_may_come_from_anywhere():
     assert judged(Comparison.AHEAD, Trigger.MANUAL, branch=None).must_review is None
+
+
+@pytest.mark.parametrize(("deployed", "allowed"), [(any_deployed(2), True), (any_deployed(1), False), (None, False)])
+def test_only_what_is_deployed_still_is_destroyed(deployed, allowed):
+    wanted = any_deployment(2, trigger=Trigger.MANUAL, destroy=Destruction("last"))
+    verdict = judge_revision(wanted, deployed, None, Relations(Comparison.IDENTICAL))
+    assert verdict.allowed is allowed
+    assert ("nothing is destroyed" in verdict.reason) is not allowed
+
+
+def test_what_the_file_destroys_is_compared_as_every_merge():
+    assert judge_revision(any_deployment(2, destroy=Destruction()), any_deployed(), None, AHEAD).allowed

@@ -35,6 +35,7 @@ from tidegate.usecases.presses.lock import QueueLocker
 from tidegate.usecases.presses.unlock import QueueUnlocker
 from tidegate.usecases.queues.enqueue import Enqueuer
 from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
+from tidegate.usecases.requests.destroy_roots import RootDestroyer
 from tidegate.usecases.requests.receive_request import RequestReceiver
 
 REPOSITORY, INSTALLATION, NUMBER = "acme/infra", 42, 5
@@ -76,6 +77,8 @@ class EventsWorld:
         self.source = RepositorySource(self.forge, self)
         self.changes = ChangeEnqueuer(self.change_sets, self.enqueuer.enqueue)
         self.authorizer = Authorizer(self.forge, self.queues, self.deployments)
+        self.hold = PolicyHolder(self.source, self.artifacts, MemoryOrganizationPolicies({})).hold
+        self.destroyer = RootDestroyer(self.source, self.catalog, self.authorizer, self.changes, self.hold)
 
     @contextmanager
     def fetch(self, _url, _token, before, after):
@@ -108,14 +111,14 @@ class EventsWorld:
             self.authorizer,
             self.unlocker.unlock,
             self.locker.lock,
-            hold=PolicyHolder(self.source, self.artifacts, MemoryOrganizationPolicies({})).hold,
+            hold=self.hold,
         )
         return receiver.receive(self.stored("issue_comment", fields, delivery, at))
 
     def request(self, *roots, by="operator", delivery=None, **more):
         """Let an operator ask for deploys; return what became of it."""
         fields = {"repository": REPOSITORY, "installation": INSTALLATION, "roots": list(roots), "by": by, **more}
-        receiver = RequestReceiver(self.deliveries, self.source, self.changes, self.authorizer)
+        receiver = RequestReceiver(self.deliveries, self.source, self.changes, self.authorizer, self.destroyer)
         return receiver.receive(self.stored("manual", fields, delivery))
 
     @property

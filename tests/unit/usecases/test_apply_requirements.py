@@ -9,7 +9,7 @@ import pytest
 from tests.builders import NOW, any_deployment, any_pull_request, any_review, seen, sha
 from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
 from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import Approval, Override, Pushed, State, Trigger
+from tidegate.domain.deploys.deployment import Approval, Destruction, Override, Pushed, State, Trigger
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.domain.permission import Permission
@@ -199,3 +199,10 @@ def test_what_was_withdrawn_while_it_waits_is_not_applied_whatever_is_there(forg
     approve(forge, "ann", "ben")
     withdrawn = merge(TWO, withdrawn="Pull request 5 was closed.", state=State.AWAITING_REQUIREMENTS)
     assert missing(forge, withdrawn) == ("Pull request 5 was closed.",)
+
+
+def test_what_destroys_is_approved_here_whatever_brought_its_files(forge):
+    approve(forge, "ann", "ben")
+    one = merge(TWO, destroy=Destruction("last"), pushed=(), trigger=Trigger.MANUAL)
+    assert missing(forge, one)
+    assert missing(forge, replace(one, approved_here=here("ann", "ben"))) == ()

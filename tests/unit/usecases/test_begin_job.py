@@ -7,7 +7,7 @@ import pytest
 from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, deployment_in, seen, sha
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.deployment import AfterGate, Gate, State, Step, Trigger
+from tidegate.domain.deploys.deployment import AfterGate, Destruction, Gate, State, Step, Trigger
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import (
@@ -293,3 +293,20 @@ def test_the_head_of_a_pull_request_is_applied_while_that_contains_it(world, beg
     assert world.branches.left(deployment) == ""
     world.forge.seen.clear()
     assert "There is no pull request 5" in world.branches.left(deployment)
+
+
+def test_what_destroys_is_planned_with_the_engine_and_the_lock_file_of_what_is_deployed(world, beginner):
+    how = Destruction("last", "1.9.8", any_plan().lock_file)
+    job = world.jobs.get(begin(beginner, world.put(any_deployment(destroy=how))))
+    assert (job.destroy, job.engine_version, job.lock_file) == (True, "1.9.8", how.lock_file)
+
+
+@pytest.mark.parametrize(("destroy", "begins"), [(Destruction("last"), True), (Destruction(), False)])
+def test_what_is_deployed_is_destroyed_wherever_its_branch_went(world, beginner, destroy, begins):
+    deployment = world.put(deployment_in(State.APPROVED, destroy=destroy))
+    world.forge.comparisons[deployment.revision.sha, "main"] = Comparison.DIVERGED
+    if begins:
+        assert world.jobs.get(begin(beginner, deployment, "apply")).engine_version == deployment.plan.engine_version
+    else:
+        with pytest.raises(CommitLeftBranch):
+            begin(beginner, deployment, "apply")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_revision, sha
 from tidegate.adapters.memory import MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.deploys.deployment import Pushed, State, Trigger
+from tidegate.domain.deploys.deployment import Destruction, Pushed, State, Trigger
 from tidegate.domain.deploys.queue import Deployed, Standing
 from tidegate.domain.deploys.rerun import run_again
 from tidegate.usecases.deploys.find_pushed import find_pushed
@@ -74,3 +74,8 @@ def test_what_is_run_again_brings_what_it_brought_but_a_head_what_came_since_the
     assert run_again(merge, "main", "maintainer", merge.requested_at, "1").pushed == (OWN,)
     head = replace(merge, trigger=Trigger.MANUAL, pull_request=5)
     assert run_again(head, "main", "maintainer", merge.requested_at, "1").pushed == ()
+
+
+def test_no_push_asks_for_the_end_of_what_is_deployed(queues):
+    wanted = any_deployment(5, trigger=Trigger.MANUAL, destroy=Destruction("last"))
+    assert find_pushed(queues, Standing("default", deployed=any_deployed(5)), wanted) == ()

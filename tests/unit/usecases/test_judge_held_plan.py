@@ -13,7 +13,7 @@ from tidegate.adapters.memory import MemoryPullRequests, MemoryTemporaryLayers
 from tidegate.adapters.memory.policies import MemoryPolicyEngine
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import Destruction, State, Trigger
 from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
@@ -250,3 +250,11 @@ def test_the_plan_of_a_head_that_is_deployed_without_a_merge_is_judged_by_who_ma
     world.forge.changes[RECORD.spec.base, head] = Change(sha(2), Authors(("ann",)))
     world.place(base_sha="")
     assert world.goes_through(DENIED).next == "refused"
+
+
+def test_what_destroys_what_is_deployed_has_no_pull_request_whose_owners_could_let_it_pass(world):
+    world.approve()
+    world.place(destroy=Destruction("last"), pull_request=None, base_sha="")
+    assert world.goes_through(DENIED).next == "refused"
+    world.place(destroy=Destruction("last"), pull_request=None, base_sha="")
+    assert world.goes_through().next == "review"

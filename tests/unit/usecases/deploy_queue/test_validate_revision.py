@@ -9,8 +9,9 @@ import pytest
 from tests.builders import any_deployed, any_deployment, any_lock, any_revision, any_root, deployment_in
 from tests.unit.usecases.deploy_queue.world import related
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Pushed, State, Trigger
+from tidegate.domain.deploys.deployment import Destruction, Pushed, State, Trigger
 from tidegate.domain.deploys.requirements import Requirements
+from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.revision import Comparison
 
 
@@ -183,3 +184,13 @@ def test_what_requires_something_of_its_apply_knows_the_pushes_that_it_holds(wor
     world.in_flight(deployment)
     world.validate(deployment)
     assert world.deployments.get(deployment.id).pushed == (own,)
+
+
+def test_who_asks_for_a_destruction_is_its_author(world):
+    world.change(deployed=any_deployed())
+    rule = ReviewRule(exclude_authors=True)
+    one = any_deployment(trigger=Trigger.MANUAL, destroy=Destruction("last"), authors=("asks",), review_rule=rule)
+    world.in_flight(one)
+    assert world.validate(one).allowed
+    judged = world.deployments.get(one.id)
+    assert (judged.authors, judged.authors_known) == (("asks",), True)

@@ -9,6 +9,7 @@ The message is JSON::
          | "UNLOCKED",
      "at": "<ISO 8601, UTC>", "deployment": …, "repository": "owner/name", "root": …, "dir": …, "workspace": …,
      "revision": "<sha>", "branch": …, "trigger": "merge" | "manual" | "rerun", "pull_request": … or null,
+     "destroy": true | false,
      "forced": true | false, "initiating_user": …, "approved_by": … or null, "approved_at": … or null,
      "approvals": [{"by": …, "at": …}], "rejected_by": … or null,
      "plan_sha256": "<of the plan file that is applied>", "engine": …, "engine_version": …,

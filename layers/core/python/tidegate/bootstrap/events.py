@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.presses.answer_button import ButtonAnswerer
     from tidegate.usecases.presses.rerun import RerunRequester
     from tidegate.usecases.queues.refresh_line import LineRefresher
+    from tidegate.usecases.requests.destroy_roots import RootDestroyer
     from tidegate.usecases.requests.receive_request import RequestReceiver
 
 
@@ -156,7 +157,15 @@ class Events(Deploys):
     def request_receiver(self) -> RequestReceiver:
         from tidegate.usecases.requests.receive_request import RequestReceiver
 
-        return RequestReceiver(self.deliveries, self._repository_source, self._change_enqueuer, self.authorizer)
+        source, changes = self._repository_source, self._change_enqueuer
+        return RequestReceiver(self.deliveries, source, changes, self.authorizer, self.root_destroyer)
+
+    @cached_property
+    def root_destroyer(self) -> RootDestroyer:
+        from tidegate.usecases.requests.destroy_roots import RootDestroyer
+
+        source, changes = self._repository_source, self._change_enqueuer
+        return RootDestroyer(source, self.catalog, self.authorizer, changes, self._hold_policies)
 
     @cached_property
     def rerun_requester(self) -> RerunRequester:

@@ -27,6 +27,10 @@ _MOVED_ON = (
     "What is deployed by now was merged after this was asked for, and the pull request does not contain it: it would "
     "be undone. Bring the branch up to date with its base, and comment tidegate apply again."
 )
+_DEPLOYED_SINCE = (
+    "Another revision was deployed to this root after its destruction was asked for, so nothing is destroyed. "
+    "Ask again if what is deployed now is to be destroyed."
+)
 _COMMIT_IS_GONE = "The commit does not exist on the forge any more. Push it again to deploy it."
 
 
@@ -88,6 +92,8 @@ def judge_revision(
         refusal = rerun_refusal(revision, attempted, known.branch)
         if refusal is not None:
             return _refused(refusal)
+    if deployment.destroys_deployed and (deployed is None or deployed.revision.sha != revision.sha):
+        return _refused(_DEPLOYED_SINCE)
     if _has_moved_on(deployment, deployed, known):
         return _refused(_MOVED_ON)
     verdict = _compared(revision, deployed, known)

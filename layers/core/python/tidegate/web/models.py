@@ -269,6 +269,14 @@ class DeploymentsPage(Shown):
     )
 
 
+class OrphanedModel(Shown):
+    """That a root is gone from the default branch, and what it made is not destroyed."""
+
+    revision: str = Field(description="The commit without it")
+    at: Moment
+    resources: int | None = Field(description="How many there were after its last deployment; null: not known")
+
+
 class RootModel(Shown):
     """A root and its queue."""
 
@@ -281,6 +289,8 @@ class RootModel(Shown):
     running: DeploymentBrief | None
     last: DeploymentBrief | None = Field(description="The last that was let in and ended")
     waiting: int
+    destroyed: bool = Field(default=False, description="All that it made is destroyed: the root is archived")
+    orphaned: OrphanedModel | None = Field(default=None, description="It is gone, and what it made stays behind")
     url: str = Field(description="The page of its queue")
 
 
@@ -372,11 +382,15 @@ class GateAnswer(_Given):
 
 
 class DeployRequest(_Given):
-    """Deploy the default branch's head to these roots."""
+    """Deploy the default branch's head to these roots, or destroy what they made."""
 
     repository: RepositoryName
     roots: Annotated[list[RootName], Field(min_length=1, max_length=50)]
     force: bool = Field(default=False, description="Also where the same is in line by hand already, at the same commit")
+    destroy: bool = Field(
+        default=False,
+        description="Destroy what these roots made, which the default branch does not have any more; always reviewed",
+    )
 
 
 class Accepted(Shown):

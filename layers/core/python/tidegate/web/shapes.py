@@ -10,7 +10,7 @@ from tidegate.domain.changes.overview import AwaitedMember, StackOverview, await
 from tidegate.domain.deploys.deployment import Deployment, Review, Unlocking
 from tidegate.domain.deploys.job import job_parts
 from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.queue import Lock
+from tidegate.domain.deploys.queue import Lock, Orphaned
 from tidegate.domain.deploys.review import excluded, expires_at, needed_approvals
 from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.domain.markdown import without_marks
@@ -33,6 +33,7 @@ from tidegate.web.models import (
     JobModel,
     LockModel,
     LogLines,
+    OrphanedModel,
     OverrideModel,
     PlaceModel,
     QueueModel,
@@ -261,6 +262,8 @@ class Shapes:
             running=self.brief(view.running) if view.running else None,
             last=self.brief(view.last) if view.last else None,
             waiting=view.head.length,
+            destroyed=view.head.is_destroyed,
+            orphaned=_orphaned(view.head.orphaned),
             url=self.queue_url(repository, view.name),
         )
 
@@ -321,6 +324,12 @@ def _review(review: Review | None) -> ReviewModel | None:
         at=review.at,
         approvals=approvals,
     )
+
+
+def _orphaned(orphaned: Orphaned | None) -> OrphanedModel | None:
+    if orphaned is None:
+        return None
+    return OrphanedModel(revision=orphaned.revision, at=orphaned.at, resources=orphaned.resources)
 
 
 def _unlocked(unlocked: Unlocking | None) -> ApprovalModel | None:

@@ -174,7 +174,8 @@ def _asked_for(deployment: Deployment) -> str:
         Trigger.RERUN: "by running the check again",
         Trigger.DRIFT: "by a schedule that found drift",
     }
-    return f"{code(deployment.requested_by)} {how[deployment.trigger]}, {moment(deployment.requested_at)}"
+    what = ", to destroy what the root made" if deployment.destroy else ""
+    return f"{code(deployment.requested_by)} {how[deployment.trigger]}{what}, {moment(deployment.requested_at)}"
 
 
 def _links(view: View) -> str:

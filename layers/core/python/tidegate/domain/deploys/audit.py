@@ -83,6 +83,7 @@ def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
         "revision": deployment.revision.sha,
         "branch": deployment.revision.branch,
         "trigger": deployment.trigger.value,
+        "destroy": deployment.destroy is not None,
         "pull_request": deployment.pull_request,
         "forced": deployment.forced,
         "initiating_user": deployment.requested_by,

@@ -249,6 +249,20 @@ class Pushed:
 
 
 @dataclass(frozen=True, slots=True)
+class Destruction:
+    """That a deployment destroys what its root made. Its plan is always reviewed.
+
+    ``deployment`` is the one deployed last, whose files are planned again with the engine of ``engine_version`` and the
+    ``lock_file`` that its plan had, as far as these are known. It is empty where the root's configuration says
+    ``destroy: true``: then the revision's own files are planned.
+    """
+
+    deployment: str = ""
+    engine_version: str | None = None
+    lock_file: Artifact | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One line of a deployment's timeline: the state it went to, when (ISO 8601 in UTC), by whom, and why."""
 
@@ -317,6 +331,7 @@ class Deployment:
     ``requires`` is what its root requires of every apply, ``unmatched`` that no check says what that is; ``pushed`` are
     the pushes whose changes it applies, ``missing`` what of the requirements was missing last, in Markdown,
     ``approved_here`` who approved it in their place, and ``override`` who passed over them.
+    ``destroy`` tells that it destroys what the root made, in place of deploying it.
     ``first_requested_at`` is when the first of those was asked for that this one runs again, if any;
     ``touched_at`` is when a deployment that this one runs again last may have changed infrastructure.
     """
@@ -380,6 +395,7 @@ class Deployment:
     approved_here: tuple[Approval, ...] = ()
     override: Override | None = None
     superseded_by: str | None = None
+    destroy: Destruction | None = None
     error: str = ""
     ending: Ending | None = None
     history: tuple[Step, ...] = ()
@@ -388,6 +404,11 @@ class Deployment:
     @property
     def queue(self) -> str:
         return queue_id(self.repository, self.root.name)
+
+    @property
+    def destroys_deployed(self) -> bool:
+        """Whether it destroys what another deployment deployed, from that one's files."""
+        return self.destroy is not None and bool(self.destroy.deployment)
 
     @property
     def rejected_by(self) -> str | None:

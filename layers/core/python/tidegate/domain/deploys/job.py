@@ -37,8 +37,10 @@ class Job:
     dependency lock file at that time (design rule 6). For a speculative plan, ``deployment`` names the temporary
     layer, and ``base_sha`` the base branch's commit, which people know; ``merges`` tells whether ``sha`` is merged with
     it before, or planned alone; ``fork_sha`` is the one commit that both come after, if it is known that there is but
-    one. ``allowed_providers`` and ``allowed_modules`` are patterns of what such a plan may use
-    (``tidegate.domain.pull_requests.untrusted_code``); None stands for what is allowed where nobody says anything.
+    one. ``destroy`` tells that the plan destroys what the root made; ``engine_version`` and ``lock_file`` are then
+    those that it was made with, if they are known. ``allowed_providers`` and ``allowed_modules`` are patterns of what a
+    speculative plan may use (``tidegate.domain.pull_requests.untrusted_code``); None stands for what is allowed where
+    nobody says anything.
     """
 
     id: str
@@ -60,6 +62,7 @@ class Job:
     allowed_providers: tuple[str, ...] | None = None
     allowed_modules: tuple[str, ...] | None = None
     fork_sha: str = ""
+    destroy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,13 +62,37 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
+class Orphaned:
+    """That a root is gone from the default branch, and what it made is not: the commit without it, and when it came.
+
+    ``resources`` is how many there were after the deployment deployed last, None where that is not known.
+    """
+
+    revision: str
+    at: str
+    resources: int | None = None
+
+    @property
+    def left(self) -> str:
+        """What stays behind, in few words."""
+        if self.resources is None:
+            return "its resources stay"
+        return f"{self.resources} {'resource stays' if self.resources == 1 else 'resources stay'}"
+
+
+@dataclass(frozen=True, slots=True)
 class Deployed:
-    """The deployment that later revisions are compared with."""
+    """The deployment that later revisions are compared with.
+
+    ``destroyed`` tells that it destroyed what the root made, ``orphaned`` that the root is gone since.
+    """
 
     deployment: str
     revision: Revision
     state: State
     trigger: Trigger
+    destroyed: bool = False
+    orphaned: Orphaned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +133,18 @@ class QueueHead:
     undone: Deployed | None = None
     unlocked: Unlocking | None = None
     by_stack: tuple[Standing, ...] = ()
+
+    @property
+    def is_destroyed(self) -> bool:
+        """Whether all that was deployed of the root is destroyed, in each of its stacks."""
+        every = [each.deployed for each in self.by_stack] if self.by_stack else [self.deployed]
+        deployed = [each for each in every if each is not None]
+        return bool(deployed) and all(each.destroyed for each in deployed)
+
+    @property
+    def orphaned(self) -> Orphaned | None:
+        """That the root is gone and what it made is not, if that is so."""
+        return self.deployed.orphaned if self.deployed and not self.is_destroyed else None
 
     @property
     def home(self) -> str:
@@ -228,7 +264,11 @@ def with_another(head: QueueHead, first: Waiting | None, deployment: Deployment)
 
 def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
     """Return what later revisions are compared with once ``deployment`` has ended."""
-    return _as_deployed(deployment) if moves_baseline(deployment.state) else before
+    if not moves_baseline(deployment.state):
+        return before
+    after = _as_deployed(deployment)
+    stays = deployment.destroys_deployed and not after.destroyed and before is not None
+    return replace(after, orphaned=before.orphaned) if stays and before else after
 
 
 def attempt_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
@@ -286,7 +326,8 @@ def _stands(before: Standing, ended: Deployment) -> Standing:
 
 
 def _as_deployed(deployment: Deployment) -> Deployed:
-    return Deployed(deployment.id, deployment.revision, deployment.state, deployment.trigger)
+    destroyed = deployment.destroy is not None and deployment.state in DONE
+    return Deployed(deployment.id, deployment.revision, deployment.state, deployment.trigger, destroyed)
 
 
 def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
@@ -307,6 +348,8 @@ def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: str) -> Lock
 
 def _why_locked(deployment: Deployment) -> str:
     short = deployment.revision.short
+    if deployment.destroy:
+        return "What the root made is destroyed by hand. Merges wait until that has ended, or the queue is unlocked."
     if deployment.base_sha:
         return (
             f"{short} of pull request {deployment.pull_request} is applied before it is merged. Other merges wait "
@@ -356,12 +399,13 @@ def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | No
     """Return the queue's lock once ``deployment`` has ended.
 
     An unknown outcome locks until somebody has looked (design rule 5). The lock of a manual deployment that
-    changed nothing goes away again, and what it found comes back.
+    changed nothing goes away again, and what it found comes back; so does the lock of one that destroyed all there was.
     """
     if deployment.state is State.OUTCOME_UNKNOWN:
         reason = "It is not known what the last apply changed. Inspect the state, then unlock the queue."
         return Lock(_TIDEGATE, at, deployment.revision.sha, reason, deployment.id)
     is_its_own = lock is not None and lock.deployment == deployment.id
-    if lock is not None and is_its_own and not moves_baseline(deployment.state):
+    destroyed = deployment.destroy is not None and deployment.state in DONE
+    if lock is not None and is_its_own and (destroyed or not moves_baseline(deployment.state)):
         return lock.before
     return lock

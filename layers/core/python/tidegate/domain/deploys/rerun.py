@@ -82,6 +82,7 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         layers=old.layers,
         waits=old.waits,
         run=old.run,
+        destroy=old.destroy,
         access=old.access,
         requires=old.requires,
         unmatched=old.unmatched,

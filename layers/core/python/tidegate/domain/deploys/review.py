@@ -18,6 +18,8 @@ REVIEW_DAYS = 7
 
 #: Changes of rules that a reason names.
 _NAMED = 5
+#: Why the plan of what destroys a root is reviewed, whatever the configuration says.
+_DESTROYS = "It destroys what the root made: such a plan is always reviewed."
 #: Why the plan of who takes the place of a blocked deployment is reviewed: else it would be a way around its gate.
 _HELD_UP_BEFORE = "Its plan holds what a deployment was to change that others of its change held up."
 
@@ -48,6 +50,7 @@ def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     demanded = (
         deployment.withdrawn
         or deployment.must_review
+        or (_DESTROYS if deployment.destroy else "")
         or _by_rules(deployment)
         or (_HELD_UP_BEFORE if deployment.look_twice else _by_hand(deployment))
     )

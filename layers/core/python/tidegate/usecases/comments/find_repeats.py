@@ -70,5 +70,5 @@ def _is_same(earlier: Deployment, wanted: Deployment) -> bool:
     """Tell whether a deployment does what another is to do, and has not ended."""
     if is_final(earlier.state) or earlier.trigger is not Trigger.MANUAL or earlier.withdrawn:
         return False
-    keys = [(each.stack, each.revision.sha, each.base_sha) for each in (earlier, wanted)]
+    keys = [(each.stack, each.revision.sha, each.base_sha, each.destroy is not None) for each in (earlier, wanted)]
     return keys[0] == keys[1]

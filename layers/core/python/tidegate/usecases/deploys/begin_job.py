@@ -135,6 +135,7 @@ class JobBeginner:
 
     def _job(self, deployment: Deployment, kind: JobKind, job: str) -> Job:
         plan = deployment.plan if kind is JobKind.APPLY else None
+        made_by = plan or deployment.destroy
         return Job(
             id=job,
             deployment=deployment.id,
@@ -145,13 +146,14 @@ class JobBeginner:
             root=deployment.root,
             installation=deployment.installation,
             plan_file=plan.file if plan else None,
-            lock_file=plan.lock_file if plan else None,
-            engine_version=plan.engine_version if plan else None,
+            lock_file=made_by.lock_file if made_by else None,
+            engine_version=made_by.engine_version if made_by else None,
             plan_json=plan.json if plan else None,
             stack=deployment.stack,
             run=deployment.run,
             base_sha=deployment.base_sha,
             fork_sha=deployment.fork_sha,
+            destroy=deployment.destroy is not None,
         )
 
 

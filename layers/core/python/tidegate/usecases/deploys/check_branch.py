@@ -22,6 +22,8 @@ class BranchCheck:
 
         Raise ForgeUnavailable and ForgeRefused.
         """
+        if deployment.destroys_deployed:
+            return ""  # What is deployed is destroyed from its own files, wherever branches went since.
         revision, where = deployment.revision, (deployment.installation, deployment.repository)
         head, what = revision.branch, revision.branch
         if is_of_head(deployment):

@@ -20,6 +20,8 @@ def find_pushed(queues: DeployQueues, standing: Standing, deployment: Deployment
     What no push asks for, such as by the API, holds all that came since the revision deployed last. The head of a pull
     request holds what waits in line, as far as its branch does. ``standing`` is the root's in the deployment's stack.
     """
+    if deployment.destroys_deployed:
+        return ()  # No push asks for it: what brought the files says nothing of their end.
     own = deployment.pushed or tuple(_since_deployed(standing, deployment))
     found = tuple(dict.fromkeys((*_undone(queues, standing, deployment), *_in_line(queues, deployment), *own)))
     if len(found) > _MOST:

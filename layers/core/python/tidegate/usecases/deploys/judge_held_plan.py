@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.held_plan import as_layer, refusal
 from tidegate.domain.errors import WrongState
-from tidegate.domain.policies.approval import Standing
+from tidegate.domain.policies.approval import Standing, standings
+from tidegate.domain.pull_requests.approvals import Approvals
 from tidegate.domain.pull_requests.record import PullRequestSpec
 from tidegate.messages import JudgePlan, PlanRecorded
 from tidegate.ports import Deployments, PullRequests
@@ -48,6 +49,8 @@ class HeldPlanJudge:
 
         What a head is not merged with is told by the branch that it goes to.
         """
+        if deployment.destroys_deployed:  # There is no pull request whose approvals could let it pass.
+            return standings([as_layer(deployment)], deployment.revision.sha, Approvals(), {})
         found = self._spec(deployment)
         base = deployment.base_sha or found.base
         spec = replace(found, head_sha=deployment.revision.sha, base_sha=base)

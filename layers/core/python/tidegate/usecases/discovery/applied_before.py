@@ -71,7 +71,7 @@ class AppliedBefore:
         if deployed is None or deployed.trigger is not Trigger.MANUAL or deployed.state not in DONE:
             return None
         applied = self.deployments.many([deployed.deployment]).get(deployed.deployment)
-        if applied is None or not applied.base_sha:
+        if applied is None or not applied.base_sha or applied.destroy or deployment.destroy:
             return None
         return applied if (applied.root, applied.run) == (deployment.root, deployment.run) else None
 

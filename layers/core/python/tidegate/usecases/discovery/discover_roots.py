@@ -79,6 +79,7 @@ class AllRoots:
     configured: ConfiguredRoots
     names: tuple[str, ...]
     configuration: LoadedConfiguration = field(default_factory=without_file, compare=False)
+    roots: tuple[Root, ...] = ()
 
     def problems(self, names: Iterable[str]) -> list[str]:
         """Return a sentence for each of the named roots that is in no stack."""
@@ -133,7 +134,8 @@ def all_roots(trees: PushedTrees, reading: Reading) -> AllRoots:
     """Return all roots of the newer commit. Raise InvalidConfiguration when its file cannot be used."""
     configuration = read_configuration(trees, reading)
     index = RootIndex(CommitModules(trees), reading.repository, configuration, reading.configuring)
-    return AllRoots(index.configured, tuple(sorted(root.name for root in index.found.roots)), configuration)
+    names = tuple(sorted(root.name for root in index.found.roots))
+    return AllRoots(index.configured, names, configuration, index.found.roots)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ class ApplyRequirements:
         for push in _pushes(deployment):
             search.look(push)
         merged += [checker.of_merged(where, number, base, wanted) for number, base in search.found.items()]
+        if deployment.destroys_deployed:
+            search.without.append(deployment.revision.sha)
         makers = Authors((*deployment.authors, deployment.requested_by), deployment.authors_known)
         return Origin(tuple(merged), tuple(search.without), search.complete, here, makers)
 
@@ -83,7 +85,7 @@ def approving_here(deployment: Deployment) -> tuple[str, ...]:
 
 
 def _pushes(deployment: Deployment) -> tuple[Pushed, ...]:
-    if deployment.pushed or is_of_head(deployment):
+    if deployment.pushed or is_of_head(deployment) or deployment.destroys_deployed:
         return deployment.pushed
     return (Pushed("", deployment.revision.sha, deployment.revision.branch),)
 

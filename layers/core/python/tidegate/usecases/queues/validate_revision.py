@@ -61,7 +61,7 @@ class RevisionValidator:
             verdict = RevisionVerdict(allowed=False, reason=deployment.withdrawn)
         if is_reduced(deployment):
             verdict = RevisionVerdict(allowed=False, reason=TOO_LARGE)
-        if verdict.allowed and deployment.review_rule.exclude_authors:
+        if verdict.allowed and deployment.review_rule.exclude_authors and not deployment.destroys_deployed:
             authors = find_authors(self.queues, self.forge, standing, deployment)
             deployment = replace(deployment, authors=authors.logins, authors_known=authors.known)
         deployment = self._after_undone(deployment, standing)

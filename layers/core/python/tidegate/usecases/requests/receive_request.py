@@ -27,6 +27,7 @@ from tidegate.usecases.discovery.new_deployments import (
     requiring,
 )
 from tidegate.usecases.discovery.repository_source import RepositorySource
+from tidegate.usecases.requests.destroy_roots import Destroy, RootDestroyer
 from tidegate.usecases.webhooks.conclude import conclude
 
 
@@ -41,16 +42,22 @@ class DeployRequest:
     installation: int
     received_at: str
     force: bool = False
+    destroy: bool = False
+
+    @property
+    def where(self) -> tuple[int, str]:
+        return self.installation, self.repository
 
 
 @dataclass(frozen=True, slots=True)
 class RequestReceiver:
-    """Receives requests; receiving one again is harmless."""
+    """Receives requests; receiving one again is harmless. ``destroyer`` makes what destroys roots."""
 
     deliveries: Deliveries
     source: RepositorySource
     changes: ChangeEnqueuer
     authorizer: Authorizer
+    destroyer: RootDestroyer
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the request. Raise as for pushes."""
@@ -60,12 +67,25 @@ class RequestReceiver:
 
     def _outcome(self, request: DeployRequest) -> DeliveryOutcome:
         try:
-            return self._deployed(request)
+            return self._destroyed(request) if request.destroy else self._deployed(request)
         except (NotFound, InvalidConfiguration, CyclicChange) as error:
-            return DeliveryOutcome(f"{error} Nothing is deployed.")
+            return DeliveryOutcome(f"{error} Nothing is {'destroyed' if request.destroy else 'deployed'}.")
+
+    def _destroyed(self, request: DeployRequest) -> DeliveryOutcome:
+        head = self._head(request, self.source.forge.default_branch(*request.where))
+        asked = Destroy(request.where, request.roots, request.by, request.received_at, f"request {request.id}")
+        made, problems, repeats = self.destroyer.destroy(asked, head)
+        if problems:
+            return DeliveryOutcome(f"{' '.join(problems)} Nothing is destroyed.")
+        if repeats:
+            told = " ".join(f"{in_line_already(each, earlier)}, as {earlier.id}." for each, earlier in repeats)
+            return DeliveryOutcome(told, tuple(earlier.id for _, earlier in repeats))
+        names = ", ".join(request.roots)
+        text = f"The destruction of {names} is planned, and waits for a review."
+        return DeliveryOutcome(text, tuple(each.id for each in made))
 
     def _deployed(self, request: DeployRequest) -> DeliveryOutcome:
-        where = request.installation, request.repository
+        where = request.where
         branch = self.source.forge.default_branch(*where)
         head = self._head(request, branch)
         configuring = partial(configure, branch=branch, dest_branch=branch)
@@ -98,7 +118,7 @@ class RequestReceiver:
 
     def _denied(self, request: DeployRequest, deployments: Sequence[Deployment]) -> tuple[str, ...]:
         """Return why somebody may not deploy. Without access control that was judged when it was asked for."""
-        where = request.installation, request.repository
+        where = request.where
         controlled = {what: access for what, access in accesses(deployments).items() if access is not None}
         return self.authorizer.refusals(controlled, where, Action.APPLY, request.by) if controlled else ()
 

@@ -27,10 +27,13 @@ class DeploymentRequester:
     clock: Clock
     new_id: Callable[[], str] = _new_id
 
-    def request(self, repository: str, roots: Sequence[str], by: str, *, force: bool = False) -> str:
+    def request(
+        self, repository: str, roots: Sequence[str], by: str, *, force: bool = False, destroy: bool = False
+    ) -> str:
         """Return the id of the request once it is stored and queued. ``by`` is the login of who asked.
 
-        With ``force``, what is in line already, by hand at the same commit, is put in line once more.
+        With ``force``, what is in line already, by hand at the same commit, is put in line once more; with
+        ``destroy``, what the roots made is destroyed.
         Raise InvalidName for a name that no repository or root can have, and NotFound for a repository
         that Tidegate does not know. CloudUnavailable means that it was not queued; the reconciler queues
         what was stored.
@@ -39,6 +42,7 @@ class DeploymentRequester:
         known = self.catalog.repository(repository_name(repository))
         fields = {"repository": known.name, "roots": names, "by": by, "installation": known.installation}
         fields |= {"force": True} if force else {}
+        fields |= {"destroy": True} if destroy else {}
         request = Delivery(self.new_id(), MANUAL, fields, self.clock.now())
         self.deliveries.store(request)
         self.queue.send(request)

@@ -1,0 +1,196 @@
+"""Make the deployments that destroy what roots made which the default branch does not have any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tidegate.config.configured import ConfiguredRoot
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.resolution import configure
+from tidegate.config.trust import required
+from tidegate.domain.access import Access, Action
+from tidegate.domain.changes.change_set import Key, Member
+from tidegate.domain.comments.command import nearest
+from tidegate.domain.deploys.deployment import Deployment, Destruction, Trigger
+from tidegate.domain.deploys.queue import Deployed, QueueHead
+from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.domain.errors import quoted
+from tidegate.domain.moment import later
+from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.root import Revision, Root, deployment_id
+from tidegate.domain.tags.terms import tagged
+from tidegate.ports import Catalog
+from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once
+from tidegate.usecases.discovery.discover_roots import AllRoots, all_roots
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, accesses
+from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
+from tidegate.usecases.discovery.root_index import Deployable
+
+#: Returns the policy sets that hold for roots, by root and stack.
+Hold = Callable[[tuple[int, str], Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
+
+#: Why nobody may destroy a root that was deployed before there was access control, and that it says nothing of.
+_UNPLACED = (
+    "no stack of the default branch's tidegate.yaml takes it any more, and it was deployed without access control"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Destroy:
+    """What is asked for: an installation of the App and a repository, which roots, by whom and when (ISO 8601 in UTC).
+
+    ``tells_apart`` is a text that other requests do not have.
+    """
+
+    where: tuple[int, str]
+    roots: Sequence[str]
+    by: str
+    at: str
+    tells_apart: str
+
+
+@dataclass(frozen=True, slots=True)
+class RootDestroyer:
+    """Destroys what is deployed of roots that are gone, from the files that it was deployed from.
+
+    ``hold`` stores the policy sets that the plans are held against.
+    """
+
+    source: RepositorySource
+    catalog: Catalog
+    authorizer: Authorizer
+    changes: ChangeEnqueuer
+    hold: Hold
+
+    def destroy(self, asked: Destroy, head: Revision) -> tuple[Sequence[Deployment], Sequence[str], Sequence[Repeat]]:
+        """Enqueue a deployment for each root in each of its stacks.
+
+        Return these, or else a sentence for each thing that is wrong, or what goes on already. ``head`` is the default
+        branch's: what it still has is not destroyed by a request. What holds for a root is what held when it was
+        deployed last, and what the default branch says of such a root now, together. Raise NotFound,
+        InvalidConfiguration, CyclicChange, and what enqueuing raises.
+        """
+        configuring = partial(configure, branch=head.branch, dest_branch=head.branch)
+        with self.source.fetch(*asked.where, head.sha) as trees:
+            there = all_roots(trees, self.source.reading(asked.where[1], configuring))
+        made, problems = self._made(asked, there)
+        made = [_under(there.configuration, each, head.branch) for each in made]
+        controlled = {what: access for what, access in accesses(made).items() if access is not None}
+        if controlled and not problems:
+            problems += self.authorizer.refusals(controlled, asked.where, Action.APPLY, asked.by)
+        if problems:
+            return (), problems, ()
+        made = self._held(asked, there, head, made)
+        repeats = enqueue_once(self.authorizer.queues, self.authorizer.deployments, self.changes, made)
+        return (() if repeats else made), (), repeats
+
+    def _held(self, asked: Destroy, there: AllRoots, head: Revision, made: Sequence[Deployment]) -> list[Deployment]:
+        granted = Granted(there.configuration, there.roots, head.branch, head.branch, main=head.branch, commit=head.sha)
+        held = self.hold(asked.where, granted, [_deployable(each) for each in made])
+        return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
+
+    def _made(self, asked: Destroy, there: AllRoots) -> tuple[list[Deployment], list[str]]:
+        heads = {head.root_name: head for head in self.catalog.roots(asked.where[1])}
+        problems = list(_unknown([name for name in asked.roots if name not in heads], heads))
+        problems += [_still_there(name) for name in asked.roots if name in heads and name in there.names]
+        made: list[Deployment] = []
+        for name in (each for each in asked.roots if each in heads and each not in there.names):
+            deployed = [each.deployment for each in _deployed(heads[name]) if not each.destroyed]
+            known = self.authorizer.deployments.many(deployed)
+            records = [known[each] for each in deployed if each in known]
+            problem = _problem(heads[name], records, there)
+            problems += [problem] if problem else []
+            made += [_destroying(asked, record, number) for number, record in enumerate(records)]
+        return made, problems
+
+
+def _deployable(each: Deployment) -> Deployable:
+    return Deployable(Member(each.root, each.stack, ""), ConfiguredRoot(each.root, tagged(each.root), (), each.stack))
+
+
+def _deployed(head: QueueHead) -> list[Deployed]:
+    """Return what is deployed of a root, in each of its stacks."""
+    every = [each.deployed for each in head.by_stack] if head.by_stack else [head.deployed]
+    return [each for each in every if each is not None]
+
+
+def _problem(head: QueueHead, records: Sequence[Deployment], there: AllRoots) -> str:
+    """Return why what a root made is not destroyed, an empty text if it may be."""
+    name = head.root_name
+    if not _deployed(head):
+        return f"Nothing was ever deployed to root {quoted(name)}: there is nothing to destroy."
+    if not records:
+        return f"What root {quoted(name)} made is destroyed already."
+    for record in records:
+        other = next((each for each in there.roots if _place(each) == _place(record.root)), None)
+        if other is not None:
+            return (
+                f"Root {quoted(name)} is called {quoted(other.name)} now: it has the same directory and workspace, and "
+                "so the same state. Destroying it would destroy what that root has."
+            )
+    return ""
+
+
+def _place(root: Root) -> tuple[str, str]:
+    return root.dir, root.workspace
+
+
+def _unknown(names: Sequence[str], known: Mapping[str, QueueHead]) -> Iterator[str]:
+    for name in names:
+        near = nearest(name, sorted(known))
+        yield f"There is no root {quoted(name)}." + (f" Did you mean {quoted(near)}?" if near else "")
+
+
+def _still_there(name: str) -> str:
+    return (
+        f"Root {quoted(name)} is on the default branch: the next merge would make again what is destroyed. Set "
+        "'destroy: true' at it in tidegate.yaml and merge that, or delete its directory first."
+    )
+
+
+def _destroying(asked: Destroy, last: Deployment, number: int) -> Deployment:
+    """Return the deployment that destroys what ``last`` deployed, as it was deployed."""
+    at = later(asked.at, number)
+    apart = last.stack if last.shared else ""
+    made_by = last.plan or last.destroy
+    return Deployment(
+        id=deployment_id(last.repository, last.root.name, last.revision.sha, f"destroy {asked.tells_apart}", apart),
+        repository=last.repository,
+        root=last.root,
+        revision=last.revision,
+        trigger=Trigger.MANUAL,
+        requested_by=asked.by,
+        requested_at=at,
+        installation=asked.where[0],
+        changed_at=at,
+        authors=(asked.by,),
+        review_rule=replace(last.review_rule, when=PlanReview.ALWAYS),
+        stack=last.stack,
+        within=last.within,
+        tags=last.tags,
+        shared=last.shared,
+        run=last.run,
+        access=last.access,
+        requires=last.requires,
+        unmatched=last.unmatched,
+        destroy=Destruction(
+            last.id, made_by.engine_version if made_by else None, made_by.lock_file if made_by else None
+        ),
+    )
+
+
+def _under(loaded: LoadedConfiguration, each: Deployment, branch: str) -> Deployment:
+    """Return a deployment under what the default branch says now of such a root, besides what holds for it already."""
+    found = configure(loaded, [each.root], branch, branch).roots
+    if not found and loaded.policies is not None and each.access is None:
+        return replace(each, access=Access((), (), (), (), denied=_UNPLACED))
+    for one in found:
+        rule = replace(each.review_rule.and_also(one.review_rule), when=PlanReview.ALWAYS)
+        access = each.access.and_also(one.access) if each.access and one.access else each.access or one.access
+        wanted = required(loaded, one.tagged)
+        more, unmatched = tuple(dict.fromkeys((*each.requires, *(wanted or ())))), each.unmatched or wanted is None
+        each = replace(each, review_rule=rule, access=access, requires=more, unmatched=unmatched)
+    return each

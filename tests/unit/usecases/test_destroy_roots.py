@@ -1,0 +1,171 @@
+"""Destroying what roots made that the default branch does not have any more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_plan, any_root, deployment_in
+from tests.unit.usecases.events_world import BASE, FILES, INSTALLATION, MAIN, EventsWorld
+from tidegate.domain.access import Access
+from tidegate.domain.deploys.deployment import Destruction, State, Trigger
+from tidegate.domain.deploys.queue import head_after
+from tidegate.domain.deploys.requirements import Requirements
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.domain.deploys.workflow import RunSettings
+from tidegate.domain.root import Revision
+
+GONE = any_root(name="live/gone", dir="live/gone")
+CONTROLLED = """
+access_control:
+  policies:
+    - tag_query: ""
+      apply: [user:%s]
+"""
+
+
+@pytest.fixture
+def world():
+    return EventsWorld()
+
+
+def deployed(world, number=1, **fields):
+    """Let a root that is gone be deployed."""
+    values = {"root": GONE, "revision": Revision(BASE, "main"), "installation": INSTALLATION, "state": State.APPLIED}
+    one = replace(deployment_in(State.APPLIED, number), **{**values, **fields})
+    one = replace(one, id=f"{one.id}-{number}")
+    world.deployments.add(one)
+    head, _ = world.queues.read(one.queue)
+    world.queues.commit(head, head_after(head, one))
+    return one
+
+
+def destroy(world, *roots, **more):
+    return world.request(*roots, destroy=True, **more)
+
+
+def destroying(world):
+    (found,) = [each for each in world.enqueued if each.destroy]
+    return found
+
+
+def test_what_was_deployed_last_is_destroyed_as_it_was_deployed(world):
+    run = RunSettings(variables=(("STACK_VAR_REGION", "eu"),))
+    last = deployed(world, run=run, plan=any_plan(engine_version="1.9.8"), within=("nest",))
+    assert "waits for a review" in destroy(world, "live/gone")
+    made = destroying(world)
+    assert made.destroy == Destruction(last.id, "1.9.8", last.plan.lock_file)
+    assert (made.root, made.revision, made.run, made.within) == (GONE, last.revision, run, ("nest",))
+    assert (made.trigger, made.requested_by, made.authors) == (Trigger.MANUAL, "operator", ("operator",))
+    assert world.deliveries.outcome("delivery-1").deployments == (made.id,)
+
+
+def test_its_plan_is_always_reviewed(world):
+    deployed(world, review_rule=ReviewRule(PlanReview.NEVER, approvals=2))
+    destroy(world, "live/gone")
+    assert destroying(world).review_rule == ReviewRule(PlanReview.ALWAYS, approvals=2)
+
+
+def test_a_root_of_several_stacks_is_destroyed_in_each(world):
+    for number, stack in enumerate(("dev", "prod"), 1):
+        deployed(world, number, stack=stack, shared=True)
+    destroy(world, "live/gone")
+    assert sorted(each.stack for each in world.enqueued if each.destroy) == ["dev", "prod"]
+
+
+def test_what_failed_to_be_destroyed_is_destroyed_with_the_same_lock_file_again(world):
+    how = Destruction("first", "1.9.8", any_plan().lock_file)
+    last = deployed(world, state=State.APPLY_FAILED, destroy=how, plan=None)
+    destroy(world, "live/gone")
+    again = next(each for each in world.enqueued if each.id != last.id)
+    assert again.destroy == replace(how, deployment=last.id)
+
+
+def test_what_was_never_planned_is_destroyed_with_what_its_commit_says(world):
+    last = deployed(world, plan=None)
+    destroy(world, "live/gone")
+    assert destroying(world).destroy == Destruction(last.id)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("live/app", "is on the default branch"),
+        ("live/gonne", "Did you mean 'live/gone'?"),
+        ("xyz", "There is no root 'xyz'. Nothing"),
+        ("live/empty", "Nothing was ever deployed"),
+        ("live/over", "is destroyed already"),
+        ("live/renamed", "is called 'live/db' now"),
+    ],
+)
+def test_what_cannot_be_destroyed_holds_back_all_and_is_told(world, name, told):
+    deployed(world)
+    deployed(world, 2, root=any_root(name="live/app", dir="live/app"))
+    deployed(world, 3, root=any_root(name="live/over", dir="live/over"), destroy=Destruction())
+    deployed(world, 4, root=any_root(name="live/renamed", dir="live/db"))
+    world.lock("live/empty")
+    outcome = destroy(world, name, "live/gone")
+    assert told in outcome
+    assert "Nothing is destroyed." in outcome
+    assert all(each.state is not State.QUEUED for each in world.enqueued)
+
+
+def test_an_unusable_file_is_told(world):
+    deployed(world)
+    world.file(MAIN, "version: 2\n")
+    assert destroy(world, "live/gone").endswith("Nothing is destroyed.")
+
+
+def test_the_same_is_not_asked_for_twice(world):
+    deployed(world)
+    destroy(world, "live/gone")
+    first = next(each for each in world.enqueued if each.destroy)
+    assert first.id in destroy(world, "live/gone")
+    assert len([each for each in world.enqueued if each.destroy]) == 1
+
+
+def test_a_deploy_by_hand_of_the_same_revision_is_another_thing(world):
+    last = deployed(world)
+    world.enqueuer.enqueue(replace(last, id="by-hand", state=State.QUEUED, trigger=Trigger.MANUAL, plan=None))
+    assert "waits for a review" in destroy(world, "live/gone")
+
+
+@pytest.mark.parametrize(("now", "who", "may"), [("operator", "operator", True), ("other", "operator", False)])
+def test_who_may_not_deploy_such_a_root_now_may_not_destroy_it(world, now, who, may):
+    deployed(world)
+    world.file(MAIN, "version: 1\n" + CONTROLLED % now)
+    world.forge.writers.add(who)
+    assert ("waits for a review" in destroy(world, "live/gone", by=who)) is may
+
+
+def test_who_might_not_deploy_it_then_may_not_destroy_it(world):
+    deployed(world, access=Access(apply=("user:other",)))
+    assert "Nothing is destroyed." in destroy(world, "live/gone")
+    world.file(MAIN, "version: 1\n" + CONTROLLED % "operator")
+    assert "Nothing is destroyed." in destroy(world, "live/gone")
+
+
+def test_a_root_that_no_stack_takes_any_more_is_nobodys_unless_somebody_was_named_for_it(world):
+    world.forge.writers.add("operator")
+    deployed(world)
+    deployed(world, 2, root=any_root(name="live/named", dir="live/named"), access=Access(apply=("user:operator",)))
+    stacks = "stacks: {names: {default: {tag_query: 'dir:live/app'}}}\n"
+    world.file(MAIN, "version: 1\n" + stacks + CONTROLLED % "operator")
+    assert "no stack of the default branch" in destroy(world, "live/gone")
+    assert "waits for a review" in destroy(world, "live/named")
+
+
+def test_what_was_required_then_and_is_now_is_required_of_it(world):
+    deployed(world, requires=(Requirements(approvals=1),))
+    world.file(MAIN, "version: 1\napply_requirements: {approved: {any_of_count: 2}}\n")
+    destroy(world, "live/gone")
+    assert [each.approvals for each in destroying(world).requires] == [1, 2]
+
+
+def test_every_policy_set_judges_it(world):
+    deployed(world)
+    world.trees[MAIN] = {**FILES, "policies/a.rego": "package main\n"}
+    world.file(MAIN, "version: 1\npolicy_sets: {guard: {paths: [policies], tag_query: 'dir:live/app'}}\n")
+    destroy(world, "live/gone")
+    assert [each.name for each in destroying(world).policy_sets] == ["guard"]
