@@ -47,37 +47,42 @@ def explain(
 ) -> None:
     """Tell for each root its tags, stack, workflow, engine, variables, rights and gates, and which lines decide them.
 
-    Exits 1 when one of the roots cannot be deployed until the file is corrected.
+    Directories with modules that are no roots are listed with the reason. Exits 1 when one of the roots cannot be
+    deployed until the file is corrected.
     """
     from cli import explain_view, screen
     from cli.checkout import the_checkout
     from cli.configuration import loaded_of_checkout
+    from cli.explain_roots import reasons
     from tidegate.domain.roots.discovery import used_by
 
     checkout = the_checkout(Path.cwd())
     loaded, shown = loaded_of_checkout(file, checkout.top, checkout.repository, _COMMAND)
     found = checkout.found(loaded)
     configured = checkout.configured(loaded, checkout.branch if branch is None else branch)
-    chosen = _chosen(checkout, what, found.roots)
+    modules = checkout.modules
+    why = reasons(modules, loaded, found)
+    chosen, others = _chosen(checkout, what, found.roots, list(why.others))
+    no_roots = {place: why.others[place] for place in others}
     refused = {root.name: configured.refused[root.name] for root in chosen if root.name in configured.refused}
     left_out = {root.name: configured.left_out[root.name] for root in chosen if root.name in configured.left_out}
-    modules = checkout.modules.modules
     explained = [
         explain_view.Explained(
             each,
             configured.stacks[each.stack],
             _dependencies(each, configured),
             loaded,
-            sorted(used_by(each.root.dir, modules)),
+            sorted(used_by(each.root.dir, modules.modules)),
+            why.roots[each.root.name],
         )
         for each in _of(configured, chosen)
     ]
     if json:
         document: dict[str, Any] = {"file": shown or None, "roots": [explain_view.document(each) for each in explained]}
-        screen.print_json(document | {"left_out": left_out, "refused": refused})
+        screen.print_json(document | {"left_out": left_out, "refused": refused, "no_roots": no_roots})
     else:
         console = screen.console()
-        for part in explain_view.shown(explained, left_out, refused, shown):
+        for part in explain_view.shown(explained, left_out, refused, no_roots, shown):
             console.print(part, crop=False, soft_wrap=True)
     if refused:
         raise typer.Exit(int(Exit.FAILED))
@@ -96,22 +101,28 @@ def _dependencies(one: ConfiguredRoot, configured: ConfiguredRoots) -> list[str]
     return sorted({each.root.name for each in others if one.depends_on.matches(each.tagged)})
 
 
-def _chosen(checkout: Checkout, what: str | None, roots: Sequence[Root]) -> list[Root]:
-    """Return the roots that are meant: by name, or by a path that is theirs, lies in them, or holds them."""
+def _chosen(
+    checkout: Checkout, what: str | None, roots: Sequence[Root], others: Sequence[str]
+) -> tuple[list[Root], list[str]]:
+    """Return the roots that are meant: by name, or by a path that is theirs, lies in them, or holds them.
+
+    And of ``others``, directories with modules that are no roots, those that a path means in the same way.
+    """
     if what is None:
-        return sorted(roots, key=lambda root: root.name)
+        return sorted(roots, key=lambda root: root.name), list(others)
     named = [root for root in roots if root.name == what]
     if named:
-        return named
+        return named, []
     place = _place(checkout, what)
-    found = [root for root in roots if place is not None and _is_below(root.dir, place)]
-    if not found and place is not None:
-        around = [root for root in roots if _is_below(place, root.dir)]
-        nearest = max((len(root.dir) for root in around), default=0)
-        found = [root for root in around if len(root.dir) == nearest]
-    if not found:
+    places = {*others, *(root.dir for root in roots)}
+    meant = {each for each in places if place is not None and _is_below(each, place)}
+    if not meant and place is not None:
+        around = sorted((each for each in places if _is_below(place, each)), key=lambda each: (each != ".", len(each)))
+        meant = set(around[-1:])
+    if not meant:
         raise NotFound(f"There is no root {what} in {checkout.top}, and none at such a path.", _meant(what, roots))
-    return sorted(found, key=lambda root: root.name)
+    found = sorted((root for root in roots if root.dir in meant), key=lambda root: root.name)
+    return found, [each for each in others if each in meant]
 
 
 def _place(checkout: Checkout, what: str) -> str | None:

@@ -28,7 +28,7 @@ _EVERYBODY = "everybody who may write"
 class Explained:
     """A root in one of its stacks, the stack, the roots that it depends on, and what the whole file says.
 
-    ``modules`` are the directories of the local modules that it uses.
+    ``modules`` are the directories of the local modules that it uses, ``why`` says why it is a root.
     """
 
     one: ConfiguredRoot
@@ -36,6 +36,7 @@ class Explained:
     dependencies: Sequence[str]
     loaded: LoadedConfiguration
     modules: Sequence[str] = ()
+    why: str = ""
 
     @property
     def requirements(self) -> Requirements | None:
@@ -44,9 +45,13 @@ class Explained:
 
 
 def shown(
-    explained: Sequence[Explained], left_out: Mapping[str, str], refused: Mapping[str, str], file: str
+    explained: Sequence[Explained],
+    left_out: Mapping[str, str],
+    refused: Mapping[str, str],
+    no_roots: Mapping[str, str],
+    file: str,
 ) -> Iterator[RenderableType]:
-    """Yield what people read of roots: those that are in stacks, those that are in none, those that are refused."""
+    """Yield what people read of roots: those in stacks, those in none, those that are refused; and of other modules."""
     if not file:
         yield screen.text("There is no tidegate.yaml: every directory that holds a root module is a root.", "dim")
     for each in explained:
@@ -55,6 +60,8 @@ def shown(
         yield Group(screen.text(name, "bold"), screen.text(f"  · {why} It never runs."), Text())
     for name, why in refused.items():
         yield Group(screen.text(name, "bold"), screen.text(f"  ✘ {why}", "red"), Text())
+    for place, why in no_roots.items():
+        yield Text.assemble(screen.text(place, "bold"), screen.text(f"  is no root. {why}"))
     if not (explained or left_out or refused):
         yield screen.text("No directory here holds a root module.")
 
@@ -75,6 +82,7 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     """Yield what holds for a root: a label, what holds, and the line that says so, 0 for none."""
     one, stack, line = each.one, each.stack, each.one.sources.get
     within = f", within {', then '.join(stack.within)}" if stack.within else ""
+    yield "A root", each.why, line("root", 0)
     yield "Directory", f"{one.root.dir}, workspace {one.root.workspace}", line("root", 0)
     yield "Stack", f"{stack.name}{within}{', and others' if one.shared else ''}", line("stack", 0)
     yield "Tags", " ".join(sorted(one.tagged.tags)), 0
@@ -190,6 +198,7 @@ def document(each: Explained) -> dict[str, Any]:
         "name": one.root.name,
         "directory": one.root.dir,
         "workspace": one.root.workspace,
+        "root_because": each.why,
         "stack": one.stack,
         "within": list(stack.within),
         "in_several_stacks": one.shared,

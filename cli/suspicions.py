@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.model.file import FILE
 from tidegate.domain.errors import quoted
-from tidegate.domain.roots.discovery import default_root_name, root_directories, used_by
+from tidegate.domain.roots.discovery import Standing, default_root_name, used_by
 from tidegate.domain.tags.query import TagQuery
 from tidegate.domain.tags.terms import directory_fits
 
@@ -50,10 +50,10 @@ def _unfollowed(modules: CommitModules, configured: ConfiguredRoots) -> Iterator
 
 def _uncovered(modules: CommitModules, repository: str, loaded: LoadedConfiguration) -> Iterator[str]:
     """Yield a sentence for each directory that would be a root if the file named no directories."""
-    if loaded.roots is None and not loaded.globs:
+    if loaded.roots is None:
         return
-    named = {each.root.dir for each in loaded.roots or ()}
-    for place in sorted(root_directories(modules.modules)):
+    named = {each.root.dir for each in loaded.roots}
+    for place in _standing(modules, Standing.ROOT):
         if place not in named and not any(directory_fits(glob.pattern, place) for glob in loaded.globs):
             name = default_root_name(repository, place)
             yield (
@@ -63,10 +63,19 @@ def _uncovered(modules: CommitModules, repository: str, loaded: LoadedConfigurat
 
 
 def _idle_globs(modules: CommitModules, loaded: LoadedConfiguration) -> Iterator[str]:
-    places = list(root_directories(modules.modules))
+    roots = _standing(modules, Standing.ROOT)
+    alone = _standing(modules, Standing.UNMARKED)
     for glob in loaded.globs:
+        places = roots if glob.root is None else [*roots, *alone]
         if glob.pattern != "**" and not any(directory_fits(glob.pattern, place) for place in places):
-            yield f"{FILE}:{glob.declaration.line}: no root module is in a directory that fits {quoted(glob.pattern)}."
+            mere = any(directory_fits(glob.pattern, place) for place in alone)
+            advice = " There are modules without backend, provider and lock file; root: true makes them roots."
+            where = f"{FILE}:{glob.declaration.line}: no root module is in a directory that fits"
+            yield f"{where} {quoted(glob.pattern)}.{advice if mere else ''}"
+
+
+def _standing(modules: CommitModules, standing: Standing) -> list[str]:
+    return sorted(place for place, verdict in modules.verdicts.items() if verdict.standing is standing)
 
 
 def _empty(loaded: LoadedConfiguration, configured: ConfiguredRoots) -> Iterator[str]:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 _WHO = {f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
+#: Lock files of two directories, which makes them roots whatever modules they hold.
+LOCKED: dict[str | bytes, str | bytes | None] = {f"live/{name}/.terraform.lock.hcl": "" for name in ("app", "db")}
+
 
 @dataclass
 class Repository:

@@ -116,7 +116,7 @@ def _autodiscover(draft: Draft, top: Section, has_projects: bool) -> None:
         raise section.misshapen("mode", "auto, enabled or disabled")
     dirs = draft.content.setdefault("dirs", {}) if has_projects or mode == "disabled" or ignored else None
     if dirs is not None and (mode == "enabled" or (mode == "auto" and not has_projects)):
-        dirs.setdefault("**", {})
+        dirs.setdefault("**", {"root": "true"})
         for number, written in enumerate(ignored):
             place = clean_directory(draft, (*section.at("ignore_paths"), number), written)
             if place is not None and place not in dirs:

@@ -189,7 +189,7 @@ def _directories(draft: Draft, dirs: dict[str, Any]) -> None:
                 path = ("dirs", written, "workspaces", name, "when_modified")
                 _patterns(draft, inner.get("when_modified"), path, place, name)
     if "**" not in dirs:
-        dirs["**"] = {}
+        dirs["**"] = {"root": "true"}
         text = "dirs: '**' is added, as directories that it does not name are roots, too."
         draft.ledger.changed(("dirs",), text)
 

@@ -19,7 +19,7 @@ def test_what_means_the_same_is_kept_and_what_holds_without_being_said_is_writte
     assert made["when_modified"]["file_patterns"] == ["**/*.tf", "!docs/**", "/modules/**/*.tf"]
     assert made["dirs"]["envs/*"] == {"tags": ["env"]}
     assert made["dirs"]["live/prod"]["when_modified"] == {"file_patterns": ["*.tf", "/*.tfvars"]}
-    assert made["dirs"]["**"] == {}
+    assert made["dirs"]["**"] == {"root": True}
     assert made["stacks"]["names"]["prod"]["rules"] == {"apply_after": ["dev"]}
     (check,) = made["apply_requirements"]["checks"]
     assert check["merge_conflicts"] == check["status_checks"] == {"enabled": True}

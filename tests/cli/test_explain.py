@@ -274,3 +274,62 @@ def test_the_example_of_a_promotion_means_what_it_says(checkout, tidegate):
     assert roots["live/prod/us/app"]["environment"] == "production"
     assert roots["live/prod/us/app"]["access"]["apply"] == ["team:platform"]
     assert roots["live/dev/app"]["plan_review"]["when"] == "never"
+
+
+@pytest.fixture
+def library(checkout):
+    """The checkout without a file, with two modules: one that a root uses, and one that nothing does."""
+    (checkout / "tidegate.yaml").unlink()
+    for name in ("used", "alone"):
+        (checkout / "modules" / name).mkdir(parents=True)
+        (checkout / "modules" / name / "main.tf").write_text('variable "x" {}\n')
+    (checkout / "live" / "dev" / "net.tf").write_text('module "net" { source = "../../modules/used" }\n')
+    return checkout
+
+
+def test_it_is_told_of_each_directory_why_it_is_a_root_or_none(library, tidegate):
+    document = explained(tidegate)
+    because = {root["name"]: root["root_because"] for root in document["roots"]}
+    assert because["live/dev"] == "It has a backend or cloud block."
+    assert "'live/dev' uses it" in document["no_roots"]["modules/used"]
+    assert "no backend, cloud or provider block" in document["no_roots"]["modules/alone"]
+    assert sorted(document["no_roots"]) == ["modules/alone", "modules/used"]
+
+
+def test_a_path_to_a_mere_module_is_answered_with_why_it_is_no_root(library, tidegate):
+    for path in ("modules/alone", "modules/alone/main.tf", "modules/alone/deeper"):
+        document = explained(tidegate, path)
+        assert (document["roots"], list(document["no_roots"])) == ([], ["modules/alone"])
+    assert "modules/alone  is no root." in tidegate("explain", "modules").output
+
+
+@pytest.mark.parametrize(
+    ("file", "root", "because"),
+    [
+        ("dirs: {'**': {root: true}}\n", "modules/alone", "tidegate.yaml says so (root: true)."),
+        ("dirs: {live/dev: {}}\n", "live/dev", "tidegate.yaml names it."),
+    ],
+)
+def test_the_file_is_told_where_it_makes_a_root(library, tidegate, file, root, because):
+    (library / "tidegate.yaml").write_text(file)
+    (found,) = explained(tidegate, root)["roots"]
+    assert found["root_because"] == because
+
+
+@pytest.mark.parametrize(
+    ("file", "because"),
+    [
+        ("dirs: {live/dev: {root: false}}\n", "tidegate.yaml says so (root: false)."),
+        ("dirs: {live/prod: {}}\n", "No key of dirs or roots in tidegate.yaml stands for it."),
+    ],
+)
+def test_the_file_is_told_where_it_makes_no_root(library, tidegate, file, because):
+    (library / "tidegate.yaml").write_text(file)
+    assert explained(tidegate, "live/dev")["no_roots"] == {"live/dev": because}
+
+
+def test_validate_says_how_modules_that_fit_a_pattern_become_roots(library, tidegate):
+    (library / "tidegate.yaml").write_text("dirs: {'**': {}, 'modules/*': {}}\n")
+    assert "'modules/*'. There are modules" in tidegate("validate").output
+    (library / "tidegate.yaml").write_text("dirs: {'**': {}, 'modules/*': {root: true}}\n")
+    assert "! " not in tidegate("validate").output

@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import seen, sha
 from tests.functions.wires import call, failures, sqs_event
+from tests.repositories import LOCKED
 from tidegate.adapters.deliveries import to_message
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import ForgeUnavailable
@@ -17,7 +18,7 @@ QUEUES = ["acme/infra||live/app", "acme/infra||live/db"]
 @pytest.fixture
 def push(repository, wires):
     """Return what makes the message of a push that changed two roots."""
-    before = repository.commit({"live/app/main.tf": "", "live/db/main.tf": "", "README.md": ""})
+    before = repository.commit({"live/app/main.tf": "", "live/db/main.tf": "", **LOCKED, "README.md": ""})
     after = repository.commit({"live/app/main.tf": "# new", "live/db/main.tf": "# new"})
 
     def message(delivery="delivery-1", **fields):
@@ -80,7 +81,8 @@ def test_what_the_forge_puts_off_comes_back_when_it_said(wires, push):
 
 
 def test_a_root_with_a_hostile_name_is_told_on_the_commit_and_the_others_are_enqueued(wires, push, repository):
-    after = repository.commit({"$(x)/main.tf": "", "live/db/main.tf": "# newer", b"\xff\n/main.tf": ""})
+    provider = 'provider "aws" {}'
+    after = repository.commit({"$(x)/a.tf": provider, "live/db/main.tf": "# newer", b"\xff\n/a.tf": provider})
     assert failures(call("discover_roots", sqs_event(push(after=after)))) == []
     (check_run,) = wires.forge.check_runs.values()
     assert (check_run.name, check_run.sha) == ("tidegate/config", after)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import deployment_in
 from tests.functions.wires import call, failures, sqs_event
+from tests.repositories import LOCKED
 from tidegate.adapters.deliveries import queues_of_events, to_message
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import State, Trigger
@@ -19,7 +20,7 @@ AT = "2026-03-02T08:00:00.000000+00:00"
 @pytest.fixture
 def commits(repository, wires):
     """Return main's head and the head of pull request 5, which changes ``live/app``."""
-    main = repository.commit({"live/app/main.tf": "", "live/db/main.tf": ""})
+    main = repository.commit({"live/app/main.tf": "", "live/db/main.tf": "", **LOCKED})
     head = repository.commit({"live/app/main.tf": "# new"})
     wires.forge.branches["main"] = main
     wires.forge.pull_requests[5] = PullRequest(5, head, "feature", "main", "author", True, False, True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 from dataclasses import dataclass, field
 
+from tidegate.domain.roots.discovery import LOCK_FILE, is_module_file
 from tidegate.ports import FileChange, Merged
 from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
 
@@ -18,14 +20,28 @@ class Link(str):
     __slots__ = ()
 
 
+def with_lock_files(files: dict[str, str]) -> dict[str, str]:
+    """Return the files with a lock file in each directory that holds a module: it is a root then, unless it is used."""
+    places = {posixpath.dirname(path) for path in files if is_module_file(path)}
+    return {**{posixpath.join(place, LOCK_FILE): "" for place in sorted(places)}, **files}
+
+
 @dataclass
 class Trees:
-    """The port PushedTrees on two mappings of paths to contents."""
+    """The port PushedTrees on two mappings of paths to contents.
+
+    Unless it is ``bare``, each directory with a module has a lock file, so that it is a root.
+    """
 
     old: dict[str, str]
     new: dict[str, str]
     before_is_known: bool = True
     requests: list[set[str]] = field(default_factory=list)
+    bare: bool = False
+
+    def __post_init__(self):
+        if not self.bare:
+            self.old, self.new = with_lock_files(self.old), with_lock_files(self.new)
 
     @property
     def files(self):

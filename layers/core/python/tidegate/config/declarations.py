@@ -101,12 +101,14 @@ class DeclaredGlob:
     """What the file says of roots that are found in directories which fit ``pattern``, as in ``dir:`` of tag queries.
 
     ``workspace`` is one of the workspaces that each of these directories has, None for the one named ``default``
-    of a section that names no workspaces.
+    of a section that names no workspaces. ``root`` tells whether these directories are roots, None that what they hold
+    decides. Without a ``*``, ``pattern`` is a directory that the file makes no root.
     """
 
     pattern: str
     workspace: str | None
     declaration: RootDeclaration
+    root: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

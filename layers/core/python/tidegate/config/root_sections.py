@@ -58,6 +58,7 @@ class _Entry:
     tags: tuple[str, ...]
     glob: bool = False
     named_workspace: bool = True
+    root: bool | None = None
 
 
 def around(configuration: Configuration, repository: str, rule: ReviewRule) -> Around:
@@ -127,6 +128,7 @@ def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Ent
             section.tags,
             glob,
             named_workspace=False,
+            root=section.root,
         )
     for title, inner in section.workspaces.items():
         path = (*place, "workspaces", title)
@@ -141,6 +143,7 @@ def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Ent
             _given(section.plan_review, inner.plan_review),
             (*section.tags, *inner.tags),
             glob,
+            root=section.root,
         )
 
 
@@ -152,13 +155,17 @@ def _add(
     document: Document, outside: Around, entry: _Entry, lines: dict[tuple[str, ...], int], found: RootSections
 ) -> None:
     declaration = _declaration(document, outside, entry)
+    same = f"a root has the directory {entry.dir!r} and the workspace {entry.workspace!r} already"
     if entry.glob:
         _check_glob(document, entry, lines)
-        found.globs.append(DeclaredGlob(entry.dir, entry.workspace if entry.named_workspace else None, declaration))
+    elif entry.root is False:
+        _claim(document, entry, lines, ("state", entry.dir, entry.workspace), same)
+    if entry.glob or entry.root is False:
+        workspace = entry.workspace if entry.named_workspace else None
+        found.globs.append(DeclaredGlob(entry.dir, workspace, declaration, entry.root))
         return
     name = entry.name or _default_name(document, entry, outside.repository)
     _claim(document, entry, lines, ("name", name), f"the root name {name!r} is used a second time")
-    same = f"a root has the directory {entry.dir!r} and the workspace {entry.workspace!r} already"
     _claim(document, entry, lines, ("state", entry.dir, entry.workspace), same)
     engine = entry.engine.engine if entry.engine else outside.engine
     root = Root(name, entry.dir, entry.workspace, engine)

@@ -117,7 +117,9 @@ class Configuration(Section):
 
     @property
     def declares_roots(self) -> bool:
-        return self.roots is not None or self.dirs is not None
+        """Whether only what the file names is a root. Directories that it makes none do not name any."""
+        named = self.dirs is not None and (not self.dirs or any(each.root is not False for each in self.dirs.values()))
+        return self.roots is not None or named
 
     @property
     def apply_rules(self) -> ApplyRules:

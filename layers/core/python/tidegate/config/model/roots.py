@@ -166,6 +166,13 @@ class DirectorySection(Section):
     with a key of its own does not count there; of several such keys the longest counts, and nothing is merged.
     """
 
+    root: Annotated[
+        Flag | None,
+        Field(
+            description="Whether it is a root. `true` with a `*`: every module that fits is one, unless others use it; "
+            "`false`: none is, and a file with only such keys leaves all others as they are."
+        ),
+    ] = None
     name: _Name = None
     tags: _Tags = ()
     workspaces: Annotated[

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from tidegate.domain.roots.links import Links
 from tidegate.domain.roots.module_file import ModuleFile
 
 TOP = "."
+#: The engine writes it where somebody ran ``init``.
+LOCK_FILE = ".terraform.lock.hcl"
 _SUFFIXES = (".tf", ".tf.json", ".tofu", ".tofu.json")
 _LOCAL = ("./", "../")
 #: Directories that are followed through links: some lead in cycles.
@@ -20,12 +23,14 @@ _MOST_LINKED = 1_000
 class Module:
     """A directory that holds a module: the local modules it uses, and whether it says where its state lies.
 
-    ``lent`` tells that other directories have links to all of its files. ``linked`` that it is one by a link only.
-    ``required`` are the versions of the engine that it demands.
+    ``mark`` is what else tells a root from a mere module, in words; empty if nothing does. ``lent`` tells that other
+    directories have links to all of its files. ``linked`` that it is one by a link only. ``required`` are the versions
+    of the engine that it demands.
     """
 
     uses: frozenset[str]
     keeps_state: bool
+    mark: str = ""
     lent: bool = False
     linked: bool = False
     required: tuple[str, ...] = ()
@@ -53,10 +58,41 @@ def default_root_name(repository: str, directory: str) -> str:
     return repository.rpartition("/")[2] if directory == TOP else directory
 
 
-def modules_in(files: Mapping[str, ModuleFile], links: Links) -> dict[str, Module]:
-    """Return the modules by directory, given what every module file says, and those that are used through links."""
+class Standing(Enum):
+    """Whether a directory is a root where ``tidegate.yaml`` does not tell."""
+
+    ROOT = "root"
+    #: Nothing uses it, and nothing marks it as a root: it may be one if the file says so.
+    UNMARKED = "unmarked"
+    #: It is used by others, as a module or through links.
+    USED = "used"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a directory stands, and why, as a sentence."""
+
+    standing: Standing
+    why: str
+
+
+_KEEPS_STATE = Verdict(Standing.ROOT, "It has a backend or cloud block.")
+_UNMARKED = Verdict(
+    Standing.UNMARKED, f"It has no backend, cloud or provider block and no {LOCK_FILE}, so it counts as a mere module."
+)
+_LENT = Verdict(Standing.USED, "Other directories have links to all of its files.")
+_LINKED = Verdict(Standing.USED, "It is used through a link.")
+_PROVIDER, _LOCKED, _UNREAD = "a provider block", f"a {LOCK_FILE}", "a file that cannot be read to its end"
+
+
+def modules_in(files: Mapping[str, ModuleFile], links: Links, locked: Collection[str] = ()) -> dict[str, Module]:
+    """Return the modules by directory, given what every module file says, and those that are used through links.
+
+    ``locked`` are the directories with a lock file.
+    """
     sources: dict[str, set[str]] = {}
     keeping: set[str] = set()
+    marks = dict.fromkeys(locked, _LOCKED)
     lent: dict[str, bool] = {}
     required: dict[str, tuple[str, ...]] = {}
     for path, file in files.items():
@@ -65,10 +101,14 @@ def modules_in(files: Mapping[str, ModuleFile], links: Links) -> dict[str, Modul
         required[place] = required.get(place, ()) + file.required
         if file.keeps_state:
             keeping.add(place)
+        if file.configures:
+            marks[place] = _PROVIDER
+        elif file.problem:
+            marks.setdefault(place, _UNREAD)
         elsewhere = any(directory_of(each) != place and is_module_file(each) for each in links.to(path))
         lent[place] = lent.get(place, True) and elsewhere
     found = {
-        place: Module(_uses(place, said), place in keeping, lent[place], required=required[place])
+        place: Module(_uses(place, said), place in keeping, marks.get(place, ""), lent[place], required=required[place])
         for place, said in sources.items()
     }
     return found | _linked(found, sources, links) if links else found
@@ -88,14 +128,27 @@ def _linked(found: Mapping[str, Module], sources: Mapping[str, set[str]], links:
     return more
 
 
-def root_directories(modules: Mapping[str, Module]) -> set[str]:
-    """Return the directories of root modules: all that no other uses, and all that say where their state lies.
+def judge_directories(modules: Mapping[str, Module]) -> dict[str, Verdict]:
+    """Return of each directory whether it is a root by itself, and why.
 
-    A directory whose files are all links' targets lends them to roots, and is none.
+    Roots say where their state lies, or nothing uses them and something marks them as such: a provider block or a lock
+    file. A file that cannot be read to its end may say either. A directory whose files are all links' targets lends
+    them to roots, and is none.
     """
-    used = {place for module in modules.values() for place in module.uses}
-    own = {place: module for place, module in modules.items() if not (module.lent or module.linked)}
-    return {place for place, module in own.items() if module.keeps_state or place not in used}
+    users = {used: place for place, module in modules.items() for used in module.uses}
+    return {place: _verdict(module, users.get(place)) for place, module in modules.items()}
+
+
+def _verdict(module: Module, user: str | None) -> Verdict:
+    if module.linked:
+        return _LINKED
+    if module.lent:
+        return _LENT
+    if module.keeps_state:
+        return _KEEPS_STATE
+    if user is not None:
+        return Verdict(Standing.USED, f"The module in {user!a} uses it, and it has no backend or cloud block.")
+    return Verdict(Standing.ROOT, f"It has {module.mark}, and no module uses it.") if module.mark else _UNMARKED
 
 
 def directories_above(path: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -23,6 +23,8 @@ from tidegate.usecases.discovery.find_roots import CommitModules
 from tidegate.usecases.discovery.root_index import Configure, Deployable, RootIndex, Selection
 from tidegate.usecases.discovery.touched_roots import TouchedRoots
 
+#: Directories that a sentence names, and characters of each.
+_NAMED, _SHOWN = 5, 120
 _BY_CONFIGURATION = "This commit changes what tidegate.yaml says of it, or it counts as new by that."
 
 
@@ -229,6 +231,7 @@ class _Search:
         told = touched if self._own is None else touched | {root.name for root in found.roots}
         self.notes += [_gone(root.dir) for root in found.gone if self._own or root.name in touched]
         self.notes += [_unnamed(root) for root in self._unnamed()]
+        self.notes += _unmarked(self._touched.unmarked)
         self.skipped += _left_out(configured, told)
         places = self._touched.places | self._misnamed_anew()
         self.refused += [found.misnamed[place] for place in sorted(found.misnamed) if place in places]
@@ -296,6 +299,16 @@ def _kept(each: ConfiguredRoot) -> str:
 
 def _unnamed(root: Root) -> str:
     return f"{root.name}: tidegate.yaml makes it no root any more: nothing is deployed, and nothing destroyed."
+
+
+def _unmarked(places: Sequence[str]) -> Iterator[str]:
+    if places:
+        names, more = ", ".join(f"{place[:_SHOWN]!a}" for place in places[:_NAMED]), len(places) - _NAMED
+        yield (
+            f"These directories count as mere modules, not as roots: {names}{f' and {more} more' if more > 0 else ''}. "
+            "Nothing uses them, and they have no backend, cloud or provider block and no lock file. If one is a root, "
+            "write 'root: true' for it under dirs in tidegate.yaml."
+        )
 
 
 def _gone(place: str) -> str:

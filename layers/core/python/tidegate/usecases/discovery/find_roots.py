@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tidegate.config.declarations import DeclaredGlob
@@ -12,13 +13,16 @@ from tidegate.config.loaded import LoadedConfiguration
 from tidegate.domain.errors import InvalidName
 from tidegate.domain.root import Root, directory, root_name
 from tidegate.domain.roots.discovery import (
+    LOCK_FILE,
     TOP,
     Module,
+    Standing,
+    Verdict,
     default_root_name,
     directory_of,
     is_module_file,
+    judge_directories,
     modules_in,
-    root_directories,
     used_by,
 )
 from tidegate.domain.roots.links import Links
@@ -39,8 +43,10 @@ class CommitModules:
         self._files = dict(_module_files(trees, self.links))
         self._engines = {path: blob for path, blob in trees.files.items() if is_engine_file(path)}
         self._counted = Counter(directory_of(path) for path in self._files)
+        self._locked = {directory_of(path) for path in trees.files if _is_lock_file(path)}
         self._said: dict[str, ModuleFile] | None = None
         self._modules: Mapping[str, Module] | None = None
+        self._verdicts: Mapping[str, Verdict] = {}
 
     @property
     def places(self) -> Collection[str]:
@@ -53,8 +59,14 @@ class CommitModules:
         if self._said is None:
             self._said = self._told(self._files)
         if self._modules is None:
-            self._modules = modules_in(self._said, self.links)
+            self._modules = modules_in(self._said, self.links, self._locked & self._counted.keys())
+            self._verdicts = judge_directories(self._modules)
         return self._modules
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """Which directories are roots where the file does not tell, and why."""
+        return self._verdicts if self.modules else {}
 
     @property
     def engine_files(self) -> Mapping[str, bytes]:
@@ -98,6 +110,7 @@ class CommitModules:
                 self._engines.pop(change.path, None)
                 if change.after is not None:
                     self._engines[change.path] = change.after
+        same &= self._lock(trees.changes) or not uses_count
         if not uses_count:
             same &= not changed
             self._said = self._modules = None
@@ -110,6 +123,16 @@ class CommitModules:
         if not same:
             self._modules = None
         return same
+
+    def _lock(self, changes: Iterable[FileChange]) -> bool:
+        """Take lock files over, and tell whether none came and none went."""
+        before = frozenset(self._locked)
+        for change in changes:
+            if _is_lock_file(change.path):
+                self._locked.discard(directory_of(change.path))
+                if change.after is not None:
+                    self._locked.add(directory_of(change.path))
+        return before == self._locked
 
     def _count(self, changed: Mapping[str, str | None]) -> bool:
         """Take files over, and tell whether all directories stay."""
@@ -129,6 +152,10 @@ class CommitModules:
     def _told(self, files: Mapping[str, str]) -> dict[str, ModuleFile]:
         contents = self._read(set(files.values()))
         return {path: read_module_file(path, contents[blob]) for path, blob in files.items()}
+
+
+def _is_lock_file(path: str) -> bool:
+    return posixpath.basename(path) == LOCK_FILE
 
 
 def _links(trees: PushedTrees) -> Links:
@@ -167,9 +194,43 @@ class FoundRoots:
         return self.declared + self.discovered
 
 
-def is_discovered(configuration: LoadedConfiguration, place: str) -> bool:
-    """Tell whether the module in a directory may be a root although the file does not name it."""
-    return _discovers_all(configuration) or any(directory_fits(each.pattern, place) for each in configuration.globs)
+class FoundByThemselves:
+    """Which modules are roots although the file does not name them, and in which workspaces."""
+
+    def __init__(self, configuration: LoadedConfiguration) -> None:
+        self._all = configuration.roots is None
+        self._sections = sorted(configuration.globs, key=lambda each: ("*" in each.pattern, -len(each.pattern)))
+        self._found: dict[str, DeclaredGlob | None] = {}
+
+    @property
+    def any(self) -> bool:
+        """Whether there may be some."""
+        return self._all or bool(self._sections)
+
+    def section(self, place: str) -> DeclaredGlob | None:
+        """Return what the file says of a directory: with its own name, or else with the longest pattern that fits."""
+        if place not in self._found:
+            fitting = (each for each in self._sections if directory_fits(each.pattern, place))
+            self._found[place] = next(fitting, None)
+        return self._found[place]
+
+    def may_be(self, place: str) -> bool:
+        """Tell whether the module in a directory may be a root."""
+        section = self.section(place)
+        return self._all if section is None else section.root is not False
+
+    def is_root(self, place: str, standing: Standing) -> bool:
+        """Tell whether it is one: what the file leaves open is decided by what the directory holds."""
+        section = self.section(place)
+        wanted = {Standing.ROOT, Standing.UNMARKED} if section and section.root else {Standing.ROOT}
+        return standing in wanted and (self._all if section is None else section.root is not False)
+
+    def workspaces(self, place: str) -> list[str]:
+        """Return the workspaces in which it is a root."""
+        section = self.section(place)
+        if section is None:
+            return [_DEFAULT]
+        return [each.workspace or _DEFAULT for each in self._sections if each.pattern == section.pattern]
 
 
 def find_roots(commit: CommitModules, repository: str, configuration: LoadedConfiguration) -> FoundRoots:
@@ -179,12 +240,14 @@ def find_roots(commit: CommitModules, repository: str, configuration: LoadedConf
     there = tuple(root for root in declared if root.dir in commit and root.dir not in misnamed)
     gone = tuple(root for root in declared if root.dir not in commit)
     discovered: Iterable[Root] = ()
-    if _discovers_all(configuration) or configuration.globs:
+    rule = FoundByThemselves(configuration)
+    if rule.any:
         own = {root.dir for root in declared}
-        places = [place for place in root_directories(commit.modules) if place not in own]
+        verdicts = commit.verdicts.items()
+        places = [place for place, each in verdicts if place not in own and rule.is_root(place, each.standing)]
         misnamed |= _leading_out(commit, places)
         places = [place for place in places if place not in misnamed]
-        discovered = _named(_discovered(configuration, repository, places), {root.name for root in declared}, misnamed)
+        discovered = _named(_discovered(rule, repository, places), {root.name for root in declared}, misnamed)
     return FoundRoots(there, tuple(discovered), gone, misnamed)
 
 
@@ -200,24 +263,12 @@ def _leading_out(commit: CommitModules, places: Iterable[str]) -> dict[str, str]
     }
 
 
-def _discovers_all(configuration: LoadedConfiguration) -> bool:
-    return configuration.roots is None and not configuration.globs
-
-
-def _discovered(configuration: LoadedConfiguration, repository: str, places: Iterable[str]) -> Iterator[Root]:
+def _discovered(rule: FoundByThemselves, repository: str, places: Iterable[str]) -> Iterator[Root]:
     """Yield what modules are as roots, in whatever name: first the one at the top, which keeps its name."""
-    everywhere = [_DEFAULT] if _discovers_all(configuration) else []
-    globs = sorted(configuration.globs, key=lambda each: -len(each.pattern))
     for place in sorted(places, key=lambda place: (place != TOP, place)):
         name = default_root_name(repository, place)
-        for workspace in everywhere or _workspaces(globs, place):
+        for workspace in rule.workspaces(place):
             yield Root(name if workspace == _DEFAULT else f"{name}/{workspace}", place, workspace)
-
-
-def _workspaces(globs: Sequence[DeclaredGlob], place: str) -> list[str]:
-    """Return the workspaces that the longest glob which fits a directory gives to it."""
-    fitting = next((each.pattern for each in globs if directory_fits(each.pattern, place)), None)
-    return [each.workspace or _DEFAULT for each in globs if each.pattern == fitting]
 
 
 def _named(roots: Iterable[Root], taken: Collection[str], misnamed: dict[str, str]) -> list[Root]:

@@ -8,9 +8,9 @@ from functools import cached_property
 from tidegate.config.engine_files import engine_file_of, is_engine_file
 from tidegate.config.patterns import FilePatterns, root_patterns
 from tidegate.domain.root import Root
-from tidegate.domain.roots.discovery import directory_of, is_module_file, owner_of, strict_users_of, users_of
+from tidegate.domain.roots.discovery import Standing, directory_of, is_module_file, owner_of, strict_users_of, users_of
 from tidegate.ports import PushedTrees
-from tidegate.usecases.discovery.find_roots import is_discovered
+from tidegate.usecases.discovery.find_roots import FoundByThemselves
 from tidegate.usecases.discovery.root_index import RootIndex
 
 #: Changed files outside of a root's directory that are looked at, to say by which of them it is reached.
@@ -39,7 +39,7 @@ class TouchedRoots:
         """The directories that held a module before, which may have been a root, and hold none any more."""
         changed = {directory_of(path) for path in self._paths if is_module_file(path)}
         gone = {place for place in changed if place not in self._index.modules.places}
-        return {place for place in gone if is_discovered(self._index.configuration, place)}
+        return set(filter(FoundByThemselves(self._index.configuration).may_be, gone))
 
     @property
     def anything(self) -> bool:
@@ -78,6 +78,18 @@ class TouchedRoots:
             yield from discovered if place in changed else filter(self._index.follows, discovered)
         for place in users:
             yield from filter(self._index.follows, self._index.declared_in.get(place, ()))
+
+    @cached_property
+    def unmarked(self) -> list[str]:
+        """The directories of modules that changed files belong to, and that are no roots as nothing marks them."""
+        own = FoundByThemselves(self._index.configuration)
+        if not (own.any and self._modules):
+            return []
+        verdicts = self._index.modules.verdicts
+        named = self._index.declared_in
+        candidates = sorted(place for place in self._modules if place in verdicts and place not in named)
+        alone = (place for place in candidates if verdicts[place].standing is Standing.UNMARKED)
+        return [place for place in alone if own.may_be(place) and not own.is_root(place, Standing.UNMARKED)]
 
     @cached_property
     def places(self) -> set[str]:
