@@ -10,7 +10,7 @@ import json
 import mmap
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,7 @@ class _Parts:
     variables: dict[str, Any] = field(default_factory=dict)
     secret_variables: set[str] = field(default_factory=set)
     sensitive: set[str] = field(default_factory=set)
+    managed: int = 0
 
 
 def read_plan(path: Path) -> PlanFacts:
@@ -71,7 +72,7 @@ def read_plan(path: Path) -> PlanFacts:
         parts.sensitive.update(_leaves(parts.variables.get(name)))
     reduced: dict[str, Any] = {"resource_changes": parts.resources, "output_changes": parts.outputs}
     reduced |= {"format_version": "1", **parts.others}
-    return PlanFacts(planned_changes(reduced), frozenset(parts.sensitive))
+    return PlanFacts(replace(planned_changes(reduced), resources=parts.managed), frozenset(parts.sensitive))
 
 
 def _note(parts: _Parts, container: str, key: str, entry: dict[str, Any]) -> None:
@@ -95,6 +96,7 @@ def _note(parts: _Parts, container: str, key: str, entry: dict[str, Any]) -> Non
         case "/prior_state/values/outputs":
             parts.sensitive.update(_leaves(entry.get("value")) if entry.get("sensitive") else ())
         case _:
+            parts.managed += entry.get("mode") == "managed"
             parts.sensitive.update(_marked(entry.get("values"), entry.get("sensitive_values")))
 
 

@@ -61,8 +61,10 @@ def test_the_result_is_a_plan_as_the_state_machine_takes_it(bench: Bench, commit
 
 def test_a_plan_without_changes_says_so(bench: Bench, commit: Callable[..., str]) -> None:
     sha = commit(ONE_RESOURCE)
-    bench.run(bench.job(JobKind.APPLY, sha, bench.plan(sha)))
+    first = bench.plan(sha)
+    bench.run(bench.job(JobKind.APPLY, sha, first))
     plan = bench.plan(sha)
+    assert (first["changes"]["resources"], plan["changes"]["resources"]) == (0, 1)
     assert not any(plan["changes"][name] for name in ("add", "change", "destroy", "replace", "outputs", "moved"))
     assert bench.aws.objects[plan["text"]["key"]].decode().startswith("No changes.")
 

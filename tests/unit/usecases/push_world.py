@@ -15,6 +15,7 @@ from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import CloudUnavailable, NotFound
 from tidegate.ports import Delivery
 from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.discovery.mark_orphans import OrphanMarker
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
 from tidegate.usecases.discovery.receive_push import PushReceiver
 
@@ -84,6 +85,7 @@ class World:
             tell_base_moved=lambda known, touched, *, rules, replans: self.moved.append(
                 (known.seen, touched, rules, replans)
             ),
+            mark_orphans=OrphanMarker(self.catalog, self.queues, self.deployments).mark,
         )
 
     @property

@@ -83,6 +83,7 @@ class Events(Deploys):
 
     @cached_property
     def push_receiver(self) -> PushReceiver:
+        from tidegate.usecases.discovery.mark_orphans import OrphanMarker
         from tidegate.usecases.discovery.receive_push import PushReceiver
 
         return PushReceiver(
@@ -96,6 +97,7 @@ class Events(Deploys):
             schedule_drift=self._schedule_drift,
             tell_base_moved=self._tell_base_moved,
             confirm=self._confirmed,
+            mark_orphans=OrphanMarker(self.catalog, self.queues, self.deployments).mark,
         )
 
     def _confirmed(self, push: Push) -> Push | None:

@@ -98,6 +98,15 @@ def render_valid(sha: str, deployed: Sequence[str], stacks: int, notes: Sequence
     )
 
 
+def render_left_behind(sha: str, left: Sequence[str]) -> CheckRun:
+    """Show which roots a commit takes away whose resources stay; ``left`` has a sentence for each."""
+    lines = [f"- {escaped(sentence)}" for sentence in left[:_LISTED]]
+    if len(left) > _LISTED:
+        lines.append(f"- … and {len(left) - _LISTED} more")
+    title = f"{len(left)} {'root is' if len(left) == 1 else 'roots are'} gone, and what was deployed stays"
+    return _completed(sha, title, "\n".join(lines), Conclusion.NEUTRAL)
+
+
 def _counted(deployments: int, stacks: int) -> str:
     """Return how many deployments there are, and in how many stacks."""
     if not deployments:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 #: Addresses kept per kind of change, and letters of each: enough to read in a check run, little enough for a record and
@@ -22,7 +22,8 @@ class PlannedChanges:
     A replacement counts once, as a replacement; a kind of change that is not known counts as ``change``.
     ``outputs`` counts changed outputs, ``moved`` moves, imports and removals from the state, ``actions``
     actions of providers that are invoked, ``deferred`` changes and actions that this apply leaves to a
-    later one: each of these alone makes a plan one with changes.
+    later one: each of these alone makes a plan one with changes. ``resources`` counts the managed ones in the state
+    that was planned upon, None where nobody counted them.
     """
 
     add: int = 0
@@ -35,6 +36,7 @@ class PlannedChanges:
     deferred: int = 0
     destroyed: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
+    resources: int | None = field(default=None, compare=False)
 
     @property
     def any(self) -> bool:

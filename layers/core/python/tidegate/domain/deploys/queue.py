@@ -267,8 +267,9 @@ def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed 
     if not moves_baseline(deployment.state):
         return before
     after = _as_deployed(deployment)
-    stays = deployment.destroys_deployed and not after.destroyed and before is not None
-    return replace(after, orphaned=before.orphaned) if stays and before else after
+    orphaned = before.orphaned if before else None
+    stays = orphaned and not after.destroyed and (deployment.destroys_deployed or deployment.requested_at < orphaned.at)
+    return replace(after, orphaned=orphaned) if stays else after
 
 
 def attempt_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:

@@ -53,8 +53,8 @@ class Discovery:
     else was seen; ``skips`` tells whether one of these is of a root that the commit touches and the file holds back.
     ``kept`` are the names of roots that it touches, and the file keeps for people. ``configures`` tells whether the
     commit brings this file, ``configuration`` is what it says. ``rule_changes`` are what the commit changes of what
-    runs or grants something, in words.
-    ``index`` serves the discovery of the next commit.
+    runs or grants something, in words. ``gone`` are the directories that may have held a root before, and hold none
+    now. ``index`` serves the discovery of the next commit.
     """
 
     index: RootIndex = field(compare=False)
@@ -66,6 +66,7 @@ class Discovery:
     configuration: LoadedConfiguration = field(default_factory=without_file, compare=False)
     kept: tuple[str, ...] = ()
     rule_changes: tuple[str, ...] = ()
+    gone: frozenset[str] = frozenset()
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -122,6 +123,7 @@ def discover_roots(
         index.configuration,
         tuple(search.kept),
         search.rule_changes(),
+        frozenset(search.gone),
     )
 
 
@@ -175,7 +177,8 @@ class _Search:
         self.refused: list[str] = []
         self.skipped: list[str] = []
         self.kept: list[str] = []
-        self.notes = [_gone(place) for place in sorted(self._touched.former)]
+        self.gone = set(self._touched.former)
+        self.notes = [_gone(place) for place in sorted(self.gone)]
 
     def members(self, *, by_hand: bool) -> tuple[Deployable, ...]:
         if self._own is None and not self._touched.anything:
@@ -229,8 +232,10 @@ class _Search:
         """Say what of the roots that the commit touches is not deployed; if it touches the file, of all."""
         found, configured, touched = self._index.found, self._index.configured, self._touched.names
         told = touched if self._own is None else touched | {root.name for root in found.roots}
-        self.notes += [_gone(root.dir) for root in found.gone if self._own or root.name in touched]
-        self.notes += [_unnamed(root) for root in self._unnamed()]
+        gone, unnamed = [root for root in found.gone if self._own or root.name in touched], self._unnamed()
+        self.gone.update(root.dir for root in (*gone, *unnamed))
+        self.gone.update(self._touched.unmarked)
+        self.notes += [*(_gone(root.dir) for root in gone), *map(_unnamed, unnamed)]
         self.notes += _unmarked(self._touched.unmarked)
         self.skipped += _left_out(configured, told)
         places = self._touched.places | self._misnamed_anew()

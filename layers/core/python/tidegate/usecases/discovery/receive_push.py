@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
@@ -16,6 +16,7 @@ from tidegate.domain.check_runs.check_run import CheckRun
 from tidegate.domain.check_runs.configuration_check import (
     external_id,
     render_invalid,
+    render_left_behind,
     render_refused,
     render_valid,
 )
@@ -26,7 +27,7 @@ from tidegate.domain.errors import ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.domain.moment import later
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.revision import Comparison
-from tidegate.domain.root import Revision
+from tidegate.domain.root import Revision, Root
 from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge, KnownRepository, SourceHistory
 from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
 from tidegate.usecases.discovery.new_deployments import (
@@ -93,6 +94,10 @@ def _confirmed(push: Push) -> Push:
     return push
 
 
+def _no_orphans(*_told: object) -> Sequence[str]:
+    return ()
+
+
 def _no_schedules(_known: KnownRepository, _drift: Drift) -> Sequence[str]:
     return ()
 
@@ -104,6 +109,7 @@ class PushReceiver:
     ``reviewed_unless_granted`` returns a deployment whose plan waits for people unless somebody may deploy it.
     ``around`` tells what holds around a repository's file. ``schedule_drift`` lets the cloud's schedules be those of
     the file, and returns a sentence for each that is refused. ``tell_base_moved`` is told what the push changed.
+    ``mark_orphans`` returns a sentence for each root that the push takes away, and of which something stays behind.
     ``confirm`` returns what a webhook told as the forge itself knows it, None if the forge knows of no such push.
     """
 
@@ -118,6 +124,7 @@ class PushReceiver:
     schedule_drift: Callable[[KnownRepository, Drift], Sequence[str]] = _no_schedules
     tell_base_moved: TellBaseMoved = _tell_nobody
     confirm: Callable[[Push], Push | None] = _confirmed
+    mark_orphans: Callable[[str, Collection[str], Iterable[Root], str, str], Sequence[str]] = _no_orphans
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the push.
@@ -189,13 +196,21 @@ class PushReceiver:
             return DeliveryOutcome(f"{error} Nothing is deployed. {shown}")
         deployments = self._deployments(push, discovery)
         self.changes.enqueue_all(deployments)
-        check_run = _check_run(push, discovery)
+        left = self._left_behind(push, discovery)
+        check_run = _check_run(push, discovery, left)
         shown = self._show(push, check_run) if check_run else ""
         refused = self.schedule_drift(known, discovery.configuration.drift)
         rules, configured = discovery.configuration.applying, discovery.configuration.pull_requests
         self.tell_base_moved(known, _touched(discovery), rules=rules, replans=configured.replan_on_base_change)
-        text = " ".join(part for part in (_sentences(discovery), shown, *refused) if part)
+        text = " ".join(part for part in (_sentences(discovery), *left, shown, *refused) if part)
         return DeliveryOutcome(text, tuple(deployment.id for deployment in deployments))
+
+    def _left_behind(self, push: Push, discovery: Discovery) -> Sequence[str]:
+        """Return what stays behind of roots that are gone."""
+        if not discovery.gone:
+            return ()
+        there = discovery.index.found.roots
+        return self.mark_orphans(push.repository, discovery.gone, there, push.after, push.received_at)
 
     def _discover(self, push: Push) -> Discovery:
         url = self.forge.clone_url(push.repository)
@@ -302,15 +317,18 @@ def _just_before(at: str) -> str:
     return later(at, -_BEFORE_MICROSECONDS)
 
 
-def _check_run(push: Push, discovery: Discovery) -> CheckRun | None:
-    """Return what is to be said of the configuration: what of it is refused, that it is in order, or what it skips."""
+def _check_run(push: Push, discovery: Discovery, left: Sequence[str]) -> CheckRun | None:
+    """Return what is to be said of the configuration: what of it is refused, that it is in order, or what it skips.
+
+    ``left`` says which roots are gone, and what stays behind of them.
+    """
     if discovery.refused:
         return render_refused(push.after, discovery.refused)
     if not discovery.configures and not discovery.skips:
-        return None
+        return render_left_behind(push.after, left) if left else None
     names = [_name(each) for each in discovery.members]
     stacks = len({each.member.stack for each in discovery.members})
-    return render_valid(push.after, names, stacks, discovery.notes)
+    return render_valid(push.after, names, stacks, (*discovery.notes, *left))
 
 
 def _request(push: Push) -> str:

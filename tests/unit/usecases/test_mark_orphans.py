@@ -1,0 +1,119 @@
+"""Roots that a push takes away: they are marked, and the check of the commit says what stays behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_plan, any_root, deployment_in
+from tests.unit.usecases.push_world import AFTER, World
+from tests.unit.usecases.trees import BASE
+from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.deploys.deployment import Destruction, State
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.queue import head_after
+from tidegate.domain.root import queue_id
+from tidegate.usecases.discovery.mark_orphans import resources_after
+
+AT = "2026-03-02T08:00:00.000000+00:00"
+WITHOUT_DB = {path: text for path, text in BASE.items() if not path.startswith("live/db/")}
+
+
+@pytest.fixture
+def world():
+    return World(new=WITHOUT_DB)
+
+
+def deployed(world, name="live/db", state=State.APPLIED, **fields):
+    plan = any_plan(changes=PlannedChanges(add=2, destroy=1, resources=4))
+    own = {"root": any_root(name=name, dir=fields.pop("dir", name)), "plan": plan}
+    one = deployment_in(state, **{**own, "requested_at": "2026-03-01T08:00:00.000000+00:00", **fields})
+    one = replace(one, id=f"{one.id}-{name.replace('/', '-')}")
+    world.deployments.add(one)
+    head, _ = world.queues.read(one.queue)
+    world.queues.commit(head, head_after(head, one))
+    return one
+
+
+def orphaned(world, name="live/db"):
+    return world.queues.read(queue_id("acme/infra", name))[0].orphaned
+
+
+def test_a_root_whose_directory_is_deleted_is_told_and_listed_with_what_stays(world):
+    deployed(world)
+    outcome = world.receive()
+    found = orphaned(world)
+    assert (found.revision, found.at, found.resources) == (AFTER, AT, 5)
+    assert "5 resources stay behind" in outcome
+    ((_, shown),) = world.forge.check_runs.items()
+    assert (shown.name, shown.conclusion) == ("tidegate/config", Conclusion.NEUTRAL)
+    assert "tidegate destroy acme/infra live/db" in shown.summary
+    assert "1 root is gone" in shown.title
+
+
+def test_received_again_the_push_says_the_same_and_marks_nothing_anew(world):
+    deployed(world)
+    first = world.receive("one")
+    before = world.queues.read(queue_id("acme/infra", "live/db"))[0].version
+    assert world.receive("two") == first
+    assert world.queues.read(queue_id("acme/infra", "live/db"))[0].version == before
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "live/app"},
+        {"name": "other", "dir": "live/app"},
+        {"name": "elsewhere", "dir": "live/elsewhere"},
+        {"destroy": Destruction()},
+        {"state": State.REJECTED},
+    ],
+)
+def test_what_is_there_or_was_never_there_or_is_destroyed_is_no_orphan(world, fields):
+    one = deployed(world, **fields)
+    assert "stay behind" not in world.receive()
+    assert orphaned(world, one.root.name) is None
+
+
+def test_a_root_that_the_file_no_more_names_is_an_orphan(world):
+    world.old = {**BASE, "tidegate.yaml": "version: 1\nroots: [{dir: live/db}, {dir: live/app}]\n"}
+    world.new = {**BASE, "tidegate.yaml": "version: 1\nroots: [{dir: live/app}]\n"}
+    deployed(world)
+    assert "resources stay behind" in world.receive()
+    ((_, shown),) = world.forge.check_runs.items()
+    assert "resources stay behind" in shown.summary
+
+
+def test_many_roots_that_are_gone_are_counted(world):
+    names = [f"old/{number}" for number in range(60)]
+    world.old = BASE | {f"{name}/main.tf": "" for name in names}
+    world.new = BASE
+    for name in names:
+        deployed(world, name)
+    world.receive()
+    ((_, shown),) = world.forge.check_runs.items()
+    assert "60 roots are gone" in shown.title
+    assert "and 10 more" in shown.summary
+
+
+@pytest.mark.parametrize(
+    ("state", "plan", "left"),
+    [
+        (State.APPLIED, any_plan(changes=PlannedChanges(add=2, destroy=3, resources=4)), 3),
+        (State.NO_CHANGES, any_plan(changes=PlannedChanges(resources=4)), 4),
+        (State.APPLY_FAILED, any_plan(changes=PlannedChanges(add=2, resources=4)), None),
+        (State.APPLIED, any_plan(), None),
+        (State.NO_CHANGES, None, None),
+    ],
+)
+def test_resources_are_counted_from_the_state_before_the_last_deployment(state, plan, left):
+    assert resources_after(deployment_in(state, plan=plan)) == left
+
+
+def test_what_was_asked_for_before_a_root_was_gone_leaves_it_an_orphan(world):
+    deployed(world)
+    world.receive()
+    earlier = deployed(world, requested_at="2026-03-02T07:00:00.000000+00:00")
+    assert orphaned(world) is not None
+    assert earlier.id == world.queues.read(earlier.queue)[0].deployed.deployment
