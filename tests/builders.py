@@ -14,6 +14,7 @@ from tidegate.domain.deploys.queue import Deployed, Lock
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.drift.drift import DriftEntry, DriftFinding, DriftRecord, DriftState
 from tidegate.domain.drift.timetable import Interval, timetable
+from tidegate.domain.pull_requests.pushers import HeadPush
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestSpec, SeenPullRequest
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.domain.root import Revision, Root, deployment_id, layer_id, queue_id
@@ -150,7 +151,9 @@ def any_delivery(number: int = 1, **fields: Any) -> Delivery:
 def any_pull_request(number: int = 5, **fields: Any) -> PullRequestSpec:
     """Return an open pull request from ``feature`` to ``main``: its head is commit 3, its base commit 2."""
     spec = PullRequestSpec(REPOSITORY, number, 42, "feature", "main", sha(3), sha(2), "author", "Grow the network")
-    return replace(spec, **fields)
+    changed = replace(spec, **fields)
+    # Whoever opened it pushed its head, unless said otherwise.
+    return changed if "pushes" in fields else replace(changed, pushes=(HeadPush("", changed.head_sha, changed.author),))
 
 
 def seen(spec: PullRequestSpec | None = None, **fields: Any) -> SeenPullRequest:

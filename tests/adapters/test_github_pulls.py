@@ -220,13 +220,41 @@ def test_the_default_branch_is_the_repositorys(forge, github):
     assert forge.default_branch(*WHERE) == "trunk"
 
 
+def made_by(author, committer=None, *, sha=HEAD, parents=(), verified=False, **commit):
+    """Return a commit as GitHub tells it, by somebody whom it knows, or whom it knows not if they have no name."""
+    people = {"author": author, "committer": author if committer is None else committer}
+    return {
+        "sha": sha,
+        "parents": [{"sha": each} for each in parents],
+        **{role: {"login": login} if login else None for role, login in people.items()},
+        "commit": {
+            "message": "Grow",
+            "verification": {"verified": verified},
+            **{role: {"email": f"{login or 'unknown'}@example.com"} for role, login in people.items()},
+            **commit,
+        },
+    }
+
+
+def change_of(forge, github, *commits):
+    answer = {
+        "status": "ahead",
+        "merge_base_commit": {"sha": BASE},
+        "commits": commits,
+        "total_commits": len(commits),
+    }
+    github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer))
+    return forge.change(*WHERE, "main", HEAD)
+
+
 def test_what_a_branch_changes_comes_after_what_it_has_in_common_and_has_authors(forge, github):
     compare = repo(f"compare/main...{HEAD}")
-    authors = [{"login": "b"}, None, {"login": "a"}, {"login": "b"}]
-    commits = [{"sha": HEAD, "parents": [{"sha": sha(9)}], "author": author} for author in authors]
+    commits = [made_by(author, parents=[sha(9)]) for author in ("b", "a", "b", "b")]
     answer = {"status": "diverged", "merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 4}
     github.on("GET", compare, (200, answer))
-    assert forge.change(*WHERE, "main", HEAD) == Change(BASE, Authors(("b", "a")), commits=(HEAD,) * 4)
+    assert forge.change(*WHERE, "main", HEAD) == Change(
+        BASE, Authors(("b", "a")), Authors(("b", "a")), commits=(HEAD,) * 4
+    )
     github.on("GET", compare, (404, {"message": "No common ancestor"}))
     with pytest.raises(NotFound):
         forge.change(*WHERE, "main", HEAD)
@@ -236,12 +264,35 @@ def test_what_a_branch_changes_comes_after_what_it_has_in_common_and_has_authors
 
 
 def test_who_committed_a_change_is_told_but_not_that_github_itself_did(forge, github):
-    committers = [{"login": "b"}, None, {"login": "web-flow"}]
-    commits = [{"sha": HEAD, "author": {"login": "a"}, "committer": each} for each in committers]
-    answer = {"status": "ahead", "merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 3}
-    github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer))
-    change = forge.change(*WHERE, "main", HEAD)
+    change = change_of(forge, github, made_by("a", "b"), made_by("a", "web-flow", verified=True))
     assert (change.authors, change.committers) == (Authors(("a",)), Authors(("b",)))
+
+
+def test_whoever_writes_githubs_own_address_into_a_commit_is_somebody(forge, github):
+    assert not change_of(forge, github, made_by("a", "")).committers.known
+    change = change_of(forge, github, made_by("a", "web-flow"))
+    assert change.committers == Authors(("web-flow",))
+    assert change.authors.known
+
+
+def test_of_an_address_of_which_github_knows_nobody_the_author_is_not_known(forge, github):
+    change = change_of(forge, github, made_by("a"), made_by("", "a"))
+    assert (change.authors, change.committers) == (Authors(("a",), known=False), Authors(("a",)))
+
+
+@pytest.mark.parametrize(
+    ("address", "authors"),
+    [
+        ("7+Ann@users.noreply.github.com", Authors(("a", "ann"))),
+        ("ann@users.noreply.github.com", Authors(("a", "ann"))),
+        ("B@example.com", Authors(("a", "b"))),
+        ("else@example.com", Authors(("a",), known=False)),
+        ("", Authors(("a",), known=False)),
+    ],
+)
+def test_whom_a_message_names_besides_is_an_author_too(forge, github, address, authors):
+    message = f"Grow\n\nText.\nCO-authored-by: Somebody <{address}>\n"
+    assert change_of(forge, github, made_by("a", "b", message=message)).authors == authors
 
 
 @pytest.mark.parametrize(
@@ -261,7 +312,7 @@ def test_who_committed_a_change_is_told_but_not_that_github_itself_did(forge, gi
 def test_two_branches_are_known_to_fork_once_where_no_commit_comes_after_another_one(
     forge, github, status, commits, total, forks_once
 ):
-    listed = [{"sha": one, "parents": [{"sha": each} for each in parents]} for one, parents in commits.items()]
+    listed = [made_by("a", sha=one, parents=parents) for one, parents in commits.items()]
     answer = {"status": status, "merge_base_commit": {"sha": BASE}, "commits": listed, "total_commits": total}
     github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer), (200, {"commits": []}))
     change = forge.change(*WHERE, "main", HEAD)
@@ -271,7 +322,7 @@ def test_two_branches_are_known_to_fork_once_where_no_commit_comes_after_another
 
 def test_authors_are_those_of_all_pages_of_a_change(forge, github):
     compare = repo(f"compare/main...{HEAD}")
-    pages = [{"sha": BASE, "author": {"login": "a"}}] * 100, [{"sha": HEAD, "author": {"login": "b"}}] * 50
+    pages = [made_by("a", sha=BASE)] * 100, [made_by("b")] * 50
     compared = {"status": "ahead", "merge_base_commit": {"sha": BASE}}
     more = [(200, {**compared, "commits": page, "total_commits": 150}) for page in pages]
     github.on("GET", compare, *more)
@@ -283,7 +334,7 @@ def test_authors_are_those_of_all_pages_of_a_change(forge, github):
 
 
 def test_of_a_change_of_more_commits_than_are_read_not_all_authors_are_known(forge, github):
-    commits = [{"author": {"login": "a"}}] * 100
+    commits = [made_by("a")] * 100
     answer = {"status": "ahead", "merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 1001}
     github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer))
     assert forge.change(*WHERE, "main", HEAD).authors == Authors(("a",), known=False)

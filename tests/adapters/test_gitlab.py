@@ -148,15 +148,24 @@ def test_authors_are_known_as_far_as_gitlab_tells(gitlab, forge, addresses, foun
     assert forge.change(*WHERE, "main", HEAD).authors == authors
 
 
-def test_who_committed_is_known_as_far_as_gitlab_tells_and_others_are_nobody(gitlab, forge):
+def test_who_committed_is_known_as_far_as_gitlab_tells(gitlab, forge):
     gitlab.on("GET", f"{PROJECT}/repository/merge_base", (200, {"id": OLDER}))
     private = "9-developer@users.noreply.gitlab.example"
     both = (private, "else@example.com")
     commits = [{"id": HEAD, "author_email": private, "committer_email": each} for each in both]
     gitlab.on("GET", f"{PROJECT}/repository/compare", (200, {"commits": commits}))
     gitlab.on("GET", "/users", (200, []))
-    assert forge.change(*WHERE, "main", HEAD).committers == Authors(("developer",))
+    assert forge.change(*WHERE, "main", HEAD).committers == Authors(("developer",), known=False)
     assert len(gitlab.asked("GET", "/users")) == 1
+
+
+def test_whom_a_message_names_besides_is_an_author_too(gitlab, forge):
+    gitlab.on("GET", f"{PROJECT}/repository/merge_base", (200, {"id": OLDER}))
+    address = "9-{}@users.noreply.gitlab.example"
+    message = f"Grow\n\nCo-authored-by: Ann <{address.format('ann')}>"
+    commits = [{"id": HEAD, "author_email": address.format("ben"), "message": message}]
+    gitlab.on("GET", f"{PROJECT}/repository/compare", (200, {"commits": commits}))
+    assert set(forge.change(*WHERE, "main", HEAD).authors.logins) == {"ann", "ben"}
 
 
 @pytest.mark.parametrize(

@@ -86,8 +86,7 @@ def test_a_change_tells_who_made_and_who_committed_its_commits(world, base, head
     # GitLab tells who somebody is by addresses that people publish, or by those that it gives out itself.
     known = set() if world.is_gitlab else {"developer", "reviewer"}
     assert set(change.authors.logins) == set(change.committers.logins) == known
-    assert change.committers.known
-    assert change.authors.known is not world.is_gitlab
+    assert change.authors.known is change.committers.known is not world.is_gitlab
     assert set(world.forge.change(*world.where, "main", head).committers.logins) == known - {"reviewer"}
 
 

@@ -263,14 +263,32 @@ ACTIONS = ["opened", "reopened", "synchronize", "ready_for_review", "converted_t
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_what_changes_what_a_pull_request_would_do_is_accepted(action):
+    heads = {"opened": {"before": "", "after": AFTER}, "synchronize": {"before": BEFORE, "after": AFTER}}
     fields = {
         "repository": "acme/infra",
         "pull_request": 5,
         "action": action,
         "installation": 42,
         "sender": "octocat",
+        **heads.get(action, {}),
     }
-    assert read_event("pull_request", changed(PULL, "action", action)) == Accepted("pull_request", fields)
+    told = {**PULL, "action": action, "before": BEFORE, "after": AFTER}
+    assert read_event("pull_request", told) == Accepted("pull_request", fields)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"action": "synchronize", "before": BEFORE},
+        {"action": "synchronize", "after": AFTER},
+        {"action": "synchronize", "before": "x", "after": AFTER},
+        {"action": "opened", "pull_request": {"number": 5}},
+        {"action": "opened", "pull_request": {"number": 5, "head": {"sha": 7}}},
+    ],
+)
+def test_of_a_head_of_which_the_event_does_not_tell_nobody_is_its_pusher(told):
+    fields = read_event("pull_request", {**PULL, **told}).fields
+    assert not fields.keys() & {"before", "after"}
 
 
 def test_another_base_branch_changes_what_a_pull_request_would_do():
@@ -300,7 +318,12 @@ def test_a_longest_command_is_taken():
 
 @pytest.mark.parametrize("commits", [[None], [{"author": None}], [{"author": {"username": "a b"}}]])
 def test_who_made_a_commit_may_not_be_known_to_the_forge(commits):
-    assert read_event("push", changed(PUSH, "commits", commits)).fields["authors"] == []
+    assert read_event("push", changed(PUSH, "commits", commits)).fields["authors"] is None
+
+
+def test_a_push_does_not_tell_who_made_a_commit_besides_its_author():
+    commit = {"author": {"username": "ann"}, "message": "Grow\n\nCo-authored-by: Ben <ben@example.com>"}
+    assert read_event("push", changed(PUSH, "commits", [commit])).fields["authors"] is None
 
 
 def pushed_by(names):

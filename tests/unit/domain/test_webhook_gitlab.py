@@ -57,7 +57,13 @@ def test_a_push_to_the_default_branch_is_a_push():
 def test_a_merge_request_is_a_pull_request(attributes, changes, told):
     where = {"repository": "acme/platform/infra", "installation": 77, "pull_request": 5, "sender": "developer"}
     found = read_event(MERGE, merge_request(changes=changes, **attributes))
-    assert found == Accepted("pull_request", {**where, "action": told})
+    heads = {"opened": {"before": "", "after": HEAD}, "synchronize": {"before": BEFORE, "after": HEAD}}
+    assert found == Accepted("pull_request", {**where, "action": told, **heads.get(told, {})})
+
+
+def test_of_a_merge_request_that_does_not_tell_its_head_nobody_is_the_pusher():
+    found = read_event(MERGE, merge_request(last_commit=None))
+    assert not found.fields.keys() & {"before", "after"}
 
 
 @pytest.mark.parametrize("action", ["approved", "unapproved", "approval", "unapproval"])

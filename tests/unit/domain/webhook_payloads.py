@@ -46,7 +46,7 @@ COMMENT = {
     "installation": {"id": 42},
 }
 WHERE = {"repository": {"full_name": "acme/infra"}, "sender": {"login": "octocat"}, "installation": {"id": 42}}
-PULL = {"action": "opened", "pull_request": {"number": 5, "title": "not used"}, **WHERE}
+PULL = {"action": "opened", "pull_request": {"number": 5, "title": "not used", "head": {"sha": AFTER}}, **WHERE}
 REVIEW = {"action": "submitted", "review": {"id": 9}, "pull_request": {"number": 5}, **WHERE}
 QUEUED = "refs/heads/gh-readonly-queue/main/pr-5-" + BEFORE
 GROUP = {"action": "checks_requested", "merge_group": {"head_sha": AFTER, "head_ref": QUEUED}, **WHERE}

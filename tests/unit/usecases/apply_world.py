@@ -141,6 +141,7 @@ class ApplyWorld(EventsWorld):
             self.authorizer,
             self.unlocker.unlock,
             self.locker.lock,
+            self.records,
             {Verb.APPLY: self.applier},
         )
         return receiver.receive(self.stored("issue_comment", fields, delivery))
@@ -182,7 +183,13 @@ class ApplyWorld(EventsWorld):
         }
         changes = ChangeEnqueuer(self.change_sets, self.applied.enqueue)
         receiver = PushReceiver(
-            self.deliveries, self.forge, self, self.catalog, changes, self.authorizer.reviewed_unless_granted
+            self.deliveries,
+            self.forge,
+            self,
+            self.catalog,
+            changes,
+            self.authorizer.reviewed_unless_granted,
+            self.records,
         )
         return receiver.receive(self.stored("push", fields, delivery))
 

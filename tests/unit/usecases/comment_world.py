@@ -31,7 +31,15 @@ class CommentWorld(PullRequestWorld):
         authorizer = Authorizer(self.forge, MemoryDeployQueues(deployments), deployments)
         self.planner = CommentPlanner(source, self.deliveries, authorizer, self.follower)
         self.comments = CommentReceiver(
-            self.deliveries, source, self.catalog, None, authorizer, None, None, {Verb.PLAN: self.planner}
+            self.deliveries,
+            source,
+            self.catalog,
+            None,
+            authorizer,
+            None,
+            None,
+            self.records,
+            {Verb.PLAN: self.planner},
         )
 
     def comment(self, text, by="writer", delivery=None):

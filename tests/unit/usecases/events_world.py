@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from tests.builders import sha
+from tests.builders import any_pull_request, any_pull_request_record, sha
 from tests.unit.usecases.trees import Trees
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
@@ -20,6 +20,7 @@ from tidegate.adapters.memory import (
     MemoryWorkflows,
 )
 from tidegate.adapters.memory.policies import MemoryOrganizationPolicies
+from tidegate.adapters.memory.pull_requests import MemoryPullRequests
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.queue import Lock
 from tidegate.domain.errors import NotFound
@@ -59,10 +60,12 @@ class EventsWorld:
     announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
     workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
+    records: MemoryPullRequests = field(default_factory=MemoryPullRequests)
     received: int = 0
 
     def __post_init__(self):
         self.queues = MemoryDeployQueues(self.deployments)
+        self.records.save(any_pull_request_record(spec=any_pull_request(NUMBER, head_sha=HEAD)))
         self.catalog = MemoryCatalog(self.deployments, self.queues)
         self.forge = MemoryForge(
             writers={"writer", "reviewer", "maintainer"},
@@ -111,6 +114,7 @@ class EventsWorld:
             self.authorizer,
             self.unlocker.unlock,
             self.locker.lock,
+            self.records,
             hold=self.hold,
         )
         return receiver.receive(self.stored("issue_comment", fields, delivery, at))

@@ -10,6 +10,7 @@ from tests.unit.usecases.trees import BASE, Trees
 from tidegate.adapters.memory.catalog import MemoryCatalog
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
 from tidegate.adapters.memory.forge import MemoryForge
+from tidegate.adapters.memory.pull_requests import MemoryPullRequests
 from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import CloudUnavailable, NotFound
@@ -40,6 +41,7 @@ class World:
 
     def __post_init__(self):
         self.queues = MemoryDeployQueues(self.deployments)
+        self.records = MemoryPullRequests()
         self.catalog = MemoryCatalog(self.deployments, self.queues)
 
     @contextmanager
@@ -81,6 +83,7 @@ class World:
             self.catalog,
             changes,
             granted,
+            self.records,
             lambda: review,
             tell_base_moved=lambda known, touched, *, rules, replans: self.moved.append(
                 (known.seen, touched, rules, replans)

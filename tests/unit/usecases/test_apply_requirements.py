@@ -14,6 +14,7 @@ from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.ports import Change
 from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 
@@ -52,7 +53,10 @@ def approve(forge, *logins, head=HEAD, number=5):
 
 
 def missing(forge, deployment):
-    return ApplyRequirements(forge, MemoryPullRequests()).missing(deployment)
+    records = MemoryPullRequests()
+    for each in forge.seen.values():
+        records.save(PullRequestRecord(each.spec))
+    return ApplyRequirements(forge, records).missing(deployment)
 
 
 def here(*logins):

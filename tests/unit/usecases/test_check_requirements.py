@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import any_pull_request
+from tests.builders import any_pull_request, sha
 from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, NUMBER, PULL, REPOSITORY
 from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.pushers import HeadPush
 from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.domain.revision import Comparison
 from tidegate.ports import Change
 from tidegate.usecases.comments.check_requirements import RequirementsChecker
 
 WHERE = INSTALLATION, REPOSITORY
+AFTER_BASE = sha(8)
 ROLES = {"writer": Permission.WRITE, "reader": Permission.READ, "admin": Permission.ADMIN}
 
 
@@ -30,9 +32,16 @@ def approve(forge, *logins, verdict=ReviewVerdict.APPROVED):
     forge.reviewed.setdefault(NUMBER, []).extend(PullRequestReview(login, verdict, HEAD, AT) for login in logins)
 
 
-def missing(forge, *wanted):
+def opened(**fields):
+    """Return records that know of the pull request, and who pushed its head."""
+    records = MemoryPullRequests()
+    records.save(PullRequestRecord(any_pull_request(repository=REPOSITORY, number=NUMBER, head_sha=HEAD, **fields)))
+    return records
+
+
+def missing(forge, *wanted, records=None):
     required = {("net", "prod"): wanted}
-    return RequirementsChecker(forge).by_root(WHERE, PULL, required)
+    return RequirementsChecker(forge, records or opened()).by_root(WHERE, PULL, required)
 
 
 @pytest.mark.parametrize(
@@ -65,12 +74,12 @@ def test_only_teams_that_count_and_people_who_approve_are_asked_about_each_once(
 
 
 def test_what_is_required_of_every_root_is_told_without_their_names(forge):
-    (told,) = RequirementsChecker(forge).for_all(WHERE, PULL, Requirements(approvals=1))
+    (told,) = RequirementsChecker(forge, opened()).for_all(WHERE, PULL, Requirements(approvals=1))
     assert told.startswith("1 approval of the current head")
 
 
 def test_a_root_without_a_matching_check_lacks_one(forge):
-    (told,) = RequirementsChecker(forge).by_root(WHERE, PULL, {("net", "default"): None})
+    (told,) = RequirementsChecker(forge, opened()).by_root(WHERE, PULL, {("net", "default"): None})
     assert "`net`: No check of `apply_requirements` matches" in told
 
 
@@ -85,9 +94,11 @@ def test_a_root_without_a_matching_check_lacks_one(forge):
 )
 def test_the_head_is_compared_with_its_base_branch_only_where_that_is_required(forge, relation, is_current):
     forge.branches["main"], forge.comparison = "1" * 40, relation
-    assert RequirementsChecker(forge).for_all(WHERE, PULL, Requirements()) == ()
+    assert RequirementsChecker(forge, opened()).for_all(WHERE, PULL, Requirements()) == ()
     assert forge.compared == []
-    assert (RequirementsChecker(forge).for_all(WHERE, PULL, Requirements(undiverged=True)) == ()) is is_current
+    assert (
+        RequirementsChecker(forge, opened()).for_all(WHERE, PULL, Requirements(undiverged=True)) == ()
+    ) is is_current
     assert (missing(forge, Requirements(undiverged=True)) == ()) is is_current
     assert forge.compared == [("1" * 40, HEAD)] * 2
 
@@ -97,7 +108,7 @@ def test_who_made_or_committed_a_commit_of_it_does_not_approve_it(forge, change)
     approve(forge, "writer")
     forge.changes[PULL.base_branch, HEAD] = change
     (told,) = missing(forge, Requirements(approvals=1))
-    assert "made a commit of it" in told
+    assert "made or pushed a commit of it" in told
     approve(forge, "admin")
     assert missing(forge, Requirements(approvals=1)) == ()
 
@@ -109,7 +120,7 @@ def test_one_more_must_approve_where_it_is_not_known_who_made_all_commits(forge,
     (told,) = missing(forge, Requirements(approvals=1))
     assert "2 approvals by different people" not in told
     assert "2 approvals of the current head" in told
-    assert "not known who made all of its commits" in told
+    assert "not known who made or pushed all of its commits" in told
     approve(forge, "admin")
     assert missing(forge, Requirements(approvals=1)) == ()
     assert missing(forge, Requirements(all_of=("user:writer",))) == ()
@@ -125,11 +136,26 @@ def test_one_more_must_approve_where_it_is_not_known_who_made_all_commits(forge,
     ],
 )
 def test_an_approval_is_of_the_base_branch_that_the_pull_request_went_to_then(forge, base, since, counts):
-    spec = any_pull_request(repository=REPOSITORY, number=NUMBER, base=base, base_since=since)
-    records = MemoryPullRequests()
-    records.save(PullRequestRecord(spec))
+    records = opened(base=base, base_since=since)
     approve(forge, "writer")
     required = {("net", "prod"): (Requirements(approvals=1),)}
     told = RequirementsChecker(forge, records).by_root(WHERE, PULL, required)
     assert (not told) is counts
-    assert RequirementsChecker(forge, MemoryPullRequests()).by_root(WHERE, PULL, required) == ()
+    assert RequirementsChecker(forge, records, merged=False).by_root(WHERE, PULL, required) == ()
+
+
+@pytest.mark.parametrize("pushes", [(), (HeadPush("", BASE, "author"), HeadPush(AFTER_BASE, HEAD, "author"))])
+def test_one_more_must_approve_where_it_is_not_known_who_pushed(forge, pushes):
+    approve(forge, "writer")
+    (told,) = missing(forge, Requirements(approvals=1), records=opened(pushes=pushes))
+    assert "2 approvals of the current head" in told
+    approve(forge, "admin")
+    assert missing(forge, Requirements(approvals=1), records=opened(pushes=pushes)) == ()
+
+
+def test_who_pushed_somebody_elses_commit_does_not_approve_it(forge):
+    pushes = HeadPush("", BASE, "author"), HeadPush(BASE, HEAD, "Writer")
+    approve(forge, "writer")
+    assert "there are none" in missing(forge, Requirements(approvals=1), records=opened(pushes=pushes))[0]
+    approve(forge, "admin")
+    assert missing(forge, Requirements(approvals=1), records=opened(pushes=pushes)) == ()

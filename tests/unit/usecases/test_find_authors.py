@@ -71,7 +71,15 @@ def test_who_made_what_was_tried_and_not_applied_is_an_author_of_what_comes_afte
 
 def test_who_made_what_is_deployed_again_is_its_author(world):
     world.change(deployed=after(world, State.APPLIED, revision=MERGED, authors=("first",)))
-    assert authors_of(validated(world, authors=(), authors_known=False)) == Authors(("first",))
+    again = validated(world, trigger=Trigger.RERUN, authors=(), authors_known=False)
+    assert authors_of(again) == Authors(("first",))
+
+
+@pytest.mark.parametrize("fields", [{"trigger": Trigger.MERGE}, {"trigger": Trigger.MANUAL, "pull_request": 5}])
+def test_who_pushed_a_change_without_being_told_of_stays_unknown_whatever_its_commits_say(world, fields):
+    world.change(deployed=after(world, State.APPLIED))
+    world.forge.changes[DEPLOYED.sha, MERGED.sha] = Change(DEPLOYED.sha, Authors(("author",)))
+    assert authors_of(validated(world, authors_known=False, **fields)) == Authors(("author",), known=False)
 
 
 def test_who_made_what_was_applied_is_no_author_of_what_comes_after(world):

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import pytest
 
-from tests.builders import any_artifact, any_plan, any_pull_request_record, deployment_in, seen, sha
+from tests.builders import any_artifact, any_plan, any_pull_request, any_pull_request_record, deployment_in, seen, sha
 from tests.unit.usecases.terraform_world import World
 from tidegate.adapters.memory import MemoryPullRequests, MemoryTemporaryLayers
 from tidegate.adapters.memory.policies import MemoryPolicyEngine
@@ -21,6 +21,7 @@ from tidegate.domain.errors import NotFound, WrongState
 from tidegate.domain.policies.files import packed
 from tidegate.domain.policies.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.pushers import HeadPush
 from tidegate.messages import CheckPolicies, JudgePlan, RecordPlan, RecordResult
 from tidegate.ports import Change
 from tidegate.usecases.deploys.finish import Finisher
@@ -32,7 +33,7 @@ from tidegate.usecases.policies.judge_policies import PolicyJudge
 
 DENIED = PolicyFinding(Severity.DENY, "main.deny", "It is public.", "aws_s3_bucket.all")
 PLAN_JSON = b'{"resource_changes": []}'
-RECORD = any_pull_request_record()
+RECORD = any_pull_request_record(spec=any_pull_request(pushes=(HeadPush("", sha(1), "author"),)))
 
 
 class Applying(World):

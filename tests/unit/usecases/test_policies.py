@@ -302,7 +302,7 @@ def test_an_owner_who_made_a_commit_of_it_lets_nothing_pass():
     forge.changes[RECORD.spec.base_sha, RECORD.spec.head_sha] = Change(sha(1), Authors(), Authors(("Ann",)))
     (found,) = PolicyJudge(forge).judge(RECORD.spec, [layer_with(DENIED)])
     assert found.state is SetState.FAILED
-    assert [each.reason for each in found.disregarded] == ["made a commit of the pull request"]
+    assert [each.reason for each in found.disregarded] == ["made or pushed a commit of the pull request"]
 
 
 def test_who_made_the_commits_is_asked_for_only_where_somebody_else_approves():

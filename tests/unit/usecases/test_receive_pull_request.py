@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, REPOSITORY, any_artifact, any_layer, any_plan, any_pull_request, sha
+from tests.builders import NOW, REPOSITORY, any_artifact, any_layer, any_plan, any_pull_request, seen, sha
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
 from tidegate.adapters.memory import MemoryCatalog, MemoryDeployments, MemoryDeployQueues
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.errors import Conflict, ForgeUnavailable
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
+from tidegate.domain.pull_requests.pushers import pushers
 from tidegate.domain.pull_requests.record import PullRequestState, Status, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import KnownRepository
@@ -157,6 +159,17 @@ class TestNewCommits:
             world.receive(action=action)
         assert world.record.spec.head_sha == NEWER
         assert len(world.workflows.planned) == 1
+
+    def test_who_moved_its_head_is_remembered_whatever_was_seen_first(self, world):
+        opened = {"action": "opened", "before": "", "after": HEAD, "sender": "author"}
+        newer = {"action": "synchronize", "before": HEAD, "after": NEWER, "sender": "pusher"}
+        world.forge.seen[NUMBER] = seen(any_pull_request(head_sha=NEWER, pushes=()))
+        world.receive(**newer)
+        assert not pushers(world.record.spec.pushes, NEWER).known
+        world.receive(**opened)
+        world.receive(**newer)
+        world.receive(action="reopened")
+        assert pushers(world.record.spec.pushes, NEWER) == Authors(("pusher", "author"))
 
     def test_twenty_pushes_leave_one_execution_that_runs(self, world):
         for number in range(10, 30):

@@ -6,14 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_pull_request, seen, sha
+from tests.builders import any_pull_request, any_pull_request_record, seen, sha
 from tests.unit.usecases.push_world import AFTER, CHANGED, World
 from tests.unit.usecases.trees import BASE
+from tidegate.adapters.memory import MemoryPullRequests
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Pushed, State, Trigger
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
+from tidegate.domain.pull_requests.pushers import HeadPush
 from tidegate.domain.revision import Comparison
 from tidegate.ports import Change, Delivery, DeliveryOutcome, KnownRepository
 
@@ -96,10 +98,26 @@ EXCLUDING = {**CHANGED, "tidegate.yaml": "version: 1\nplan_review: {exclude_auth
 
 def test_who_opened_the_pull_request_is_an_author_where_authors_do_not_count(world):
     world.new = EXCLUDING
-    world.forge.seen[5] = seen(any_pull_request(5, author="opener"))
+    spec = any_pull_request(5, author="opener")
+    world.forge.seen[5] = seen(spec)
     world.forge.came_with[AFTER] = (5,)
+    world.records.save(any_pull_request_record(spec=spec))
     world.receive()
     assert {(each.authors, each.authors_known) for each in world.enqueued} == {(("author", "opener"), True)}
+
+
+def test_who_pushed_to_the_pull_request_is_an_author_as_well_and_may_not_be_known(world):
+    world.new = EXCLUDING
+    spec = any_pull_request(5)
+    world.forge.seen[5] = seen(spec)
+    world.forge.came_with[AFTER] = (5,)
+    pushes = HeadPush("", sha(8), "author"), HeadPush(sha(8), spec.head_sha, "pusher")
+    world.records.save(any_pull_request_record(spec=replace(spec, pushes=pushes)))
+    world.receive("one")
+    assert {(each.authors, each.authors_known) for each in world.enqueued} == {(("author", "pusher"), True)}
+    world.records, world.enqueued = MemoryPullRequests(), []
+    world.receive("two", after=AFTER, before=sha(7))
+    assert not any(each.authors_known for each in world.enqueued)
 
 
 def test_a_pull_request_that_cannot_be_looked_up_leaves_the_authors_unknown(world):

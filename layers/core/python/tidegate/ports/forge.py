@@ -21,9 +21,10 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 class Change:
     """Commits of a branch: the commit that they come after, who made them, and who committed what others made.
 
-    ``committers`` are known once all commits were looked at: whom the forge does not know is nobody there, and so is
-    the forge itself, which commits what people edit on its pages. ``forks_once`` tells that they are known to come
-    after no other commit of the other branch. ``commits`` are all of them, None where there are more than are read.
+    Neither are known where the forge knows nobody by an address, or not all commits were read. ``authors`` are also
+    those whom the messages name besides. The forge itself, which commits what people edit on its pages, is nobody.
+    ``forks_once`` tells that they are known to come after no other commit of the other branch. ``commits`` are all of
+    them, None where there are more than are read.
     """
 
     after: str

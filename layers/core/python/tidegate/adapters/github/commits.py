@@ -10,7 +10,7 @@ from github import GithubException
 from github.Repository import Repository
 
 from tidegate.adapters.github.access import NOT_FOUND, READ_CONTENTS, READ_METADATA, UNPROCESSABLE, GitHubAccess
-from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.authors import UNKNOWN, Authors, co_authors, private_login
 from tidegate.domain.errors import NotFound
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import commit_sha
@@ -54,7 +54,7 @@ class GitHubCommits:
                 if error.status != NOT_FOUND:
                     raise
                 raise NotFound("common commit of", f"{base} and {head}") from None
-            authors, committers = (_people(role, commits, first["total_commits"]) for role in ("author", "committer"))
+            authors, committers = _people(commits, first["total_commits"])
             after = commit_sha(first["merge_base_commit"]["sha"])
             forks_once = first["status"] != _DIVERGED or _forks_once(first, commits)
             every = (
@@ -98,10 +98,36 @@ def _compared(repo: Repository, base: str, head: str) -> tuple[_Json, Sequence[_
     return first, commits
 
 
-def _people(role: str, commits: Sequence[_Json], total: int) -> Authors:
-    """Return who made or committed the commits, as far as GitHub knows whose their addresses are."""
-    logins = (commit[role]["login"] for commit in commits if commit.get(role))
-    return Authors(known=len(commits) >= total).and_also(Authors(tuple(each for each in logins if each != _ITSELF)))
+def _people(commits: Sequence[_Json], total: int) -> tuple[Authors, Authors]:
+    """Return who made and who committed the commits, as far as GitHub knows whose their addresses are."""
+    known = {
+        str(commit["commit"][role]["email"]).lower(): str(commit[role]["login"])
+        for commit in commits
+        for role in ("author", "committer")
+        if commit.get(role)
+    }
+    authors = committers = Authors(known=len(commits) >= total)
+    for commit in commits:
+        addresses = co_authors(commit["commit"]["message"])
+        others = [known.get(each) or private_login(each, "+", alone=True) for each in addresses]
+        for login in (_login(commit, "author"), *others):
+            authors = authors.and_also(_whoever(login))
+        if not _is_by_github(commit):
+            committers = committers.and_also(_whoever(_login(commit, "committer")))
+    return authors, committers
+
+
+def _login(commit: _Json, role: str) -> str:
+    return str((commit.get(role) or {}).get("login") or "")
+
+
+def _whoever(login: str) -> Authors:
+    return Authors((login,)) if login else UNKNOWN
+
+
+def _is_by_github(commit: _Json) -> bool:
+    """Tell whether GitHub committed what somebody did on its pages. Anybody may write its address: it signs them."""
+    return _login(commit, "committer") == _ITSELF and commit["commit"]["verification"]["verified"] is True
 
 
 def _forks_once(compared: _Json, commits: Sequence[_Json]) -> bool:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
 from tidegate.adapters.gitlab.access import BAD_REQUEST, NOT_FOUND, GitLabAccess, project
-from tidegate.domain.deploys.authors import UNKNOWN, Authors
+from tidegate.domain.deploys.authors import UNKNOWN, Authors, co_authors, private_login
 from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import commit_sha
 from tidegate.ports import Change
 
-#: The address that GitLab gives to who wants to keep their own private.
-_PRIVATE = re.compile(r"\d+-([A-Za-z0-9_.-]{1,100})@users\.noreply\..+")
 #: Commits of a change, and addresses in them, whose authors are looked up.
 MAXIMUM_COMMITS, MAXIMUM_ADDRESSES = 1000, 10
 
@@ -74,16 +71,17 @@ class GitLabCommits:
     def _people(self, commits: list[Any]) -> tuple[Authors, Authors]:
         """Return who made and who committed the commits, as far as GitLab tells whose their addresses are."""
         authors, committers = (_addresses(role, commits) for role in ("author", "committer"))
+        authors |= {each for commit in commits for each in co_authors(str(commit.get("message") or ""))}
         if len(commits) >= MAXIMUM_COMMITS or len(authors | committers) > MAXIMUM_ADDRESSES:
             return UNKNOWN, UNKNOWN
         known = {address: self._author(address) for address in sorted(authors | committers)}
         made, committed = (_together(known[each] for each in sorted(which)) for which in (authors, committers))
-        return made, Authors(committed.logins)
+        return made, committed
 
     def _author(self, address: str) -> Authors:
-        private = _PRIVATE.fullmatch(address)
-        if private is not None:
-            return Authors((private[1],))
+        private = private_login(address, "-")
+        if private:
+            return Authors((private,))
         found = self._access.call("GET", "/users", {"search": address})
         return Authors((found[0]["username"],)) if len(found) == 1 else UNKNOWN
 

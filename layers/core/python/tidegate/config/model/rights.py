@@ -16,8 +16,8 @@ from tidegate.domain.pull_requests.apply_rules import ApplyRules
 class ApprovedSection(Section):
     """Who must have approved a pull request before its changes are applied.
 
-    Who opened it, or made or committed a commit of it, does not count. People are named as in `access_control`.
-    Whoever is named twice counts once.
+    Who opened it, pushed to it, or made or committed a commit of it, does not count. People are named as in
+    `access_control`. Whoever is named twice counts once.
     """
 
     enabled: Annotated[Flag, Field(description="Whether it is required.")] = True

@@ -73,7 +73,8 @@ class ReviewSection(Section):
     ] = None
     approvals: Annotated[Count | None, Field(description="How many people must confirm, each once.")] = None
     exclude_authors: Annotated[
-        Flag | None, Field(description="Whether those who made the change, or asked for the deploy, do not count.")
+        Flag | None,
+        Field(description="Whether those who made or pushed the change, or asked for the deploy, do not count."),
     ] = None
 
     def rule(self, around: ReviewRule) -> ReviewRule:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 #: Authors of a change that are remembered. Of one that has more, it counts as not known who made it.
 MAXIMUM_AUTHORS = 300
+#: What a line of a commit's message begins with that names who else made it, and where forges let who likes to keep
+#: their own address private write from: ``NUMBER+LOGIN@users.noreply.github.com``, on GitLab with a hyphen.
+_CO_AUTHOR, _PRIVATE = "co-authored-by:", "users.noreply."
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +26,24 @@ class Authors:
 
 #: Of a change that nobody can tell the authors of.
 UNKNOWN = Authors(known=False)
+
+
+def co_authors(message: str) -> tuple[str, ...]:
+    """Return the addresses, in small letters, of whom a commit's message names as its authors besides."""
+    lines = (line.strip() for line in message.splitlines())
+    named = (line for line in lines if line.lower().startswith(_CO_AUTHOR))
+    return tuple(line.partition("<")[2].partition(">")[0].strip().lower() for line in named)
+
+
+def private_login(address: str, separator: str, *, alone: bool = False) -> str:
+    """Return whose a private address of the forge is, an empty text if it is none.
+
+    ``separator`` stands between the number and the login, which may stand ``alone`` on some forges.
+    """
+    name, _, domain = address.rpartition("@")
+    number, found, login = name.partition(separator)
+    if not domain.lower().startswith(_PRIVATE):
+        return ""
+    if found and number.isdecimal():
+        return login
+    return name if alone else ""

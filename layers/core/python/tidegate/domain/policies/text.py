@@ -167,8 +167,8 @@ def _approving(standing: Standing) -> str:
     return (
         f"{change} for a review: {_count(standing.needed, 'approval')} of the "
         f"current head {code(standing.head[:7])} by {_owners(standing)} {'is' if standing.needed == 1 else 'are'} "
-        f"needed.{_why_more(standing)}{by} Approvals by who opened the pull request or made a commit of it, and those "
-        "of earlier commits or of another base branch, do not count."
+        f"needed.{_why_more(standing)}{by} Approvals by who opened the pull request or made or pushed a commit of it, "
+        "and those of earlier commits or of another base branch, do not count."
     )
 
 

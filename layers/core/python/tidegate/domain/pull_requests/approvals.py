@@ -10,7 +10,7 @@ from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
 
 #: Why more approvals are needed than are asked for.
-MORE_AS_UNKNOWN = "This is one more than is asked for, as it is not known who made all of its commits."
+MORE_AS_UNKNOWN = "This is one more than is asked for, as it is not known who made or pushed all of its commits."
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class ToApprove:
     """What approvals are to be of: a head, and the base branch that it goes to.
 
     ``base_since`` is when the pull request was pointed at that branch (ISO 8601 in UTC), empty if it always was.
-    ``author`` opened it, ``made_by`` are those who made its commits: theirs do not count.
+    ``author`` opened it, ``made_by`` are those who made or pushed its commits: theirs do not count.
     """
 
     head: str
@@ -92,7 +92,7 @@ def _reason(review: PullRequestReview, wanted: ToApprove) -> str:
     if _is(review.by, wanted.author):
         return "is the author of the pull request"
     if any(_is(review.by, each) for each in wanted.made_by.logins):
-        return "made a commit of the pull request"
+        return "made or pushed a commit of the pull request"
     if review.sha != wanted.head:
         return f"approved {review.sha[:7]}, which is not the head any more"
     if is_of_other_base(review, wanted):

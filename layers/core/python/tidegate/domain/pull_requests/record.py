@@ -11,6 +11,7 @@ from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.policies.policy import RuleChanges
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.pull_requests.plan_request import PlanRequest
+from tidegate.domain.pull_requests.pushers import HeadPush
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.domain.root import pull_request_execution
 from tidegate.domain.sentences import listed
@@ -88,7 +89,8 @@ class PullRequestState(StrEnum):
 class PullRequestSpec:
     """What a pull request asks for. ``head_sha`` and ``base_sha`` are the newest commits known of both branches.
 
-    ``base_since`` is when it was seen first to go to another ``base`` than before, empty if it never was.
+    ``base_since`` is when it was seen first to go to another ``base`` than before, empty if it never was. ``pushes``
+    are those that moved its head, as far as they were told of.
     """
 
     repository: str
@@ -103,6 +105,7 @@ class PullRequestSpec:
     is_draft: bool = False
     from_fork: bool = False
     base_since: str = ""
+    pushes: tuple[HeadPush, ...] = ()
 
     @property
     def id(self) -> str:
@@ -289,7 +292,7 @@ def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str, at
     if seen.spec.head_sha != record.spec.head_sha:  # The forge takes what is pushed to out of its merge queue.
         record = replace(record, queued="")
     since = record.spec.base_since if seen.spec.base == record.spec.base else at
-    spec = replace(seen.spec, base_sha=base_sha, base_since=since)
+    spec = replace(seen.spec, base_sha=base_sha, base_since=since, pushes=record.spec.pushes)
     ready = record.skipped and not spec.is_draft
     if record.is_open and spec.revision == record.spec.revision and not ready:
         return replace(record, spec=spec)

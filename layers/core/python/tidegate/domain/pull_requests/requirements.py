@@ -226,8 +226,8 @@ def _too_few(pull_request: PullRequest, wanted: Requirements, besides: int, give
     return (
         f"{_counted(asked)}{by} of the current head {code(pull_request.head_sha[:7])} "
         f"{'are' if asked > 1 else 'is'} required, and {_there_are(given)}.{why} Ask for a review by {whom}. "
-        "Those by who opened the pull request or made a commit of it, and those of earlier commits or of another base "
-        "branch, do not count."
+        "Those by who opened the pull request or made or pushed a commit of it, and those of earlier commits or of "
+        "another base branch, do not count."
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tidegate.domain.deploys.authors import MAXIMUM_AUTHORS
+from tidegate.domain.deploys.authors import MAXIMUM_AUTHORS, co_authors
 from tidegate.domain.drift.check_names import is_of_drift, schedule_of
 from tidegate.domain.errors import InvalidName
 from tidegate.domain.pull_requests.check_names import is_of_pull_request
@@ -95,9 +95,9 @@ def _read_push(payload: Mapping[str, Any]) -> Accepted | Ignored:
 
 
 def _authors(payload: Mapping[str, Any]) -> list[str] | None:
-    """Return the logins of who made the pushed commits, as far as the forge knows them, each once.
+    """Return the logins of who made the pushed commits, each once.
 
-    None when the event does not tell of all commits, or there are very many authors.
+    None when the event does not tell who made all of them, or there are very many authors: the forge is asked then.
     """
     commits = payload.get("commits")
     if not isinstance(commits, list) or not 0 < len(commits) < _MAXIMUM_COMMITS:
@@ -106,8 +106,9 @@ def _authors(payload: Mapping[str, Any]) -> list[str] | None:
     for commit in commits:
         author = commit.get("author") if isinstance(commit, dict) else None
         login = author.get("username") if isinstance(author, dict) else None
-        if isinstance(login, str) and LOGIN.fullmatch(login):
-            found[login] = None
+        if not isinstance(login, str) or not LOGIN.fullmatch(login) or co_authors(str(commit.get("message"))):
+            return None
+        found[login] = None
     return list(found) if len(found) <= MAXIMUM_AUTHORS else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidegate.domain.errors import InvalidName, InvalidWebhook
-from tidegate.domain.root import repository_name
+from tidegate.domain.root import commit_sha, repository_name
 
 #: Who somebody is at the forge.
 LOGIN = re.compile(r"[A-Za-z0-9_.-]{1,100}(\[bot\])?")
@@ -55,6 +55,14 @@ def installation_in(payload: Mapping[str, Any]) -> int:
     if not isinstance(payload.get("installation"), dict):
         raise InvalidWebhook("The event has no installation. Send webhooks from the GitHub App, not from a repository.")
     return number_in(payload["installation"], "id")
+
+
+def moved(before: object, after: object) -> dict[str, str]:
+    """Return from where to where a head was moved; nothing if the event does not tell. ``before`` may be empty."""
+    try:
+        return {"before": commit_sha(str(before)) if before else "", "after": commit_sha(str(after))}
+    except InvalidName:
+        return {}
 
 
 def sender_in(payload: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from tidegate.domain.errors import InvalidName, InvalidWebhook
 from tidegate.domain.root import commit_sha, repository_name
 from tidegate.domain.webhooks.decision import Accepted, Decision, Ignored, Refused
 from tidegate.domain.webhooks.events import COMMENT_PREFIXES, branch_name, command_in
-from tidegate.domain.webhooks.fields import LOGIN, matching_in, number_in, object_in, text_in
+from tidegate.domain.webhooks.fields import LOGIN, matching_in, moved, number_in, object_in, text_in
 
 #: What happens to a merge request, by GitLab's words, in the words of pull requests.
 _ACTIONS = {"open": "opened", "reopen": "reopened", "close": "closed", "merge": "closed"}
@@ -70,7 +70,15 @@ def _read_merge_request(payload: Mapping[str, Any]) -> Accepted | Ignored:
     told = _update(request, payload) if action == "update" else _ACTIONS.get(str(action))
     if told is None:
         return Ignored("Nothing follows from this change of a merge request.")
-    return Accepted("pull_request", {**fields, "action": told})
+    return Accepted("pull_request", {**fields, "action": told, **_head(told, request)})
+
+
+def _head(action: str, request: Mapping[str, Any]) -> dict[str, str]:
+    """Return from where to where the event moved the merge request's head: who did so is its user."""
+    if action not in {"opened", "synchronize"}:
+        return {}
+    head = request.get("last_commit")
+    return moved(request.get("oldrev"), head.get("id")) if isinstance(head, dict) else {}
 
 
 def _update(request: Mapping[str, Any], payload: Mapping[str, Any]) -> str | None:

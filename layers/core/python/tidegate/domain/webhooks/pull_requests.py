@@ -13,6 +13,7 @@ from tidegate.domain.root import commit_sha
 from tidegate.domain.webhooks.decision import Accepted, Ignored
 from tidegate.domain.webhooks.fields import (
     installation_in,
+    moved,
     number_in,
     object_in,
     repository_in,
@@ -35,7 +36,7 @@ def read_pull_request(payload: Mapping[str, Any]) -> Accepted | Ignored:
         return Ignored("Nothing follows from this change of a pull request.")
     if action == "edited" and not _changes_base(payload):
         return Ignored("The pull request's words were edited, not its base branch.")
-    fields = {**_pull_request(payload), "action": action}
+    fields = {**_pull_request(payload), "action": action, **_head(action, payload)}
     return Accepted("pull_request", fields)
 
 
@@ -67,6 +68,14 @@ def read_merge_group(payload: Mapping[str, Any]) -> Accepted | Ignored:
 def _changes_base(payload: Mapping[str, Any]) -> bool:
     changes = payload.get("changes")
     return isinstance(changes, dict) and "base" in changes
+
+
+def _head(action: str, payload: Mapping[str, Any]) -> dict[str, str]:
+    """Return from where to where the event moved the pull request's head: who did so is its sender."""
+    if action == "synchronize":
+        return moved(payload.get("before") or "unknown", payload.get("after"))
+    head = object_in(payload, "pull_request").get("head")
+    return moved("", head.get("sha")) if action == "opened" and isinstance(head, dict) else {}
 
 
 def _pull_request(payload: Mapping[str, Any]) -> dict[str, Any]:

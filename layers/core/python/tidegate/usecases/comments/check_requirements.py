@@ -9,6 +9,7 @@ from tidegate.domain.access import Person, teams_among
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_requests.pull_request import PullRequest
+from tidegate.domain.pull_requests.record import PullRequestSpec
 from tidegate.domain.pull_requests.requirements import (
     Merged,
     Required,
@@ -28,12 +29,14 @@ _NOT_SEEN_YET = "9999-12-31T00:00:00+00:00"
 class RequirementsChecker:
     """Asks the forge for reviews only where approvals are required, and of people only what these depend on.
 
-    ``records`` tell since when a pull request goes to its base branch, where that matters. ``where`` is an installation
-    of the App and a repository. Every method raises ForgeUnavailable and ForgeRefused.
+    ``records`` tell who pushed to a pull request, and since when it goes to its base branch, if ``merged`` tells that
+    its head is merged with that. ``where`` is an installation of the App and a repository. Every method raises
+    ForgeUnavailable and ForgeRefused.
     """
 
     forge: Forge
-    records: PullRequests | None = None
+    records: PullRequests
+    merged: bool = True
 
     def for_all(self, where: tuple[int, str], pull_request: PullRequest, wanted: Requirements) -> tuple[str, ...]:
         """Return what is missing, in Markdown, where the same is required of every root."""
@@ -59,8 +62,9 @@ class RequirementsChecker:
         if not asking:
             return Merged(found)
         after = base or self.forge.seen_pull_request(*where, number).spec.base_sha
-        made_by = makers(self.forge, where, after, found.head_sha)
-        seen = replace(found, base_since=self._base_since(where[1], found), made_by=made_by)
+        record = self._record(where[1], number)
+        made_by = makers(self.forge, where, after, found.head_sha, record.pushes if record else ())
+        seen = replace(found, base_since=self._base_since(found, record), made_by=made_by)
         logins = approvers(seen, self.forge.reviews(*where, number))
         return Merged(seen, self.people(where, logins, asking))
 
@@ -93,18 +97,23 @@ class RequirementsChecker:
         self, where: tuple[int, str], pull_request: PullRequest, asking: Iterable[Requirements]
     ) -> tuple[PullRequest, list[Person]]:
         reviews = self.forge.reviews(*where, pull_request.number)
-        seen = replace(pull_request, base_since=self._base_since(where[1], pull_request))
+        record = self._record(where[1], pull_request.number)
+        seen = replace(pull_request, base_since=self._base_since(pull_request, record))
         if approvers(seen, reviews):
-            seen = replace(seen, made_by=makers(self.forge, where, seen.base_branch, seen.head_sha))
+            pushes = record.pushes if record else ()
+            seen = replace(seen, made_by=makers(self.forge, where, seen.base_branch, seen.head_sha, pushes))
         return seen, list(self.people(where, approvers(seen, reviews), tuple(asking)))
 
-    def _base_since(self, repository: str, pull_request: PullRequest) -> str:
-        """Return since when it goes to its base branch: nothing is known of one that opened before Tidegate came."""
-        found = self.records.many([(repository, pull_request.number)]) if self.records else ()
-        if not found:
+    def _record(self, repository: str, number: int) -> PullRequestSpec | None:
+        """Return what the record says; None of a pull request that opened before Tidegate came."""
+        found = self.records.many([(repository, number)])
+        return found[0].spec if found else None
+
+    def _base_since(self, pull_request: PullRequest, record: PullRequestSpec | None) -> str:
+        """Return since when it goes to its base branch, as far as that matters and is known."""
+        if record is None or not self.merged:
             return ""
-        spec = found[0].spec
-        return spec.base_since if spec.base == pull_request.base_branch else _NOT_SEEN_YET
+        return record.base_since if record.base == pull_request.base_branch else _NOT_SEEN_YET
 
     def _person(self, where: tuple[int, str], login: str, teams: Iterable[str]) -> Person:
         """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""

@@ -20,7 +20,7 @@ from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests.pull_request import PullRequest
 from tidegate.domain.pull_requests.requirements import Missing, always_missing, may_not_write
 from tidegate.domain.root import Revision, queue_id
-from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge
+from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge, PullRequests
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.comments.answer_comment import (
     Comment,
@@ -38,6 +38,7 @@ from tidegate.usecases.discovery.discover_roots import Reading, discover_roots
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments, requiring
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
+from tidegate.usecases.pull_requests.find_makers import pushed_by
 from tidegate.usecases.webhooks.conclude import conclude, is_concluded
 
 #: Returns the policy sets that hold for roots, by root and stack.
@@ -60,7 +61,7 @@ class CommentReceiver:
 
     ``unlock`` and ``lock`` change a queue's lock and say what came of it. ``others`` carry out verbs besides those of
     this class. ``doubts`` refuses a comment that the forge itself does not confirm. ``hold`` stores the policy sets
-    that the plans of heads are held against.
+    that the plans of heads are held against. ``records`` tell who pushed to pull requests.
     """
 
     deliveries: Deliveries
@@ -70,6 +71,7 @@ class CommentReceiver:
     authorizer: Authorizer
     unlock: Callable[[str, Unlocking], Decision]
     lock: Callable[[str, Locking], Decision]
+    records: PullRequests
     others: Mapping[Verb, CommentWork] = field(default_factory=dict)
     doubts: Callable[[Comment], DeliveryOutcome | None] = _no_doubts
     hold: Hold = _no_policies
@@ -131,7 +133,7 @@ class CommentReceiver:
         members = chosen_roots(self.source, head, granted, names=command.roots, by_hand=True)
         if isinstance(members, str):
             return self._refuse(comment, "\n\n".join(filter(None, (lacks, members))))
-        authors = Authors((pull_request.author,)).and_also(change.authors)
+        authors = self._authors(comment, pull_request).and_also(change.authors)
         deployments = new_deployments(_request(comment, command, pull_request, authors), members)
         missing = self._missing_by_root(comment, pull_request, granted, deployments, missing)
         lacks = _lacks(comment, command, pull_request, missing)
@@ -142,6 +144,11 @@ class CommentReceiver:
         deployments = requiring(deployments, granted.requirements)
         deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
         return self._enqueued(comment, command, pull_request, deployments, missing)
+
+    def _authors(self, comment: Comment, pull_request: PullRequest) -> Authors:
+        """Return who opened the pull request and pushed to it."""
+        pushed = pushed_by(self.records, comment.repository, comment.pull_request, pull_request.head_sha)
+        return Authors((pull_request.author,)).and_also(pushed)
 
     def _enqueued(
         self,
@@ -172,8 +179,12 @@ class CommentReceiver:
         least = Permission.WRITE if configuration.policies is None else Permission.READ
         if self.forge.permission(*comment.where, comment.sender) < least:
             always = (may_not_write(comment.sender), *always)
-        checker, wanted = RequirementsChecker(self.forge), configuration.requirements
-        return Missing(always, checker.for_all(comment.where, pull_request, wanted))
+        return Missing(always, self._checker.for_all(comment.where, pull_request, configuration.requirements))
+
+    @property
+    def _checker(self) -> RequirementsChecker:
+        """What looks at requirements. A head is deployed as it is: whatever it goes to, it is merged with nothing."""
+        return RequirementsChecker(self.forge, self.records, merged=False)
 
     def _missing_by_root(
         self,
@@ -192,8 +203,7 @@ class CommentReceiver:
             return replace(missing, configured=(*missing.configured, *told))
         keys = [(each.root.name, each.stack) for each in deployments]
         required = {key: granted.requirements[key] for key in keys}
-        checker = RequirementsChecker(self.forge)
-        return replace(missing, configured=(*checker.by_root(comment.where, pull_request, required), *told))
+        return replace(missing, configured=(*self._checker.by_root(comment.where, pull_request, required), *told))
 
     def _told(self, comment: Comment, repeats: Sequence[Repeat]) -> Iterator[str]:
         """Yield what of it was asked for before, and has not ended."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.domain.deploys.authors import UNKNOWN, Authors
-from tidegate.domain.deploys.deployment import DONE, Deployment
+from tidegate.domain.deploys.deployment import DONE, Deployment, Trigger
 from tidegate.domain.deploys.queue import Deployed, Standing
 from tidegate.domain.errors import NotFound
 from tidegate.ports import DeployQueues, Forge
@@ -19,8 +19,10 @@ def find_authors(queues: DeployQueues, forge: Forge, standing: Standing, deploym
     """
     made = Authors(deployment.authors, deployment.authors_known)
     since = _since_deployed(forge, standing.deployed, deployment)
-    # What the forge lists holds the deployment's own commits: so all are known, also if its delivery told of none.
-    made = made if since is None else Authors(made.logins).and_also(since)
+    if since is not None:
+        # Of what neither a merge nor a pull request brought nobody told: what the forge lists is all there is.
+        told = deployment.trigger is Trigger.MERGE or deployment.pull_request is not None
+        made = Authors(made.logins, made.known or not told).and_also(since)
     for earlier in _earlier(queues, standing, deployment):
         made = made.and_also(earlier)
     return made

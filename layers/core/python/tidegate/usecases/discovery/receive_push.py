@@ -28,7 +28,16 @@ from tidegate.domain.moment import later
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import Revision, Root
-from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge, KnownRepository, SourceHistory
+from tidegate.ports import (
+    Catalog,
+    Deliveries,
+    Delivery,
+    DeliveryOutcome,
+    Forge,
+    KnownRepository,
+    PullRequests,
+    SourceHistory,
+)
 from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
 from tidegate.usecases.discovery.new_deployments import (
     ChangeEnqueuer,
@@ -38,6 +47,7 @@ from tidegate.usecases.discovery.new_deployments import (
     requiring,
 )
 from tidegate.usecases.discovery.root_index import Deployable, RootIndexes
+from tidegate.usecases.pull_requests.find_makers import pushed_by
 from tidegate.usecases.webhooks.conclude import conclude
 from tidegate.usecases.webhooks.missed_push import HEAD, missed_push
 
@@ -107,8 +117,9 @@ class PushReceiver:
     """Receives pushes, and heads that no push told of; receiving one again is harmless.
 
     ``reviewed_unless_granted`` returns a deployment whose plan waits for people unless somebody may deploy it.
-    ``around`` tells what holds around a repository's file. ``schedule_drift`` lets the cloud's schedules be those of
-    the file, and returns a sentence for each that is refused. ``tell_base_moved`` is told what the push changed.
+    ``around`` tells what holds around a repository's file, ``records`` who pushed to its pull requests.
+    ``schedule_drift`` lets the cloud's schedules be those of the file, and returns a sentence for each that is refused.
+    ``tell_base_moved`` is told what the push changed.
     ``mark_orphans`` returns a sentence for each root that the push takes away, and of which something stays behind.
     ``confirm`` returns what a webhook told as the forge itself knows it, None if the forge knows of no such push.
     """
@@ -119,6 +130,7 @@ class PushReceiver:
     catalog: Catalog
     changes: ChangeEnqueuer
     reviewed_unless_granted: Callable[[Deployment, str], Deployment]
+    records: PullRequests
     around: Callable[[], Around] = always_reviewed
     indexes: RootIndexes = field(default_factory=RootIndexes)
     schedule_drift: Callable[[KnownRepository, Drift], Sequence[str]] = _no_schedules
@@ -262,7 +274,7 @@ class PushReceiver:
         return replace(each, review_rule=replace(each.review_rule, when=PlanReview.ALWAYS))
 
     def _authors(self, push: Push, discovery: Discovery) -> Authors:
-        """Return who made the change: the commits and, where it matters, the pull request."""
+        """Return who made the change: the commits and, where it matters, the pull request and what was pushed to it."""
         made = self._made(push)
         if not any(each.configured.review_rule.exclude_authors for each in discovery.members):
             return made
@@ -270,7 +282,10 @@ class PushReceiver:
             found = self.forge.pull_requests_of(push.installation, push.repository, push.after)
         except NotFound:
             return made.and_also(UNKNOWN)
-        return made.and_also(Authors(tuple(each.spec.author for each in found)))
+        for spec in (each.spec for each in found):
+            pushed = pushed_by(self.records, spec.repository, spec.number, spec.head_sha)
+            made = made.and_also(Authors((spec.author,))).and_also(pushed)
+        return made
 
     def _made(self, push: Push) -> Authors:
         """Return who made the commits; the forge is asked only if the delivery does not tell."""

@@ -71,7 +71,7 @@ class RequirementsDecider:
         if not wanted:
             return "No approvals are required here. An operator may override what is missing."
         where = deployment.installation, deployment.repository
-        people = RequirementsChecker(self.requirements.forge).people(where, (by,), wanted)
+        people = RequirementsChecker(self.requirements.forge, self.requirements.records).people(where, (by,), wanted)
         if any(is_asked(person, wanted) for person in people):
             return ""
         whom = dict.fromkeys(spelled(each) for wish in wanted for each in wish.grantees)

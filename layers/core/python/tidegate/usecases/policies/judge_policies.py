@@ -47,7 +47,7 @@ class PolicyJudge:
         given = approvals(reviews, wanted)
         if not given.of_head:
             return given
-        made_by = makers(self.forge, spec.where, spec.base_sha, spec.head_sha)
+        made_by = makers(self.forge, spec.where, spec.base_sha, spec.head_sha, spec.pushes)
         return approvals(reviews, replace(wanted, made_by=made_by))
 
     def dismiss_outdated(self, spec: PullRequestSpec, standings: Sequence[Standing]) -> None:

@@ -33,6 +33,7 @@ from tidegate.usecases.discovery.chosen_roots import Head, chosen_roots
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments, requiring
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.policies.judge_policies import PolicyJudge
+from tidegate.usecases.pull_requests.find_makers import pushed_by
 
 #: Policy sets by root and stack.
 _Held = Mapping[Key, tuple[HeldPolicySet, ...]]
@@ -92,7 +93,8 @@ class PullRequestApplier:
         members = chosen_roots(self.source, head, granted, names=names, by_hand=bool(names))
         if isinstance(members, str):
             return refused(self.forge, self.deliveries, comment, _both(self._lacks_of_all(asked), members))
-        deployments = new_deployments(_request(asked, change, base), members)
+        pushed = pushed_by(self.records, comment.repository, comment.pull_request, pull_request.head_sha)
+        deployments = new_deployments(_request(asked, change, base, pushed), members)
         return self._applied(asked, deployments)
 
     def _applied(self, asked: _Asked, deployments: Sequence[Deployment]) -> DeliveryOutcome:
@@ -255,7 +257,7 @@ def _both(one: str, other: str) -> str:
     return "\n\n".join(filter(None, (one, other)))
 
 
-def _request(asked: _Asked, change: Change, base: str) -> Request:
+def _request(asked: _Asked, change: Change, base: str, pushed: Authors) -> Request:
     comment, pull_request = asked.comment, asked.pull_request
     return Request(
         comment.repository,
@@ -265,7 +267,7 @@ def _request(asked: _Asked, change: Change, base: str) -> Request:
         f"comment {comment.comment}",
         comment.sender,
         comment.received_at,
-        Authors((pull_request.author,)).and_also(change.authors),
+        Authors((pull_request.author,)).and_also(pushed).and_also(change.authors),
         pull_request.number,
         base_sha=base,
         fork_sha=change.fork_sha,

@@ -1,21 +1,30 @@
-"""Find out who made the commits of a pull request: their approvals do not count."""
+"""Find out who made or pushed the commits of a pull request: their approvals do not count."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tidegate.domain.deploys.authors import UNKNOWN, Authors
 from tidegate.domain.errors import NotFound
-from tidegate.ports import Forge
+from tidegate.domain.pull_requests.pushers import HeadPush, pushers
+from tidegate.ports import Forge, PullRequests
 
 
-def makers(forge: Forge, where: tuple[int, str], base: str, head: str) -> Authors:
-    """Return the authors and committers of what ``head`` has and ``base`` (commits or branches) has not.
+def pushed_by(records: PullRequests, repository: str, number: int, head: str) -> Authors:
+    """Return who pushed to a pull request, until it had this head."""
+    found = records.many([(repository, number)])
+    return pushers(found[0].spec.pushes if found else (), head)
 
-    They are known once all commits were looked at: an address that belongs to nobody must not ask for one approval more
-    than a set has owners. ``where`` is an installation of the App and a repository. Raise ForgeUnavailable and
+
+def makers(forge: Forge, where: tuple[int, str], base: str, head: str, pushes: Sequence[HeadPush]) -> Authors:
+    """Return who made, committed or pushed what ``head`` has and ``base`` (commits or branches) has not.
+
+    Not all are known if the forge knows nobody by an address, or nobody was told of a push. ``pushes`` are those of the
+    pull request's head. ``where`` is an installation of the App and a repository. Raise ForgeUnavailable and
     ForgeRefused.
     """
     try:
         change = forge.change(*where, base, head)
     except NotFound:
-        return UNKNOWN
-    return Authors(change.authors.and_also(change.committers).logins, change.committers.known)
+        return pushers(pushes, head).and_also(UNKNOWN)
+    return change.authors.and_also(change.committers).and_also(pushers(pushes, head))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
@@ -10,6 +10,7 @@ from typing import Protocol
 from tidegate.domain.errors import NotFound
 from tidegate.domain.policies.approval import asked_for
 from tidegate.domain.pull_requests.plan_request import PlanRequest
+from tidegate.domain.pull_requests.pushers import HeadPush, and_pushes
 from tidegate.domain.pull_requests.record import (
     PullRequestRecord,
     PullRequestSpec,
@@ -53,6 +54,7 @@ class _Wish:
 
     again: bool = False
     request: PlanRequest | None = None
+    pushes: Sequence[HeadPush] = ()
 
     def of(self, record: PullRequestRecord) -> _Wish:
         """Return what is still to be done: a request that the record has was received before."""
@@ -102,13 +104,15 @@ class PullRequestFollower:
         *,
         again: bool = False,
         request: PlanRequest | None = None,
+        pushes: Sequence[HeadPush] = (),
     ) -> str:
         """Return in sentences what became of it. ``again`` plans the commit once more, with the base branch as it is.
 
         A ``request`` asks for that, too, once; of only some roots, as long as others have plans, on the same commit of
-        the base branch. Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
+        the base branch. ``pushes`` are those of its head that were told of.
+        Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
         """
-        return deciding_again(partial(self._follow, installation, repository, number, _Wish(again, request)))
+        return deciding_again(partial(self._follow, installation, repository, number, _Wish(again, request, pushes)))
 
     def known(self, repository: str, number: int) -> PullRequestRecord | None:
         """Return the record, None if there is none."""
@@ -141,6 +145,7 @@ class PullRequestFollower:
 
     def _opened(self, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> str:
         wanted = self._wanted(record, seen, wish)
+        wanted = replace(wanted, spec=replace(wanted.spec, pushes=and_pushes(wanted.spec.pushes, wish.pushes)))
         if record is not None and wanted.execution == record.execution:
             self._keep(record, wanted)
             return "Nothing else is to be planned."
@@ -242,7 +247,8 @@ class PullRequestReceiver:
         fields = delivery.fields
         where = fields["repository"], fields["pull_request"]
         again = fields.get("action") == BASE_MOVED and self._is_older(*where)
-        return self.follower.follow(fields["installation"], *where, again=again)
+        told = [HeadPush(fields["before"], fields["after"], fields["sender"])] if "after" in fields else []
+        return self.follower.follow(fields["installation"], *where, again=again, pushes=told)
 
     def _is_older(self, repository: str, number: int) -> bool:
         """Tell whether the plans are still older than the base branch: one plan is enough for many pushes."""
