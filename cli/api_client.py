@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
@@ -121,12 +121,14 @@ class ApiClient:
         """Return one change."""
         return self._get(f"/api/changes/{_path(change)}", Change)
 
-    def deploy(self, repository: str, roots: list[str], **how: bool) -> str:
+    def deploy(self, repository: str, roots: Sequence[str], **how: Any) -> str:
         """Ask for the default branch's head to be deployed to these roots; return the request's id.
 
-        ``how`` may be ``force``, or ``destroy`` to destroy what they made.
+        ``how`` may be ``force``, ``directories`` and a tag ``query`` which mean roots as well, or ``destroy`` to
+        destroy what they made.
         """
-        asked = {"repository": repository, "roots": roots, **{word: True for word, is_set in how.items() if is_set}}
+        more = {"roots": list(roots), **how}
+        asked = {"repository": repository, **{word: value for word, value in more.items() if value}}
         return self._post("/api/deployments", Accepted, asked).request
 
     def request(self, request: str) -> Request:

@@ -1,4 +1,4 @@
-"""``tidegate deploy`` and ``destroy``: deploy the default branch's head to named roots, or destroy what they made."""
+"""``tidegate deploy`` and ``destroy``: deploy the default branch's head to roots, or destroy what they made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.exits import Exit
-from cli.options import Json, Person, Repository, Url, as_json, complete_root, open_client
+from cli.options import Json, Person, Query, Repository, Url, as_json, complete_root, open_client
 from cli.problems import NotFound, NotYet, WrongUsage
 from cli.waiting import Deadline, until_ended
 
@@ -29,6 +29,9 @@ Roots = Annotated[
     typer.Argument(metavar="ROOT...", show_default=False, autocompletion=complete_root, help="The roots' names."),
 ]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until every deployment has ended, and say how.")]
+Directories = Annotated[
+    list[str] | None, typer.Option("-d", "--dir", metavar="DIR", show_default=False, help="All roots in it and below.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Also where the same is in line by hand, at the same commit.")]
 Timeout = Annotated[
     float | None,
@@ -38,8 +41,13 @@ Timeout = Annotated[
 
 def deploy(
     repository: Repository,
-    roots: Roots,
+    roots: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ROOT]...", show_default=False, autocompletion=complete_root, help="The roots' names."),
+    ] = None,
     *,
+    directories: Directories = None,
+    query: Query = "",
     force: Force = False,
     wait: Wait = False,
     timeout: Timeout = None,
@@ -49,8 +57,12 @@ def deploy(
 ) -> None:
     """Deploy the head of the default branch to roots. It locks their queues for merges."""
     check_timeout(timeout, wait=wait)
+    names, places = roots or [], list(dict.fromkeys(directories or []))
+    if not (names or places or query.strip()):
+        raise WrongUsage("No root is named.", "Name roots, a directory with -d, or those of a tag query with --query.")
     with open_client(url, person) as client:
-        _ask(client, _Asked(repository, roots, {"force": force}), Deadline(timeout), wait=wait, json=json)
+        how = {"force": force, "directories": places, "query": query}
+        _ask(client, _Asked(repository, names, how), Deadline(timeout), wait=wait, json=json)
 
 
 def destroy(
@@ -75,7 +87,7 @@ class _Asked:
 
     repository: str
     roots: Sequence[str]
-    how: Mapping[str, bool]
+    how: Mapping[str, object]
 
 
 def _ask(client: ApiClient, asked: _Asked, deadline: Deadline, *, wait: bool, json: bool) -> None:

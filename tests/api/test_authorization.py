@@ -228,8 +228,13 @@ def test_only_members_of_the_operators_team_ask_for_deployments(wires, reviewer)
     assert reviewer.post_json("/api/deployments", body).status == 202
     assert reviewer.post_json("/api/deployments", {**body, "force": True}).status == 202
     assert reviewer.post_json("/api/deployments", {**body, "destroy": True}).status == 202
-    assert [delivery.fields.get("force") for delivery in wires.events.sent] == [None, True, None]
-    assert [delivery.fields.get("destroy") for delivery in wires.events.sent] == [None, None, True]
+    by_query = {"repository": REPOSITORY, "query": "stack_name:prod"}
+    assert reviewer.post_json("/api/deployments", by_query).status == 202
+    assert reviewer.post_json("/api/deployments", {**by_query, "query": "a and"}).status == 400
+    for wrong in ({"repository": REPOSITORY}, {**by_query, "destroy": True}):
+        assert reviewer.post_json("/api/deployments", wrong).status == 422
+    assert [delivery.fields.get("force") for delivery in wires.events.sent] == [None, True, None, None]
+    assert [delivery.fields.get("destroy") for delivery in wires.events.sent] == [None, None, True, None]
     wires.forge.teams["acme/operators"] = {"somebody-else"}
     refused = reviewer.post_json("/api/deployments", body)
     assert (refused.status, refused.json["error"]["code"]) == (403, "not_allowed")

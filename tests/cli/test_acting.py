@@ -46,6 +46,14 @@ def test_a_deploy_asks_for_the_roots_once_each_and_shows_what_was_made(api, tide
         assert text in result.stdout
 
 
+def test_a_deploy_may_name_directories_and_a_query(api, tidegate):
+    accepted(api)
+    tidegate("deploy", "acme/live", "-d", "live/prod", "--query", "stack_name:prod")
+    (body,) = api.bodies("POST /api/deployments")
+    assert body == {"repository": "acme/live", "directories": ["live/prod"], "query": "stack_name:prod"}
+    assert tidegate("deploy", "acme/live").exit_code == 2
+
+
 def test_a_deploy_is_asked_for_once_more_by_force(api, tidegate):
     accepted(api, brief(state="queued", trigger="manual"))
     in_turn(api, "queued")

@@ -54,6 +54,60 @@ def test_named_roots_are_deployed_also_if_the_pull_request_does_not_change_them(
     assert world.names == ["live/db"]
 
 
+STACKED = """
+version: 1
+roots:
+  - {dir: live/app, tags: [web]}
+  - {dir: live/db}
+stacks: {names: {prod: {tag_query: "dir:live/**"}}}
+"""
+
+
+@pytest.fixture
+def stacked(world):
+    """A pull request that changes both roots, which the file has tags and a stack for."""
+    for commit in (MAIN, HEAD):
+        world.file(commit, STACKED)
+    world.trees[HEAD] = {**world.trees[HEAD], "live/db/main.tf": "# new"}
+    return world
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("-d live/app", ["live/app"]),
+        ("-d live", ["live/app", "live/db"]),
+        ("-d live/app -p live/db", ["live/app", "live/db"]),
+        ("web", ["live/app"]),
+        ("stack_name:prod and not web", ["live/db"]),
+    ],
+)
+def test_changed_roots_are_deployed_by_their_directories_and_tags(stacked, words, names):
+    stacked.comment(f"tidegate deploy {words}")
+    assert stacked.names == names
+    assert {each.stack for each in stacked.enqueued} == {"prod"}
+
+
+def test_a_root_that_is_not_changed_is_not_meant_by_its_directory(world):
+    world.comment("tidegate deploy -d live/db")
+    assert world.names == []
+    assert "**Nothing is deployed.**" in world.reply
+    assert "Name a root with `-p ROOT` to have it deployed in any case." in world.reply
+
+
+def test_a_tag_that_no_changed_root_has_is_told_with_the_one_that_was_meant(stacked):
+    stacked.comment("tidegate deploy stack_name:prood")
+    assert stacked.names == []
+    assert "Did you mean `stack_name:prod`?" in stacked.reply
+
+
+def test_what_is_meant_by_directory_is_not_told_while_something_is_missing(world):
+    world.file(MAIN, STRICT)
+    world.comment("tidegate deploy -d live/bd")
+    assert "2 approvals" in world.reply
+    assert "live/app" not in world.reply
+
+
 def test_the_roots_definition_is_the_heads_and_what_it_grants_the_default_branchs(world):
     world.file(HEAD, "version: 1\nplan_review: never\nroots: [{dir: live/app, name: app}]\n")
     world.file(MAIN, "version: 1\nroots: [{dir: live/app, plan_review: {approvals: 2}}]\n")

@@ -9,6 +9,7 @@ from tidegate.adapters.memory import MemoryClock, MemoryEventQueue
 from tidegate.domain.deploys.deployment import Trigger
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import CloudUnavailable, InvalidName, NotFound
+from tidegate.domain.tags.words import InvalidTagQuery
 from tidegate.ports import KnownRepository
 from tidegate.usecases.requests.request_deployments import DeploymentRequester
 
@@ -36,6 +37,45 @@ def test_a_request_is_stored_and_queued_before_its_id_is_told(world, requester):
     }
     assert world.deliveries.is_queued(request)
     assert world.deliveries.outcome(request) is None
+
+
+def test_a_request_may_name_directories_and_a_query(requester):
+    requester.request(REPOSITORY, [], "operator", directories=["live/", "live"], query="stack_name:prod")
+    (sent,) = requester.queue.sent
+    assert (sent.fields["roots"], sent.fields["directories"], sent.fields["query"]) == ([], ["live"], "stack_name:prod")
+
+
+def test_a_query_that_means_nothing_and_a_directory_outside_are_refused(requester):
+    with pytest.raises(InvalidTagQuery):
+        requester.request(REPOSITORY, [], "operator", query="a and")
+    with pytest.raises(InvalidName):
+        requester.request(REPOSITORY, [], "operator", directories=["../x"])
+    assert requester.queue.sent == []
+
+
+TAGGED = "version: 1\nroots: [{dir: live/app, tags: [web]}, {dir: live/db}]\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ({"directories": ["live"]}, ["live/app", "live/db"]),
+        ({"query": "web"}, ["live/app"]),
+        ({"query": "web", "directories": ["live/db"]}, ["live/app", "live/db"]),
+        ({"query": "not web"}, ["live/db"]),
+    ],
+)
+def test_the_roots_of_directories_and_queries_are_deployed(world, asked, names):
+    world.file(MAIN, TAGGED)
+    assert f"Enqueued at {MAIN[:7]}: {', '.join(names)}." in world.request(**asked)
+    assert world.names == names
+
+
+def test_directories_and_queries_that_mean_no_root_are_told(world):
+    world.file(MAIN, TAGGED)
+    told = world.request(directories=["prod"], query="qa")
+    assert told == "No root is in 'prod' or matches 'qa'. Nothing is deployed."
+    assert world.names == []
 
 
 def test_two_requests_are_two(requester):

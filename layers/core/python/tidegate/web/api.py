@@ -231,14 +231,14 @@ class Api:
 
         @app.post(
             "/api/deployments",
-            summary="Deploy the default branch's head to named roots, or destroy what they made (operators only)",
+            summary="Deploy the default branch's head to roots, or destroy what they made (operators only)",
             tags=["deployments"],
             status_code=202,
             responses=described(202, "The request is stored", models.Accepted, 403, 404, 409),
         )
         def request(asked: Annotated[models.DeployRequest, Body()]) -> models.Accepted:
             access = _access(app)
-            wish = {"force": asked.force, "destroy": asked.destroy}
+            wish = asked.model_dump(include={"force", "destroy", "directories", "query"})
             made = parts.request(access.repository, asked.roots, access.login, **wish)
             return models.Accepted(request=made)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tidegate.domain.changes.gate import Point
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.locking import LONGEST_REASON
 from tidegate.domain.deploys.review_rule import PlanReview
-from tidegate.domain.root import MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
+from tidegate.domain.root import MAXIMUM_PATH, MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
+from tidegate.domain.tags.words import MAXIMUM_LENGTH
 from tidegate.usecases.deploys.read_log import LogState
 
 #: A part of a repository's name: neither ``.`` nor ``..``, which are directories.
@@ -34,6 +35,7 @@ RootName = Annotated[
         description="The root's name in tidegate.yaml",
     ),
 ]
+_Directory = Annotated[str, Field(min_length=1, max_length=MAXIMUM_PATH)]
 Moment = Annotated[str, Field(description="ISO 8601 in UTC", examples=["2026-03-02T09:00:00.000000+00:00"])]
 
 
@@ -382,15 +384,43 @@ class GateAnswer(_Given):
 
 
 class DeployRequest(_Given):
-    """Deploy the default branch's head to these roots, or destroy what they made."""
+    """Deploy the default branch's head to roots (by name, directory, or tag query), or destroy what they made."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": ["roots"]}, {"required": ["directories"]}, {"required": ["query"]}],
+            "not": {
+                "required": ["destroy"],
+                "properties": {"destroy": {"const": True}},
+                "anyOf": [{"required": ["directories"]}, {"required": ["query"]}],
+            },
+        }
+    )
 
     repository: RepositoryName
-    roots: Annotated[list[RootName], Field(min_length=1, max_length=50)]
+    roots: Annotated[tuple[RootName, ...], Field(min_length=1, max_length=50)] = ()
+    directories: Annotated[tuple[_Directory, ...], Field(min_length=1, max_length=50)] = Field(
+        default=(), description="All roots in these directories and below"
+    )
+    query: str = Field(
+        default="",
+        pattern=r"\S",
+        max_length=MAXIMUM_LENGTH,
+        description="All roots, in the stacks, that match this tag query",
+    )
     force: bool = Field(default=False, description="Also where the same is in line by hand already, at the same commit")
     destroy: bool = Field(
         default=False,
         description="Destroy what these roots made, which the default branch does not have any more; always reviewed",
     )
+
+    @model_validator(mode="after")
+    def _means_something(self) -> Self:
+        if not (self.roots or self.directories or self.query):
+            raise ValueError("Name roots, directories or a query.")
+        if self.destroy and {"directories", "query"} & self.model_fields_set:
+            raise ValueError("What is destroyed is named root by root.")
+        return self
 
 
 class Accepted(Shown):

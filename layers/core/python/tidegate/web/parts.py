@@ -74,8 +74,21 @@ class LookNow(Protocol):
 class Request(Protocol):
     """Asks for deployments of the default branch's head."""
 
-    def __call__(self, repository: str, roots: Sequence[str], by: str, *, force: bool = False) -> str:
-        """Return the request's id. Raise InvalidName for a root that cannot be. ``force`` deploys once more."""
+    def __call__(
+        self,
+        repository: str,
+        roots: Sequence[str],
+        by: str,
+        *,
+        force: bool = False,
+        destroy: bool = False,
+        directories: Sequence[str] = (),
+        query: str = "",
+    ) -> str:
+        """Return the request's id. Raise InvalidName for a root that cannot be, and InvalidTagQuery.
+
+        ``force`` deploys once more, ``destroy`` destroys what the roots made.
+        """
 
 
 @dataclass(frozen=True, slots=True)

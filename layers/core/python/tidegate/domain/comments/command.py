@@ -5,7 +5,8 @@
     tidegate plan [-p ROOT]... [-d DIR]... [-- OPTION...]
     tidegate plan [TAG QUERY] [-- OPTION...]
     tidegate apply [-p ROOT]...
-    tidegate deploy [-p ROOT]... [--force]
+    tidegate deploy [-p ROOT]... [-d DIR]... [--force]
+    tidegate deploy [TAG QUERY] [--force]
     tidegate lock [-p ROOT]... [--reason TEXT]
     tidegate unlock [-p ROOT]...
     tidegate help
@@ -49,7 +50,8 @@ _INSTEAD = {
 }
 #: What stands between a tag query and the engine's options, unless it is quoted.
 _SEPARATOR = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|(?<!\S)--(?!\S)""")
-
+#: Ends a tag query.
+_FORCED = re.compile(r"(?<=\s)--force$")
 #: Begins the reason of a lock, which is prose.
 _REASON = re.compile(r"(?<!\S)--reason(?:=|\s|$)")
 
@@ -68,7 +70,7 @@ class Verb(StrEnum):
 _FLAGS: dict[Verb, tuple[str, ...]] = {
     Verb.PLAN: (*_ROOT, *_DIRECTORY),
     Verb.APPLY: _ROOT,
-    Verb.DEPLOY: (*_ROOT, *_FORCE),
+    Verb.DEPLOY: (*_ROOT, *_DIRECTORY, *_FORCE),
     Verb.LOCK: (*_ROOT, "--reason"),
     Verb.UNLOCK: _ROOT,
     Verb.HELP: (),
@@ -88,8 +90,8 @@ _FORCELESS = {
 class Command:
     """A command: for which roots (none named: all that the pull request changes), and whether by force.
 
-    A ``plan`` may name directories beside the roots, or have a tag ``query`` in place of both, which can be parsed;
-    ``options`` are the engine's, unjudged; ``reason`` is why a ``lock`` is asked for.
+    A ``plan`` or ``deploy`` may name directories beside the roots, or have a tag ``query`` in place of both, which can
+    be parsed; ``options`` are the engine's, unjudged; ``reason`` is why a ``lock`` is asked for.
     """
 
     verb: Verb
@@ -127,7 +129,8 @@ def usage(prefix: str = "tidegate") -> str:
     """Return the commands in short, in Markdown."""
     return (
         f"```\n{prefix} plan [-p ROOT]... [-d DIR]... [-- OPTION...]\n{prefix} plan [TAG QUERY] [-- OPTION...]\n"
-        f"{prefix} apply [-p ROOT]...\n{prefix} deploy [-p ROOT]... [--force]\n"
+        f"{prefix} apply [-p ROOT]...\n{prefix} deploy [-p ROOT]... [-d DIR]... [--force]\n"
+        f"{prefix} deploy [TAG QUERY] [--force]\n"
         f"{prefix} lock [-p ROOT]... [--reason TEXT]\n{prefix} unlock [-p ROOT]...\n"
         f"{prefix} help\n```\n`{prefix} help` explains them."
     )
@@ -148,6 +151,8 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} apply -p ROOT` | Applies the plan of this root only. |
 | `{prefix} deploy` | Deploys the head of this pull request to every root that it changes, before it is merged. |
 | `{prefix} deploy -p ROOT` | Deploys it to this root only. Name several with several `-p`. |
+| `{prefix} deploy -d DIR` | Deploys it to the changed roots in this directory. |
+| `{prefix} deploy TAG QUERY` | Deploys it to the changed roots that a tag query means, such as `stack_name:prod`. |
 | `{prefix} deploy --force` | Passes over missing approvals, conflicts and failing checks. Recorded in the audit log. |
 | `{prefix} lock --reason TEXT` | Locks the queues of the roots that this pull request changes: merges wait. |
 | `{prefix} lock -p ROOT` | Locks the queue of this root only. |
@@ -193,6 +198,8 @@ def _command(text: str, prefix: str) -> Command:
             return Command(verb)
         case Verb.PLAN:
             return _plan(rest, prefix)
+        case Verb.DEPLOY:
+            return _deploy(rest.strip(), prefix)
         case Verb.LOCK:
             return _lock(rest, prefix)
         case _:
@@ -207,6 +214,14 @@ def _plan(rest: str, prefix: str) -> Command:
     else:
         command = Command(Verb.PLAN, query=_query(selection))
     return replace(command, options=_few(_words(options), "options"))
+
+
+def _deploy(rest: str, prefix: str) -> Command:
+    """Read what comes after ``deploy``: options, or a tag query and whether by force."""
+    if not rest or rest.startswith("-"):
+        return _flags(_words(rest), Verb.DEPLOY, prefix)
+    query = _FORCED.sub("", rest).rstrip()
+    return Command(Verb.DEPLOY, query=_query(query), force=query != rest)
 
 
 def _lock(rest: str, prefix: str) -> Command:
@@ -257,7 +272,7 @@ def _flags(words: Sequence[str], verb: Verb, prefix: str) -> Command:
         flag, equals, value = word.partition("=")
         if flag in _ROOT:
             roots.append(_name(root_name, "root", value if equals else _next(rest, flag, "root")))
-        elif flag in _DIRECTORY and verb is Verb.PLAN:
+        elif flag in _DIRECTORY and _DIRECTORY[0] in _FLAGS[verb]:
             directories.append(_name(directory, "directory", value if equals else _next(rest, flag, "directory")))
         elif word in _FORCE and verb is Verb.DEPLOY:
             force = True

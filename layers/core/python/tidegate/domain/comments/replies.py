@@ -54,12 +54,15 @@ def not_planned(problems: Iterable[str]) -> str:
     return f"**Nothing is planned again:**\n\n{_list(problems)}"
 
 
-def nothing_meant(request: PlanRequest, affected: Sequence[Candidate]) -> str:
-    """Return that a directory or a tag query means none of the roots that the pull request changes: what there is."""
+def nothing_meant(request: PlanRequest, affected: Sequence[Candidate], done: str = "planned again") -> str:
+    """Return that a directory or a tag query means none of the roots that the pull request changes: what there is.
+
+    ``done`` is what would be done.
+    """
     why = " ".join(("None of the roots that this pull request changes is meant.", *_unknown_parts(request, affected)))
     there = f"It changes:\n\n{_list(_by_stack(affected))}" if affected else "It changes no root."
-    otherwise = "Name a root with `-p ROOT` to have it planned in any case."
-    return f"**Nothing is planned again.** {why}\n\n{there}\n\n{otherwise}"
+    otherwise = f"Name a root with `-p ROOT` to have it {done.split(maxsplit=1)[0]} in any case."
+    return f"**Nothing is {done}.** {why}\n\n{there}\n\n{otherwise}"
 
 
 def _unknown_parts(request: PlanRequest, affected: Sequence[Candidate]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What somebody asks to be planned of a pull request: all of it, or some roots, and with which options."""
+"""What somebody asks to be planned or deployed: all that changed, or some roots, and with which options."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ class PlanRequest:
     def is_partial(self) -> bool:
         """Whether some roots are chosen, so that what is known of the others stays."""
         return bool(self.roots or self.directories or self.query)
+
+    @property
+    def asks_for_changed(self) -> bool:
+        """Whether it is about the roots that the pull request changes, and not only about some by their names."""
+        return bool(self.directories or self.query or not self.roots)
 
     def chooses(self, root: str, tagged: Tagged) -> bool:
         """Tell whether a root, by its name and tags, is to be planned."""

@@ -17,6 +17,7 @@ from tidegate.domain.deploys.locking import Locking
 from tidegate.domain.markdown import escaped
 from tidegate.domain.permission import Permission
 from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.pull_request import PullRequest
 from tidegate.domain.pull_requests.requirements import Missing, always_missing, may_not_write
 from tidegate.domain.root import Revision, queue_id
@@ -124,13 +125,14 @@ class CommentReceiver:
         granted = self.source.granted(*comment.where, pull_request.head_branch, pull_request.base_branch)
         if not granted.is_destination:
             return self._refuse(comment, replies.base_does_not_count(pull_request, granted.main))
+        meant = PlanRequest(comment.delivery, comment.sender, command.roots, command.directories, command.query)
         missing = self._missing(comment, pull_request, granted.configuration)
         lacks = _lacks(comment, command, pull_request, missing)
-        if missing.always or (lacks and not command.roots):
+        if missing.always or (lacks and meant.asks_for_changed):
             return self._refuse(comment, lacks)
         change = self.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
         head = Head(comment.where, pull_request.head_sha, change.after)
-        members = chosen_roots(self.source, head, granted, names=command.roots, by_hand=True)
+        members = chosen_roots(self.source, head, granted, meant, by_hand=True)
         if isinstance(members, str):
             return self._refuse(comment, "\n\n".join(filter(None, (lacks, members))))
         authors = self._authors(comment, pull_request).and_also(change.authors)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegate.domain.comments import replies
+from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.usecases.discovery.discover_roots import all_roots, discover_roots
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
@@ -21,21 +21,28 @@ class Head:
 
 
 def chosen_roots(
-    source: RepositorySource, head: Head, granted: Granted, *, names: Sequence[str], by_hand: bool
+    source: RepositorySource, head: Head, granted: Granted, request: PlanRequest, *, by_hand: bool
 ) -> tuple[Deployable, ...] | str:
     """Return what a head deploys, or in Markdown why it is nothing.
 
-    ``names`` are roots, all that it changes if there are none; ``by_hand`` is as for ``discover_roots``. Raise
-    InvalidConfiguration, CyclicChange, NotFound, ForgeUnavailable and ForgeRefused.
+    ``request`` names roots, or means some of those that it changes by their directories or tags; all that it changes
+    if it says nothing. ``by_hand`` is as for ``discover_roots``. Raise InvalidConfiguration, CyclicChange, NotFound,
+    ForgeUnavailable and ForgeRefused.
     """
     reading = source.reading(head.where[1], granted)
     with source.fetch(*head.where, head.sha, head.after) as trees:
-        if not names:
-            found = discover_roots(trees, reading, by_hand=by_hand)
+        found = discover_roots(trees, reading, by_hand=by_hand) if request.asks_for_changed else None
+        if found is not None and not request.is_partial:
             return found.members or replies.nothing_changed(found.notes + found.refused)
-        known = all_roots(trees, reading)
-    unknown = [name for name in names if name not in known.names]
+        known = found.all_roots if found else all_roots(trees, reading)
+    changed = [each.configured for each in found.members] if found else []
+    unknown = [name for name in request.roots if name not in known.names]
     if unknown:
         return replies.unknown_roots(unknown, known.names)
-    problems = known.problems(names)
-    return replies.roots_refused(problems) if problems else known.named(names)
+    if problems := known.problems(request.roots):
+        return replies.roots_refused(problems)
+    named = [each for each in known.configured.roots if each.root.name in request.roots]
+    meant = [each for each in changed if request.chooses(each.root.name, each.tagged)]
+    if not (named or meant):
+        return replies.nothing_meant(request, [each.candidate for each in changed], "deployed")
+    return known.chosen({each.key for each in (*named, *meant)})

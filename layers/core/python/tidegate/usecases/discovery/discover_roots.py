@@ -69,6 +69,12 @@ class Discovery:
     gone: frozenset[str] = frozenset()
 
     @property
+    def all_roots(self) -> AllRoots:
+        """All roots of the commit."""
+        index = self.index
+        return AllRoots(index.configured, tuple(sorted(root.name for root in index.found.roots)), self.configuration)
+
+    @property
     def roots(self) -> tuple[Root, ...]:
         """The roots by name, each once."""
         roots = {each.member.root.name: each.member.root for each in self.members}
@@ -90,7 +96,11 @@ class AllRoots:
 
     def named(self, names: Collection[str]) -> tuple[Deployable, ...]:
         """Return the named roots, in all of their stacks, and nothing that they pull in. Raise CyclicChange."""
-        chosen = [each for each in self.configured.roots if each.root.name in names]
+        return self.chosen({each.key for each in self.configured.roots if each.root.name in names})
+
+    def chosen(self, keys: Collection[Key]) -> tuple[Deployable, ...]:
+        """Return these roots in these stacks, and nothing that they pull in. Raise CyclicChange."""
+        chosen = [each for each in self.configured.roots if each.key in keys]
         return Selection(self.configured, chosen).deployables([each.key for each in chosen])
 
 

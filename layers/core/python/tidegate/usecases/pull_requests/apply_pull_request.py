@@ -18,6 +18,7 @@ from tidegate.domain.permission import Permission
 from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests import apply_replies
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
+from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.pull_request import PullRequest
 from tidegate.domain.pull_requests.record import Applying, PullRequestRecord
 from tidegate.domain.pull_requests.requirements import always_missing, may_not_write
@@ -90,7 +91,7 @@ class PullRequestApplier:
         change = self.forge.change(*comment.where, base, pull_request.head_sha)
         names = command.roots
         head = Head(comment.where, pull_request.head_sha, change.after)
-        members = chosen_roots(self.source, head, granted, names=names, by_hand=bool(names))
+        members = chosen_roots(self.source, head, granted, PlanRequest("", comment.sender, names), by_hand=bool(names))
         if isinstance(members, str):
             return refused(self.forge, self.deliveries, comment, _both(self._lacks_of_all(asked), members))
         pushed = pushed_by(self.records, comment.repository, comment.pull_request, pull_request.head_sha)

@@ -13,6 +13,7 @@ from tidegate.domain.deploys.authors import UNKNOWN
 from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.repeats import in_line_already
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
+from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.root import Revision
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
 from tidegate.usecases.authorize import Authorizer
@@ -43,10 +44,17 @@ class DeployRequest:
     received_at: str
     force: bool = False
     destroy: bool = False
+    directories: tuple[str, ...] = ()
+    query: str = ""
 
     @property
     def where(self) -> tuple[int, str]:
         return self.installation, self.repository
+
+    @property
+    def meant(self) -> PlanRequest:
+        """Which roots are meant."""
+        return PlanRequest(self.id, self.by, self.roots, self.directories, self.query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,8 @@ class RequestReceiver:
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the request. Raise as for pushes."""
-        fields = {**delivery.fields, "roots": tuple(delivery.fields["roots"])}
+        lists = {name: tuple(delivery.fields.get(name, ())) for name in ("roots", "directories")}
+        fields = {**delivery.fields, **lists}
         request = DeployRequest(id=delivery.id, received_at=delivery.received_at, **fields)
         return conclude(self.deliveries, delivery.id, lambda: self._outcome(request))
 
@@ -93,7 +102,10 @@ class RequestReceiver:
             known = all_roots(trees, self.source.reading(request.repository, configuring))
         unknown = [name for name in request.roots if name not in known.names]
         problems = [unknown_roots(unknown, known.names)] if unknown else known.problems(request.roots)
-        members = () if problems else known.named(request.roots)
+        meant = [each for each in known.configured.roots if request.meant.chooses(each.root.name, each.tagged)]
+        if not (problems or meant):
+            problems = [_nothing_meant(request)]
+        members = () if problems else known.chosen({each.key for each in meant})
         deployments = requiring(
             new_deployments(_request(request, head), members), required_of(known.configuration, members)
         )
@@ -105,7 +117,7 @@ class RequestReceiver:
             told = " ".join(f"{in_line_already(each, earlier)}, as {earlier.id}." for each, earlier in repeats)
             text = f"{told} Nothing is deployed anew: follow that, or ask with force."
             return DeliveryOutcome(text, tuple(earlier.id for _, earlier in repeats))
-        names = ", ".join(request.roots)
+        names = ", ".join(dict.fromkeys(each.root.name for each in deployments))
         return DeliveryOutcome(f"Enqueued at {head.short}: {names}.", tuple(each.id for each in deployments))
 
     def _enqueued(self, request: DeployRequest, deployments: Sequence[Deployment]) -> Sequence[Repeat]:
@@ -136,6 +148,12 @@ def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
         near = nearest(name, names)
         told.append(f"There is no root {quoted(name)}." + (f" Did you mean {quoted(near)}?" if near else ""))
     return " ".join(told)
+
+
+def _nothing_meant(request: DeployRequest) -> str:
+    """Return that directories and tag query mean no root."""
+    parts = [f"is in {quoted(each)}" for each in request.directories]
+    return f"No root {' or '.join([*parts, *([f'matches {quoted(request.query)}'] if request.query else [])])}."
 
 
 def _request(request: DeployRequest, head: Revision) -> Request:
