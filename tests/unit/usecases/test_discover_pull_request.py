@@ -177,3 +177,28 @@ class TestWhatIsAffected:
         assert world.record.notice == ""
         assert "Deploy it by hand." in world.record.notes
         assert "`tidegate plan` plans also what is not planned by itself" in world.record.notes
+
+
+class TestWhatIsGone:
+    def test_a_root_whose_directory_is_deleted_is_counted_and_judged_by_nothing(self, world):
+        world.policies = (HeldPolicySet("security"),)
+        changes(world, {path: None for path in FILES if path.startswith("live/db/")} | {"live/app/main.tf": "#"})
+        opened(world)
+        app, db = sorted(world.found, key=lambda layer: layer.root.name)
+        assert (app.gone, db.gone, db.root.name, db.is_extra, db.policy_sets) == (False, True, "live/db", True, ())
+        assert db.run.plan[-1].extra_args == ("-refresh=false",)
+        assert db.why == "The pull request takes this root away."
+
+    def test_a_root_that_keeps_its_backends_file_elsewhere_may_be_moved(self, world):
+        backend = 'terraform {\n  backend "s3" {\n    key = "db"\n  }\n}\n'
+        base = {**FILES, "live/db/backend.tf": backend}
+        gone = {path: None for path in base if path.startswith("live/db/")}
+        changes(world, {**gone, "live/new/backend.tf": backend, "live/new/main.tf": "#"}, base)
+        opened(world)
+        (db,) = [layer for layer in world.found if layer.gone]
+        assert "'live/new' now: if it moved there" in db.why
+
+    def test_a_directory_that_was_no_root_is_not_counted(self, world):
+        changes(world, {"live/db/main.tf": None}, {**FILES, "tidegate.yaml": "dirs: {live/app: {}, live/no*: {}}\n"})
+        opened(world)
+        assert [layer for layer in world.found if layer.gone] == []

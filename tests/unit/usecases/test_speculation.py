@@ -353,3 +353,18 @@ def test_a_late_failure_stops_no_runner_of_a_plan_that_was_recorded(world):
     world.record(plan=any_plan())
     world.record(error="States.Timeout")
     assert world.runners.stopped == {}
+
+
+def test_a_root_that_is_gone_is_counted_on_the_base_branchs_commit():
+    world = World(gone=True)
+    job = world.jobs.get(world.begin().job)
+    assert (job.sha, job.base_sha, job.merges) == (world.layer.base_sha, world.layer.base_sha, False)
+
+
+@pytest.mark.parametrize("message", [{"plan": any_plan()}, {"error": "TerraformClientError", "cause": UNREAD}])
+def test_a_root_that_is_gone_has_nothing_to_change_and_fails_nothing(message):
+    world = World(gone=True)
+    world.put(state=LayerState.PLANNING)
+    world.record(**message)
+    assert world.layer.state is LayerState.NO_CHANGES
+    assert world.layer.reason == ("" if "plan" in message else "The engine ended with exit code 1.")

@@ -76,7 +76,20 @@ def result(layer: TemporaryLayer) -> str:
     """Return how a layer ended, in few words."""
     if layer.state is LayerState.PLANNED:
         return counts(layer.plan.changes) if layer.plan else "planned"
+    if layer.gone and layer.state is LayerState.NO_CHANGES:
+        return f"gone: {stays(layer)}"
     return _WORDS[layer.state]
+
+
+def stays(layer: TemporaryLayer) -> str:
+    """Return what stays behind of a root that is gone, in few words."""
+    if layer.left is None:
+        return "what stays behind could not be counted"
+    return (
+        f"{many(layer.left, 'resource')} {'stays' if layer.left == 1 else 'stay'} behind"
+        if layer.left
+        else "nothing stays behind"
+    )
 
 
 def link(name: str, url: str | None) -> str:

@@ -10,10 +10,10 @@ from tidegate.domain.check_runs.face import counts, many, people
 from tidegate.domain.deploys.plan_text import cut_start, fenced_plan
 from tidegate.domain.markdown import bounded, code, escaped, fenced, one_line
 from tidegate.domain.plan_places.text import NOBODY_WAITS, WaitingPlans
-from tidegate.domain.pull_requests.blocks import LAST_LINES, LayerView, alarms, because, link, table
+from tidegate.domain.pull_requests.blocks import LAST_LINES, LayerView, alarms, because, link, result, table
 from tidegate.domain.pull_requests.check_names import WHOLE
 from tidegate.domain.pull_requests.record import PullRequestRecord, VerdictKind
-from tidegate.domain.pull_requests.remarks import AGAIN, conflict, not_planned, older, rules, with_options
+from tidegate.domain.pull_requests.remarks import AGAIN, conflict, left_behind, not_planned, older, rules, with_options
 from tidegate.domain.pull_requests.tally import Tally, by_importance, tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
@@ -85,6 +85,9 @@ def render_layer(view: LayerView) -> CheckRun:
     title, conclusion = _CONFLICT if layer.conflict else _ENDED[layer.state]
     if layer.state is LayerState.PLANNED and layer.plan:
         title = counts(layer.plan.changes)
+    if layer.gone and layer.state is LayerState.NO_CHANGES:
+        title = result(layer)
+        conclusion = Conclusion.SUCCESS if layer.left == 0 else Conclusion.NEUTRAL
     return CheckRun(
         name=layer_check_name(layer),
         sha=layer.sha,
@@ -192,6 +195,7 @@ def _counted(
                 rules(record.rule_changes.changes),
                 older(record.older),
                 with_options(layers),
+                left_behind(layers, _REMARKS),
                 _roots(views, everything),
                 not_planned(record.notice, record.notes, _REMARKS),
             ),
@@ -244,7 +248,14 @@ def _layer_summary(view: LayerView) -> str:
     stack = f" of stack {code(layer.stack)}" if layer.shared or layer.stack != DEFAULT_STACK else ""
     place = f"Root {code(layer.root.name)}{stack} in {code(layer.root.dir)}, workspace {code(layer.root.workspace)}."
     why = escaped(layer.why, 300)
-    parts = (_why_not(layer), *alarms([layer], _DESTROYED), place, why, link("Log", view.log_url))
+    parts = (
+        left_behind([layer], _REMARKS),
+        _why_not(layer),
+        *alarms([layer], _DESTROYED),
+        place,
+        why,
+        link("Log", view.log_url),
+    )
     return "\n\n".join(filter(None, parts))
 
 

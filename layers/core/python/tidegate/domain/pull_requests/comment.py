@@ -19,7 +19,7 @@ from tidegate.domain.pull_requests.apply import HEADING, ApplyView
 from tidegate.domain.pull_requests.blocks import LayerView, alarms, blocks, link, names
 from tidegate.domain.pull_requests.merge import Circumstances, next_steps, on_merge
 from tidegate.domain.pull_requests.record import Overtaken
-from tidegate.domain.pull_requests.remarks import not_planned, older, rules, with_options
+from tidegate.domain.pull_requests.remarks import left_behind, not_planned, older, rules, with_options
 from tidegate.domain.pull_requests.tally import Tally, awaited, by_importance, tally, tiers
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState, TemporaryLayer
 
@@ -32,6 +32,7 @@ NO_STACK = "none"
 _NAME = 100
 #: Bytes of each part that is shown whatever else there is. Plans and failures share what these leave.
 _DESTROYED, _POLICIES, _UNCHANGED, _MERGE, _NEXT, _NOTICE = 8_000, 10_000, 3_000, 6_000, 6_000, 10_000
+_LEFT = 4_000
 _MISSING = 3_000
 _PLANS = "### Plans\n\n"
 _ON_MERGE, _NOW = "What happens on merge", "What to do now"
@@ -161,6 +162,7 @@ def _head(view: CommentView) -> str:
         rules(view.rule_changes),
         older(_older(view)),
         with_options(layers),
+        left_behind(layers, _LEFT),
         _planned_from(layers[0], view.base),
     )
 
@@ -232,7 +234,7 @@ def _said(layer: TemporaryLayer, passed: Collection[str]) -> Iterator[str]:
 
 
 def _unchanged(views: Sequence[LayerView]) -> str:
-    found = [each for each in views if each.layer.state is LayerState.NO_CHANGES]
+    found = [each for each in views if each.layer.state is LayerState.NO_CHANGES and not each.layer.gone]
     return f"Unchanged: {names(found, _UNCHANGED)}." if found else ""
 
 

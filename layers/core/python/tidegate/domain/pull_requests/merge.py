@@ -48,7 +48,8 @@ def on_merge(
     ``applied`` is how far it is applied, where that is done before, ``ahead`` how the queues of its roots are.
     """
     layers = [each for each in stacks[stack] if not each.is_extra]
-    extra = tuple(each.root.name for each in stacks[stack] if each.is_extra)
+    extra = tuple(each.root.name for each in stacks[stack] if each.is_extra and not each.gone)
+    gone = tuple(each.root.name for each in stacks[stack] if each.gone)
     deployed = [
         *(how_applied(applied) if applied else [_ON_MERGE]),
         *(ahead.sentences(layers) if ahead else ()),
@@ -57,6 +58,7 @@ def on_merge(
         *_reviews(layers),
     ]
     left = [f"{people(extra)}: planned as somebody asked for it. The merge does not deploy it."] if extra else []
+    left += [f"{people(gone)}: gone with the merge. Nothing of it is destroyed."] if gone else []
     return [*(deployed if layers else ()), *left]
 
 

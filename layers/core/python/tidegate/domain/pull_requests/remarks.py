@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 
 from tidegate.domain.check_runs.face import people
 from tidegate.domain.markdown import bounded, code, escaped
+from tidegate.domain.pull_requests.blocks import stays
 from tidegate.domain.pull_requests.record import Overtaken
-from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
+from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.domain.sentences import listed
 
 #: What a comment asks for who wants all of a pull request planned once more.
@@ -17,7 +18,7 @@ AGAIN = f"Comment {PLAN} to have it planned again."
 _NAMED = 5
 #: Rules that are named.
 _RULES = 20
-_NAME = 100
+_NAME, _WHY = 100, 400
 
 
 def older(overtaken: Overtaken | None) -> str:
@@ -57,6 +58,25 @@ def rules(changes: Sequence[str]) -> str:
         f"> [!IMPORTANT]\n> **What runs, or who may do what, changes:** {names}. Plans here are made by the rules of "
         "the default branch. The plan of the merge waits for a review, whatever `plan_review` says."
     )
+
+
+def left_behind(layers: Sequence[TemporaryLayer], room: int) -> str:
+    """Return what stays behind of roots that the merge takes away, and what destroys it; or nothing."""
+    gone = [each for each in layers if each.gone and each.state is LayerState.NO_CHANGES]
+    left = [each for each in gone if each.left != 0]
+    if not left:
+        return ""
+    lines = [f"> * {code(each.root.name, _NAME)}: {stays(each)}. {escaped(_about(each), _WHY)}" for each in left]
+    command = code(f"tidegate destroy -p {left[0].root.name}", 2 * _NAME)
+    head = (
+        f"> [!WARNING]\n> **The merge destroys nothing of what is gone.** To destroy it, comment {command} here once "
+        "this is merged, or set `destroy: true` at the root and merge that before its directory is deleted.\n>\n"
+    )
+    return head + bounded(lines, room, lambda count: f"> * … and {count} more.")
+
+
+def _about(layer: TemporaryLayer) -> str:
+    return " ".join(filter(None, (layer.why, layer.reason.partition("\n")[0])))
 
 
 def not_planned(notice: str, notes: str, room: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from tidegate.domain.check_runs.face import counts
+from tidegate.domain.check_runs.face import counts, many
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.policies.policy import PolicyVerdict
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
@@ -16,9 +16,11 @@ _WITHOUT_PLAN = (LayerState.FAILED, LayerState.REFUSED)
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many layers there are of each kind. ``changes`` is the sum of their plans, without addresses.
+    """How many layers there are of each kind; ``gone`` are those that the merge takes away, ``left`` the
+    resources that stay behind of these.
 
-    ``failing`` are the names of the policy sets that fail, ``warning`` those that only warn.
+    ``changes`` is the sum of their plans, without addresses. ``failing`` are the names of the policy sets that fail,
+    ``warning`` those that only warn.
     """
 
     total: int
@@ -30,6 +32,8 @@ class Tally:
     changes: PlannedChanges
     failing: tuple[str, ...]
     warning: tuple[str, ...]
+    gone: int = 0
+    left: int = 0
 
     def __str__(self) -> str:
         """Return it as one line, failures first: ``1 failed, 3 with changes (+2 ~0 -1 ±0), 1 unchanged``."""
@@ -39,8 +43,12 @@ class Tally:
             f"{self.unplanned} not planned" if self.unplanned else "",
             f"{self.changed} with changes ({counts(self.changes)})" if self.changed else "",
             f"{self.unchanged} unchanged" if self.unchanged else "",
+            f"{self.gone} gone{self._left()}" if self.gone else "",
         ]
         return ", ".join(filter(None, parts))
+
+    def _left(self) -> str:
+        return f" ({many(self.left, 'resource')} {'stays' if self.left == 1 else 'stay'})" if self.left else ""
 
 
 def tally(layers: Collection[TemporaryLayer]) -> Tally:
@@ -49,16 +57,19 @@ def tally(layers: Collection[TemporaryLayer]) -> Tally:
     plans = [each.plan.changes for each in layers if each.state is LayerState.PLANNED and each.plan]
     verdicts = [verdict for each in layers for verdict in each.verdicts]
     failing = _names(each for each in verdicts if each.failed)
+    gone = sum(1 for each in layers if each.gone and each.state is LayerState.NO_CHANGES)
     return Tally(
         len(layers),
         of[LayerState.FAILED],
         of[LayerState.REFUSED],
         of[LayerState.WAITING] + of[LayerState.PLANNING] + of[LayerState.CANCELLED],
         of[LayerState.PLANNED],
-        of[LayerState.NO_CHANGES],
+        of[LayerState.NO_CHANGES] - gone,
         PlannedChanges(**{name: sum(getattr(each, name) for each in plans) for name in _COUNTED}),
         failing,
         tuple(name for name in _names(each for each in verdicts if each.warned) if name not in failing),
+        gone,
+        sum(each.left or 0 for each in layers),
     )
 
 

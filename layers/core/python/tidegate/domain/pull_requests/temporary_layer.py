@@ -49,6 +49,7 @@ class TemporaryLayer:
     drift names its ``schedule``, and has no pull request (0). ``is_extra`` tells that a merge does not deploy it, and
     somebody asked for its plan; ``options`` are those that the engine was given besides, which ``run`` has as well.
     ``fork_sha`` is the one commit that head and base both come after, where the forge knows that there is but one.
+    ``gone`` tells that the pull request takes the root away: what its state holds is counted on the base's commit.
     ``conflict`` tells that it failed as a person has to merge head and base first: ``reason`` names the files.
     ``within`` are the nests around its stack by name, ``tags`` the root's own tags.
     """
@@ -88,8 +89,14 @@ class TemporaryLayer:
     conflict: bool = False
     within: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    gone: bool = False
 
     @property
     def is_done(self) -> bool:
         """Whether nothing of it still runs or waits to."""
         return self.state not in {LayerState.WAITING, LayerState.PLANNING}
+
+    @property
+    def left(self) -> int | None:
+        """How many resources stay behind of a root that is gone, None where that is not known."""
+        return self.plan.changes.resources if self.gone and self.plan else None

@@ -119,7 +119,7 @@ class LayerFinder:
             return Affected(notice=_too_many(number), pressing=True, examined=True)
         held = self.hold_policies(spec, granted, wanted)
         anew = [_layer(record, granted, each, plannable, at) for each in wanted]
-        made = {_key(each): replace(each, policy_sets=held.get(_key(each), ())) for each in anew}
+        made = {_key(each): replace(each, policy_sets=() if each.gone else held.get(_key(each), ())) for each in anew}
         refused = plannable.found.refused
         found = _in_order({**known, **made}, plannable)
         rules = granted.configuration.applying
@@ -195,7 +195,7 @@ def _rule_changes(granted: Granted, changes: tuple[str, ...]) -> RuleChanges:
 
 def _fitting(plannable: Plannable, known: Collection[Key]) -> tuple[Plannable, str]:
     """Return it with so much of the preview as can be planned at once, and what is said of the rest."""
-    others = {*known, *(each.member.key for each in (*plannable.found.members, *plannable.hidden))}
+    others = {*known, *(each.member.key for each in (*plannable.found.members, *plannable.hidden, *plannable.gone))}
     room = max(0, MOST_LAYERS - len(others))
     shown, more = plannable.preview[:room], len(plannable.preview) - room
     return replace(plannable, preview=shown), _MORE_PREVIEW.format(more) if more > 0 else ""
@@ -259,4 +259,5 @@ def _layer(
         fork_sha=plannable.fork_sha,
         within=configured.within,
         tags=configured.tags,
+        gone=each in plannable.gone,
     )

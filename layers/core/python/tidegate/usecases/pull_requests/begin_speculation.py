@@ -82,7 +82,7 @@ class SpeculationBeginner:
             deployment=layer.id,
             kind=JobKind.SPECULATE,
             repository=layer.repository,
-            sha=layer.sha,
+            sha=layer.base_sha if layer.gone else layer.sha,
             clone_url=self.addresses.clone_url(layer.repository),
             root=layer.root,
             installation=layer.installation,
@@ -91,7 +91,7 @@ class SpeculationBeginner:
             allowed_providers=layer.allowed_providers,
             allowed_modules=layer.allowed_modules,
             base_sha=layer.base_sha,
-            merges=layer.checkout is Checkout.MERGE,
+            merges=layer.checkout is Checkout.MERGE and not layer.gone,
             fork_sha=layer.fork_sha,
         )
 

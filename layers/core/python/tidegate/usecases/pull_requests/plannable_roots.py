@@ -15,6 +15,7 @@ from tidegate.ports import PushedTrees
 from tidegate.usecases.discovery.discover_roots import AllRoots, Discovery, Reading, all_roots, discover_roots
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
+from tidegate.usecases.pull_requests.gone_roots import gone_roots
 from tidegate.usecases.pull_requests.hidden_roots import hidden_roots
 
 _PREVIEW = "The pull request brings the first tidegate.yaml. This is its plan by that; the merge does not deploy it."
@@ -30,7 +31,7 @@ class Plannable:
     ``unknown`` are the names of the request that no root has, ``names`` those that there are if one is unknown;
     ``problems`` say in sentences what is wrong with others of these. ``hidden`` are roots that it changes, and keeps
     out by its own file: they are planned by themselves all the same, and so is ``preview``, which no merge deploys.
-    ``fork_sha`` is as layers have it.
+    ``gone`` are roots that it takes away, and ``fork_sha`` is as layers have it.
     """
 
     found: Discovery
@@ -41,16 +42,17 @@ class Plannable:
     hidden: tuple[Deployable, ...] = ()
     preview: tuple[Deployable, ...] = ()
     fork_sha: str = ""
+    gone: tuple[Deployable, ...] = ()
 
     @property
     def members(self) -> tuple[Deployable, ...]:
         """All of them, in the order in which a merge would deploy them; what it does not deploy comes last."""
-        return (*self.found.members, *self.extra, *self.hidden, *self.preview)
+        return (*self.found.members, *self.extra, *self.hidden, *self.preview, *self.gone)
 
     @property
     def by_itself(self) -> tuple[Deployable, ...]:
         """What is planned without being asked for."""
-        return (*self.found.members, *self.hidden, *self.preview)
+        return (*self.found.members, *self.hidden, *self.preview, *self.gone)
 
     def chosen(self, request: PlanRequest) -> tuple[Deployable, ...]:
         """Return what a request means."""
@@ -80,7 +82,7 @@ class PlannableFinder:
             plannable = replace(plannable, preview=_preview(merged.trees, reading, plannable.members))
             plannable = _granted(plannable, self.granted)
             hidden = hidden_roots(merged.trees, spec.repository, self.granted, plannable.members)
-            return replace(plannable, hidden=hidden)
+            return replace(plannable, hidden=hidden, gone=gone_roots(merged.trees, found, self.granted))
 
 
 def _granted(plannable: Plannable, granted: Granted) -> Plannable:

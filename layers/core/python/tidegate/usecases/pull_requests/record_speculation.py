@@ -54,7 +54,8 @@ class SpeculationRecorder:
 def _planned(layer: TemporaryLayer, plan: Plan) -> TemporaryLayer:
     if layer.is_done:
         return layer
-    state = LayerState.PLANNED if plan.changes.any else LayerState.NO_CHANGES
+    # What would change on the base branch is nothing that the merge does.
+    state = LayerState.PLANNED if plan.changes.any and not layer.gone else LayerState.NO_CHANGES
     return replace(layer, state=state, reason="", plan=plan, last_lines="")
 
 
@@ -63,6 +64,8 @@ def _failed(layer: TemporaryLayer, message: RecordSpeculation) -> TemporaryLayer
         return layer
     failure = read_cause(message.cause)
     reason = in_words(message.error or "", failure)
+    if layer.gone:  # The merge needs no plan of it: what cannot be counted is told, and holds up nothing.
+        return replace(layer, state=LayerState.NO_CHANGES, reason=reason, last_lines=failure.last_lines)
     if _is_refused(layer, failure):
         return replace(layer, state=LayerState.REFUSED, reason=reason, last_lines="")
     lines = "" if failure.conflict else failure.last_lines  # The engine did not run.
