@@ -1,4 +1,4 @@
-"""``python -m soak [--minutes M] [--seed N] [--roots N]``: exit code 1 when a rule was broken."""
+"""``python -m soak [--minutes M] [--seed N] [--roots N]``: exit code 1 when a rule was broken, or never tried."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.status import Status
 
-from soak.report import show
+from soak.report import Outcome, show
 from soak.run import Soak
 from soak.world import World
 
 BUILD = Path(__file__).parents[1] / "build"
+#: So long a soak has a case of every rule, or fails.
+MINUTES = 10
 
 
 def main(arguments: list[str]) -> int:
@@ -32,10 +34,21 @@ def main(arguments: list[str]) -> int:
             lambda told, world: _progress(status, began, told, world, console if given.verbose else None)
         )
     record = BUILD / f"soak-{seed}.json"
-    record.write_text(outcome.history.to_json(), encoding="utf-8")
+    record.write_text(f"[{','.join(history.to_json() for history in outcome.histories)}]", encoding="utf-8")
     show(outcome, console)
     console.print(f"history: {record}; again: make soak SEED={seed} ROOTS={given.roots} MINUTES={given.minutes:g}")
-    return 1 if outcome.violations or not outcome.settled else 0
+    return 1 if outcome.violations or not outcome.settled or not _is_proof(outcome, given.minutes, console) else 0
+
+
+def _is_proof(outcome: Outcome, minutes: float, console: Console) -> bool:
+    """Tell whether each rule was tried, as it has to be in a run of the default length; say which was not."""
+    missing = [case for case in outcome.cases if not case.count]
+    for case in missing:
+        console.print(f"no case of rule {case.rule}: {case.what}", style="red" if minutes >= MINUTES else "yellow")
+    if missing and minutes < MINUTES:
+        console.print(f"It was too short to have a case of each: {MINUTES} minutes are asked for that.")
+        return True
+    return not missing
 
 
 def _progress(status: Status, began: float, told: str, world: World, console: Console | None) -> None:
@@ -50,7 +63,7 @@ def _progress(status: Status, began: float, told: str, world: World, console: Co
 
 def _parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10, help="for which things happen (default 10)")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="for which things happen (default 10)")
     parser.add_argument("--seed", type=int, help="of an earlier run, to repeat what it did")
     parser.add_argument("--roots", type=int, default=8, help="root modules (default 8)")
     parser.add_argument("--patience", type=float, default=90, help="seconds in which nothing moves (default 90)")

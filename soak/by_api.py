@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from soak.world import ONLOOKERS, REPOSITORY, WRITERS, World, root_of
+from soak.world import ONLOOKERS, WRITERS, World, root_of
 
 #: Members of the team that may deploy by hand, and somebody who is none.
 _OPERATORS = ("maintainer", "reviewer")
@@ -18,7 +18,9 @@ def deploy_by_hand(world: World) -> str:
     """Ask for the default branch's head on a root or a few."""
     roots, by = world.some_roots(), world.chance.choice((*_OPERATORS, *ONLOOKERS))
     world.note(by, "Deploy", roots)
-    return f"{by}: {', '.join(roots)}: {_post(world, by, 'deployments', {'repository': REPOSITORY, 'roots': roots})}"
+    return (
+        f"{by}: {', '.join(roots)}: {post(world, by, 'deployments', {'repository': world.repository, 'roots': roots})}"
+    )
 
 
 def decide_by_api(world: World) -> str | None:
@@ -32,7 +34,7 @@ def decide_by_api(world: World) -> str | None:
     deployment = f"deployments/{run['external_id']}"
     status, shown = _send(world, by, deployment)
     seen = json.loads(shown)["plan_digest"] if status == "200" else "0" * 64  # The API may be struck by trouble, too.
-    answer = _post(world, by, f"{deployment}/review", {"decision": decision, "plan_digest": seen})
+    answer = post(world, by, f"{deployment}/review", {"decision": decision, "plan_digest": seen})
     return f"{by}: {decision} {run['external_id']}: {answer}"
 
 
@@ -41,11 +43,11 @@ def unlock_by_api(world: World) -> str:
     root, by = world.chance.choice(world.roots), world.chance.choice((*WRITERS, *ONLOOKERS))
     world.free_state(root)
     world.note(by, "Unlock", [root])
-    return f"{by}: {root}: {_post(world, by, 'queue/unlock', {'repository': REPOSITORY, 'root': root})}"
+    return f"{by}: {root}: {post(world, by, 'queue/unlock', {'repository': world.repository, 'root': root})}"
 
 
-def _post(world: World, by: str, path: str, body: Any) -> str:
-    """Return the status and, of a refusal, the start of the answer, whatever it is."""
+def post(world: World, by: str, path: str, body: Any) -> str:
+    """Ask the API for something; return the status and, of a refusal, the start of the answer, whatever it is."""
     status, answer = _send(world, by, path, body)
     return status if status.startswith("2") else f"{status} {answer[:120]}".rstrip()
 

@@ -1,4 +1,4 @@
-"""The independent checker: does a history keep the seven rules of the design? It knows nothing of Tidegate's code."""
+"""The independent checker: does a history keep the rules of the design? It knows nothing of Tidegate's code."""
 
 from __future__ import annotations
 
@@ -8,11 +8,27 @@ from itertools import pairwise
 
 from soak.gate_rules import gates_hold, gates_say_what_they_wait_for
 from soak.history import Act, Audit, History
-from soak.violation import NOTHING_TO_DO, RUNNING, Violation, begun, changed_roots, has_ended, is_answered, story
+from soak.pull_rules import drift_is_seen, never_green, pulls_are_answered, secrets_are_masked
+from soak.violation import (
+    NOTHING_TO_DO,
+    RUNNING,
+    Violation,
+    begun,
+    changed_roots,
+    has_ended,
+    is_answered,
+    is_on_branch,
+    may_leave,
+    story,
+)
 
 ENDS = frozenset({"SUCCESS", "FAILURE", "UNKNOWN"})
 #: Stored objects tell their time in whole seconds.
 _WHOLE_SECOND = 1.0
+#: Seconds in which a commit may be put back between the beginning of an apply and the last look at its branch.
+_BACK_AGAIN = 60.0
+#: Who makes all changes.
+AUTHOR = "developer"
 #: How a check run looks when its deployment's apply ended so.
 _SHOWN_AS = {
     "SUCCESS": {"success"},
@@ -24,6 +40,11 @@ _SHOWN_AS = {
 def check(history: History) -> list[Violation]:
     """Return every violation of every rule, in the rules' order."""
     return [violation for rule in RULES for violation in rule(history)]
+
+
+def broken_now(history: History) -> list[Violation]:
+    """Return the violations of what may never be so, also while everything is under way."""
+    return [violation for rule in AT_ANY_TIME for violation in rule(history)]
 
 
 def one_apply_in_flight(history: History) -> Iterator[Violation]:
@@ -83,6 +104,17 @@ def never_backwards(history: History) -> Iterator[Violation]:
                 yield story(history, rule, audit, f"it has diverged from {last.revision[:7]}, and nobody approved it")
 
 
+def forced_off_is_not_applied(history: History) -> Iterator[Violation]:
+    """Rule 4: a commit that a forced push took away from the default branch is not applied any more."""
+    for audit in begun(history):
+        since = audit.started or 0.0
+        heads = [push.after for push in history.pushes if since < push.at <= since + _BACK_AGAIN]
+        if not may_leave(history, audit.revision) or is_on_branch(history, audit.revision, since):
+            continue
+        if not any(history.contains(head, audit.revision) for head in heads):
+            yield story(history, "4 what was forced off", audit, "it was not on the default branch any more")
+
+
 def _carried_on(history: History, last: Audit, audit: Audit) -> bool:
     """Tell whether a revision between two applies, beside the first, had nothing to change: the second contains it."""
     since, until = (last.started or 0.0) - _WHOLE_SECOND, audit.started or 0.0
@@ -128,8 +160,9 @@ def _review_problems(history: History, audit: Audit) -> Iterator[str]:
             yield "nobody approved it"
     elif audit.approved_by not in history.writers:
         yield f"{audit.approved_by} approved it, who may not"
-    elif not any(_confirms(act, audit) for act in history.acts):
+    elif not any(_confirms(act, audit, audit.approved_by) for act in history.acts):
         yield f"{audit.approved_by} did not confirm it before it began"
+    yield from _missing_approvals(history, audit)
     if not audit.plan:
         yield "the audit message names no plan"
 
@@ -141,8 +174,21 @@ def _needs_no_review(history: History, audit: Audit) -> bool:
     return any(audit.root in commit.unreviewed for commit in said)
 
 
-def _confirms(act: Act, audit: Audit) -> bool:
-    by_them = act.what == "Confirm" and act.by == audit.approved_by and act.deployment == audit.deployment
+def _missing_approvals(history: History, audit: Audit) -> Iterator[str]:
+    """Tell what is missing where several must confirm, none of whom made the change or asked for it."""
+    commit = history.commits.get(audit.revision)
+    needed = commit.approvals.get(audit.root, 0) if commit else 0
+    if not needed:
+        return
+    who = {one for one in audit.approvals if any(_confirms(act, audit, one) for act in history.acts)}
+    if len(who) < needed:
+        yield f"{len(who)} confirmed it, and {needed} must"
+    for one in sorted(who & {AUTHOR, *([audit.initiator] if audit.trigger == "manual" else [])}):
+        yield f"{one} confirmed it, who made the change or asked for it"
+
+
+def _confirms(act: Act, audit: Audit, who: str) -> bool:
+    by_them = act.what == "Confirm" and act.by == who and act.deployment == audit.deployment
     return by_them and audit.started is not None and act.at <= audit.started
 
 
@@ -284,6 +330,22 @@ RULES: tuple[Callable[[History], Iterator[Violation]], ...] = (
     decisions_are_audited,
     gates_hold,
     gates_say_what_they_wait_for,
+    forced_off_is_not_applied,
+    never_green,
+    drift_is_seen,
+    secrets_are_masked,
+    pulls_are_answered,
+)
+#: Those of them that may be broken at no time, while others only say how all ends.
+AT_ANY_TIME = (
+    one_apply_in_flight,
+    never_backwards,
+    never_retried,
+    lock_is_respected,
+    reviewed_is_applied,
+    no_apply_without_audit,
+    forced_off_is_not_applied,
+    never_green,
 )
 
 

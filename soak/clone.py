@@ -11,7 +11,7 @@ from pathlib import Path
 
 from local.forge.git import ENVIRONMENT
 from soak.history import Commit, Push
-from soak.modules import mark_of
+from soak.modules import cannot_be_planned, is_denied, mark_of
 from soak.stacks import order_of
 
 _AUTHOR = {
@@ -96,9 +96,20 @@ class Clone:
     def _commit(self, sha: str, parents: tuple[str, ...], roots: list[str]) -> Commit:
         paths = ["tidegate.yaml", *(f"{root}/main.tf" for root in roots)]
         said, *modules = self._files(sha, paths)
-        marks = {root: mark_of(module) for root, module in zip(roots, modules, strict=True)}
+        texts = dict(zip(roots, modules, strict=True))
         order = order_of(said)
-        return Commit(sha, parents, marks, order.stacks, order.depends, order.before, order.unreviewed)
+        return Commit(
+            sha,
+            parents,
+            {root: mark_of(text) for root, text in texts.items()},
+            order.stacks,
+            order.depends,
+            order.before,
+            order.unreviewed,
+            order.approvals,
+            tuple(root for root, text in texts.items() if cannot_be_planned(text)),
+            tuple(root for root, text in texts.items() if is_denied(text)),
+        )
 
     def _files(self, sha: str, paths: list[str]) -> list[str]:
         """Return files of a commit. Git writes a line with the size before each; all of them are plain ASCII."""

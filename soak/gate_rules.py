@@ -11,16 +11,27 @@ from soak.violation import NOTHING_TO_DO, Violation, begun, changed_roots, story
 
 def gates_hold(history: History) -> Iterator[Violation]:
     """Promotion: no apply begins before what goes first in the same change is applied or has nothing to change."""
-    rule = "8 no gated apply before its gate"
+    rule = "gates: no apply before its gate"
+    for audit, before in _gated(history):
+        for root in before:
+            if not _is_done(history, audit.revision, root, audit.started or 0.0):
+                yield story(history, rule, audit, f"it began before {root}, which goes first, was applied")
+
+
+def awaited(history: History) -> int:
+    """Return how many applies had others of their change before them."""
+    return sum(bool(before) for _, before in _gated(history))
+
+
+def _gated(history: History) -> Iterator[tuple[Audit, list[str]]]:
+    """Yield the applies that wait for others of their change, with those."""
     changes = _changes(history)
     for audit in begun(history):
         if audit.trigger == "manual" or _may_be_by_hand(history, audit):
             continue
         commit = history.commits.get(audit.revision)
         first = set(commit.before.get(audit.root, ())) if commit else set()
-        for root in sorted(first & changes.get(audit.revision, set())):
-            if not _is_done(history, audit.revision, root, audit.started or 0.0):
-                yield story(history, rule, audit, f"it began before {root}, which goes first, was applied")
+        yield audit, sorted(first & changes.get(audit.revision, set()))
 
 
 def _changes(history: History) -> dict[str, set[str]]:
@@ -34,7 +45,8 @@ def _changes(history: History) -> dict[str, set[str]]:
     for push in history.pushes:
         commit = history.commits[push.after]
         new = {root for root in changed_roots(history, push) if commit.marks[root] not in seen[root]}
-        found.setdefault(push.after, new | {root for root in commit.depends if new & set(commit.depends[root])})
+        sure = new | {root for root in commit.depends if new & set(commit.depends[root])}
+        found[push.after] = found.get(push.after, sure) & sure  # Pushed again, it is another change of the same commit.
         for root, mark in commit.marks.items():
             seen[root].add(mark)
     return found
@@ -65,7 +77,7 @@ def _is_done(history: History, revision: str, root: str, at: float) -> bool:
 
 def gates_say_what_they_wait_for(history: History) -> Iterator[Violation]:
     """Promotion: whoever waits names a root or a stack that goes first, by a file that counted at some time."""
-    rule = "8 a gate says what it waits for"
+    rule = "gates: each says what it waits for"
     for gate in history.gates:
         if not set(gate.named) & _goes_first(history, gate):
             what = f"check run {gate.run} names nothing that goes first: {gate.title}"

@@ -15,6 +15,8 @@ class Commit:
 
     ``stacks`` are the roots' stacks, ``depends`` what each root depends on, ``before`` all that is applied before it
     where one commit changes both, and ``unreviewed`` whose plans need no review when nothing else asks for one.
+    ``approvals`` says how many people other than the authors must confirm where that is more than one. ``broken`` are
+    roots that no engine can plan there, ``denied`` those that a policy refuses.
     """
 
     sha: str
@@ -24,6 +26,9 @@ class Commit:
     depends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     before: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unreviewed: tuple[str, ...] = ()
+    approvals: Mapping[str, int] = field(default_factory=dict)
+    broken: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class Push:
 class Check:
     """A check run of a root as the forge shows it in the end. ``deployment`` is its external id.
 
-    ``begun`` is when it says that the deployment began.
+    ``begun`` is when it says that the deployment began, ``ended`` when it was completed.
     """
 
     id: int
@@ -51,6 +56,7 @@ class Check:
     title: str
     url: str = ""
     begun: float | None = None
+    ended: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,8 @@ class Audit:
     trigger: str = ""
     plan: str | None = None
     approved_by: str | None = None
+    approvals: tuple[str, ...] = ()
+    initiator: str = ""
     started: float | None = None
     ended: float | None = None
 
@@ -117,8 +125,39 @@ class Gated:
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check run of a pull request said at some time of a head: of its plan, or of a policy set."""
+
+    sha: str
+    check: str
+    conclusion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """A pull request: its head, the roots that it changes, and whether it is open in the end."""
+
+    number: int
+    sha: str
+    roots: tuple[str, ...]
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the last look for drift said, with the roots that had drifted then and must have been seen."""
+
+    check: str
+    conclusion: str
+    drifted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class History:
-    """Everything that the checker looks at. ``writers`` are those who may decide about deployments."""
+    """Everything that the checker looks at. ``writers`` are those who may decide about deployments.
+
+    ``leaks`` are places that hold a secret, of so many that were ``searched``; ``struck`` counts the troubles by kind.
+    """
 
     repository: str
     writers: tuple[str, ...]
@@ -130,6 +169,12 @@ class History:
     states: tuple[StateVersion, ...] = ()
     effects: tuple[Effect, ...] = ()
     gates: tuple[Gated, ...] = ()
+    pulls: tuple[Pull, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    looks: tuple[Look, ...] = ()
+    leaks: tuple[str, ...] = ()
+    searched: int = 0
+    struck: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def roots(self) -> list[str]:
@@ -169,11 +214,16 @@ class History:
             "states": StateVersion,
             "effects": Effect,
             "gates": Gated,
+            "pulls": Pull,
+            "verdicts": Verdict,
+            "looks": Look,
         }
         fields = json.loads(text)
+        names = ("repository", "writers", "leaks", "searched", "struck")
+        plain: dict[str, Any] = {name: _tuples(fields[name]) for name in names}
         lists = {name: tuple(kind(**_tuples(item)) for item in fields[name]) for name, kind in kinds.items()}
         commits = {sha: Commit(**_tuples(item)) for sha, item in fields["commits"].items()}
-        return cls(repository=fields["repository"], writers=tuple(fields["writers"]), commits=commits, **lists)
+        return cls(**plain | lists, commits=commits)
 
 
 def _tuples(value: Any) -> Any:

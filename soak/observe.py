@@ -5,30 +5,43 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from soak.history import Audit, Check, Commit, Effect, History, StateVersion
-from soak.world import REPOSITORY, WRITERS, World, root_of
+from soak.history import Audit, Check, Commit, Effect, History, Pull, StateVersion
+from soak.leaks import leaks
+from soak.world import WRITERS, World, root_of
 
 #: Characters of a complaint that are kept.
 _LONGEST = 300
 
 
 def observe(world: World) -> History:
-    """Return the history of a soak."""
+    """Return the history of a repository in a soak that is over."""
     world.look([push.after for push in world.clone.pushes] + world.clone.branches)
+    found, searched = leaks(world)
+    return replace(recorded(world), leaks=found, searched=searched, struck=dict(world.struck))
+
+
+def recorded(world: World) -> History:
+    """Return what can be read of a repository at any time, with check runs as they were when last looked at."""
     return History(
-        repository=REPOSITORY,
+        repository=world.repository,
         writers=WRITERS,
         commits=commits_of(world),
         pushes=tuple(world.clone.pushes),
         checks=checks_of(world),
         acts=tuple(world.acts),
-        audits=tuple(_audit(message) for message in world.cloud.audit()),
+        audits=tuple(_audit(each) for each in world.cloud.audit() if each["repository"] == world.repository),
         states=tuple(version for root in world.roots for version in _states(world, root)),
         effects=_effects(world),
         gates=tuple(world.gates.values()),
+        pulls=tuple(
+            Pull(number, sha, tuple(roots), (number, sha) in world.pulls) for number, sha, roots in world.every_pull
+        ),
+        verdicts=tuple(world.verdicts),
+        looks=tuple(world.looks),
     )
 
 
@@ -49,7 +62,8 @@ def checks_of(world: World) -> tuple[Check, ...]:
             conclusion=run["conclusion"],
             title=str(run["output"]["title"]),
             url=str(run["html_url"]),
-            begun=datetime.fromisoformat(run["started_at"]).timestamp() if run.get("started_at") else None,
+            begun=_seconds(run.get("started_at")),
+            ended=_seconds(run.get("completed_at")),
         )
         for _, run in sorted(world.board.items())
     )
@@ -65,6 +79,8 @@ def _audit(message: Mapping[str, Any]) -> Audit:
         trigger=str(message.get("trigger") or ""),
         plan=message.get("plan_sha256"),
         approved_by=message.get("approved_by"),
+        approvals=tuple(str(each["by"]) for each in message.get("approvals") or ()),
+        initiator=str(message.get("initiating_user") or ""),
         started=_seconds(message.get("started")),
         ended=_seconds(message.get("ended")),
     )
@@ -76,7 +92,7 @@ def _seconds(moment: str | None) -> float | None:
 
 def _states(world: World, root: str) -> list[StateVersion]:
     """Return every version of a root's state; the bucket keeps them all. Older ones have lower serials."""
-    s3, bucket, key = world.cloud.client("s3"), world.site.bucket, f"soak/{root}.tfstate"
+    s3, bucket, key = world.cloud.client("s3"), world.site.bucket, f"{world.site.prefix}/{root}.tfstate"
     pages = s3.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix=key)
     listed = [item for page in pages for item in page.get("Versions", []) if item["Key"] == key]
     found = []

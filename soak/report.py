@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
+from soak.cases import Case, cases
 from soak.history import History
 from soak.violation import Violation
 
@@ -22,7 +23,7 @@ class Outcome:
 
     seed: int
     seconds: float
-    history: History
+    histories: tuple[History, ...]
     events: Mapping[str, int]
     troubles: Mapping[str, int]
     violations: tuple[Violation, ...]
@@ -33,8 +34,13 @@ class Outcome:
     @property
     def ends(self) -> Counter[str]:
         """Return how many deployments ended how, by the titles of their check runs."""
-        newest = {run.deployment: run for run in self.history.checks}
+        newest = {run.deployment: run for history in self.histories for run in history.checks}
         return Counter(run.title.partition(":")[0] for run in newest.values())
+
+    @property
+    def cases(self) -> list[Case]:
+        """Return how often each situation was there in which a broken rule would have been seen."""
+        return cases(self.histories)
 
 
 def show(outcome: Outcome, console: Console) -> None:
@@ -43,16 +49,19 @@ def show(outcome: Outcome, console: Console) -> None:
         ("events", outcome.events),
         ("faults injected", outcome.troubles),
         ("deployments by end", outcome.ends),
-        ("audit messages", Counter(audit.state for audit in outcome.history.audits)),
+        ("audit messages", Counter(audit.state for history in outcome.histories for audit in history.audits)),
     ):
         console.print(_table(heading, counted))
     for complaint, count in outcome.complaints.items() if outcome.violations or not outcome.settled else ():
         console.print(f"{count:6} {complaint}", markup=False, highlight=False, soft_wrap=True)
+    console.print(_case_table(outcome.cases))
     _tell_all(outcome, console)
+    pushes = sum(len(history.pushes) for history in outcome.histories)
+    states = sum(len(history.states) for history in outcome.histories)
     console.print(
         f"seed {outcome.seed}, {outcome.seconds:.0f} s: {sum(outcome.events.values())} events, "
-        f"{sum(outcome.troubles.values())} faults, {len(outcome.history.pushes)} pushes, "
-        f"{sum(outcome.ends.values())} deployments, {len(outcome.history.states)} states, "
+        f"{sum(outcome.troubles.values())} faults, {pushes} pushes, "
+        f"{sum(outcome.ends.values())} deployments, {states} states, "
         f"[bold]{len(outcome.violations)} violations[/]"
     )
     if not outcome.settled:
@@ -66,24 +75,31 @@ def _table(heading: str, counted: Mapping[str, int]) -> Table:
     return table
 
 
+def _case_table(every: list[Case]) -> Table:
+    table = Table(title="cases of each rule", title_justify="left", show_header=False, box=None)
+    for case in sorted(every, key=lambda case: case.rule):
+        table.add_row(f"{case.count:6}", case.rule, case.what)
+    return table
+
+
 def _tell_all(outcome: Outcome, console: Console) -> None:
     """Tell the first stories of each rule, and how many more there are."""
     for rule, count in Counter(violation.rule for violation in outcome.violations).items():
         broken = [violation for violation in outcome.violations if violation.rule == rule]
         for number, violation in enumerate(broken[:_TOLD], 1):
-            _tell(number, violation, outcome.history, console)
+            _tell(number, violation, outcome.histories, console)
         if count > _TOLD:
             console.print(f"… and {count - _TOLD} more of rule {rule}")
 
 
-def _tell(number: int, violation: Violation, history: History, console: Console) -> None:
+def _tell(number: int, violation: Violation, histories: Iterable[History], console: Console) -> None:
     console.print(f"[red bold]{number}. rule {violation.rule}[/] {violation.root} {violation.revision[:7]}")
     console.print(f"   {violation.what}", markup=False, highlight=False, soft_wrap=True)
-    for line in [*violation.links, *_audits_of(violation, history)]:
+    for line in [*violation.links, *_audits_of(violation, histories)]:
         console.print(f"   {line}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _audits_of(violation: Violation, history: History) -> Iterable[str]:
-    for audit in history.audits:
+def _audits_of(violation: Violation, histories: Iterable[History]) -> Iterable[str]:
+    for audit in (audit for history in histories for audit in history.audits):
         if audit.root == violation.root and (not violation.revision or audit.revision == violation.revision):
             yield f"audit {audit.state} {audit.deployment} {audit.revision[:7]} {audit.started} to {audit.ended}"

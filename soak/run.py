@@ -13,16 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from local.client import LocalCloud
-from soak.checker import check
+from soak.checker import broken_now, check
 from soak.clone import Clone
+from soak.drift import look_at_last
 from soak.modules import Site
-from soak.observe import complaints, observe
+from soak.observe import complaints, observe, recorded
 from soak.report import Outcome
-from soak.settle import settle, unfinished
-from soak.stacks import RULES, configuration, names
+from soak.settle import end_trouble, settle, unfinished
+from soak.stacks import POLICY, POLICY_FILE, RULES, configuration, names
 from soak.trouble import TROUBLE
+from soak.violation import Violation
 from soak.work import PUSHES, WORK, Event, confirm_all
-from soak.world import REPOSITORY, World
+from soak.world import REPOSITORIES, World
 
 Progress = Callable[[str, World], None]
 
@@ -43,57 +45,123 @@ CONTEXT = {"operators_team": "acme/platform"}
 _COMES_BACK = 30
 #: One event in so many is trouble.
 _TROUBLE_IN = 3
+#: One repository has more of all that happens: a queue has to be busy.
+_SHARES = (3, 1)
+#: What a soak is focused on happens so many times as often.
+_FOCUS = 8
+#: Seconds between two checks of one that stops at the first broken rule.
+_BETWEEN_CHECKS = 10.0
 #: Events between two looks at the check runs, and seconds after them, at most.
 _MOST_AT_ONCE, _LONGEST_PAUSE = 3, 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Soak:
-    """What to do: for how many seconds things happen, and how long nothing may move while they come to rest."""
+    """What to do: for how many seconds things happen, and how long nothing may move while they come to rest.
+
+    With ``stop_at_first`` it ends when something is broken for sure. What ``focus`` names happens more often.
+    """
 
     seed: int
     seconds: float = 600
     roots: int = 8
     patience: float = 90
     log: Path | None = None
+    stop_at_first: bool = False
+    focus: tuple[str, ...] = ()
 
     def run(self, progress: Progress) -> Outcome:
         """Do it and return how it went."""
         began = time.monotonic()
-        with self._world() as world:
-            _begin(world)
-            _stir(world, time.monotonic() + self.seconds, progress)
-            settled = settle(world, self.patience, lambda left: progress(f"coming to rest: {left}", world))
-            left = unfinished(world)
-            history = observe(world)
+        with self._worlds() as worlds:
+            for world in worlds:
+                _begin(world)
+            found = self._stir(worlds, began + self.seconds, progress)
+            first, settled = worlds[0], not found
+            if found:
+                end_trouble(first)
+            else:
+                settled = settle(worlds, self.patience, lambda left: progress(f"coming to rest: {left}", first))
+            left = unfinished(worlds)
+            if settled:
+                look_at_last(worlds, self.patience)
+            histories = tuple(observe(world) for world in worlds)
             return Outcome(
-                self.seed,
-                time.monotonic() - began,
-                history,
-                world.done,
-                world.struck,
-                tuple(check(history)),
-                settled,
-                tuple(left),
-                complaints(world),
+                seed=self.seed,
+                seconds=time.monotonic() - began,
+                histories=histories,
+                events=first.done,
+                troubles=first.struck,
+                violations=tuple(found or (each for history in histories for each in check(history))),
+                settled=settled,
+                left=tuple(left),
+                complaints=complaints(first),
             )
 
     @contextmanager
-    def _world(self) -> Iterator[World]:
+    def _worlds(self) -> Iterator[list[World]]:
+        """Yield one world for each repository: they have the cloud, and what is counted, in common."""
         with (
             tempfile.TemporaryDirectory(prefix="soak-") as directory,
             LocalCloud(limits=LIMITS, context=CONTEXT, clock=False, warm=True, log=self.log) as cloud,
         ):
-            site = Site(cloud.info["state_bucket"], Path(directory, "journal"))
-            clone = Clone(Path(directory, "clone"), _remote(cloud))
             secret = cloud.client("secretsmanager").get_secret_value(SecretId="tidegate/github-app")
-            chance = random.Random(self.seed)
-            yield World(cloud, clone, site, names(self.roots), chance, json.loads(secret["SecretString"]))
+            app, worlds, chance = json.loads(secret["SecretString"]), [], random.Random(self.seed)
+            done, struck = Counter[str](), Counter[str]()
+            for repository in REPOSITORIES:
+                prefix = repository.rpartition("/")[2]
+                place = Path(directory, prefix)
+                place.mkdir()
+                clone = Clone(place / "clone", _remote(cloud, repository))
+                site = Site(cloud.info["state_bucket"], prefix, place)
+                worlds.append(
+                    World(cloud, repository, clone, site, names(self.roots), chance, app, done=done, struck=struck)
+                )
+            yield worlds
+
+    def _stir(self, worlds: list[World], until: float, progress: Progress) -> list[Violation]:
+        """Let one thing after another happen until the time is over, and something was done and something went wrong.
+
+        Return what is broken for sure if it stops at the first of that, else nothing.
+        """
+        first, checked = worlds[0], time.monotonic()
+        while time.monotonic() < until or not (first.done and first.struck):
+            world = first.chance.choices(worlds, _SHARES)[0]
+            world.look()
+            for _ in range(first.chance.randint(1, _MOST_AT_ONCE)):
+                self._happen(world, progress)
+            time.sleep(first.chance.uniform(0, _LONGEST_PAUSE))
+            if self.stop_at_first and time.monotonic() - checked > _BETWEEN_CHECKS:
+                if found := [each for one in worlds for each in _broken_for_sure(one)]:
+                    return found
+                checked = time.monotonic()
+        return []
+
+    def _happen(self, world: World, progress: Progress) -> None:
+        trouble = world.chance.randrange(_TROUBLE_IN) == 0
+        kinds, counted = (TROUBLE, world.struck) if trouble else (WORK, world.done)
+        weights = [weight * (_FOCUS if _name(kind) in self.focus else 1) for kind, weight in kinds]
+        event = world.chance.choices([kind for kind, _ in kinds], weights)[0]
+        if event in PUSHES and world.is_crowded():
+            event = confirm_all
+        told = event(world)
+        if told is not None:
+            counted[_name(event)] += 1
+            progress(f"{_name(event)} {told}", world)
 
 
-def _remote(cloud: LocalCloud) -> str:
+def _broken_for_sure(world: World) -> list[Violation]:
+    """Return what is broken and still is after a second look: the first may have come while something was half told."""
+    told = {(each.rule, each.root, each.what) for each in broken_now(recorded(world))}
+    if not told:
+        return []
+    world.look([push.after for push in world.clone.pushes] + world.clone.branches)
+    return [each for each in broken_now(recorded(world)) if (each.rule, each.root, each.what) in told]
+
+
+def _remote(cloud: LocalCloud, repository: str) -> str:
     scheme, _, rest = str(cloud.info["forge_url"]).partition("://")
-    return f"{scheme}://maintainer:maintainer@{rest}/{REPOSITORY}.git"
+    return f"{scheme}://maintainer:maintainer@{rest}/{repository}.git"
 
 
 def _begin(world: World) -> None:
@@ -106,37 +174,9 @@ def _begin(world: World) -> None:
             world.cloud.client("sqs").set_queue_attributes(QueueUrl=url, Attributes=attributes)
     world.clone.begin()
     files = world.new_modules(world.roots)
-    world.clone.commit({**files, "tidegate.yaml": configuration(world.roots, RULES[0])}, "Begin")
+    files |= {"tidegate.yaml": configuration(world.roots, RULES[0]), POLICY_FILE: POLICY}
+    world.clone.commit(files, "Begin")
     world.clone.push()
-
-
-def _stir(world: World, until: float, progress: Progress) -> None:
-    """Let one thing after another happen until the time is over, and something was done and something went wrong."""
-    while time.monotonic() < until or not (world.done and world.struck):
-        world.look()
-        for _ in range(world.chance.randint(1, _MOST_AT_ONCE)):
-            _happen(world, progress)
-        time.sleep(world.chance.uniform(0, _LONGEST_PAUSE))
-
-
-def _happen(world: World, progress: Progress) -> None:
-    trouble = world.chance.randrange(_TROUBLE_IN) == 0
-    kinds, counted = (TROUBLE, world.struck) if trouble else (WORK, world.done)
-    event = _choose(world, kinds)
-    if event in PUSHES and world.is_crowded():
-        event = confirm_all
-    told = event(world)
-    if told is not None:
-        _count(counted, event)
-        progress(f"{_name(event)} {told}", world)
-
-
-def _choose(world: World, kinds: tuple[tuple[Event, int], ...]) -> Event:
-    return world.chance.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])[0]
-
-
-def _count(counted: Counter[str], event: Event) -> None:
-    counted[_name(event)] += 1
 
 
 def _name(event: Event) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-
-from botocore.exceptions import ClientError
 
 from soak.history import History
-from soak.observe import checks_of, commits_of
-from soak.violation import changed_roots, is_answered
+from soak.observe import checks_of, commits_of, recorded
+from soak.pull_rules import unanswered_pulls
+from soak.table import let_time_pass
+from soak.trouble import PUBLISH_ATTEMPTS
+from soak.violation import OUTAGES, changed_roots, is_answered
 from soak.work import UNLOCK, unlock_by_comment
 from soak.world import WRITERS, World, has_ended
 
@@ -18,27 +18,25 @@ from soak.world import WRITERS, World, has_ended
 _PAUSE, _AGAIN, _STILL = 1.0, 6.0, 4.0
 #: Seconds between two runs of the reconciler, while messages wait and when none do: on AWS it runs every five minutes.
 _BUSY, _FREE = 60.0, 10.0
-#: For the reconciler everything unfinished is older than any of its patience.
-_LONG_AGO = timedelta(minutes=30)
 
 
-def settle(world: World, patience: float, progress: Callable[[str], None]) -> bool:
+def settle(worlds: list[World], patience: float, progress: Callable[[str], None]) -> bool:
     """End all trouble and decide whatever waits. Tell whether everything came to rest.
 
     Whatever it takes, it may take, as long as something moves at least every ``patience`` seconds.
     """
-    world.cloud.clear_faults()
-    world.maintainer.clear_faults()
+    end_trouble(worlds[0])
     pressed: dict[int, float] = {}
     moved, before, still_since, reconciled = time.monotonic(), "", None, 0.0
     while time.monotonic() - moved < patience:
-        if time.monotonic() - reconciled > (_FREE if _has_read_all(world) else _BUSY):
+        if time.monotonic() - reconciled > (_FREE if _has_read_all(worlds[0]) else _BUSY):
             reconciled = time.monotonic()
-            let_time_pass(world)
-            world.cloud.fire_schedule("Reconcile")
-        world.look([push.after for push in world.clone.pushes] + world.clone.branches)
-        _decide(world, pressed)
-        left, now = unfinished(world), _picture(world)
+            let_time_pass(worlds[0])
+            worlds[0].cloud.fire_schedule("Reconcile")
+        for world in worlds:
+            world.look([push.after for push in world.clone.pushes] + world.clone.branches)
+            _decide(world, pressed)
+        left, now = unfinished(worlds), "".join(_picture(world) for world in worlds)
         progress("; ".join(left))
         moved, before = (moved if now == before else time.monotonic()), now
         still_since = None if left else still_since or time.monotonic()
@@ -46,6 +44,15 @@ def settle(world: World, patience: float, progress: Callable[[str], None]) -> bo
             return True
         time.sleep(_PAUSE)
     return False
+
+
+def end_trouble(world: World) -> None:
+    """Let nothing go wrong any more, and count how many applies met a topic that was out."""
+    hits = world.cloud.read("faults")
+    world.struck[OUTAGES] += sum(hits.get(fault, 0) // PUBLISH_ATTEMPTS for fault in world.outages)
+    world.outages.clear()
+    world.cloud.clear_faults()
+    world.maintainer.clear_faults()
 
 
 def _picture(world: World) -> str:
@@ -68,39 +75,17 @@ def _decide(world: World, pressed: dict[int, float]) -> None:
                 world.press(run, button, world.chance.choice(WRITERS))
 
 
-def let_time_pass(world: World) -> None:
-    """Let everything that is unfinished have been so for half an hour: nobody waits for the reconciler's patience."""
-    table, then = world.cloud.client("dynamodb"), (datetime.now(UTC) - _LONG_AGO).isoformat(timespec="microseconds")
-    name = world.cloud.info["table"]
-    fields = {"#open": "open"}
-    pages = table.get_paginator("scan").paginate(
-        TableName=name,
-        FilterExpression="attribute_exists(#open) AND open_since > :then",
-        ExpressionAttributeNames=fields,
-        ExpressionAttributeValues={":then": {"S": then}},
-    )
-    for item in (item for page in pages for item in page["Items"]):
-        try:
-            table.update_item(
-                TableName=name,
-                Key={"pk": item["pk"], "sk": item["sk"]},
-                UpdateExpression="SET open_since = :then",
-                ConditionExpression="attribute_exists(#open)",
-                ExpressionAttributeNames=fields,
-                ExpressionAttributeValues={":then": {"S": then}},
-            )
-        except ClientError:
-            continue  # It was finished meanwhile.
-
-
-def unfinished(world: World) -> list[str]:
+def unfinished(worlds: list[World]) -> list[str]:
     """Return what still moves, or should: in a few words each."""
+    first = worlds[0]
     counted = {
-        "check runs": sum(not has_ended(run) for run in world.board.values()),
-        "pushes without an answer": len(_unanswered(world)),
-        "runners": sum(task["lastStatus"] != "STOPPED" for task in world.cloud.read("tasks")),
+        "check runs": sum(not has_ended(run) for world in worlds for run in world.board.values()),
+        "looks for drift": sum(run["status"] != "completed" for world in worlds for run in world.drift.values()),
+        "pushes without an answer": sum(len(_unanswered(world)) for world in worlds),
+        "pull requests without an answer": sum(len(unanswered_pulls(recorded(world))) for world in worlds),
+        "runners": sum(task["lastStatus"] != "STOPPED" for task in first.cloud.read("tasks")),
     }
-    counted |= {f"messages in {name}": _messages(world, url) for name, url in _queues(world).items()}
+    counted |= {f"messages in {name}": _messages(first, url) for name, url in _queues(first).items()}
     return [f"{count} {what}" for what, count in counted.items() if count]
 
 

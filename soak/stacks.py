@@ -9,10 +9,30 @@ from typing import Any
 
 import yaml
 
+from soak.modules import FORBIDDEN
+
 #: Stacks that promote one another, in this order.
 TIERS = ("dev", "staging", "prod")
 #: Roots that are in no tier.
 _FREE = "free"
+#: This one is applied when two people confirmed who did not make the change.
+CAREFUL = f"{_FREE}-2"
+_TWO = {"approvals": 2, "exclude_authors": True}
+#: What pull requests are held against, and where its rules are; nobody may approve what it refuses.
+POLICY_SET, POLICY_FILE = "words", "policies/words.rego"
+POLICY = f"""package main
+
+import rego.v1
+
+deny contains {{"msg": msg, "address": each.address}} if {{
+  some each in input.resource_changes
+  each.change.after.input == "{FORBIDDEN}"
+  msg := sprintf("%s is forbidden", [each.address])
+}}
+"""
+#: The schedule that looks for drift.
+SCHEDULE = "all"
+_SCHEDULES = {"schedules": {SCHEDULE: {"tag_query": "", "schedule": "hourly", "report": "check"}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +67,16 @@ def configuration(roots: Iterable[str], rules: Rules) -> str:
     """Return ``tidegate.yaml``: each root in a directory of its name, and the second of each tier after the first."""
     dirs = {root: _directory(root) for root in roots}
     stacks = {tier: _stack(tier, rules) for tier in TIERS}
-    text: str = yaml.safe_dump({"dirs": dirs, "stacks": {"names": stacks}}, sort_keys=False)
+    policies = {POLICY_SET: {"paths": [POLICY_FILE.partition("/")[0]]}}
+    file = {"dirs": dirs, "stacks": {"names": stacks}, "policy_sets": policies, "drift": _SCHEDULES}
+    text: str = yaml.safe_dump(file, sort_keys=False)
     return text
 
 
 def _directory(root: str) -> dict[str, Any]:
     tier, _, number = root.partition("-")
     if tier not in TIERS:
-        return {}
+        return {"plan_review": _TWO} if root == CAREFUL else {}
     tags = {"tags": [tier, root]}
     return {**tags, "when_modified": {"depends_on": f"{tier}-1"}} if number == "2" else tags
 
@@ -69,12 +91,14 @@ class Order:
     """What a file says: the stack of each root, what each depends on, what is applied before it, what needs no review.
 
     ``before`` has what the root depends on and the roots of the stacks that go first, over any number of steps.
+    ``approvals`` has how many people must confirm, where a root says it: none of them may be an author then.
     """
 
     stacks: Mapping[str, str]
     depends: Mapping[str, tuple[str, ...]]
     before: Mapping[str, tuple[str, ...]]
     unreviewed: tuple[str, ...]
+    approvals: Mapping[str, int]
 
 
 def order_of(text: str) -> Order:
@@ -89,7 +113,8 @@ def order_of(text: str) -> Order:
         earlier = _reached(after, stack_of[root]) if root in stack_of else set()
         before[root] = tuple(sorted(_reached(depends, root) | {one for one in stack_of if stack_of[one] in earlier}))
     unreviewed = tuple(root for root, stack in stack_of.items() if sections[stack]["rules"]["auto_apply"])
-    return Order(stack_of, depends, before, unreviewed)
+    approvals = {root: said["plan_review"]["approvals"] for root, said in dirs.items() if "plan_review" in said}
+    return Order(stack_of, depends, before, unreviewed, approvals)
 
 
 def _tagged(dirs: Mapping[str, Any], tag: str) -> list[str]:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import jwt
 from botocore.exceptions import ClientError
 
 from local.forge.client import ForgeClient
+from soak.table import let_time_pass
 from soak.work import Event
 from soak.world import World, root_of
 
 _THROTTLED = ("dynamodb", "sqs", "states", "s3", "events", "lambda", "ecs")
 #: Seconds to wait for an apply that is at work, and between two looks for one.
 _LONGEST_WAIT, _LOOK = 3.0, 0.05
+#: How often one publish is tried before it is given up (``tidegate.adapters.boto``).
+PUBLISH_ATTEMPTS = 5
+#: A second runner is started for one of so many that were started last.
+_RECENT = 6
 #: What Tidegate asks of the forge, and the soak itself does not.
 _CALLED = (
     ("POST", ".*/access_tokens"),
@@ -92,11 +97,19 @@ def calls_are_throttled(world: World) -> str:
 
 
 def audit_fails(world: World) -> str:
-    """Let audit messages fail to be published, before or after the topic took them."""
+    """Let audit messages of any kind fail to be published, before or after the topic took them."""
     times = world.chance.randint(1, 12)
     when = world.chance.choice(("before", "after"))
     world.cloud.add_fault(service="sns", action="Publish", when=when, error="InternalError", status=500, times=times)
     return f"{times} times, {when}"
+
+
+def audit_is_out(world: World) -> str:
+    """Let the message that an apply begins not be published, however often it is tried: no case before one begins."""
+    applies, when = world.chance.choice((1, 1, 2)), world.chance.choice(("before", "before", "after"))
+    fault = {"service": "sns", "action": "Publish", "parameters": "*:RUNNING*", "error": "InternalError", "status": 500}
+    world.outages.append(world.cloud.add_fault(**fault, when=when, times=applies * PUBLISH_ATTEMPTS))
+    return f"for {applies} applies, {when}"
 
 
 def runner_is_killed(world: World) -> str | None:
@@ -165,6 +178,51 @@ def execution_is_stopped(world: World) -> str | None:
     return f"{machine} {one['name']}"
 
 
+def runner_comes_twice(world: World) -> str | None:
+    """Start a second runner for a job, as when the answer to RunTask is lost and it is sent again."""
+    return _start_again(world, {})
+
+
+def runner_is_orphaned(world: World) -> str | None:
+    """Start a runner for a job that does not exist, with a token that nobody waits for."""
+    world.marks += 1
+    return _start_again(world, {"TIDEGATE_JOB": f"nobody-{world.marks}-plan-1", "TIDEGATE_START_TOKEN": "nobody"})
+
+
+def _start_again(world: World, others: Mapping[str, str]) -> str | None:
+    """Start a task as one of the last was started, but for some variables."""
+    tasks = world.cloud.read("tasks")[-_RECENT:]
+    if not tasks:
+        return None
+    task = world.chance.choice(tasks)
+    overrides = task["overrides"]["containerOverrides"]
+    for each in (each for container in overrides for each in container["environment"]):
+        each["value"] = others.get(each["name"], each["value"])
+    started = world.cloud.client("ecs").run_task(
+        cluster=task["clusterArn"],
+        taskDefinition=task["taskDefinitionArn"],
+        overrides={"containerOverrides": overrides},
+        networkConfiguration={"awsvpcConfiguration": {"subnets": ["subnet-soak"]}},
+    )
+    return str(started["tasks"][0]["taskArn"])
+
+
+def clock_jumps(world: World) -> str:
+    """Let everything that is unfinished seem much older, or from the future, as when the clocks of functions differ."""
+    minutes = world.chance.choice((-60, 30, 180))
+    let_time_pass(world, minutes)
+    world.cloud.fire_schedule("Reconcile")
+    return f"by {minutes} minutes"
+
+
+def outside_changes(world: World) -> str:
+    """Let somebody change what a root made, past Tidegate: it has drifted then."""
+    root = world.chance.choice(world.roots)
+    world.marks += 1
+    world.site.outside(root).write_text(f"by hand {world.marks}", encoding="utf-8")
+    return root
+
+
 def forge_fails(world: World) -> str:
     """Let the next calls of Tidegate to the forge's API fail, before or after they took effect."""
     kind = world.chance.choice(("secondary_limit", "primary_limit", "server_error", "close", "hang"))
@@ -188,10 +246,15 @@ TROUBLE: tuple[tuple[Event, int], ...] = (
     (function_dies_at_a_call, 6),
     (calls_are_throttled, 6),
     (audit_fails, 2),
+    (audit_is_out, 5),
     (runner_is_killed, 2),
-    (apply_is_cut, 3),
+    (apply_is_cut, 12),
     (runner_is_interrupted, 1),
-    (execution_is_stopped, 2),
+    (runner_comes_twice, 2),
+    (runner_is_orphaned, 2),
+    (execution_is_stopped, 4),
+    (clock_jumps, 2),
+    (outside_changes, 2),
     (forge_fails, 4),
     (reconciler_runs, 2),
 )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from soak.history import Audit, Check, History, Push
 
 RUNNING = "RUNNING"
+#: Under this name a history counts the applies that were to begin while the audit topic was out.
+OUTAGES = "audit was out"
 #: How a check run is titled whose root was what the revision says before.
 NOTHING_TO_DO = "Nothing to change"
 
@@ -48,3 +50,14 @@ def story(history: History, rule: str, audit: Audit, what: str) -> Violation:
     """Return a broken rule of a deployment, with links to its check runs."""
     links = tuple(run.url for run in history.checks if run.deployment == audit.deployment)
     return Violation(rule, audit.root, f"{audit.deployment}: {what}", audit.revision, links)
+
+
+def may_leave(history: History, revision: str) -> bool:
+    """Tell whether a revision is only deployed from the default branch: it is no head of a pull request."""
+    return revision not in {pull.sha for pull in history.pulls}
+
+
+def is_on_branch(history: History, revision: str, at: float) -> bool:
+    """Tell whether a revision was on the default branch at a time."""
+    heads = [push.after for push in history.pushes if push.at <= at]
+    return bool(heads) and history.contains(heads[-1], revision)

@@ -6,14 +6,17 @@ from collections.abc import Callable
 
 from local.forge.client import ForgeAnswered
 from soak.by_api import decide_by_api, deploy_by_hand, unlock_by_api
+from soak.drift import look_for_drift
 from soak.stacks import RULES, TIERS, configuration
-from soak.world import ONLOOKERS, REPOSITORY, WRITERS, World, has_ended, root_of
+from soak.world import ONLOOKERS, WRITERS, World, has_ended, root_of
 
 Event = Callable[[World], str | None]
 UNLOCK = "Unlock"
 _UNLOCK = "tidegate unlock"
 #: Of 100 modules of the first tier so many fail when they are planned, and as many when they are applied.
 _BROKEN_IN_DEV = 15
+#: Of 100 modules in pull requests so many are refused by a policy.
+_DENIED = 30
 
 
 def push(world: World) -> str:
@@ -152,7 +155,7 @@ def rerun(world: World) -> str | None:
     if not world.board:
         return None
     run = world.chance.choice(list(world.board.values()))
-    world.person(world.chance.choice(WRITERS)).rerun(REPOSITORY, run["id"])
+    world.person(world.chance.choice(WRITERS)).rerun(world.repository, run["id"])
     return f"check run {run['id']} ({run['output']['title']})"
 
 
@@ -162,7 +165,7 @@ def rerun_failed(world: World) -> str | None:
     if not failed:
         return None
     sha = world.chance.choice(failed)["head_sha"]
-    world.maintainer.rerun_failed(REPOSITORY, sha)
+    world.maintainer.rerun_failed(world.repository, sha)
     return f"of {sha[:7]}"
 
 
@@ -171,7 +174,7 @@ def rerun_all(world: World) -> str | None:
     sha = world.clone.head
     if not any(run["head_sha"] == sha for run in world.board.values()):
         return None
-    world.maintainer.rerun_all(REPOSITORY, sha)
+    world.maintainer.rerun_all(world.repository, sha)
     return f"of {sha[:7]}"
 
 
@@ -179,9 +182,11 @@ def open_pull_request(world: World) -> str:
     """Open a pull request that changes a root."""
     world.marks += 1
     name = f"change-{world.marks}"
-    sha = world.clone.branch(name, world.new_modules(world.some_roots()), f"Propose {name}")
-    number = world.person("developer").open_pull_request(REPOSITORY, name, title=f"Propose {name}")
+    roots = world.some_roots()
+    sha = world.clone.branch(name, world.new_modules(roots, denied=_DENIED), f"Propose {name}")
+    number = world.person("developer").open_pull_request(world.repository, name, title=f"Propose {name}")
     world.pulls.append((number, sha))
+    world.every_pull.append((number, sha, roots))
     return f"#{number} at {sha[:7]}"
 
 
@@ -191,7 +196,7 @@ def merge(world: World) -> str | None:
         return None
     number, _ = world.pulls.pop(world.chance.randrange(len(world.pulls)))
     try:
-        world.clone.merged(world.person("maintainer").merge_pull_request(REPOSITORY, number))
+        world.clone.merged(world.person("maintainer").merge_pull_request(world.repository, number))
     except ForgeAnswered as refused:
         return f"#{number} cannot be merged: {refused.status}"
     return f"#{number}"
@@ -231,7 +236,7 @@ def unlock_by_comment(world: World) -> str | None:
 
 
 def _say(world: World, by: str, number: int, text: str) -> str:
-    world.person(by).call("POST", f"/repos/{REPOSITORY}/issues/{number}/comments", {"body": text})
+    world.person(by).call("POST", f"/repos/{world.repository}/issues/{number}/comments", {"body": text})
     return f"#{number}: {text}"
 
 
@@ -265,7 +270,7 @@ WORK: tuple[tuple[Event, int], ...] = (
     (push_quickly, 3),
     (push_through_tiers, 9),
     (change_rules, 1),
-    (force_push, 3),
+    (force_push, 4),
     (go_back, 1),
     (change_nothing, 1),
     (confirm, 22),
@@ -277,14 +282,15 @@ WORK: tuple[tuple[Event, int], ...] = (
     (retry_and_reject, 1),
     (unlock, 5),
     (unlock_by_comment, 3),
-    (press_as_onlooker, 2),
+    (press_as_onlooker, 3),
     (rerun, 2),
     (rerun_failed, 1),
     (rerun_all, 1),
-    (open_pull_request, 2),
-    (merge, 2),
+    (open_pull_request, 4),
+    (merge, 3),
     (comment, 2),
     (deploy_by_hand, 2),
     (decide_by_api, 5),
     (unlock_by_api, 2),
+    (look_for_drift, 1),
 )

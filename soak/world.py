@@ -13,15 +13,16 @@ from typing import Any
 from local.client import LocalCloud
 from local.forge.client import ForgeAnswered, ForgeClient
 from soak.clone import Clone
-from soak.history import Act, Gated
+from soak.history import Act, Gated, Look, Verdict
 from soak.modules import Site
 from soak.stacks import TIERS, tier_of
 
-REPOSITORY = "acme/soak"
+#: Their roots have the same names: what happens to one may not touch the other.
+REPOSITORIES = ("acme/soak", "acme/other")
 WRITERS = ("maintainer", "reviewer", "developer")
 #: May look, and nothing else: their presses must have no effect.
 ONLOOKERS = ("visitor",)
-CHECK = "tidegate/deploy: "
+CHECK, _OF_PULLS, _OF_DRIFT = "tidegate/deploy: ", ("tidegate/plan", "tidegate/policy: "), "tidegate/drift: "
 #: Commits whose check runs are looked at in each round: people, too, look at what is new.
 _LOOKED_AT = 12
 #: Deployments under way for each root at which nobody pushes any more.
@@ -38,6 +39,7 @@ class World:
     """Everything that the events of a soak work on. ``done`` counts them, ``struck`` the troubles, by kind."""
 
     cloud: LocalCloud
+    repository: str
     clone: Clone
     site: Site
     roots: list[str]
@@ -46,9 +48,14 @@ class World:
     acts: list[Act] = field(default_factory=list)
     board: dict[int, CheckRun] = field(default_factory=dict)
     gates: dict[tuple[int, str], Gated] = field(default_factory=dict)
+    verdicts: dict[Verdict, str] = field(default_factory=dict)
+    drift: dict[int, CheckRun] = field(default_factory=dict)
+    looks: list[Look] = field(default_factory=list)
     pulls: list[tuple[int, str]] = field(default_factory=list)
+    every_pull: list[tuple[int, str, list[str]]] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
     struck: Counter[str] = field(default_factory=Counter)
+    outages: list[str] = field(default_factory=list)
     marks: int = 0
 
     def person(self, name: str) -> ForgeClient:
@@ -87,9 +94,16 @@ class World:
         """Bring the board up to date, for these commits or for the newest."""
         pushed = [push.after for push in self.clone.pushes] + self.clone.branches
         for sha in shas if shas is not None else dict.fromkeys(pushed[-_LOOKED_AT:]):
-            for run in self.checks(sha):
-                self.board[run["id"]] = {**run, "buttons": self._buttons(run)}
-                self._note_gate(run)
+            for run in self._checks(sha):
+                name = str(run["name"])
+                if name.startswith(CHECK):
+                    self.board[run["id"]] = {**run, "buttons": self._buttons(run)}
+                    self._note_gate(run)
+                elif name.startswith(_OF_PULLS):
+                    verdict = Verdict(sha, name, str(run["conclusion"] or run["status"]))
+                    self.verdicts[verdict] = str(run["output"]["title"])
+                elif name.startswith(_OF_DRIFT):
+                    self.drift[run["id"]] = run
 
     def _note_gate(self, run: CheckRun) -> None:
         """Keep what a check run says that waits for others: titles tell when that changes."""
@@ -100,15 +114,15 @@ class World:
         named = tuple(name for name in (*TIERS, *self.roots) if name in said and name != root_of(run))
         self.gates[run["id"], title] = Gated(run["id"], run["head_sha"], root_of(run), title, named)
 
-    def checks(self, sha: str) -> list[CheckRun]:
-        """Return all check runs of deployments on a commit."""
-        path = f"/repos/{REPOSITORY}/commits/{sha}/check-runs?filter=all&per_page=100"
-        return [run for run in self.maintainer.call("GET", path)["check_runs"] if run["name"].startswith(CHECK)]
+    def _checks(self, sha: str) -> list[CheckRun]:
+        """Return all check runs on a commit, the oldest first."""
+        path = f"/repos/{self.repository}/commits/{sha}/check-runs?filter=all&per_page=100"
+        return sorted(self.maintainer.call("GET", path)["check_runs"], key=lambda run: int(run["id"]))
 
     def _buttons(self, run: CheckRun) -> list[str]:
         """Return the buttons on the page of a check run that asks for something."""
         asks = run["conclusion"] == "action_required" or "nlock" in str(run["output"]["summary"])
-        return self.maintainer.buttons(REPOSITORY, run["id"]) if asks else []
+        return self.maintainer.buttons(self.repository, run["id"]) if asks else []
 
     def with_button(self, button: str) -> list[CheckRun]:
         """Return the check runs on the board that had this button when they were looked at."""
@@ -122,7 +136,7 @@ class World:
         """Press a button of a check run; tell whether it still had it."""
         self.note(by, button, [root_of(run)], str(run["external_id"]))
         try:
-            self.person(by).press(REPOSITORY, run["id"], button)
+            self.person(by).press(self.repository, run["id"], button)
         except ForgeAnswered as refused:
             self.acts.pop()
             if refused.status != 422:  # noqa: PLR2004 - the button is gone meanwhile.
@@ -134,7 +148,10 @@ class World:
         """Free a root's Terraform state as people do after a runner died: only while no runner works on it."""
         if any(task["lastStatus"] != "STOPPED" for task in self.cloud.read("tasks")):
             return False
-        s3, place = self.cloud.client("s3"), {"Bucket": self.site.bucket, "Key": f"soak/{root}.tfstate.tflock"}
+        s3, place = (
+            self.cloud.client("s3"),
+            {"Bucket": self.site.bucket, "Key": f"{self.site.prefix}/{root}.tfstate.tflock"},
+        )
         locked = bool(s3.list_objects_v2(Bucket=place["Bucket"], Prefix=place["Key"]).get("KeyCount", 0))
         if locked:
             s3.delete_object(**place)
