@@ -3,7 +3,7 @@
 # The forge's port; the API and the AWS endpoint take the next two. Empty: 4750, or any free ones when it is taken.
 PORT ?=
 
-.PHONY: help setup demo up lint test test-nightly mutants soak bench synth layers docs pictures doctor deploy
+.PHONY: help setup demo up lint test test-nightly mutants soak soak-mutants bench synth layers docs pictures doctor deploy
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -49,12 +49,16 @@ test-nightly: setup ## What make test leaves out: long stories, the stand-ins' o
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup -m "nightly or hypothesis" --hypothesis-profile search
 	$(MAKE) mutants
 	$(MAKE) soak
+	$(MAKE) soak-mutants
 
 mutants: setup ## Change 400 places in rules and verbs, one at a time: a unit or contract test must fail (NUMBER= ONLY=)
 	$(PYTHON) -m tests.mutants $(if $(NUMBER),--number $(NUMBER)) $(if $(ONLY),--only $(ONLY))
 
 soak: setup ## Random work and trouble, then the rules are checked from outside (MINUTES=10 SEED= ROOTS=8)
 	$(PYTHON) -m soak --minutes $(or $(MINUTES),10) --roots $(or $(ROOTS),8) $(if $(SEED),--seed $(SEED))
+
+soak-mutants: setup ## Break the rules on purpose, one at a time: a soak, or the test that is named, must see it (ONLY=7)
+	$(PYTHON) -m soak.mutation $(if $(ONLY),--only "$(ONLY)")
 
 bench: setup ## Benchmarks: one line of JSON each, for people on stderr (ONLY='webhook queues', QUICK=1: each once, times mean nothing)
 	$(PYTHON) -m bench $(ONLY) $(if $(QUICK),--quick)

@@ -1,4 +1,4 @@
-"""``python -m soak [--minutes M] [--seed N] [--roots N]``: exit code 1 when a rule was broken, or never tried."""
+"""``python -m soak [--minutes M] [--seed N] [--roots N]``: exit codes are those of ``soak.verdict``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.status import Status
 
 from soak.report import Outcome, show
 from soak.run import Soak
+from soak.verdict import BROKEN, NOT_TRIED
 from soak.world import World
 
 BUILD = Path(__file__).parents[1] / "build"
@@ -29,7 +30,8 @@ def main(arguments: list[str]) -> int:
     BUILD.mkdir(exist_ok=True)
     began = time.monotonic()
     with console.status("starting the local cloud") as status:
-        soak = Soak(seed, given.minutes * 60, given.roots, given.patience, BUILD / f"soak-{seed}.log")
+        log, focus = BUILD / f"soak-{seed}.log", tuple(given.focus)
+        soak = Soak(seed, given.minutes * 60, given.roots, given.patience, log, given.stop_at_first, focus)
         outcome = soak.run(
             lambda told, world: _progress(status, began, told, world, console if given.verbose else None)
         )
@@ -37,7 +39,9 @@ def main(arguments: list[str]) -> int:
     record.write_text(f"[{','.join(history.to_json() for history in outcome.histories)}]", encoding="utf-8")
     show(outcome, console)
     console.print(f"history: {record}; again: make soak SEED={seed} ROOTS={given.roots} MINUTES={given.minutes:g}")
-    return 1 if outcome.violations or not outcome.settled or not _is_proof(outcome, given.minutes, console) else 0
+    if outcome.violations or not outcome.settled:
+        return BROKEN
+    return 0 if _is_proof(outcome, given.minutes, console) else NOT_TRIED
 
 
 def _is_proof(outcome: Outcome, minutes: float, console: Console) -> bool:
@@ -67,6 +71,8 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="of an earlier run, to repeat what it did")
     parser.add_argument("--roots", type=int, default=8, help="root modules (default 8)")
     parser.add_argument("--patience", type=float, default=90, help="seconds in which nothing moves (default 90)")
+    parser.add_argument("--stop-at-first", action="store_true", help="end as soon as a rule is broken for sure")
+    parser.add_argument("--focus", action="append", default=[], help="an event or a trouble that happens more often")
     parser.add_argument("--verbose", action="store_true", help="print every event")
     return parser.parse_args(arguments)
 

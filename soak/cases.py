@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from soak.gate_rules import awaited
 from soak.history import Audit, History
 from soak.pull_rules import refused
-from soak.violation import OUTAGES, begun, changed_roots, has_ended, is_on_branch, may_leave
+from soak.violation import CUTS, OUTAGES, begun, changed_roots, has_ended, is_on_branch, may_leave
 
 #: Troubles that lose a message, a process or an execution on the way.
 _LOSES = ("webhooks go wrong", "function dies at a call", "function is killed", "calls are throttled")
@@ -138,6 +138,6 @@ _TROUBLES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("2", "an execution was stopped from outside", ("execution is stopped",)),
     ("2", "the clock jumped", ("clock jumps",)),
     ("2", "a runner had no job, or was the second one", ("runner comes twice", "runner is orphaned")),
-    ("5", "a runner was killed while it applied", ("apply is cut",)),
+    ("5", "a runner was killed while it applied", ("apply is cut", CUTS)),
     ("7", "an apply was to begin while the audit topic was out", (OUTAGES,)),
 )

@@ -79,7 +79,7 @@ class Soak:
             found = self._stir(worlds, began + self.seconds, progress)
             first, settled = worlds[0], not found
             if found:
-                end_trouble(first)
+                end_trouble(worlds)
             else:
                 settled = settle(worlds, self.patience, lambda left: progress(f"coming to rest: {left}", first))
             left = unfinished(worlds)

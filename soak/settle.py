@@ -10,7 +10,7 @@ from soak.observe import checks_of, commits_of, recorded
 from soak.pull_rules import unanswered_pulls
 from soak.table import let_time_pass
 from soak.trouble import PUBLISH_ATTEMPTS
-from soak.violation import OUTAGES, changed_roots, is_answered
+from soak.violation import CUTS, OUTAGES, changed_roots, is_answered
 from soak.work import UNLOCK, unlock_by_comment
 from soak.world import WRITERS, World, has_ended
 
@@ -25,7 +25,7 @@ def settle(worlds: list[World], patience: float, progress: Callable[[str], None]
 
     Whatever it takes, it may take, as long as something moves at least every ``patience`` seconds.
     """
-    end_trouble(worlds[0])
+    end_trouble(worlds)
     pressed: dict[int, float] = {}
     moved, before, still_since, reconciled = time.monotonic(), "", None, 0.0
     while time.monotonic() - moved < patience:
@@ -46,13 +46,14 @@ def settle(worlds: list[World], patience: float, progress: Callable[[str], None]
     return False
 
 
-def end_trouble(world: World) -> None:
-    """Let nothing go wrong any more, and count how many applies met a topic that was out."""
-    hits = world.cloud.read("faults")
-    world.struck[OUTAGES] += sum(hits.get(fault, 0) // PUBLISH_ATTEMPTS for fault in world.outages)
-    world.outages.clear()
-    world.cloud.clear_faults()
-    world.maintainer.clear_faults()
+def end_trouble(worlds: list[World]) -> None:
+    """Let nothing go wrong any more, and count how many applies met a topic that was out, or died of a fault."""
+    first, hits = worlds[0], worlds[0].cloud.read("faults")
+    for world in worlds:
+        first.struck[OUTAGES] += sum(hits.get(fault, 0) // PUBLISH_ATTEMPTS for fault in world.outages)
+        first.struck[CUTS] += sum(hits.get(fault, 0) for fault in world.cuts)
+    first.cloud.clear_faults()
+    first.maintainer.clear_faults()
 
 
 def _picture(world: World) -> str:

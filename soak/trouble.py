@@ -132,6 +132,14 @@ def apply_is_cut(world: World) -> str | None:
     return None
 
 
+def apply_dies_at_its_state(world: World) -> str:
+    """Let the runner of the next apply die when its engine stores a state, before or after that is stored."""
+    when = world.chance.choice(("before", "after"))
+    fault = {"service": "s3", "action": "PutObject", "parameters": '*.tfstate"*', "kill": True}
+    world.cuts.append(world.cloud.add_fault(**fault, when=when))
+    return when
+
+
 def _at_work(journal: Path) -> set[str]:
     """Return the roots whose engine began to put them to a mark and has not come to the end of it."""
     last = {}
@@ -248,7 +256,8 @@ TROUBLE: tuple[tuple[Event, int], ...] = (
     (audit_fails, 2),
     (audit_is_out, 5),
     (runner_is_killed, 2),
-    (apply_is_cut, 12),
+    (apply_is_cut, 4),
+    (apply_dies_at_its_state, 5),
     (runner_is_interrupted, 1),
     (runner_comes_twice, 2),
     (runner_is_orphaned, 2),

@@ -56,6 +56,7 @@ class World:
     done: Counter[str] = field(default_factory=Counter)
     struck: Counter[str] = field(default_factory=Counter)
     outages: list[str] = field(default_factory=list)
+    cuts: list[str] = field(default_factory=list)
     marks: int = 0
 
     def person(self, name: str) -> ForgeClient:
