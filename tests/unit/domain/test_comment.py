@@ -73,7 +73,7 @@ def test_a_command_is_read_like_a_command_line(text, command):
         ("tidegate UNLOK", "Did you mean `unlock`?"),
         ("tidegate dance", "There is no command `dance`."),
         ("tidegate terraform apply", "Tidegate runs the engine itself"),
-        ("tidegate destroy", "Tidegate runs the engine itself"),
+        ("tidegate import", "Tidegate runs the engine itself"),
         ("tidegate confirm", "press **Confirm** or **Reject** where the plan is shown"),
         ("tidegate Reject -p a", "press **Confirm** or **Reject** where the plan is shown"),
         ("tidegate approve_policies", "those who own it approve this pull request, at its newest commit, in a review"),

@@ -21,6 +21,7 @@ from tidegate.adapters.memory import (
 )
 from tidegate.adapters.memory.policies import MemoryOrganizationPolicies
 from tidegate.adapters.memory.pull_requests import MemoryPullRequests
+from tidegate.domain.comments.command import Verb
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.queue import Lock
 from tidegate.domain.errors import NotFound
@@ -28,6 +29,7 @@ from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestR
 from tidegate.domain.root import queue_id
 from tidegate.ports import Change, Delivery
 from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.comments.destroy_by_comment import CommentDestroyer
 from tidegate.usecases.comments.receive_comment import CommentReceiver
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
 from tidegate.usecases.discovery.repository_source import RepositorySource
@@ -115,6 +117,7 @@ class EventsWorld:
             self.unlocker.unlock,
             self.locker.lock,
             self.records,
+            {Verb.DESTROY: CommentDestroyer(self.forge, self.deliveries, self.destroyer)},
             hold=self.hold,
         )
         return receiver.receive(self.stored("issue_comment", fields, delivery, at))

@@ -169,3 +169,48 @@ def test_every_policy_set_judges_it(world):
     world.file(MAIN, "version: 1\npolicy_sets: {guard: {paths: [policies], tag_query: 'dir:live/app'}}\n")
     destroy(world, "live/gone")
     assert [each.name for each in destroying(world).policy_sets] == ["guard"]
+
+
+class TestComments:
+    @pytest.fixture(autouse=True)
+    def _merged(self, world):
+        world.pull(merged=True, is_open=False)
+
+    def test_a_comment_on_a_merged_pull_request_destroys_the_roots_that_it_names(self, world):
+        deployed(world)
+        assert "Enqueued to be destroyed: live/gone." in world.comment("tidegate destroy -p live/gone")
+        made = destroying(world)
+        assert (made.requested_by, made.pull_request) == ("writer", None)
+        assert "`live/gone`, as of" in world.reply
+        assert "waits for a review" in world.reply
+
+    @pytest.mark.parametrize(
+        ("text", "by", "told"),
+        [
+            ("tidegate destroy", "writer", "name each root"),
+            ("tidegate destroy -p live/gone", "reader", "may not write"),
+            ("tidegate destroy -p live/app", "writer", "is on the default branch"),
+            ("tidegate destroy -p live/gone --force", "writer", "always reviewed"),
+        ],
+    )
+    def test_what_is_not_destroyed_is_answered_with_the_reason(self, world, text, by, told):
+        deployed(world)
+        deployed(world, 2, root=any_root(name="live/app", dir="live/app"))
+        world.forge.readers.add("reader")
+        world.comment(text, by)
+        assert told in world.reply.replace("\\", "")
+        assert not [each for each in world.enqueued if each.destroy]
+
+    def test_before_the_merge_nothing_is_destroyed(self, world):
+        world.pull(merged=False, is_open=True)
+        deployed(world)
+        world.comment("tidegate destroy -p live/gone")
+        assert "not merged" in world.reply
+
+    def test_a_second_comment_is_answered_with_the_first(self, world):
+        deployed(world)
+        world.comment("tidegate destroy -p live/gone")
+        world.forge.comments.clear()
+        world.comment("tidegate destroy -p live/gone")
+        assert "Nothing is destroyed" in world.reply
+        assert len([each for each in world.enqueued if each.destroy]) == 1

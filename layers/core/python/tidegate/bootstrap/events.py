@@ -155,7 +155,10 @@ class Events(Deploys):
     @property
     def comment_works(self) -> Mapping[Verb, CommentWork]:
         """What carries out verbs that are not about deploys."""
-        return {}
+        from tidegate.domain.comments.command import Verb
+        from tidegate.usecases.comments.destroy_by_comment import CommentDestroyer
+
+        return {Verb.DESTROY: CommentDestroyer(self.forge, self.deliveries, self.root_destroyer)}
 
     @cached_property
     def request_receiver(self) -> RequestReceiver:

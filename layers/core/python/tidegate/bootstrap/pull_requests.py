@@ -112,7 +112,7 @@ class PullRequestWork(Events):
     def comment_works(self) -> Mapping[Verb, CommentWork]:
         from tidegate.domain.comments.command import Verb
 
-        return {Verb.PLAN: self.comment_planner, Verb.APPLY: self.pull_request_applier}
+        return {**super().comment_works, Verb.PLAN: self.comment_planner, Verb.APPLY: self.pull_request_applier}
 
     @cached_property
     def pull_request_applier(self) -> PullRequestApplier:

@@ -7,6 +7,7 @@
     tidegate apply [-p ROOT]...
     tidegate deploy [-p ROOT]... [-d DIR]... [--force]
     tidegate deploy [TAG QUERY] [--force]
+    tidegate destroy -p ROOT...
     tidegate lock [-p ROOT]... [--reason TEXT]
     tidegate unlock [-p ROOT]...
     tidegate help
@@ -34,7 +35,7 @@ MAXIMUM_ROOTS = 50
 _COMPARED = 200
 _ROOT, _DIRECTORY, _FORCE = ("-p", "--root", "--project"), ("-d", "--dir"), ("--force",)
 #: Words of the engines and of other tools, which mean something else here.
-_ENGINE_WORDS = frozenset({"destroy", "init", "import", "state", "taint", "validate", "refresh"})
+_ENGINE_WORDS = frozenset({"init", "import", "state", "taint", "validate", "refresh"})
 _ENGINES = frozenset({"terraform", "tofu", "opentofu"})
 #: Words with which people would answer a review, or let a policy set pass, and what does that instead.
 _REVIEW_HINT = (
@@ -62,6 +63,7 @@ class Verb(StrEnum):
     PLAN = "plan"
     APPLY = "apply"
     DEPLOY = "deploy"
+    DESTROY = "destroy"
     LOCK = "lock"
     UNLOCK = "unlock"
     HELP = "help"
@@ -71,6 +73,7 @@ _FLAGS: dict[Verb, tuple[str, ...]] = {
     Verb.PLAN: (*_ROOT, *_DIRECTORY),
     Verb.APPLY: _ROOT,
     Verb.DEPLOY: (*_ROOT, *_DIRECTORY, *_FORCE),
+    Verb.DESTROY: _ROOT,
     Verb.LOCK: (*_ROOT, "--reason"),
     Verb.UNLOCK: _ROOT,
     Verb.HELP: (),
@@ -81,6 +84,7 @@ _FLAGS: dict[Verb, tuple[str, ...]] = {
 _FORCELESS = {
     Verb.PLAN: "A plan asks for nothing that could be passed over.",
     Verb.APPLY: "What is missing for it must be done first.",
+    Verb.DESTROY: "Its plan is always reviewed.",
     Verb.LOCK: "A lock that is there stays until somebody unlocks.",
     Verb.UNLOCK: "Whoever may write to this repository may unlock.",
 }
@@ -131,7 +135,7 @@ def usage(prefix: str = "tidegate") -> str:
         f"```\n{prefix} plan [-p ROOT]... [-d DIR]... [-- OPTION...]\n{prefix} plan [TAG QUERY] [-- OPTION...]\n"
         f"{prefix} apply [-p ROOT]...\n{prefix} deploy [-p ROOT]... [-d DIR]... [--force]\n"
         f"{prefix} deploy [TAG QUERY] [--force]\n"
-        f"{prefix} lock [-p ROOT]... [--reason TEXT]\n{prefix} unlock [-p ROOT]...\n"
+        f"{prefix} destroy -p ROOT...\n{prefix} lock [-p ROOT]... [--reason TEXT]\n{prefix} unlock [-p ROOT]...\n"
         f"{prefix} help\n```\n`{prefix} help` explains them."
     )
 
@@ -154,6 +158,7 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} deploy -d DIR` | Deploys it to the changed roots in this directory. |
 | `{prefix} deploy TAG QUERY` | Deploys it to the changed roots that a tag query means, such as `stack_name:prod`. |
 | `{prefix} deploy --force` | Passes over missing approvals, conflicts and failing checks. Recorded in the audit log. |
+| `{prefix} destroy -p ROOT` | Once this is merged: destroys what a root made that is gone. Always reviewed. |
 | `{prefix} lock --reason TEXT` | Locks the queues of the roots that this pull request changes: merges wait. |
 | `{prefix} lock -p ROOT` | Locks the queue of this root only. |
 | `{prefix} unlock` | Unlocks the queues of the roots that this pull request changes: merges deploy again. |

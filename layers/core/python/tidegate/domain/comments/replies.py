@@ -129,6 +129,33 @@ def merged_already(repository: str, pull_request: PullRequest) -> str:
     )
 
 
+def destroying(deployments: Sequence[Deployment]) -> str:
+    """Return where the plans of destructions are reviewed."""
+    lines = [f"{code(each.root.name)}, as of {code(each.revision.short)}" for each in deployments]
+    return (
+        f"The destruction is planned of\n\n{_list(lines)}\n\nEach plan waits for a review, at the check "
+        "`tidegate/deploy: ROOT` of that commit, which was deployed last, and on the queue's page."
+    )
+
+
+def not_merged(prefix: str) -> str:
+    """Return that nothing is destroyed that is there as long as the pull request is not merged."""
+    return (
+        "**Nothing is destroyed**: the pull request is not merged, so what it deletes is still there. Merge it first. "
+        f"Then comment {code(f'{prefix} destroy -p ROOT')}."
+    )
+
+
+def name_what_to_destroy(prefix: str) -> str:
+    """Return that roots have to be named."""
+    return f"**Nothing is destroyed**: name each root, such as {code(f'{prefix} destroy -p ROOT')}."
+
+
+def not_destroyed(reasons: Iterable[str]) -> str:
+    """Return why nothing is destroyed, in Markdown."""
+    return f"**Nothing is destroyed.**\n\n{_list(reasons)}"
+
+
 def forced(by: str, pull_request: PullRequest, roots: Sequence[str], missing: Missing) -> str:
     """Return the warning that requirements were passed over, and which."""
     what = f"{code(pull_request.head_sha[:7])} to {_names(roots)}"
