@@ -94,6 +94,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.ANSWER_WORKERS,
             _C.ANSWER_JOBS,
             _C.READ_ARTIFACTS,
+            _C.READ_PULL_REQUESTS,
             _C.FORGE,
         ),
     ),

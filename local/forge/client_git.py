@@ -22,6 +22,11 @@ class Pusher(Levers):
         scheme, _, rest = self.url.partition("://")
         return f"{scheme}://{self.user}:{self.credential}@{rest}/{repository}.git"
 
+    @property
+    def address(self) -> str:
+        """The private address that the forge gives this person."""
+        return f"{self.user}@users.noreply.forge.invalid"
+
     def push(
         self,
         repository: str,
@@ -66,7 +71,7 @@ class Pusher(Levers):
             self._git(tree, "reset", "--quiet", "--hard", f"refs/remotes/forge/{begin}")
 
     def _git(self, tree: Path, *arguments: str) -> str:
-        name = {"GIT_AUTHOR_NAME": self.user, "GIT_AUTHOR_EMAIL": f"{self.user}@users.noreply.forge.invalid"}
+        name = {"GIT_AUTHOR_NAME": self.user, "GIT_AUTHOR_EMAIL": self.address}
         committer = {key.replace("AUTHOR", "COMMITTER"): value for key, value in name.items()}
         done = subprocess.run(
             ["git", *arguments],

@@ -30,6 +30,10 @@ class GitLabClient(Pusher):
     the payload's object_attributes.
     """
 
+    @property
+    def address(self) -> str:
+        return f"1-{self.user}@users.noreply.forge.invalid"
+
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Return the JSON answer of a REST call; ``path`` begins after ``/api/v4``."""
         headers = {"PRIVATE-TOKEN": self.credential}

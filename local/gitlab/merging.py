@@ -54,7 +54,7 @@ def _check(hosting: Hosting, project: Project, one: MergeRequest, request: Json)
 
 
 def _commits(hosting: Hosting, project: Project, one: MergeRequest, target: str, *, who: User, request: Json) -> _Made:
-    git, person = hosting.git(project), Signature(who.name, f"{who.username}@{NO_REPLY}", "")
+    git, person = hosting.git(project), Signature(who.name, f"{who.id}-{who.username}@{NO_REPLY}", "")
     head, commits = one.head_sha, {}
     squash = request.get("squash", one.squash)
     if squash in {True, "true"}:

@@ -84,10 +84,10 @@ def test_a_change_tells_who_made_and_who_committed_its_commits(world, base, head
     world.push({"network/main.tf": "# three\n"}, "feature", by="reviewer")
     change = world.forge.change(*world.where, "main", "feature")
     # GitLab tells who somebody is by addresses that people publish, or by those that it gives out itself.
-    known = set() if world.is_gitlab else {"developer", "reviewer"}
-    assert set(change.authors.logins) == set(change.committers.logins) == known
-    assert change.authors.known is change.committers.known is not world.is_gitlab
-    assert set(world.forge.change(*world.where, "main", head).committers.logins) == known - {"reviewer"}
+    assert set(change.authors.logins) == set(change.committers.logins) == {"developer", "reviewer"}
+    assert change.authors.known
+    assert change.committers.known
+    assert set(world.forge.change(*world.where, "main", head).committers.logins) == {"developer"}
 
 
 def test_a_change_begins_where_the_branches_part(world, base, head):

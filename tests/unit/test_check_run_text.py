@@ -16,6 +16,7 @@ from tidegate.domain.check_runs.text import render_continued, render_foreign
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger, Unlocking
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 
 PLAN = """\
 Terraform will perform the following actions:
@@ -366,6 +367,16 @@ def test_what_waits_for_its_requirements_lists_what_is_missing_and_who_approved_
     assert "Approved here by `ann`" in summary
     without = shown(State.AWAITING_REQUIREMENTS, requires=(), gate=None)
     assert [action.button.value for action in without.actions] == ["Reject"]
+
+
+def test_what_policies_refuse_is_shown_where_people_decide_and_owners_approve_it_here():
+    refused = {"policy_sets": (HeldPolicySet("words", owners=("user:ann",)),), "requires": ()}
+    finding = PolicyFinding(Severity.DENY, "main.deny", "It is public.", "aws_s3_bucket.all")
+    denied = {**refused, "verdicts": (PolicyVerdict("words", (finding,)),)}
+    for state in (State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS):
+        assert "**Denied** (`words`) `aws_s3_bucket.all`" in shown(state, **denied).summary
+    assert [each.button.value for each in shown(State.AWAITING_REQUIREMENTS, **denied).actions] == ["Approve", "Reject"]
+    assert [each.button.value for each in shown(State.AWAITING_REQUIREMENTS, **refused).actions] == ["Reject"]
 
 
 def test_what_was_decided_about_requirements_is_shown_while_it_comes_about():

@@ -55,6 +55,7 @@ class ApplyWorld(EventsWorld):
 
     def __post_init__(self):
         super().__post_init__()
+        self.records = type(self.records)()
         self.spec = any_pull_request()
         self.forge.seen[NUMBER] = seen(self.spec)
         self.forge.changes[MAIN, HEAD] = Change(MAIN, Authors(("author", "helper")))
@@ -190,6 +191,7 @@ class ApplyWorld(EventsWorld):
             changes,
             self.authorizer.reviewed_unless_granted,
             self.records,
+            self.hold,
         )
         return receiver.receive(self.stored("push", fields, delivery))
 

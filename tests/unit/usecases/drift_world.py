@@ -25,6 +25,7 @@ from tidegate.adapters.memory import (
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
+from tidegate.adapters.memory.policies import MemoryOrganizationPolicies
 from tidegate.config.loader import load_configuration
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.errors import NotFound
@@ -37,6 +38,7 @@ from tidegate.usecases.drift.conclude_drift import DriftConcluder
 from tidegate.usecases.drift.discover_drift import DriftDiscoverer
 from tidegate.usecases.drift.receive_drift import DriftReceiver
 from tidegate.usecases.drift.report_drift import DriftReporter
+from tidegate.usecases.policies.hold_policies import PolicyHolder
 from tidegate.usecases.pull_requests.close_pull_request import remove_plans
 from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
 
@@ -96,7 +98,8 @@ class DriftWorld:
             self.clock,
         )
         changes = ChangeEnqueuer(self.change_sets, self.queues.enqueue)
-        self.receiver = DriftReceiver(self.deliveries, source, changes.enqueue_all)
+        self.hold = PolicyHolder(source, self.artifacts, MemoryOrganizationPolicies({})).hold
+        self.receiver = DriftReceiver(self.deliveries, source, changes.enqueue_all, self.hold)
 
     @contextmanager
     def fetch(self, _url, _token, before, after):

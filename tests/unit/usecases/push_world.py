@@ -10,8 +10,10 @@ from tests.unit.usecases.trees import BASE, Trees
 from tidegate.adapters.memory.catalog import MemoryCatalog
 from tidegate.adapters.memory.change_sets import MemoryChangeSets
 from tidegate.adapters.memory.forge import MemoryForge
+from tidegate.adapters.memory.policies import MemoryOrganizationPolicies
 from tidegate.adapters.memory.pull_requests import MemoryPullRequests
 from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
+from tidegate.adapters.memory.world import MemoryArtifacts
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import CloudUnavailable, NotFound
 from tidegate.ports import Delivery
@@ -19,6 +21,8 @@ from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.discovery.mark_orphans import OrphanMarker
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
 from tidegate.usecases.discovery.receive_push import PushReceiver
+from tidegate.usecases.discovery.repository_source import RepositorySource
+from tidegate.usecases.policies.hold_policies import PolicyHolder
 
 AFTER = sha(2)
 CHANGED = {**BASE, "live/app/main.tf": "# new", "live/db/main.tf": "# new"}
@@ -41,7 +45,7 @@ class World:
 
     def __post_init__(self):
         self.queues = MemoryDeployQueues(self.deployments)
-        self.records = MemoryPullRequests()
+        self.records, self.artifacts = MemoryPullRequests(), MemoryArtifacts()
         self.catalog = MemoryCatalog(self.deployments, self.queues)
 
     @contextmanager
@@ -84,6 +88,7 @@ class World:
             changes,
             granted,
             self.records,
+            PolicyHolder(RepositorySource(self.forge, self), self.artifacts, MemoryOrganizationPolicies({})).hold,
             lambda: review,
             tell_base_moved=lambda known, touched, *, rules, replans: self.moved.append(
                 (known.seen, touched, rules, replans)

@@ -7,7 +7,16 @@ import pytest
 from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, deployment_in, seen, sha
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.deployment import AfterGate, Destruction, Gate, State, Step, Trigger
+from tidegate.domain.deploys.deployment import (
+    AfterGate,
+    Approval,
+    Destruction,
+    Gate,
+    Override,
+    State,
+    Step,
+    Trigger,
+)
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import (
@@ -18,6 +27,7 @@ from tidegate.domain.errors import (
     GateShut,
     WrongState,
 )
+from tidegate.domain.policies.policy import PolicyVerdict
 from tidegate.domain.revision import Comparison
 from tidegate.messages import BeginJob
 from tidegate.usecases.deploys.begin_job import JobBeginner
@@ -176,6 +186,21 @@ def test_a_plan_begins_once_its_gate_is_open_and_what_was_planned_before_counts_
     planning = world.deployments.get(deployment.id)
     assert (planning.state, planning.reason, planning.gate, planning.plan) == (State.PLANNING, reason, None, None)
     assert begin(beginner, deployment, attempt=2) == f"{deployment.id}-plan-2"
+
+
+def test_a_plan_that_is_made_once_more_has_no_approval_and_no_verdict_of_the_older_one(world, beginner):
+    judged = {
+        "gate": Gate("gate", NOW, AfterGate.PLAN_AGAIN),
+        "verdicts": (PolicyVerdict("words"),),
+        "plan_digest": "d1",
+        "approved_here": (Approval("ann", NOW),),
+        "override": Override("operator", NOW, "urgent"),
+        "missing": ("An approval.",),
+    }
+    deployment = world.put(deployment_in(State.GATED, **judged))
+    begin(beginner, deployment, attempt=2)
+    anew = world.deployments.get(deployment.id)
+    assert (anew.verdicts, anew.plan_digest, anew.approved_here, anew.override, anew.missing) == ((), "", (), None, ())
 
 
 def test_an_apply_that_needs_no_review_begins_once_its_gate_is_open(world, beginner):

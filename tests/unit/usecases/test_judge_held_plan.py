@@ -13,13 +13,14 @@ from tidegate.adapters.memory import MemoryPullRequests, MemoryTemporaryLayers
 from tidegate.adapters.memory.policies import MemoryPolicyEngine
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import Destruction, State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import NotFound, WrongState
 from tidegate.domain.policies.files import packed
 from tidegate.domain.policies.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.policies.unapproved import refusals
 from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.pull_requests.pushers import HeadPush
 from tidegate.messages import CheckPolicies, JudgePlan, RecordPlan, RecordResult
@@ -253,9 +254,11 @@ def test_the_plan_of_a_head_that_is_deployed_without_a_merge_is_judged_by_who_ma
     assert world.goes_through(DENIED).next == "refused"
 
 
-def test_what_destroys_what_is_deployed_has_no_pull_request_whose_owners_could_let_it_pass(world):
-    world.approve()
-    world.place(destroy=Destruction("last"), pull_request=None, base_sha="")
-    assert world.goes_through(DENIED).next == "refused"
-    world.place(destroy=Destruction("last"), pull_request=None, base_sha="")
-    assert world.goes_through().next == "review"
+@pytest.mark.parametrize("trigger", [Trigger.MERGE, Trigger.DRIFT, Trigger.RERUN, Trigger.MANUAL])
+def test_what_is_no_pull_requests_goes_on_and_waits_for_its_owners_before_its_apply(world, trigger):
+    world.place(trigger=trigger, pull_request=None, base_sha="")
+    assert world.goes_through(DENIED).next == "review"
+    assert [verdict.failed for verdict in world.deployment.verdicts] == [True]
+    assert world.deployment.plan_digest
+    (held, verdict), *others = refusals(world.deployment)
+    assert (held, verdict.failed, others) == (world.held, True, [])

@@ -14,6 +14,7 @@ from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Pushed
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.requirements_gate import expires_at, gate_id, looked_at
 from tidegate.domain.errors import CloudUnavailable, NotFound, RequirementsMissing, WrongState
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.withdrawal import is_waiting_for_people, may_be_withdrawn
 from tidegate.messages import BeginJob, WaitForRequirements
 from tidegate.usecases.deploys.begin_job import JobBeginner
@@ -123,6 +124,17 @@ def test_who_approved_cannot_do_so_twice_and_more_may_be_missing(waiting):
     assert "More is missing" in waiting.decide(GateAnswer.APPROVE).reason
     assert "before" in waiting.decide(GateAnswer.APPROVE, "ANN", "later").reason
     assert waiting.settled == []
+
+
+def test_an_owner_of_what_refuses_the_plan_approves_it_here_and_others_do_not(waiting):
+    denied = PolicyVerdict("words", (PolicyFinding(Severity.DENY, "main.deny", "It is public."),))
+    words = HeldPolicySet("words", owners=("user:ann",))
+    refused = {"requires": (), "policy_sets": (words,), "verdicts": (denied,)}
+    waiting.deployments.save(replace(waiting.now, **refused))
+    assert "user:ann" in waiting.decide(GateAnswer.APPROVE, "reviewer").reason
+    assert waiting.settled == []
+    waiting.decide(GateAnswer.APPROVE)
+    assert waiting.settled == ["apply"]
 
 
 def test_nobody_approves_where_only_checks_are_required_or_somebody_who_may_write_is(waiting):

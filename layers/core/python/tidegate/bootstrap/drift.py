@@ -114,7 +114,8 @@ class DriftWork(PullRequestWork):
     def drift_receiver(self) -> DriftReceiver:
         from tidegate.usecases.drift.receive_drift import DriftReceiver
 
-        return DriftReceiver(self.deliveries, self._repository_source, self._change_enqueuer.enqueue_all)
+        enqueue_all = self._change_enqueuer.enqueue_all
+        return DriftReceiver(self.deliveries, self._repository_source, enqueue_all, self._hold_policies)
 
     @cached_property
     def drift_looker(self) -> DriftLooker:

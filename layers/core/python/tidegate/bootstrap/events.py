@@ -94,6 +94,7 @@ class Events(Deploys):
             self._merge_enqueuer,
             self.authorizer.reviewed_unless_granted,
             self.pull_requests,
+            self._hold_policies,
             self._organization,
             schedule_drift=self._schedule_drift,
             tell_base_moved=self._tell_base_moved,
@@ -149,7 +150,7 @@ class Events(Deploys):
     def _hold_policies(
         self, _where: tuple[int, str], _granted: Granted, _members: Sequence[Deployable]
     ) -> Mapping[Key, tuple[HeldPolicySet, ...]]:
-        """Store the policy sets that plans of pull requests' heads are held against."""
+        """Store the policy sets that plans are held against."""
         return {}
 
     @property

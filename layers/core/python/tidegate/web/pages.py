@@ -18,6 +18,7 @@ from tidegate.domain.deploys.query import parse_deployment_query
 from tidegate.domain.deploys.review import Answer
 from tidegate.domain.deploys.root_query import parse_root_query
 from tidegate.domain.deploys.summary import DeploymentSummary
+from tidegate.domain.policies.unapproved import asked_here
 from tidegate.domain.root import queue_id, root_name
 from tidegate.domain.tags.words import InvalidTagQuery
 from tidegate.ports import HistoryPage
@@ -201,7 +202,7 @@ class Pages:
             asks=deployment.state is State.AWAITING_REVIEW,
             gated=deployment.state in WAITING,
             lacks=requirements_gate.waits(deployment),
-            approves=any(each.asks_people for each in requirements_gate.demanded(deployment)),
+            approves=bool(asked_here(deployment)),
             expires=_until(deployment),
             awaited=self._parts.change_looker.awaited(deployment),
             pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.pull_request),

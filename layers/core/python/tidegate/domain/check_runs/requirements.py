@@ -6,9 +6,14 @@ from tidegate.domain.access import Action
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.check_runs.face import APPROVE, REJECT, Face, View, approval, counts_of, people, who_may
 from tidegate.domain.deploys.deployment import AfterGate, Deployment
-from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS, demanded, expires_at
+from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS, expires_at
 from tidegate.domain.deploys.review import moment
-from tidegate.domain.markdown import code
+from tidegate.domain.markdown import bounded, code
+from tidegate.domain.policies.text import verdict_lines
+from tidegate.domain.policies.unapproved import asked_here, refusals
+
+#: Bytes of what policies say of a plan.
+_SHOWN = 10_000
 
 
 def awaiting_requirements(deployment: Deployment, _: View) -> Face:
@@ -18,15 +23,17 @@ def awaiting_requirements(deployment: Deployment, _: View) -> Face:
         return Face("Rejected", (f"**{approval(deployment)}** It ends in a moment.",), "in_progress")
     if gate is not None and gate.next is AfterGate.APPLY:
         return Face(f"Approved: {counts_of(deployment)}", (f"**{passed(deployment)}** It goes on.",), "in_progress")
-    approves = any(each.asks_people for each in demanded(deployment))
+    approves = bool(asked_here(deployment))
+    failed = [verdict for _, verdict in refusals(deployment) if verdict is not None]
     return Face(
         f"Waiting for its requirements: {counts_of(deployment)}",
         (
             (
-                "**Waiting for its requirements.** Nothing is applied until all is there that "
-                "`apply_requirements` demands of this root. Missing:"
+                "**Waiting for its requirements.** Nothing is applied until all is there that `apply_requirements` and "
+                "the owners of policy sets demand. Missing:"
             ),
             "\n".join(f"* {sentence}" for sentence in deployment.missing),
+            *((bounded(verdict_lines(failed), _SHOWN, "- {} more.".format),) if failed else ()),
             _how(deployment, approves=approves),
             _who(deployment),
         ),
@@ -38,7 +45,8 @@ def awaiting_requirements(deployment: Deployment, _: View) -> Face:
 def _how(deployment: Deployment, *, approves: bool) -> str:
     here = (
         "* **Approve**, here or by a review of the pull request's head, if your approval is among those that are "
-        "required. It goes on by itself once enough is there.\n"
+        "required. What a policy set refuses is approved here: the pull request may have shown another plan. "
+        "It goes on by itself once enough is there.\n"
         if approves
         else ""
     )

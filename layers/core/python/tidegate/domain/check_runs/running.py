@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tidegate.domain.access import Action
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.check_runs.face import CONFIRM, REJECT, Face, View, approval, counts_of, people, who_may
 from tidegate.domain.deploys.deployment import Deployment, Review
 from tidegate.domain.deploys.review import REVIEW_DAYS, expires_at, needed_approvals
-from tidegate.domain.markdown import escaped
+from tidegate.domain.markdown import bounded, escaped
+from tidegate.domain.policies.text import verdict_lines
+from tidegate.domain.policies.unapproved import refusals
+
+#: Bytes of what policies say of a plan.
+_SHOWN = 10_000
 
 
 def planning(deployment: Deployment, _: View) -> Face:
@@ -34,6 +41,7 @@ def awaiting_review(deployment: Deployment, _: View) -> Face:
         (
             "**Waiting for your review.** Nothing is applied until it is decided.",
             *((f"**Look twice:** {escaped(must)}",) if must else ()),
+            *_refused(deployment),
             (
                 "* **Confirm** applies exactly this plan: the same plan file, commit and engine version.\n"
                 "* **Reject** ends this deployment. Nothing is applied, and later revisions go on as usual."
@@ -43,6 +51,14 @@ def awaiting_review(deployment: Deployment, _: View) -> Face:
         conclusion=Conclusion.ACTION_REQUIRED,
         actions=(CONFIRM, REJECT),
     )
+
+
+def _refused(deployment: Deployment) -> Iterator[str]:
+    """Yield what policies say of a plan that their owners must approve before it is applied."""
+    failed = [verdict for _, verdict in refusals(deployment) if verdict is not None]
+    if failed:
+        yield "**Policies refuse this plan.** It is applied once their owners approve it: one who confirms it has."
+        yield bounded(verdict_lines(failed), _SHOWN, "- {} more.".format)
 
 
 def _given(review: Review | None) -> int:

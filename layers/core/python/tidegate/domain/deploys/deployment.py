@@ -326,8 +326,8 @@ class Deployment:
     ``rule_changes`` are what its commit, or one that it contains and that was left undone, changes of what runs or
     grants something, in words: people look at its plan for that.
     ``policy_sets`` are those that its plan is held against before anybody reviews or applies it, ``verdicts`` what they
-    say of ``plan``. ``withdrawn`` is why it is not to be applied any more, as its pull request was closed: it ends
-    where it waits next.
+    say of ``plan``, and ``plan_digest`` is what plans have in common that say what it does. ``withdrawn`` is why it is
+    not to be applied any more, as its pull request was closed: it ends where it waits next.
     ``requires`` is what its root requires of every apply, ``unmatched`` that no check says what that is; ``pushed`` are
     the pushes whose changes it applies, ``missing`` what of the requirements was missing last, in Markdown,
     ``approved_here`` who approved it in their place, and ``override`` who passed over them.
@@ -387,6 +387,7 @@ class Deployment:
     rule_changes: tuple[str, ...] = ()
     policy_sets: tuple[HeldPolicySet, ...] = ()
     verdicts: tuple[PolicyVerdict, ...] = ()
+    plan_digest: str = ""
     withdrawn: str = ""
     requires: tuple[Requirements, ...] = ()
     unmatched: bool = False

@@ -45,10 +45,10 @@ def _said(standing: Standing) -> str:
     if not failing:
         return f"Policy set {held.name} has not judged this plan."
     given = f"{len(standing.approved_by)} of {standing.needed} approvals by its owners" if held.owners else "no owners"
-    return f"Policy set {held.name} refuses this plan{_by(failing[0])}, and has {given}."
+    return f"Policy set {held.name} refuses this plan{by_what(failing[0])}, and has {given}."
 
 
-def _by(verdict: PolicyVerdict) -> str:
+def by_what(verdict: PolicyVerdict) -> str:
     """Return the first thing that refuses a plan: a rule with its resource, or why the set cannot be evaluated."""
     if verdict.error:
         return f": {verdict.error[:_LETTERS].rstrip('.')}"

@@ -86,6 +86,7 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         access=old.access,
         requires=old.requires,
         unmatched=old.unmatched,
+        policy_sets=old.policy_sets,
         pushed=() if is_of_head(old) else old.pushed,
         supersedes=old.supersedes,
         look_twice=old.look_twice,

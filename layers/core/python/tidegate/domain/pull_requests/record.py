@@ -10,6 +10,7 @@ from tidegate.domain.changes.change_set import Key
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.policies.policy import RuleChanges
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
+from tidegate.domain.pull_requests.judged_plan import JudgedPlan
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.pushers import HeadPush
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
@@ -210,7 +211,8 @@ class PullRequestRecord:
     applied, ``applies`` what was asked to be applied before the merge, ``merge_refused`` what was applied
     (``applied_digest``) when the forge last refused to merge it. ``verdict`` is what was shown last.
     ``deploys`` are the roots that its merge deploys, each with its deployment once that is known; ``told`` are digests
-    of what the comments of stacks say of them, ``settled`` tells that these need not follow them any more.
+    of what the comments of stacks say of them, ``settled`` tells that these need not follow them any more. ``plans``
+    are those that policies judged until it was merged.
     ``stacks`` are those that the layers are in, by name.
     """
 
@@ -242,6 +244,7 @@ class PullRequestRecord:
     deploys: tuple[Applying, ...] = ()
     told: tuple[tuple[str, str], ...] = ()
     settled: bool = False
+    plans: tuple[JudgedPlan, ...] = ()
     stacks: tuple[str, ...] = ()
     version: int = 0
 

@@ -44,7 +44,8 @@ class TemporaryLayer:
     ``id`` is legal as a part of job ids. ``sha`` is the head, ``base_sha`` the base branch's commit that it is merged
     with. What the merge would do stands in ``tier`` of ``tiers`` (1 goes first), ``waits``, ``review`` and ``access``,
     as a deployment has it. ``plan`` is what the job left; ``last_lines`` end the engine's output after a failure.
-    ``policy_sets`` are those that the plan is held against, ``verdicts`` what they say. ``allowed_providers`` and
+    ``policy_sets`` are those that the plan is held against, ``verdicts`` what they say, and ``digest`` is what plans
+    have in common that say what it does. ``allowed_providers`` and
     ``allowed_modules`` are patterns of what the plan may use, None for the runner's choice. A layer that looks for
     drift names its ``schedule``, and has no pull request (0). ``is_extra`` tells that a merge does not deploy it, and
     somebody asked for its plan; ``options`` are those that the engine was given besides, which ``run`` has as well.
@@ -80,6 +81,7 @@ class TemporaryLayer:
     last_lines: str = ""
     policy_sets: tuple[HeldPolicySet, ...] = ()
     verdicts: tuple[PolicyVerdict, ...] = ()
+    digest: str = ""
     changed_at: str = ""
     version: int = 0
     schedule: str = ""

@@ -36,14 +36,18 @@ from tidegate.usecases.comments.check_requirements import RequirementsChecker
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
 from tidegate.usecases.discovery.chosen_roots import Head, chosen_roots
 from tidegate.usecases.discovery.discover_roots import Reading, discover_roots
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments, requiring
+from tidegate.usecases.discovery.new_deployments import (
+    ChangeEnqueuer,
+    Hold,
+    Request,
+    accesses,
+    new_deployments,
+    requiring,
+)
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
 from tidegate.usecases.pull_requests.find_makers import pushed_by
 from tidegate.usecases.webhooks.conclude import conclude, is_concluded
-
-#: Returns the policy sets that hold for roots, by root and stack.
-Hold = Callable[[tuple[int, str], Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
 
 
 def _no_policies(

@@ -61,11 +61,8 @@ class JobBeginner:
         if deployment.state is State.PLANNING:
             planning = replace(deployment, reason=reason, changed_at=at)
         elif deployment.state is State.QUEUED or _goes_on(deployment, AfterGate.PLAN, AfterGate.PLAN_AGAIN):
-            # What was planned before the gate is not what will be applied.
             why = deployment.reason if _goes_on(deployment, AfterGate.PLAN_AGAIN) else reason
-            planning = replace(
-                deployment.moved(State.PLANNING, at, why), gate=None, plan=None, review=None, verdicts=()
-            )
+            planning = _anew(deployment.moved(State.PLANNING, at, why))
         else:
             raise WrongState(deployment.id, deployment.state, "a plan")
         if tries > 1 and deployment.plan_job != job.id:
@@ -155,6 +152,12 @@ class JobBeginner:
             fork_sha=deployment.fork_sha,
             destroy=deployment.destroy is not None,
         )
+
+
+def _anew(deployment: Deployment) -> Deployment:
+    """Return a deployment without what was said of its plan: that is not what will be applied."""
+    unsaid = replace(deployment, verdicts=(), plan_digest="", approved_here=(), override=None, missing=())
+    return replace(unsaid, gate=None, plan=None, review=None)
 
 
 def _goes_on(deployment: Deployment, *ways: AfterGate) -> bool:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.held_plan import as_layer, refusal
 from tidegate.domain.errors import WrongState
-from tidegate.domain.policies.approval import Standing, standings
-from tidegate.domain.pull_requests.approvals import Approvals
+from tidegate.domain.policies.approval import Standing
 from tidegate.domain.pull_requests.record import PullRequestSpec
 from tidegate.messages import JudgePlan, PlanRecorded
 from tidegate.ports import Deployments, PullRequests
@@ -38,7 +37,9 @@ class HeldPlanJudge:
         deployment = self.deployments.get(message.deployment)
         if deployment.plan is None:
             raise WrongState(deployment.id, deployment.state, "judging a plan")
-        if deployment.state is State.PLANNING:  # Else it was let pass before, and this call comes again.
+        # What is no pull request's waits before its apply for the approvals that it lacks. What is not planned any
+        # more was let pass before, and this call comes again.
+        if deployment.state is State.PLANNING and deployment.pull_request is not None:
             blocking = [each for each in self._standings(deployment) if each.blocks]
             if blocking:
                 return PlanRecorded(next=REFUSED, reason=refusal(blocking))
@@ -49,8 +50,6 @@ class HeldPlanJudge:
 
         What a head is not merged with is told by the branch that it goes to.
         """
-        if deployment.destroys_deployed:  # There is no pull request whose approvals could let it pass.
-            return standings([as_layer(deployment)], deployment.revision.sha, Approvals(), {})
         found = self._spec(deployment)
         base = deployment.base_sha or found.base
         spec = replace(found, head_sha=deployment.revision.sha, base_sha=base)

@@ -31,7 +31,7 @@ class PlanRecorder:
         if not deployment.policy_sets or not message.plan.changes.any:
             return self.decide(deployment, message.plan)
         if deployment.state is State.PLANNING:
-            planned = replace(deployment, plan=message.plan, verdicts=(), changed_at=self.clock.now())
+            planned = replace(deployment, plan=message.plan, verdicts=(), plan_digest="", changed_at=self.clock.now())
             self.deployments.save(planned)
         elif deployment.plan != message.plan:
             raise WrongState(deployment.id, deployment.state, "recording a plan")

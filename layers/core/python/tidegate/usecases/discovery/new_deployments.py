@@ -14,11 +14,17 @@ from tidegate.domain.deploys.authors import UNKNOWN, Authors
 from tidegate.domain.deploys.deployment import Deployment, Pushed, Trigger
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.moment import later
+from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.root import Revision, change_set_id, deployment_id
 from tidegate.ports import ChangeSets, Enrolled
 from tidegate.usecases.authorize import subject
+from tidegate.usecases.discovery.repository_source import Granted
 from tidegate.usecases.discovery.root_index import Deployable
 from tidegate.usecases.queues.enqueue_all import enqueue_all
+
+#: Stores the policy sets that hold for roots, and returns them by root and stack. It is called with an installation and
+#: a repository, and may raise NotFound, ForgeUnavailable and ForgeRefused.
+Hold = Callable[[tuple[int, str], Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,19 @@ def required_of(
 ) -> dict[Key, tuple[Requirements, ...] | None]:
     """Return what a file requires of its own roots, by root and stack."""
     return {each.member.key: required(loaded, each.configured.tagged) for each in members}
+
+
+def holding(
+    hold: Hold, request: Request, loaded: LoadedConfiguration, members: Sequence[Deployable], made: Iterable[Deployment]
+) -> list[Deployment]:
+    """Return deployments of a commit of the default branch with the policy sets that hold for their roots there.
+
+    ``loaded`` is what the commit's file says. Raise as ``hold`` does.
+    """
+    branch, roots = request.revision.branch, tuple(each.member.root for each in members)
+    granted = Granted(loaded, roots, branch, branch, main=branch, commit=request.revision.sha)
+    held = hold((request.installation, request.repository), granted, members)
+    return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
 
 
 def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:

@@ -41,7 +41,9 @@ from tidegate.ports import (
 from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
 from tidegate.usecases.discovery.new_deployments import (
     ChangeEnqueuer,
+    Hold,
     Request,
+    holding,
     new_deployments,
     required_of,
     requiring,
@@ -117,7 +119,8 @@ class PushReceiver:
     """Receives pushes, and heads that no push told of; receiving one again is harmless.
 
     ``reviewed_unless_granted`` returns a deployment whose plan waits for people unless somebody may deploy it.
-    ``around`` tells what holds around a repository's file, ``records`` who pushed to its pull requests.
+    ``around`` tells what holds around a repository's file, ``records`` who pushed to its pull requests. ``hold`` stores
+    the policy sets that plans are held against.
     ``schedule_drift`` lets the cloud's schedules be those of the file, and returns a sentence for each that is refused.
     ``tell_base_moved`` is told what the push changed.
     ``mark_orphans`` returns a sentence for each root that the push takes away, and of which something stays behind.
@@ -131,6 +134,7 @@ class PushReceiver:
     changes: ChangeEnqueuer
     reviewed_unless_granted: Callable[[Deployment, str], Deployment]
     records: PullRequests
+    hold: Hold
     around: Callable[[], Around] = always_reviewed
     indexes: RootIndexes = field(default_factory=RootIndexes)
     schedule_drift: Callable[[KnownRepository, Drift], Sequence[str]] = _no_schedules
@@ -201,12 +205,12 @@ class PushReceiver:
     def _deployed(self, push: Push, known: KnownRepository) -> DeliveryOutcome:
         try:
             discovery = self._discover(push)
+            deployments = self._deployments(push, discovery)
         except NotFound:
             return DeliveryOutcome(f"The forge does not have the commit {push.after} any more: nothing is deployed.")
         except InvalidConfiguration as error:
             shown = self._show(push, render_invalid(push.after, error))
             return DeliveryOutcome(f"{error} Nothing is deployed. {shown}")
-        deployments = self._deployments(push, discovery)
         self.changes.enqueue_all(deployments)
         left = self._left_behind(push, discovery)
         check_run = _check_run(push, discovery, left)
@@ -254,7 +258,8 @@ class PushReceiver:
         changes = discovery.rule_changes if push.before.strip("0") else ()
         required = required_of(discovery.configuration, discovery.members)
         deployments = requiring(new_deployments(request, discovery.members), required)
-        return self._reviewed(push, [replace(each, rule_changes=changes) for each in deployments])
+        held = holding(self.hold, request, discovery.configuration, discovery.members, deployments)
+        return self._reviewed(push, [replace(each, rule_changes=changes) for each in held])
 
     def _reviewed(self, push: Push, deployments: list[Deployment]) -> list[Deployment]:
         """Let plans wait for people where who merged may not deploy: each rule is judged once."""

@@ -15,7 +15,7 @@ from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound
 from tidegate.domain.root import Revision
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
 from tidegate.usecases.discovery.discover_roots import all_roots
-from tidegate.usecases.discovery.new_deployments import Request, new_deployments, required_of, requiring
+from tidegate.usecases.discovery.new_deployments import Hold, Request, holding, new_deployments, required_of, requiring
 from tidegate.usecases.discovery.repository_source import RepositorySource
 from tidegate.usecases.discovery.root_index import Selection
 from tidegate.usecases.drift.conclude_drift import drift_request
@@ -27,11 +27,15 @@ _SCHEDULE = "tidegate"
 
 @dataclass(frozen=True, slots=True)
 class DriftReceiver:
-    """Receives such requests; receiving one again is harmless. ``enqueue_all`` enqueues the deployments of a change."""
+    """Receives such requests; receiving one again is harmless. ``enqueue_all`` enqueues the deployments of a change.
+
+    ``hold`` stores the policy sets that their plans are held against.
+    """
 
     deliveries: Deliveries
     source: RepositorySource
     enqueue_all: Callable[[list[Deployment]], object]
+    hold: Hold
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the request. Raise as for pushes."""
@@ -67,7 +71,8 @@ class DriftReceiver:
         )
         why = f"The schedule {given['schedule']} found drift."
         deployments = requiring(new_deployments(request, members), required_of(known.configuration, members))
-        return [_judged(replace(each, why=why)) for each in deployments]
+        held = holding(self.hold, request, known.configuration, members, deployments)
+        return [_judged(replace(each, why=why)) for each in held]
 
 
 def _judged(deployment: Deployment) -> Deployment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.domain.deploys.authors import Authors
@@ -11,6 +11,8 @@ from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.requirements_gate import demanded, is_of_head
 from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.domain.markdown import code
+from tidegate.domain.policies.unapproved import approvable, refusals, unapproved
+from tidegate.domain.pull_requests.judged_plan import says_the_same
 from tidegate.domain.pull_requests.requirements import UNMATCHED, Merged, Origin, missing_before_apply
 from tidegate.ports import Forge, PullRequests
 from tidegate.usecases.comments.check_requirements import RequirementsChecker
@@ -25,7 +27,8 @@ _LETTERS = 500
 class ApplyRequirements:
     """Judges deployments that are about to be applied: whatever asked for them, but for what operators override.
 
-    What a merge deploys is judged on the pull requests that its commits came with.
+    What a merge deploys is judged on the pull requests that its commits came with. A plan that policy sets refuse needs
+    the approval of their owners, besides what the root requires.
     """
 
     forge: Forge
@@ -40,13 +43,15 @@ class ApplyRequirements:
             return (deployment.withdrawn,)
         if deployment.override is not None or deployment.forced:
             return ()
-        if deployment.unmatched:
-            return (UNMATCHED,)
-        wanted = demanded(deployment)
-        if not wanted:
-            return ()
+        told = (UNMATCHED,) if deployment.unmatched else ()
+        wanted, refused = () if told else demanded(deployment), refusals(deployment)
+        asking = (*wanted, *approvable(refused))
+        if not asking and not refused:
+            return told
         try:
-            return missing_before_apply(self._origin(deployment, wanted), wanted)
+            origin = self._origin(deployment, asking) if asking else Origin()
+            of_policies = unapproved(origin, refused, self._same(deployment, origin))
+            return (*told, *missing_before_apply(origin, wanted), *of_policies)
         except (ForgeRefused, NotFound) as error:
             return (f"It could not be checked: {code(str(error), _LETTERS)}",)
 
@@ -64,6 +69,13 @@ class ApplyRequirements:
             search.without.append(deployment.revision.sha)
         makers = Authors((*deployment.authors, deployment.requested_by), deployment.authors_known)
         return Origin(tuple(merged), tuple(search.without), search.complete, here, makers)
+
+    def _same(self, deployment: Deployment, origin: Origin) -> Collection[int]:
+        """Return the pull requests that showed the very plan of a deployment, at the heads that were merged."""
+        heads = {each.pull_request.number: each.pull_request.head_sha for each in origin.merged}
+        known = self.records.many([(deployment.repository, number) for number in heads])
+        numbers = ((each.spec.number, each.plans) for each in known)
+        return {number for number, plans in numbers if says_the_same(deployment, heads[number], plans)}
 
     def _head(
         self,

@@ -12,13 +12,13 @@ from tidegate.domain.deploys.deployment import AfterGate, Deployment, Override, 
 from tidegate.domain.deploys.requirements_gate import (
     MAXIMUM_REASON,
     approved_here,
-    demanded,
     looked_at,
     overridden,
     rejected,
     waits,
 )
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable
+from tidegate.domain.policies.unapproved import asked_here
 from tidegate.domain.pull_requests.requirements import is_asked
 from tidegate.domain.sentences import listed
 from tidegate.ports import Announcements, AuditLog, Deployments, Workflows
@@ -67,7 +67,7 @@ class RequirementsDecider:
             return f"{by} approved this deployment before. Somebody else must as well."
         if by.casefold() in {login.casefold() for login in deployment.authors}:
             return f"{by} made this change, and somebody else must approve it."
-        wanted = [each for each in demanded(deployment) if each.asks_people]
+        wanted = asked_here(deployment)
         if not wanted:
             return "No approvals are required here. An operator may override what is missing."
         where = deployment.installation, deployment.repository

@@ -10,6 +10,7 @@ from hashlib import sha256
 from tidegate.domain.deploys.deployment import Plan
 from tidegate.domain.errors import NotFound
 from tidegate.domain.policies.files import unpacked
+from tidegate.domain.policies.plan_digest import plan_digest
 from tidegate.domain.policies.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyVerdict, kept
 from tidegate.messages import CheckPolicies, PoliciesChecked
 from tidegate.ports import Announcements, Artifacts, Clock, Deployments, PolicyEngine, TemporaryLayers
@@ -46,20 +47,26 @@ class PolicyChecker:
             return ()
         if layer.plan is None or not layer.policy_sets:
             return ()
-        verdicts = kept(self._verdicts(layer.policy_sets, layer.plan))
-        deciding_again(partial(self._save, identifier, layer.plan, verdicts))
+        content = self._plan(layer.plan)
+        verdicts = kept(self._verdicts(layer.policy_sets, content))
+        digest = plan_digest(content) if content else ""
+        deciding_again(partial(self._save, identifier, layer.plan, verdicts, digest))
         return verdicts
 
     def _of_deployment(self, identifier: str) -> Sequence[PolicyVerdict]:
         deployment = self.deployments.get(identifier)
         if deployment.plan is None or not deployment.policy_sets:
             return ()
-        verdicts = kept(self._verdicts(deployment.policy_sets, deployment.plan), KEPT_OF_DEPLOYMENT)
-        deciding_again(partial(self._save_deployment, identifier, deployment.plan, verdicts))
+        content = self._plan(deployment.plan)
+        verdicts = kept(self._verdicts(deployment.policy_sets, content), KEPT_OF_DEPLOYMENT)
+        digest = plan_digest(content) if content else ""
+        deciding_again(partial(self._save_deployment, identifier, deployment.plan, verdicts, digest))
         return verdicts
 
-    def _verdicts(self, sets: Sequence[HeldPolicySet], plan: Plan) -> Sequence[PolicyVerdict]:
-        content = self._read(plan.json.key, plan.json.sha256)
+    def _plan(self, plan: Plan) -> bytes | None:
+        return self._read(plan.json.key, plan.json.sha256)
+
+    def _verdicts(self, sets: Sequence[HeldPolicySet], content: bytes | None) -> Sequence[PolicyVerdict]:
         if content is None:
             error = f"The plan {_CHANGED.format('plan was made')}"
             return [PolicyVerdict(held.name, error=error) for held in sets]
@@ -86,18 +93,19 @@ class PolicyChecker:
             return None
         return content if sha256(content).hexdigest() == digest else None
 
-    def _save(self, layer_id: str, plan: Plan, verdicts: tuple[PolicyVerdict, ...]) -> None:
+    def _save(self, layer_id: str, plan: Plan, verdicts: tuple[PolicyVerdict, ...], digest: str) -> None:
         try:
             layer = self.layers.get(layer_id)
         except NotFound:
             return
         if layer.plan != plan:
             return
-        if layer.verdicts != verdicts:
-            layer = self.layers.save(replace(layer, verdicts=verdicts, changed_at=self.clock.now()))
+        if (layer.verdicts, layer.digest) != (verdicts, digest):
+            at = self.clock.now()
+            layer = self.layers.save(replace(layer, verdicts=verdicts, digest=digest, changed_at=at))
         self.announcements.layer_changed(layer)
 
-    def _save_deployment(self, identifier: str, plan: Plan, verdicts: tuple[PolicyVerdict, ...]) -> None:
+    def _save_deployment(self, identifier: str, plan: Plan, verdicts: tuple[PolicyVerdict, ...], digest: str) -> None:
         deployment = self.deployments.get(identifier)
-        if deployment.plan == plan and deployment.verdicts != verdicts:
-            self.deployments.save(replace(deployment, verdicts=verdicts))
+        if deployment.plan == plan and (deployment.verdicts, deployment.plan_digest) != (verdicts, digest):
+            self.deployments.save(replace(deployment, verdicts=verdicts, plan_digest=digest))

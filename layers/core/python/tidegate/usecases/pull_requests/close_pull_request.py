@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tidegate.domain.pull_requests.judged_plan import judged_plans
 from tidegate.domain.pull_requests.record import Applying, PullRequestRecord, PullRequestState, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Artifacts, Clock, PullRequestChecks, PullRequests, TemporaryLayers, Workflows
@@ -65,7 +66,14 @@ class PullRequestCloser:
         at = self.clock.now()
         deploys = tuple(Applying(each.root.name, each.stack, "") for each in layers if merged and not each.is_extra)
         closed = replace(
-            record, layers=(), closed_at=at, merged=merged, merge_sha=merge_sha, queued="", deploys=deploys
+            record,
+            layers=(),
+            closed_at=at,
+            merged=merged,
+            merge_sha=merge_sha,
+            queued="",
+            deploys=deploys,
+            plans=judged_plans(layers) if merged else (),
         )
         return self.records.save(judged(closed, (), at))
 

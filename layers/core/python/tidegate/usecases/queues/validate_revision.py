@@ -65,7 +65,7 @@ class RevisionValidator:
             authors = find_authors(self.queues, self.forge, standing, deployment)
             deployment = replace(deployment, authors=authors.logins, authors_known=authors.known)
         deployment = self._after_undone(deployment, standing)
-        if deployment.requires:
+        if deployment.requires or deployment.policy_sets:
             deployment = replace(deployment, pushed=find_pushed(self.queues, standing, deployment))
         if not verdict.allowed and deployed is not None and relations.to_deployed is Comparison.BEHIND:
             deployment = self._contained(deployment, deployed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,26 +11,22 @@ from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.resolution import configure
 from tidegate.config.trust import required
 from tidegate.domain.access import Access, Action
-from tidegate.domain.changes.change_set import Key, Member
+from tidegate.domain.changes.change_set import Member
 from tidegate.domain.comments.command import nearest
 from tidegate.domain.deploys.deployment import Deployment, Destruction, Trigger
 from tidegate.domain.deploys.queue import Deployed, QueueHead
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import quoted
 from tidegate.domain.moment import later
-from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.root import Revision, Root, deployment_id
 from tidegate.domain.tags.terms import tagged
 from tidegate.ports import Catalog
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once
 from tidegate.usecases.discovery.discover_roots import AllRoots, all_roots
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, accesses
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Hold, accesses
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
-
-#: Returns the policy sets that hold for roots, by root and stack.
-Hold = Callable[[tuple[int, str], Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
 
 #: Why nobody may destroy a root that was deployed before there was access control, and that it says nothing of.
 _UNPLACED = (

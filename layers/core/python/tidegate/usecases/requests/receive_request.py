@@ -23,6 +23,7 @@ from tidegate.usecases.discovery.new_deployments import (
     ChangeEnqueuer,
     Request,
     accesses,
+    holding,
     new_deployments,
     required_of,
     requiring,
@@ -106,12 +107,12 @@ class RequestReceiver:
         if not (problems or meant):
             problems = [_nothing_meant(request)]
         members = () if problems else known.chosen({each.key for each in meant})
-        deployments = requiring(
-            new_deployments(_request(request, head), members), required_of(known.configuration, members)
-        )
+        asked = _request(request, head)
+        deployments = requiring(new_deployments(asked, members), required_of(known.configuration, members))
         problems += self._denied(request, deployments)
         if problems:
             return DeliveryOutcome(f"{' '.join(problems)} Nothing is deployed.")
+        deployments = holding(self.destroyer.hold, asked, known.configuration, members, deployments)
         repeats = self._enqueued(request, deployments)
         if repeats:
             told = " ".join(f"{in_line_already(each, earlier)}, as {earlier.id}." for each, earlier in repeats)

@@ -1,0 +1,162 @@
+"""What policies say of the plan of a merge, and whose approvals let it pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, seen, sha
+from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
+from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.deployment import Approval, Override, Pushed, Trigger
+from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.requirements import Requirements
+from tidegate.domain.errors import ForgeUnavailable
+from tidegate.domain.permission import Permission
+from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.domain.pull_requests.judged_plan import JudgedPlan
+from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.record import PullRequestRecord
+from tidegate.ports import Change
+from tidegate.usecases.gates.apply_requirements import ApplyRequirements
+
+BEFORE, HEAD, MERGED, DIGEST = sha(2), sha(3), sha(4), "d" * 64
+DENIED = PolicyVerdict("words", (PolicyFinding(Severity.DENY, "main.deny", "It is public.", "aws_s3_bucket.all"),))
+WORDS = HeldPolicySet("words", owners=("user:ann", "user:ben"))
+PULL = PullRequest(5, HEAD, "feature", "main", "author", False, False, merged=True)
+CHANGED = any_plan(changes=PlannedChanges(add=1))
+
+
+class World:
+    """The merge of pull request 5, whose plan policies judged."""
+
+    def __init__(self):
+        people = "ann", "ben", "eve", "author", "maintainer"
+        made = Authors(("author",))
+        self.forge = MemoryForge(
+            roles=dict.fromkeys(people, Permission.WRITE),
+            changes={
+                (BEFORE, MERGED): Change(BEFORE, made, commits=(HEAD, MERGED)),
+                (BEFORE, HEAD): Change(BEFORE, made, commits=(HEAD,)),
+            },
+            seen={5: replace(seen(any_pull_request(5)), is_open=False, merged=True, merge_sha=MERGED)},
+            pull_requests={5: PULL},
+            came_with={MERGED: (5,), HEAD: (5,)},
+        )
+        self.records = MemoryPullRequests()
+
+    def shown(self, digest=DIGEST, head=HEAD, stack="default", **spec):
+        """Let the record have the plan that the pull request showed."""
+        plans = (JudgedPlan("network", stack, head, digest),)
+        self.records.save(PullRequestRecord(any_pull_request(5, **spec), plans=plans))
+
+    def approve(self, *logins, head=HEAD):
+        given = [PullRequestReview(login, ReviewVerdict.APPROVED, head, NOW) for login in logins]
+        self.forge.reviewed.setdefault(5, []).extend(given)
+
+    def missing(self, *verdicts, sets=(WORDS,), **fields):
+        wanted = {
+            "pushed": (Pushed(BEFORE, MERGED, "main"),),
+            "authors": ("author",),
+            "requested_by": "maintainer",
+            "plan": CHANGED,
+            "policy_sets": sets,
+            "verdicts": verdicts or (DENIED,),
+            "plan_digest": DIGEST,
+            **fields,
+        }
+        deployment = any_deployment(4, installation=42, **wanted)
+        return ApplyRequirements(self.forge, self.records).missing(deployment)
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def here(*logins):
+    return tuple(Approval(login, NOW) for login in logins)
+
+
+def test_a_plan_that_policies_let_pass_or_that_is_held_against_none_costs_no_call(world):
+    world.forge.failures.append(ForgeUnavailable("asked"))
+    assert world.missing(PolicyVerdict("words")) == ()
+    assert world.missing(sets=()) == ()
+    assert world.missing(plan=any_plan(changes=PlannedChanges()), verdicts=()) == ()
+    assert world.missing(override=Override("operator", NOW, "urgent")) == ()
+    assert world.missing(pull_request=5, trigger=Trigger.MANUAL) == ()
+
+
+def test_a_plan_that_a_set_refuses_waits_for_its_owners_and_says_by_which_rule(world):
+    world.shown("another")
+    (told,) = world.missing()
+    assert told.startswith("Policy set `words` refuses this plan by main")
+    assert "0 of 1 approvals by its owners (`user:ann` and `user:ben`)" in told
+    assert world.missing(approved_here=here("ann")) == ()
+    assert world.missing(review=any_review(approved=True, approvals=here("ann"))) == ()
+    assert world.missing(approved_here=here("eve"))
+
+
+@pytest.mark.parametrize("set_", [WORDS, replace(WORDS, approvals=2)])
+def test_an_approval_of_the_pull_request_counts_for_the_plan_that_it_showed_and_for_no_other(world, set_):
+    world.shown()
+    world.approve("ann", "ben")
+    assert world.missing(sets=(set_,)) == ()
+    assert world.missing(sets=(set_,), plan_digest="e" * 64)
+    assert world.missing(sets=(set_,), plan_digest="")
+    assert world.missing(sets=(set_,), stack="prod")
+
+
+@pytest.mark.parametrize("shown", [{"digest": ""}, {"head": sha(9)}, {"stack": "prod"}])
+def test_a_plan_of_another_head_stack_or_none_is_another_plan(world, shown):
+    world.shown(**shown)
+    world.approve("ann")
+    assert world.missing()
+    assert world.missing(plan_digest="")
+
+
+def test_approvals_of_another_head_and_by_who_made_the_change_do_not_count(world):
+    world.shown()
+    world.approve("ann", head=sha(9))
+    world.approve("author")
+    owners = replace(WORDS, owners=("user:ann", "user:author"))
+    assert world.missing(sets=(owners,))
+    assert world.missing(sets=(owners,), approved_here=here("author"))
+    assert world.missing(sets=(owners,), approved_here=here("author", "ann")) == ()
+
+
+def test_where_it_is_not_known_who_pushed_one_owner_more_must_approve(world):
+    world.shown(pushes=())
+    (told,) = world.missing(approved_here=here("ann"))
+    assert "1 of 2 approvals" in told
+    assert "not known who made or pushed" in told
+    assert world.missing(approved_here=here("ann", "ben")) == ()
+
+
+def test_of_commits_that_came_with_no_pull_request_whoever_pushed_approves_nothing(world):
+    world.forge.came_with = {MERGED: (), HEAD: ()}
+    owners = replace(WORDS, owners=("user:maintainer", "user:ann"))
+    assert world.missing(sets=(owners,), approved_here=here("maintainer"))
+    assert world.missing(sets=(owners,), approved_here=here("ann")) == ()
+
+
+def test_what_was_not_judged_or_has_no_owners_is_let_pass_by_an_operator_alone(world):
+    world.shown()
+    world.approve("ann", "ben")
+    both = WORDS, HeldPolicySet("costs", owners=("user:ann",))
+    assert world.missing(sets=both) == ("Policy set `costs` has not judged this plan.",)
+    (told,) = world.missing(sets=(replace(WORDS, owners=()),), approved_here=here("ann"))
+    assert "no owners who could let it pass" in told
+    (told,) = world.missing(PolicyVerdict("words", error="It takes too long."), plan_digest="")
+    assert "It takes too long" in told
+
+
+def test_what_the_root_requires_and_what_policies_refuse_are_both_told(world):
+    world.shown()
+    world.approve("eve")
+    two = Requirements(approvals=2)
+    told = world.missing(requires=(two,))
+    assert [sentence.split(":")[0].partition(" ")[0] for sentence in told] == ["Pull", "Policy"]
+    assert len(world.missing(unmatched=True)) == 2
+    assert world.missing(requires=(two,), approved_here=here("ann")) == ()
