@@ -77,10 +77,10 @@ class Preparation:
         return Engine(job.root.engine.name, installed.program, root, environ, tools.processes), installed.version
 
     def git_environ(self, taken: TakenJob) -> dict[str, str]:
-        """Return what lets the engine's ``init`` read private modules from the same forge."""
+        """Return what lets the engine's ``init`` read modules from the job's repositories."""
         home = self._tools.directory / "home"
-        environ = git_environment({}, home, taken.job.clone_url, taken.clone_token)
-        # A module may come from elsewhere by another protocol; the token is sent to the forge's host only.
+        environ = git_environment({}, home, taken.job, taken.clone_token)
+        # A module may come from elsewhere by another protocol; the token is sent to the job's repositories only.
         return {
             name: value for name, value in environ.items() if name.startswith("GIT_") and name != "GIT_ALLOW_PROTOCOL"
         }
@@ -95,7 +95,7 @@ class Preparation:
             tools.interruption.check()
             return code
 
-        environ = git_environment(tools.environ, tools.directory, job.clone_url, taken.clone_token)
+        environ = git_environment(tools.environ, tools.directory, job, taken.clone_token)
         return Git(run, environ, tools.source, job.clone_url)
 
     def _check_out(self, taken: TakenJob) -> Path:

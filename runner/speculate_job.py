@@ -7,7 +7,7 @@ run or fetch is looked at before the engine sees them (docs/security.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,11 @@ from runner.log import last_lines
 from runner.merging import changed_files, file_of
 from runner.plan_job import Planning
 from runner.steps import StepRunner
-from runner.workspace import Git, place_in
-from tidegate.domain.deploys.job import TakenJob
+from runner.workspace import Git, other_addresses, place_in
+from tidegate.domain.deploys.job import Job, TakenJob
 from tidegate.domain.deploys.workflow import WorkflowStep
 from tidegate.domain.deploys.workflow_rules import plan_problem
-from tidegate.domain.pull_requests.untrusted_code import Allowed, locked_providers
+from tidegate.domain.pull_requests.untrusted_code import Allowed, locked_providers, patterns_of
 
 #: What a step's command may name without running it.
 _DATA = (".hcl", ".json", ".md", ".tf", ".tfvars", ".tofu", ".txt", ".yaml", ".yml")
@@ -43,12 +43,18 @@ def run_speculation(tools: Tools, preparation: Preparation, taken: TakenJob) -> 
     git = preparation.git(taken)
     base, place = job.base_sha, Path(job.root.dir) / LOCK_FILE
     locked = locked_providers(file_of(git, base, place.as_posix())) if base else ()
-    inspection = Inspection(tools.source, engine.root, Allowed(job.allowed_providers, job.allowed_modules, locked))
+    inspection = Inspection(tools.source, engine.root, _allowed(job, locked))
     inspection.files()
     changed = changed_files(git, base) if base else frozenset()
     guard = _Guard(git, engine, changed, tools.directory / "engine-ran")
     steps = StepRunner(tools, engine, job, guard.check)
     return _Speculating(tools, preparation, taken, version, steps, inspection=inspection, guard=guard).result()
+
+
+def _allowed(job: Job, locked: Collection[str]) -> Allowed:
+    """Return what the plan may use: also modules of the other repositories that the default branch's file lists."""
+    listed = (pattern for address in other_addresses(job) for pattern in patterns_of(address))
+    return Allowed(job.allowed_providers, (*(job.allowed_modules or ()), *listed), locked)
 
 
 class _Speculating(Planning):

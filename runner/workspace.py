@@ -67,11 +67,18 @@ class Git:
         return self.run(["git", "-C", str(self.directory), *arguments], self.directory, self.environ, output)
 
 
-def git_environment(environ: Mapping[str, str], home: Path, clone_url: str, token: str) -> dict[str, str]:
-    """Return the environment of git. Raise RunnerFault when the address must not be used with a token."""
-    if refused := git.refusal(clone_url):
+def git_environment(environ: Mapping[str, str], home: Path, job: Job, token: str) -> dict[str, str]:
+    """Return the environment of git for a job. Raise RunnerFault when its address must not be used with a token."""
+    if refused := git.refusal(job.clone_url):
         raise RunnerFault(refused)
-    return git.git_environment(environ, home, clone_url, token, {"fetch.fsckObjects": "true"})
+    urls = (job.clone_url, *other_addresses(job))
+    return git.git_environment(environ, home, urls, token, {"fetch.fsckObjects": "true"})
+
+
+def other_addresses(job: Job) -> tuple[str, ...]:
+    """Return the addresses of the other repositories that a job may clone: those of its own, with other names."""
+    before, name, after = job.clone_url.rpartition(job.repository)
+    return tuple(f"{before}{other}{after}" for other in job.other_repositories) if name else ()
 
 
 def check_out(git: Git, job: Job) -> Path:

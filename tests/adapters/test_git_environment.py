@@ -10,6 +10,7 @@ import pytest
 from tidegate.adapters.git.environment import authorization, git_environment, refusal
 
 URL = "https://git.example.com/acme/infra.git"
+MODULES = "https://git.example.com/acme/modules.git"
 TOKEN = "ghs_secret"
 
 
@@ -29,17 +30,33 @@ def environ(tmp_path):
         "XDG_CONFIG_HOME": str(tmp_path),
     }
     (tmp_path / ".gitconfig").write_text("[credential]\n\thelper = id\n")
-    return git_environment(hostile, tmp_path, URL, TOKEN, {"fetch.fsckObjects": "true"})
+    return git_environment(hostile, tmp_path, (URL, MODULES), TOKEN, {"fetch.fsckObjects": "true"})
 
 
-def test_the_token_is_for_the_forges_host_only(environ, tmp_path):
+def test_the_token_is_for_its_repositories_only(environ, tmp_path):
     def header_for(url):
         return told(environ, "config", "--get-urlmatch", "http.extraHeader", url, cwd=tmp_path)
 
-    assert header_for(URL) == f"Authorization: {authorization(TOKEN)}"
-    for other in ("https://example.com/a", "http://git.example.com/a", "https://git.example.com:8443/a"):
+    for own in (URL, URL.removesuffix(".git"), f"{URL}/info/refs", MODULES, f"{MODULES}/info/lfs/objects/batch"):
+        assert header_for(own) == f"Authorization: {authorization(TOKEN)}"
+    for other in (
+        "https://example.com/acme/infra.git",
+        "http://git.example.com/acme/infra.git",
+        "https://git.example.com:8443/acme/infra.git",
+        "https://git.example.com/acme/infra-2.git",
+        "https://git.example.com/acme/other.git",
+        "https://git.example.com/",
+    ):
         assert header_for(other) == ""
-    assert sum(TOKEN in value or authorization(TOKEN) in value for value in environ.values()) == 1
+    holding = [name for name, value in environ.items() if TOKEN in value or authorization(TOKEN) in value]
+    assert all(name.startswith("GIT_CONFIG_VALUE_") for name in holding)
+
+
+@pytest.mark.parametrize("written", ["git@git.example.com:acme/modules.git", "ssh://git@git.example.com/acme/modules"])
+def test_ssh_addresses_of_its_repositories_mean_their_https_addresses(environ, tmp_path, written):
+    assert told(environ, "ls-remote", "--get-url", written, cwd=tmp_path).removesuffix(".git") == MODULES[:-4]
+    other = written.replace("acme", "other")
+    assert told(environ, "ls-remote", "--get-url", other, cwd=tmp_path) == other
 
 
 def test_nothing_but_our_settings_configures_git(environ, tmp_path):
@@ -51,7 +68,7 @@ def test_nothing_but_our_settings_configures_git(environ, tmp_path):
 
 
 def test_settings_of_the_house_cannot_be_replaced(tmp_path):
-    environ = git_environment({"PATH": os.environ["PATH"]}, tmp_path, URL, "", {"core.hooksPath": "/hooks"})
+    environ = git_environment({"PATH": os.environ["PATH"]}, tmp_path, (URL,), "", {"core.hooksPath": "/hooks"})
     assert told(environ, "config", "core.hooksPath", cwd=tmp_path) == os.devnull
     assert told(environ, "config", "--get-regexp", "extraheader", cwd=tmp_path) == ""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import pytest
 
 from tests.e2e.installation import job_of
@@ -106,3 +108,22 @@ def test_what_the_base_branch_has_meanwhile_is_part_of_the_next_plan(project):
     (comment,) = pull.shown(in_conflict)
     assert "Both change 'app/main.tf'." in comment["body"].replace("\\", "")
     assert pull.ended(in_conflict)["output"]["title"] == "Conflicts with main"
+
+
+LISTED = "clone: {repositories: [%s]}\n"
+
+
+@pytest.mark.nightly
+def test_a_module_of_another_private_repository_is_planned_if_the_default_branch_lists_it(project):
+    maintainer, modules = project.tidegate.maintainer, f"{project.name}-modules"
+    maintainer.push(modules, {"queue/main.tf": MODULES["modules/queue/main.tf"]}, "Begin")
+    host = urlsplit(project.tidegate.cloud.info["forge_url"]).hostname
+    app = f'module "queue" {{\n  source = "git::ssh://git@{host}/{modules}.git//queue"\n}}\n'
+    listed = {"tidegate.yaml": LISTED % modules.rpartition("/")[2]}
+    sha = project.push({"app": app}, **listed)
+    project.reviewed(sha, "app")
+    head = project.push_files({"app/more.tf": app.replace('"queue" {', '"more" {')}, branch="feature", base="main")
+    pull = Pull(project, maintainer.open_pull_request(project.name, "feature", title="Use it twice"))
+    (comment,) = pull.shown(head)
+    assert pull.states() == {"app": PLANNED}
+    assert "module.more.terraform_data.queue" in comment["body"]

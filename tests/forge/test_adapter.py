@@ -19,7 +19,7 @@ from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT
 from tidegate.domain.check_runs.face import View
 from tidegate.domain.check_runs.text import render
 from tidegate.domain.deploys.deployment import State
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound, RepositoriesUnreadable
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_requests.pull_request import ReviewVerdict
 from tidegate.domain.pull_requests.record import PullRequestSpec
@@ -91,6 +91,22 @@ def test_a_clone_token_reads_the_repository_and_writes_nothing(adapter, api, ins
     body = {"name": "x", "head_sha": sha}
     status, _, _ = api.ask("POST", f"/repos/{REPOSITORY}/check-runs", body, token=token)
     assert status in {403, 404}
+
+
+def test_a_clone_token_reads_the_listed_repositories_too_and_no_others(forge, adapter, api, installation, maintainer):
+    for name in ("acme/modules", "acme/secret"):
+        maintainer.push(name, {"main.tf": ""}, "Begin")
+    token = adapter.clone_token(installation, REPOSITORY, ["acme/modules"])
+    read = {
+        name: api.ask("GET", f"/repos/{name}/contents/main.tf", token=token)[0]
+        for name in ("acme/modules", "acme/secret")
+    }
+    assert read == {"acme/modules": 200, "acme/secret": 404}
+
+
+def test_listed_repositories_that_the_app_cannot_see_are_named(adapter, installation):
+    with pytest.raises(RepositoriesUnreadable, match="acme/none"):
+        adapter.clone_token(installation, REPOSITORY, ["acme/none"])
 
 
 def test_a_repository_that_the_app_cannot_see_is_refused(adapter, installation):

@@ -62,6 +62,15 @@ class Forge:
         """Return the newest commit that two have in common."""
         return self._git(self.repository, "merge-base", head, base)
 
+    def other(self, name: str, files: Files) -> str:
+        """Make another repository of the same owner with one commit of these files; return the commit."""
+        work = self.directory / f"work-of-{name}"
+        self._git(self.directory, "init", "--quiet", "--initial-branch=main", str(work))
+        sha = self._commit(work, files)
+        self._git(self.directory, "clone", "--quiet", "--bare", str(work), str(self.directory / "acme" / f"{name}.git"))
+        self._git(self.directory / "acme" / f"{name}.git", "config", "uploadpack.allowAnySHA1InWant", "true")
+        return sha
+
     def _begin(self) -> Path:
         work = self.directory / "work"
         self._git(self.directory, "init", "--quiet", "--initial-branch=main", str(work))

@@ -15,9 +15,11 @@ from local import mirror
 from tests.runner.conftest import Bench
 from tests.runner.engines import WAITING, fake_engine
 from tests.runner.fake_aws import START_TOKEN
+from tests.runner.git_forge import CLONE_TOKEN
 from tidegate.domain.deploys.deployment import Artifact
 from tidegate.domain.deploys.job import JobKind, log_key
 from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.workflow import CloneSettings, RunSettings
 from tidegate.messages import RecordPlan
 
 ONE_RESOURCE = """
@@ -193,6 +195,19 @@ def test_private_modules_are_read_with_the_clone_token(bench: Bench) -> None:
     ended = bench.run(bench.job(JobKind.APPLY, sha, plan))
     assert "Initializing modules" in ended.output
     assert "Apply complete!" in ended.output
+
+
+def test_modules_of_a_listed_repository_are_read_with_the_clone_token_and_of_no_other(bench: Bench) -> None:
+    bench.forge.other("modules", {"queue/main.tf": ONE_RESOURCE})
+    https, ssh = f"git::{bench.forge.url}/acme/modules.git//queue", "git::ssh://git@127.0.0.1/acme/modules//queue"
+    call = 'module "queue" {{ source = "{}" }}\n'
+    files = {"network/main.tf": bench.backend() + call.format(ssh), "other/main.tf": call.format(https)}
+    sha = bench.forge.commit(files)
+    plan = bench.plan(sha, run=RunSettings(clone=CloneSettings(("modules",))))
+    assert plan["changes"]["add"] == 1
+    bench.run(bench.job(JobKind.PLAN, sha, dir="other"))
+    assert bench.result()["error"] == "TerraformClientError"
+    assert set(bench.forge.tokens) == {f"x-access-token:{CLONE_TOKEN}", ""}
 
 
 def test_a_plan_is_interrupted_by_sigterm_and_may_be_tried_again(bench: Bench, commit: Callable[..., str]) -> None:

@@ -17,10 +17,12 @@ from runner.faults import RunnerFault
 from runner.plan_json import entries, read_plan
 from runner.settings import SettingsError, read_settings
 from runner.workspace import git_environment
+from tests.builders import any_job
 from tests.runner.conftest import REPOSITORY_TOP
 from tests.runner.environment import SETTINGS
 from tidegate.adapters.git.environment import authorization
 from tidegate.domain.deploys.plan import PlannedChanges, planned_changes
+from tidegate.domain.deploys.workflow import CloneSettings, RunSettings
 
 PROVIDER = "providers/registry.example.com/acme/cloud/1.2.3/linux_amd64"
 
@@ -188,15 +190,16 @@ def test_links_that_lead_nowhere_or_lie_elsewhere_are_not_made(tmp_path: Path, p
 # Git's environment
 
 
-def test_the_token_is_sent_to_the_forges_host_only(tmp_path: Path) -> None:
-    environ = git_environment({}, tmp_path, "https://git.example.com/acme/infra.git", "token-of-the-forge")
-    settings = {
-        environ[f"GIT_CONFIG_KEY_{n}"]: environ[f"GIT_CONFIG_VALUE_{n}"]
+def test_the_token_is_sent_to_the_jobs_repositories_only(tmp_path: Path) -> None:
+    job = any_job(run=RunSettings(clone=CloneSettings(("modules",))))
+    environ = git_environment({}, tmp_path, job, "token-of-the-forge")
+    pairs = [
+        (environ[f"GIT_CONFIG_KEY_{n}"], environ[f"GIT_CONFIG_VALUE_{n}"])
         for n in range(int(environ["GIT_CONFIG_COUNT"]))
-    }
+    ]
     header = f"Authorization: {authorization('token-of-the-forge')}"
-    assert settings["http.https://git.example.com/.extraHeader"] == header
-    assert [value for value in settings.values() if value == header] == [header]
+    urls = {f"https://github.com/acme/{name}" for name in ("infra", "infra.git", "modules", "modules.git")}
+    assert {key for key, value in pairs if value == header} == {f"http.{url}.extraHeader" for url in urls}
     assert environ["GIT_ALLOW_PROTOCOL"] == "https"
 
 
@@ -213,7 +216,7 @@ def test_the_token_is_sent_to_the_forges_host_only(tmp_path: Path) -> None:
 )
 def test_other_addresses_are_not_cloned(tmp_path: Path, url: str) -> None:
     with pytest.raises(RunnerFault, match=r"HTTPS only|credentials"):
-        git_environment({}, tmp_path, url, "token")
+        git_environment({}, tmp_path, any_job(clone_url=url), "token")
 
 
 # Settings and start

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.pull_requests.untrusted_code import Allowed, examine, locked_providers
+from tidegate.domain.pull_requests.untrusted_code import Allowed, examine, locked_providers, patterns_of
 
 DEFAULTS = Allowed()
 
@@ -392,3 +392,24 @@ def test_a_provider_without_a_source_is_hashicorp_s_of_its_name() -> None:
     assert told("terraform {\n  required_providers {\n    x = { source = var.x }\n  }\n}\n") == [
         "3: the source of a provider is not a plain string, so it cannot be judged."
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "is_allowed"),
+    [
+        ("github.com/acme/modules", True),
+        ("github.com/acme/modules//queue?ref=v1", True),
+        ("git::https://github.com/acme/modules.git//queue", True),
+        ("git::https://github.com/acme/modules?ref=v1", True),
+        ("git@github.com:acme/modules.git//queue", True),
+        ("git::ssh://git@github.com/acme/modules.git?ref=v1", True),
+        ("github.com/acme/modules-of-others", False),
+        ("github.com/acme/modules/x//queue", False),
+        ("git::https://github.com.evil.example/acme/modules.git", False),
+        ("git::https://evil.example/github.com/acme/modules", False),
+        ("github.com/acme/modules//../../evil", False),
+    ],
+)
+def test_modules_of_a_repository_are_meant_in_all_forms_and_no_others(source, is_allowed):
+    allowed = Allowed(modules=patterns_of("https://github.com/acme/modules.git"))
+    assert allowed.module(source) is is_allowed

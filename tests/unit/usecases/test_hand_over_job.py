@@ -4,7 +4,8 @@ import pytest
 
 from tests.builders import any_job
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.errors import ForgeUnavailable, JobGone, NotFound
+from tidegate.domain.deploys.workflow import CloneSettings, RunSettings
+from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, JobGone, NotFound, RepositoriesUnreadable
 from tidegate.messages import HandOverJob
 from tidegate.usecases.deploys.hand_over_job import JobHandover
 
@@ -28,6 +29,22 @@ def test_the_runner_finds_both_tokens_in_the_jobs_record(world, handover):
     handover.hand_over(MESSAGE)
     taken = world.jobs.take(any_job().id, "runner")
     assert (taken.token, taken.clone_token) == ("task-token", "clone-token-of-acme/infra")
+
+
+def test_the_clone_token_is_also_for_the_repositories_that_the_file_lists(world, handover):
+    clone = CloneSettings(("modules",))
+    world.jobs.create(any_job(id="other-plan-1", run=RunSettings(clone=clone)))
+    handover.hand_over(HandOverJob(job="other-plan-1", token="task-token"))
+    taken = world.jobs.take("other-plan-1", "runner")
+    assert taken.clone_token == "clone-token-of-acme/infra-and-acme/modules"
+
+
+def test_nothing_is_handed_over_with_a_list_of_repositories_that_the_app_cannot_read(world, handover):
+    refusal = ForgeRefused(422, "no such repository")
+    world.forge.failures = [RepositoriesUnreadable(("acme/modules",), refusal)]
+    with pytest.raises(ForgeRefused, match=r"acme/modules.*clone.repositories.*no such repository"):
+        handover.hand_over(MESSAGE)
+    assert world.jobs.token(any_job().id) is None
 
 
 def test_nothing_is_handed_over_while_the_forge_gives_no_token(world, handover):

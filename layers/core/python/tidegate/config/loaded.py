@@ -22,6 +22,7 @@ from tidegate.config.limits import Limits
 from tidegate.config.model.file import WHEN_MODIFIED
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.domain.deploys.workflow import CloneSettings
 from tidegate.domain.policies.policy_set import PolicySet
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.root import Engine, Root
@@ -71,7 +72,7 @@ class LoadedConfiguration:
     ``branch_tags`` and ``dest_branch_tags`` give tags to the branches that fit, the first that does.
     ``destination_branches`` are empty for the default branch alone, ``pull_requests`` says how those that go there are
     planned, ``policy_sets`` what their plans are held against, ``applying`` where they are applied. ``limits`` are the
-    organization's. ``masks`` are patterns of what is masked in logs.
+    organization's. ``masks`` are patterns of what is masked in logs, ``clone`` says what runners clone.
     """
 
     engine: Engine
@@ -99,6 +100,7 @@ class LoadedConfiguration:
     applying: ApplyRules = field(default_factory=ApplyRules)
     limits: Limits = field(default_factory=Limits)
     masks: tuple[str, ...] = ()
+    clone: CloneSettings = field(default_factory=CloneSettings)
 
     def required_of(self, judged: Tagged) -> Requirements | None:
         """Return what deploys by hand require of a root with these tags, None when no check matches them."""

@@ -134,6 +134,7 @@ def _loaded(
         applying=rules,
         limits=organization.limits,
         masks=configuration.mask_patterns,
+        clone=configuration.clone.settings,
     )
     return replace(loaded, warnings=misleading(document, loaded))
 

@@ -129,6 +129,7 @@ class Settings:
             self._job(stack, hooks.plan_before, workflow, _steps(workflow.plan, PLAN_STEPS), hooks.plan_after),
             self._job(stack, hooks.apply_before, workflow, _steps(workflow.apply, APPLY_STEPS), hooks.apply_after),
             self._loaded.masks,
+            self._loaded.clone,
         )
         problem = _oversized(settings) or plan_problem(settings.plan) or apply_problem(settings.apply)
         if problem:

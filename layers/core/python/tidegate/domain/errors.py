@@ -19,6 +19,7 @@
     ├── TooLate                a task token that nobody waits for any more
     ├── ForgeUnavailable       the forge refused for now; try again after a while
     ├── ForgeRefused           the forge refused for good
+    │   ├── RepositoriesUnreadable … as the App cannot read what the file lists
     │   └── AppLacksPermission … because the App was not given a permission
     ├── OversizedRecord        something that is larger than the store takes
     ├── CloudUnavailable       an AWS service refused for now; try again after a while
@@ -161,6 +162,17 @@ class ForgeRefused(TidegateError):
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(f"The forge refused ({status}): {problem}. Check the App's installation and its permissions.")
         self.status, self.problem = status, problem
+
+
+class RepositoriesUnreadable(ForgeRefused):
+    """The App cannot read one of the repositories that ``clone.repositories`` of ``tidegate.yaml`` lists."""
+
+    def __init__(self, repositories: tuple[str, ...], refusal: ForgeRefused) -> None:
+        super().__init__(
+            refusal.status,
+            f"the App cannot read one of {', '.join(repositories)}, which clone.repositories in the default branch's "
+            f"tidegate.yaml lists ({refusal.problem}). Install the App on it, or correct the list",
+        )
 
 
 class AppLacksPermission(ForgeRefused):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -152,8 +152,11 @@ class Forge(ForgeAddresses, Protocol):
     def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:
         """Return the external ids of all check runs of our App on a commit, by their own ids."""
 
-    def clone_token(self, installation: int, repository: str) -> str:
-        """Return a token that can read this repository's contents, and nothing else, for an hour."""
+    def clone_token(self, installation: int, repository: str, others: Collection[str] = ()) -> str:
+        """Return a token that can read the contents of this repository and of ``others``, for an hour.
+
+        On GitHub it can read nothing else. Raise RepositoriesUnreadable where one of the others cannot be read.
+        """
 
 
 class ForgeDeliveries(Protocol):

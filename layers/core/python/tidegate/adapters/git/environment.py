@@ -1,8 +1,8 @@
 """The environment in which git reads a repository that nobody here trusts.
 
 git reads no configuration but the settings made here, runs no hooks, asks nobody anything and speaks no
-protocol but the address's own. The token travels in the environment, for the forge's host only: it shows
-in no argument list, no URL and no file.
+protocol but the address's own. The token travels in the environment, for the addresses of the repositories
+that it is for: it shows in no argument list, no URL and no file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
@@ -61,11 +61,22 @@ def refusal(url: str, protocols: Collection[str] = ("https",)) -> str | None:
 
 
 def git_environment(
-    environ: Mapping[str, str], home: Path, url: str, token: str, settings: Mapping[str, str] = MappingProxyType({})
+    environ: Mapping[str, str],
+    home: Path,
+    urls: Sequence[str],
+    token: str,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Return the whole environment of git for the repository at ``url``; ``settings`` go beside the house's own."""
-    parts = urlsplit(url)
-    header = {f"http.{parts.scheme}://{parts.netloc}/.extraHeader": f"Authorization: {authorization(token)}"}
+    """Return the whole environment of git for the repository at the first of ``urls``.
+
+    The token is for it and for the others; their SSH addresses mean the same. ``settings`` go beside the house's own.
+    """
+    parts = urlsplit(urls[0])
+    pairs = [*settings.items(), *_SETTINGS.items()]
+    if token:
+        header = f"Authorization: {authorization(token)}"
+        pairs += ((f"http.{form}.extraHeader", header) for each in urls for form in _forms(each))
+    pairs += (pair for each in urls for pair in _instead_of_ssh(each))
     return {
         **{name: environ[name] for name in PASSED_ON if name in environ},
         "HOME": str(home),
@@ -76,7 +87,7 @@ def git_environment(
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_LFS_SKIP_SMUDGE": "1",
         "GIT_ALLOW_PROTOCOL": parts.scheme,
-        **_numbered({**settings, **_SETTINGS, **(header if token else {})}),
+        **_numbered(pairs),
     }
 
 
@@ -85,8 +96,21 @@ def authorization(token: str) -> str:
     return "Basic " + base64.b64encode(f"x-access-token:{token}".encode()).decode()
 
 
-def _numbered(settings: Mapping[str, str]) -> dict[str, str]:
-    numbered = list(enumerate(settings.items()))
+def _forms(url: str) -> tuple[str, str]:
+    """Return the two ways in which the address of a repository is written: git compares whole segments of paths."""
+    return url.removesuffix(".git"), f"{url.removesuffix('.git')}.git"
+
+
+def _instead_of_ssh(url: str) -> Iterator[tuple[str, str]]:
+    """Yield the settings that let SSH addresses of a repository mean this one. git compares their beginnings."""
+    parts, plain = urlsplit(url), url.removesuffix(".git")
+    path = urlsplit(plain).path.lstrip("/")
+    for ssh in (f"ssh://git@{parts.hostname}/{path}", f"git@{parts.hostname}:{path}"):
+        yield f"url.{plain}.insteadOf", ssh
+
+
+def _numbered(settings: Collection[tuple[str, str]]) -> dict[str, str]:
+    numbered = list(enumerate(settings))
     return {
         "GIT_CONFIG_COUNT": str(len(numbered)),
         **{f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in numbered},

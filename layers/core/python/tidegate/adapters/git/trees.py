@@ -100,7 +100,7 @@ class _Git:
             "remote.origin.promisor": "true",
         }
         own = {"GIT_DIR": str(self._directory), **_NOBODY}
-        self._environ = {**git_environment(environ, home, url, token, settings), **own}
+        self._environ = {**git_environment(environ, home, (url,), token, settings), **own}
 
     def create(self, object_format: str) -> None:
         self._directory.mkdir()

@@ -8,7 +8,7 @@ for now raises ForgeUnavailable with the time to wait, and what is around it wai
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -34,12 +34,12 @@ UNAUTHORIZED, FORBIDDEN, NOT_FOUND, UNPROCESSABLE, TOO_MANY, SERVER_ERROR = 401,
 READ_CONTENTS = {"contents": "read", "metadata": "read"}
 READ_METADATA = {"metadata": "read"}
 #: The key of tokens that are for a whole organization.
-_ALL_REPOSITORIES = ""
+_ALL_REPOSITORIES: tuple[str, ...] = ()
 
 #: What may be given of each permission, from nothing on.
 _LEVELS = ("none", "read", "write", "admin")
 
-_Key = tuple[int, str, tuple[tuple[str, str], ...]]
+_Key = tuple[int, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,8 @@ class GitHubAccess:
         self, installation: int, repository: str, permissions: Mapping[str, str], call: Callable[[Repository], Result]
     ) -> Result:
         """Return what ``call`` makes of the repository. Raise ForgeUnavailable and ForgeRefused."""
-        return self._call(_key(installation, repository, permissions), lambda client: call(client.get_repo(repository)))
+        key = _key(installation, (repository,), permissions)
+        return self._call(key, lambda client: call(client.get_repo(repository)))
 
     def call_organization(
         self, installation: int, permissions: Mapping[str, str], call: Callable[[Github], Result]
@@ -157,10 +158,17 @@ class GitHubAccess:
         """Return what ``call`` makes of a client for a whole installation. Raise as ``call`` does."""
         return self._call(_key(installation, _ALL_REPOSITORIES, permissions), call)
 
-    def token(self, installation: int, repository: str, permissions: Mapping[str, str], margin: float) -> str:
-        """Return a token that is good for ``margin`` seconds at least. Raise as ``call`` does."""
+    def token(
+        self,
+        installation: int,
+        repository: str,
+        permissions: Mapping[str, str],
+        margin: float,
+        others: Collection[str] = (),
+    ) -> str:
+        """Return a token that is good for ``margin`` seconds at least, also for ``others``. Raise as ``call`` does."""
         try:
-            return self._access(_key(installation, repository, permissions), margin).token
+            return self._access(_key(installation, (repository, *sorted(others)), permissions), margin).token
         except (GithubException, RequestException) as error:
             raise self.app.translated(error) from error
 
@@ -185,10 +193,10 @@ class GitHubAccess:
         return access
 
     def _new_access(self, key: _Key) -> Access:
-        installation, repository, permissions = key
+        installation, repositories, permissions = key
         wanted: dict[str, Any] = {"permissions": dict(permissions)}
-        if repository != _ALL_REPOSITORIES:
-            wanted["repositories"] = [repository.partition("/")[2]]
+        if repositories != _ALL_REPOSITORIES:
+            wanted["repositories"] = [each.partition("/")[2] for each in repositories]
         path = f"/app/installations/{installation}"
         try:
             _, answer = self.app.request("POST", f"{path}/access_tokens", input=wanted)
@@ -208,8 +216,8 @@ class GitHubAccess:
         return tuple(f"{name}: {wanted[name]}" for name in sorted(lacks))
 
 
-def _key(installation: int, repository: str, permissions: Mapping[str, str]) -> _Key:
-    return installation, repository, tuple(sorted(permissions.items()))
+def _key(installation: int, repositories: tuple[str, ...], permissions: Mapping[str, str]) -> _Key:
+    return installation, repositories, tuple(sorted(permissions.items()))
 
 
 def _problem(error: GithubException) -> str:

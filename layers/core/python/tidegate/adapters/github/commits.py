@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +11,7 @@ from github.Repository import Repository
 
 from tidegate.adapters.github.access import NOT_FOUND, READ_CONTENTS, READ_METADATA, UNPROCESSABLE, GitHubAccess
 from tidegate.domain.deploys.authors import UNKNOWN, Authors, co_authors, private_login
-from tidegate.domain.errors import NotFound
+from tidegate.domain.errors import ForgeRefused, NotFound, RepositoriesUnreadable
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import commit_sha
 from tidegate.ports import Change
@@ -81,8 +81,13 @@ class GitHubCommits:
     def default_branch(self, installation: int, repository: str) -> str:
         return self._access.call(installation, repository, READ_METADATA, lambda repo: repo.default_branch)
 
-    def clone_token(self, installation: int, repository: str) -> str:
-        return self._access.token(installation, repository, READ_CONTENTS, CLONE_MARGIN)
+    def clone_token(self, installation: int, repository: str, others: Collection[str] = ()) -> str:
+        try:
+            return self._access.token(installation, repository, READ_CONTENTS, CLONE_MARGIN, others)
+        except ForgeRefused as refusal:
+            if not others or refusal.status != UNPROCESSABLE:
+                raise
+            raise RepositoriesUnreadable(tuple(sorted(others)), refusal) from refusal
 
 
 def _compared(repo: Repository, base: str, head: str) -> tuple[_Json, Sequence[_Json]]:

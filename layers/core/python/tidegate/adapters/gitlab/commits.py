@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 from urllib.parse import quote
 
@@ -50,7 +50,7 @@ class GitLabCommits:
     def default_branch(self, installation: int, repository: str) -> str:
         return str(self._access.call("GET", project(repository))["default_branch"])
 
-    def clone_token(self, installation: int, repository: str) -> str:
+    def clone_token(self, installation: int, repository: str, others: Collection[str] = ()) -> str:
         return self._access.credentials().clone_token
 
     def _resolved(self, repository: str, commit: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.domain.check_runs.check_run import CheckRun
@@ -210,9 +210,9 @@ class MemoryForge:
     def clone_url(self, repository: str) -> str:
         return f"https://github.com/{repository}.git"
 
-    def clone_token(self, installation: int, repository: str) -> str:
+    def clone_token(self, installation: int, repository: str, others: Collection[str] = ()) -> str:
         self._called(installation, repository)
-        return f"clone-token-of-{repository}"
+        return f"clone-token-of-{'-and-'.join((repository, *others))}"
 
     def _spoken(self) -> None:
         if self.silence is not None:

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 from tidegate.config import section
 from tidegate.config.model.apply import Apply, MergeAfterApply
 from tidegate.config.model.branches import BranchTagsSection, Destination, DriftSection
+from tidegate.config.model.clone import CloneSection
 from tidegate.config.model.policies import MOST_SETS, PolicySetName, PolicySetSection
 from tidegate.config.model.pull_requests import PullRequestsSection
 from tidegate.config.model.rights import AccessSection, RequirementsSection
@@ -95,6 +96,11 @@ class Configuration(Section):
             "[their syntax](workflows.md#mask-more-than-the-plan-tells).",
         ),
     ] = ()
+    clone: Annotated[
+        CloneSection,
+        BeforeValidator(empty_if_absent, json_schema_input_type=CloneSection | None),
+        Field(description="What runners clone besides the repository itself."),
+    ] = CloneSection()
     destination_branches: Annotated[
         tuple[Destination, ...],
         BeforeValidator(as_list, json_schema_input_type=list[Destination]),

@@ -64,6 +64,12 @@ class Job:
     fork_sha: str = ""
     destroy: bool = False
 
+    @property
+    def other_repositories(self) -> tuple[str, ...]:
+        """The other repositories, ``OWNER/NAME``, that its runner may clone: all of the same owner."""
+        owner = self.repository.rpartition("/")[0]
+        return tuple(f"{owner}/{name}" for name in self.run.clone.repositories)
+
 
 @dataclass(frozen=True, slots=True)
 class TakenJob:

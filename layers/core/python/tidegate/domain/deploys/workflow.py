@@ -5,7 +5,7 @@ No pydantic here: the runner imports this module, and its start is part of every
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 #: How the last line of an apply begins that succeeded, and a step after which did not.
@@ -55,11 +55,22 @@ APPLY_STEPS = (WorkflowStep(StepKind.INIT), WorkflowStep(StepKind.APPLY))
 
 
 @dataclass(frozen=True, slots=True)
+class CloneSettings:
+    """What is cloned besides the repository itself.
+
+    ``repositories`` are the names of others of the same owner, which modules and submodules may come from.
+    """
+
+    repositories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunSettings:
     """How one root runs in one stack: the name of its environment, its variables, and all steps, hooks included.
 
     ``variables`` are pairs of a whole name, such as ``STACK_VAR_REGION``, and a text. Programs see them, and
-    ``TIDEGATE_ENVIRONMENT`` and ``TIDEGATE_STACK``. ``masks`` are patterns of what is masked in the job's log.
+    ``TIDEGATE_ENVIRONMENT`` and ``TIDEGATE_STACK``. ``masks`` are patterns of what is masked in the job's log,
+    ``clone`` says what the runner clones.
     """
 
     environment: str = ""
@@ -67,3 +78,4 @@ class RunSettings:
     plan: tuple[WorkflowStep, ...] = PLAN_STEPS
     apply: tuple[WorkflowStep, ...] = APPLY_STEPS
     masks: tuple[str, ...] = ()
+    clone: CloneSettings = field(default_factory=CloneSettings)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from glob import escape
 from typing import Any
 
 from tidegate.domain.roots.hcl import Argument, Block, Body, HclFile, Kind, Token, decoded
@@ -108,6 +109,14 @@ class Allowed:
         if self.module(source):
             return None
         return Finding(line, f"the module source {source!a} is not allowed in pull requests.", _allow(MODULES_KEY))
+
+
+def patterns_of(url: str) -> tuple[str, ...]:
+    """Return patterns of all sources of modules that lie in the repository with this HTTPS address."""
+    address = url.removesuffix(".git")
+    host, _, path = address.partition("://")[2].partition("/")
+    beginnings = (f"{host}/{path}", f"git::{address}", f"git@{host.partition(':')[0]}:{path}")
+    return tuple(f"{escape(each)}{end}" for each in beginnings for end in ("", "//*", "[?]*"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ class JobHandover:
     def hand_over(self, message: HandOverJob) -> None:
         """Leave the tokens for the runner.
 
-        Raise ForgeUnavailable before anything was left: the same can then be tried again. Raise JobGone
-        when a runner has taken the job before, as then nobody would answer this token.
+        Raise ForgeUnavailable and ForgeRefused before anything was left: the same can then be tried again. Raise
+        JobGone when a runner has taken the job before, as then nobody would answer this token.
         """
         job = self.jobs.get(message.job)
-        clone_token = self.forge.clone_token(job.installation, job.repository)
+        clone_token = self.forge.clone_token(job.installation, job.repository, job.other_repositories)
         if not self.jobs.hand_over(job.id, message.token, clone_token):
             raise JobGone(job.id)
