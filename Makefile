@@ -43,7 +43,7 @@ lint: setup ## ruff, mypy --strict, statelint, cdk-nag and cfn-lint; fails on an
 	$(PYTHON) -m cdk.check
 
 test: setup ## The test suite, in parallel; unit and contract tests must cover domain and use cases, branches too
-	$(BIN)/pytest --numprocesses 2 --dist loadgroup -m "not nightly" --cov --cov-report term
+	$(BIN)/pytest --numprocesses 4 --dist loadgroup -m "not nightly" --cov --cov-report term
 
 test-nightly: setup ## What make test leaves out: long stories, the stand-ins' own tests, many random examples, a soak
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup -m "nightly or hypothesis" --hypothesis-profile search

@@ -27,6 +27,11 @@ def thing(value: str = "one") -> str:
     return f'resource "terraform_data" "thing" {{\n  input = "{value}"\n}}\n'
 
 
+def _until(gate: Path) -> str:
+    """Wait for the gate, or for the end of the test's directory: else the shell would outlive all tests."""
+    return f"while [ -d '{gate.parent}' ] && [ ! -e '{gate}' ]; do sleep 0.05; done"
+
+
 def gated(gate: Path, value: str = "one") -> str:
     """Return a resource whose creation says that it waits, and does so until ``gate`` exists; then it says so, too."""
     return f"""
@@ -34,7 +39,7 @@ resource "terraform_data" "gated" {{
   input            = "{value}"
   triggers_replace = "{value}"
   provisioner "local-exec" {{
-    command = "echo waiting at the gate; while [ ! -e '{gate}' ]; do sleep 0.05; done; echo the gate is open"
+    command = "echo waiting at the gate; {_until(gate)}; echo the gate is open"
   }}
 }}
 """

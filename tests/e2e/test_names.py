@@ -27,9 +27,9 @@ def configuration(project, sha):
 
 
 def test_directories_with_hostile_names_are_listed_on_the_commit_and_the_others_are_deployed(project):
-    files = {f"{name}/main.tf": thing() for name in DIRECTORIES.values()}
     deep = "/".join(["d" * 60] * 5)
-    sha = project.push({HARMLESS: thing()}, **files, **{f"{deep}/main.tf": thing()})
+    files = {f"{name}/main.tf": project.backed(name, thing()) for name in (*DIRECTORIES.values(), deep)}
+    sha = project.push({HARMLESS: thing()}, **files)
     refused = eventually(lambda: configuration(project, sha), what="tidegate/config")
     assert refused["conclusion"] == "failure"
     assert title(refused) == f"Not deployed: {len(DIRECTORIES) + 1}"

@@ -83,7 +83,7 @@ def test_a_plan_of_five_megabytes_that_is_hostile_is_shown_within_limits_without
 @pytest.mark.parametrize("directory", ["a&&id", "[x](http:)<b>", "a\u202eb", "x" * 120])
 def test_roots_with_hostile_names_are_not_planned_and_the_comment_says_so(project, directory):
     project.push({"fine": thing()})
-    files = {f"{directory}/main.tf": thing(), "fine/main.tf": project.backed("fine", thing("two"))}
+    files = {f"{root}/main.tf": project.backed(root, thing("two")) for root in (directory, "fine")}
     head = project.push_files(files, "Add roots", branch="feature", base="main")
     pull = Pull(project, project.tidegate.maintainer.open_pull_request(project.name, "feature", title="Change"))
     (comment,) = pull.shown(head)

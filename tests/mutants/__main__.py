@@ -67,6 +67,7 @@ class Runs:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
             raise session.Interrupted("tests cannot be collected")
+        gc.unfreeze()  # What is frozen is in no list of objects.
         functions = _functions()
         self._caches = [each for each in gc.get_objects() if isinstance(each, _lru_cache_wrapper)]
         gc.freeze()

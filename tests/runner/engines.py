@@ -15,8 +15,11 @@ def provisioned(script: str) -> str:
     )
 
 
-#: Says that it has started, then waits for a file or an interrupt.
-WAITING = "touch {directory}/started; while [ ! -e {directory}/release ]; do sleep 0.05; done; echo released"
+#: Says that it has started, then waits for a file, an interrupt, or the end of the test's directory.
+WAITING = (
+    "touch {directory}/started; while [ -d {directory} ] && [ ! -e {directory}/release ]; do sleep 0.05; done; "
+    "echo released"
+)
 
 
 def fake_engine(bench: Bench, version: str, command: str, script: str) -> str:
