@@ -99,6 +99,7 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     yield "Changes with", ", ".join(one.when_modified), own
     yield "Its modules", _modules(each), 0
     yield "Depends on", _depends(each), line("root", 0)
+    yield "Destroyed", "what it made is, after a review (destroy: true)" if one.destroy else "", line("root", 0)
     yield "By itself", "" if one.autoplan else "no: a merge does not deploy it (autoplan: false)", line("root", 0)
     yield "Planned after", _stacks(stack.plan_after), _rule_line(each, lambda rules: rules.plan_after)
     yield "Applied after", _stacks(stack.apply_after), _rule_line(each, lambda rules: rules.apply_after)
@@ -215,6 +216,7 @@ def document(each: Explained) -> dict[str, Any]:
         "apply_steps": [_steps([step]) for step in one.run.apply],
         "when_modified": list(one.when_modified),
         "autoplan": one.autoplan,
+        "destroy": one.destroy,
         "modules": list(each.modules),
         "follow_modules": one.follow_modules,
         "depends_on": one.depends_on.text if one.depends_on else None,

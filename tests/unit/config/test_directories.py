@@ -6,6 +6,8 @@ import pytest
 
 from tests.configuration import load, refusal
 from tidegate.config.declarations import EngineText
+from tidegate.config.resolution import configure
+from tidegate.domain.deploys.review_rule import PlanReview
 
 
 def test_tags_of_directories_and_workspaces_add_up():
@@ -127,3 +129,24 @@ def test_only_so_many_patterns_of_directories_are_taken():
     several = [f"  'live/{number}/*':\n" for number in range(201)]
     assert "201 keys of 'dirs' have a '*'" in str(refusal("dirs:\n" + "".join(several)))
     assert len(load("dirs:\n" + "".join(several[:200])).globs) == 200
+
+
+def test_single_roots_may_be_destroyed_and_their_plans_are_always_reviewed():
+    text = """
+version: 1
+plan_review: never
+roots: [{dir: a, destroy: true}]
+dirs:
+  b: {destroy: true, workspaces: {prod: {destroy: false}, dev: }}
+  c: {destroy: true}
+"""
+    loaded = load(text)
+    roots = configure(loaded, [each.root for each in loaded.roots or ()]).roots
+    destroyed = {each.root.name: each.review_rule.when for each in roots if each.destroy}
+    assert destroyed == dict.fromkeys(("a", "b/dev", "c"), PlanReview.ALWAYS)
+    assert [each.review_rule.when for each in roots if not each.destroy] == [PlanReview.NEVER]
+
+
+@pytest.mark.parametrize("dirs", ["live/*: {destroy: true}", "live/app: {root: false, destroy: true}"])
+def test_what_is_not_one_root_is_not_destroyed(dirs):
+    assert "is not one root" in str(refusal(f"version: 1\ndirs:\n  {dirs}\n"))

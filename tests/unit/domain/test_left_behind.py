@@ -72,3 +72,8 @@ def test_of_many_roots_so_many_are_named():
     text = left_behind([gone(f"root-{number}").layer for number in range(200)], 3_000)
     assert len(text.encode()) < 4_000
     assert "more." in text
+
+
+def test_what_the_file_destroys_is_told_among_what_the_merge_does():
+    text = render_comment(comment_of(planned("a", destroy=True)))
+    assert "`a`: all that it made is destroyed" in text

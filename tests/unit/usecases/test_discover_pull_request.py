@@ -202,3 +202,10 @@ class TestWhatIsGone:
         changes(world, {"live/db/main.tf": None}, {**FILES, "tidegate.yaml": "dirs: {live/app: {}, live/no*: {}}\n"})
         opened(world)
         assert [layer for layer in world.found if layer.gone] == []
+
+    def test_a_file_that_destroys_a_root_has_that_planned(self, world):
+        base = {**FILES, "tidegate.yaml": "dirs: {'**': {}, live/db: {}}\n"}
+        changes(world, {"tidegate.yaml": "dirs: {'**': {}, live/db: {destroy: true}}\n"}, base)
+        opened(world)
+        (db,) = world.found
+        assert (db.root.name, db.destroy, db.gone, db.is_extra) == ("live/db", True, False, False)

@@ -185,3 +185,9 @@ def test_of_very_many_deployments_not_all_are_read(world):
     (view,) = DriftLooker(world.drifts, MemoryDeployments()).look({REPOSITORY})
     assert view.undoing(findings[0]) is Undoing.ABSENT
     assert view.undoing(findings[100]) is Undoing.ASKED
+
+
+def test_what_is_to_be_destroyed_is_not_looked_at(world):
+    world.file("dirs: {'**': {}, db: {destroy: true}}\n" + NIGHTLY)
+    world.discover()
+    assert [layer.root.name for layer in world.layers.many(world.record().layers)] == ["app"]

@@ -117,3 +117,11 @@ def test_what_was_asked_for_before_a_root_was_gone_leaves_it_an_orphan(world):
     earlier = deployed(world, requested_at="2026-03-02T07:00:00.000000+00:00")
     assert orphaned(world) is not None
     assert earlier.id == world.queues.read(earlier.queue)[0].deployed.deployment
+
+
+def test_a_merge_that_says_so_destroys_what_a_root_made(world):
+    world.new = {**BASE, "tidegate.yaml": "version: 1\ndirs: {'**': {}, live/db: {destroy: true}}\n"}
+    world.old = {**BASE, "tidegate.yaml": "version: 1\ndirs: {'**': {}, live/db: {}}\n"}
+    world.receive()
+    (one,) = world.enqueued
+    assert (one.root.name, one.destroy, one.destroys_deployed) == ("live/db", Destruction(), False)

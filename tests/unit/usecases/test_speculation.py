@@ -368,3 +368,8 @@ def test_a_root_that_is_gone_has_nothing_to_change_and_fails_nothing(message):
     world.record(**message)
     assert world.layer.state is LayerState.NO_CHANGES
     assert world.layer.reason == ("" if "plan" in message else "The engine ended with exit code 1.")
+
+
+def test_what_the_file_destroys_is_planned_so():
+    world = World(destroy=True)
+    assert world.jobs.get(world.begin().job).destroy

@@ -24,7 +24,8 @@ class ConfiguredRoot:
     The engine of ``root`` is the one that runs here. ``shared`` tells that the root is in several stacks. ``access``
     is None where the file has no access control. ``workflow`` is the tag query of its workflow, in quotes; without
     one it is empty. ``engine_file`` is the path of the file that chose the engine's version, if one of the
-    repository's own did, or ``required_version``. ``sources`` name for each thing that was decided the line of the
+    repository's own did, or ``required_version``. ``destroy`` tells that what it made is destroyed.
+    ``sources`` name for each thing that was decided the line of the
     file that did, 0 for what holds without one: ``root``, ``stack``, ``workflow``, ``engine``, ``plan_review``,
     ``access``, ``hooks``, ``plan`` and ``apply`` (their steps), ``environment``, and ``variables.NAME`` for each
     variable.
@@ -44,6 +45,7 @@ class ConfiguredRoot:
     workflow: str = ""
     sources: Mapping[str, int] = field(default_factory=dict, compare=False)
     engine_file: str = field(default="", compare=False)
+    destroy: bool = False
 
     @property
     def key(self) -> Key:

@@ -82,7 +82,8 @@ class RootDeclaration:
     """What the file says of a root of its own, or of all roots whose directory fits a glob. None: left open.
 
     ``review_rule`` is complete, ``reviewed`` tells whether the root's own section says when plans wait, so that its
-    stack does not decide it. ``follow_modules`` tells whether changes of the local modules that it uses change it.
+    stack does not decide it. ``follow_modules`` tells whether changes of the local modules that it uses change it,
+    ``destroy`` whether what it made is destroyed.
     """
 
     line: int = 0
@@ -94,6 +95,7 @@ class RootDeclaration:
     review_rule: ReviewRule = field(default_factory=ReviewRule)
     reviewed: bool = False
     follow_modules: bool = True
+    destroy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

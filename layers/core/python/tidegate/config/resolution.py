@@ -20,6 +20,7 @@ from tidegate.config.settings import Settings, Unusable
 from tidegate.config.sizes import refused_sizes
 from tidegate.domain.changes.change_set import Candidate
 from tidegate.domain.changes.stack import Stack, resolve_stacks
+from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.root import Root
 from tidegate.domain.tags.index import TagIndex
 from tidegate.domain.tags.query import TagQuery
@@ -135,6 +136,8 @@ def _one(settings: Settings, member: _Member, workflow: int | None, policy: int 
     access, access_line = settings.access(policy)
     run, sources = settings.run(member.stack, workflow)
     review_rule, review_line = settings.review_rule(own, member.stack)
+    if own.destroy:
+        review_rule, review_line = replace(review_rule, when=PlanReview.ALWAYS), own.line
     return ConfiguredRoot(
         member.root if engine == member.root.engine else replace(member.root, engine=engine),
         member.tagged,
@@ -149,4 +152,5 @@ def _one(settings: Settings, member: _Member, workflow: int | None, policy: int 
         run,
         settings.workflow_name(workflow),
         {**sources, "root": own.line, "engine": engine_line, "plan_review": review_line, "access": access_line},
+        destroy=own.destroy,
     )

@@ -59,6 +59,7 @@ class _Entry:
     glob: bool = False
     named_workspace: bool = True
     root: bool | None = None
+    destroy: bool = False
 
 
 def around(configuration: Configuration, repository: str, rule: ReviewRule) -> Around:
@@ -107,6 +108,7 @@ def _entries(configuration: Configuration) -> Iterator[_Entry]:
             _given(root.when_modified),
             _given(root.plan_review),
             root.tags,
+            destroy=root.destroy is True,
         )
     for written, section in (configuration.dirs or {}).items():
         yield from _directory_entries(written, section)
@@ -129,6 +131,7 @@ def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Ent
             glob,
             named_workspace=False,
             root=section.root,
+            destroy=section.destroy is True,
         )
     for title, inner in section.workspaces.items():
         path = (*place, "workspaces", title)
@@ -144,6 +147,7 @@ def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Ent
             (*section.tags, *inner.tags),
             glob,
             root=section.root,
+            destroy=(section.destroy if inner.destroy is None else inner.destroy) is True,
         )
 
 
@@ -155,6 +159,9 @@ def _add(
     document: Document, outside: Around, entry: _Entry, lines: dict[tuple[str, ...], int], found: RootSections
 ) -> None:
     declaration = _declaration(document, outside, entry)
+    if entry.destroy and (entry.glob or entry.root is False):
+        problem = "'destroy' stands at what is not one root"
+        raise document.refusal((*entry.path, "destroy"), problem, "Give each such root a key of its own")
     same = f"a root has the directory {entry.dir!r} and the workspace {entry.workspace!r} already"
     if entry.glob:
         _check_glob(document, entry, lines)
@@ -194,6 +201,7 @@ def _declaration(document: Document, outside: Around, entry: _Entry) -> RootDecl
         review_rule=reduce(lambda outer, inner: inner.rule(outer), entry.plan_review, defaults.review_rule),
         reviewed=any(section.when is not None for section in entry.plan_review),
         follow_modules=follow_modules,
+        destroy=entry.destroy,
     )
 
 

@@ -135,6 +135,13 @@ _Name = Annotated[
     RootName | None,
     Field(description="Its name, of letters, digits, '.', '_', '-' and '/'; else its directory, with the workspace."),
 ]
+_Destroy = Annotated[
+    Flag | None,
+    Field(
+        description="Whether all that it made is destroyed, in place of deploying it. Such a plan is always reviewed; "
+        "delete the directory once it is applied."
+    ),
+]
 _Tags = Annotated[Tags, Field(description="Tags, which tag queries ask for.")]
 
 
@@ -148,6 +155,7 @@ class RootSection(Section):
     when_modified: _When = None
     engine: _Engine = None
     plan_review: _Review = None
+    destroy: _Destroy = None
 
 
 class WorkspaceSection(Section):
@@ -158,6 +166,7 @@ class WorkspaceSection(Section):
     when_modified: _When = None
     engine: _Engine = None
     plan_review: _Review = None
+    destroy: _Destroy = None
 
 
 class DirectorySection(Section):
@@ -189,3 +198,4 @@ class DirectorySection(Section):
     when_modified: _When = None
     engine: _Engine = None
     plan_review: _Review = None
+    destroy: _Destroy = None

@@ -55,6 +55,7 @@ def on_merge(
         *(ahead.sentences(layers) if ahead else ()),
         *_between_stacks(stack, stacks),
         *_inside(layers),
+        *_destroyed(layers),
         *_reviews(layers),
     ]
     left = [f"{people(extra)}: planned as somebody asked for it. The merge does not deploy it."] if extra else []
@@ -125,6 +126,15 @@ def _inside(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
         yield f"{code(each.root.name, _NAME)} is planned after {people(each.waits.roots)}."
     if len(ordered) > _SENTENCES:
         yield f"{len(ordered) - _SENTENCES} more roots are planned after others of this stack."
+
+
+def _destroyed(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+    names = tuple(each.root.name for each in layers if each.destroy)
+    if names:
+        yield (
+            f"{people(names)}: all that it made is destroyed, as `destroy: true` says. That plan is always reviewed. "
+            "Delete the directory once it is applied."
+        )
 
 
 def _reviews(layers: Sequence[TemporaryLayer]) -> Iterator[str]:

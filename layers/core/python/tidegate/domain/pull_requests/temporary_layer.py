@@ -51,6 +51,7 @@ class TemporaryLayer:
     somebody asked for its plan; ``options`` are those that the engine was given besides, which ``run`` has as well.
     ``fork_sha`` is the one commit that head and base both come after, where the forge knows that there is but one.
     ``gone`` tells that the pull request takes the root away: what its state holds is counted on the base's commit.
+    ``destroy`` tells that the plan destroys what the root made, as its file says.
     ``conflict`` tells that it failed as a person has to merge head and base first: ``reason`` names the files.
     ``within`` are the nests around its stack by name, ``tags`` the root's own tags.
     """
@@ -92,6 +93,7 @@ class TemporaryLayer:
     within: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     gone: bool = False
+    destroy: bool = False
 
     @property
     def is_done(self) -> bool:

@@ -11,7 +11,7 @@ from tidegate.config.trust import required
 from tidegate.domain.access import Access
 from tidegate.domain.changes.change_set import Key, stack_layers
 from tidegate.domain.deploys.authors import UNKNOWN, Authors
-from tidegate.domain.deploys.deployment import Deployment, Pushed, Trigger
+from tidegate.domain.deploys.deployment import Deployment, Destruction, Pushed, Trigger
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.moment import later
 from tidegate.domain.policies.policy import HeldPolicySet
@@ -167,4 +167,5 @@ def _deployment(request: Request, each: Deployable, at: str, change: str, layers
         waits=member.waits,
         run=configured.run,
         access=configured.access,
+        destroy=Destruction() if configured.destroy else None,
     )

@@ -122,7 +122,7 @@ class DriftDiscoverer:
             configuring = partial(configure, branch=branch, dest_branch=branch)
             index = RootIndex(CommitModules(trees), record.repository, configuration, configuring)
             configured = index.configured
-        chosen = [each for each in configured.roots if schedule.query.matches(each.tagged)]
+        chosen = [each for each in configured.roots if schedule.query.matches(each.tagged) and not each.destroy]
         if len(chosen) > MOST_LAYERS:
             return Look(head, (), _too_many(len(chosen)))
         heads = {each.root_name: each for each in self.catalog.roots(record.repository)}

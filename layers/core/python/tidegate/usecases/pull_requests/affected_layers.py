@@ -260,4 +260,5 @@ def _layer(
         within=configured.within,
         tags=configured.tags,
         gone=each in plannable.gone,
+        destroy=configured.destroy and each not in plannable.gone,
     )

@@ -198,7 +198,8 @@ class PullRequestApplier:
         shown = {(each.root.name, each.stack): each for each in self.layers.many(record.layers) if not each.options}
         for each in deployments:
             layer = shown.get((each.root.name, each.stack))
-            if layer is not None and (layer.root, layer.run) != (each.root, each.run):
+            how = each.root, each.run, each.destroy is not None
+            if layer is not None and (layer.root, layer.run, layer.destroy) != how:
                 yield apply_replies.otherwise_shown(each.root.name)
 
     def _record(self, asked: _Asked) -> PullRequestRecord:

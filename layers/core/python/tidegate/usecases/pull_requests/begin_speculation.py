@@ -93,6 +93,7 @@ class SpeculationBeginner:
             base_sha=layer.base_sha,
             merges=layer.checkout is Checkout.MERGE and not layer.gone,
             fork_sha=layer.fork_sha,
+            destroy=layer.destroy,
         )
 
 
