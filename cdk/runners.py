@@ -79,7 +79,10 @@ class Runners(Construct):
         self.engine_roles: dict[str, iam.Role] = {}
         self._deploying = (terraform_machine,)
         deploying = self._deploying
-        self.plan = self._runner(RunnerKind("plan", deploying, (), ("plans/*", "logs/*"), engine_locks=True))
+        # What is deployed is destroyed with the lock file that its own plan has stored.
+        self.plan = self._runner(
+            RunnerKind("plan", deploying, ("plans/*/lock.hcl",), ("plans/*", "logs/*"), engine_locks=True)
+        )
         self.apply = self._runner(
             RunnerKind("apply", deploying, ("plans/*",), ("logs/*", "errored/*"), engine_writes_state=True)
         )

@@ -79,6 +79,7 @@ def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Perm
         r"<StorageArtifacts>/(configuration/)?policies/\*",
         r"<StorageArtifacts>/(plans|logs)/\*-speculate-(\?){1,2}(/\*|/plan\.json|\.txt)",
         r"<StorageArtifacts>/plans/\*-plan-(\?){1,2}/plan\.json",
+        r"<StorageArtifacts>/plans/\*/lock\.hcl",
         r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform|pull-request|drift):\*",
         r"arn:aws:scheduler:REGION:ACCOUNT:schedule/tidegate-drift/\*",
         r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply|speculate):\*",
@@ -173,7 +174,7 @@ def test_machines_may_invoke_exactly_the_functions_of_their_file(allowed: list[P
 @pytest.mark.parametrize(
     ("kind", "machines", "reads", "writes"),
     [
-        ("Plan", {"terraform"}, set(), {"plans/*", "logs/*"}),
+        ("Plan", {"terraform"}, {"plans/*/lock.hcl"}, {"plans/*", "logs/*"}),
         ("Apply", {"terraform"}, {"plans/*"}, {"logs/*", "errored/*"}),
         ("Speculate", {"pull-request", "drift"}, set(), SPECULATIVE),
     ],
