@@ -78,6 +78,12 @@ def test_only_what_is_deployed_still_is_destroyed(deployed, allowed):
     verdict = judge_revision(wanted, deployed, None, Relations(Comparison.IDENTICAL))
     assert verdict.allowed is allowed
     assert ("nothing is destroyed" in verdict.reason) is not allowed
+    assert ("another root has that state" in (verdict.must_review or "")) is allowed
+
+
+def test_what_is_deployed_and_gone_from_the_forge_is_not_destroyed():
+    wanted = any_deployment(2, trigger=Trigger.MANUAL, destroy=Destruction("last"))
+    assert not judge_revision(wanted, any_deployed(2), None, Relations(Comparison.HEAD_MISSING)).allowed
 
 
 def test_what_the_file_destroys_is_compared_as_every_merge():

@@ -31,6 +31,10 @@ _DEPLOYED_SINCE = (
     "Another revision was deployed to this root after its destruction was asked for, so nothing is destroyed. "
     "Ask again if what is deployed now is to be destroyed."
 )
+_DESTROYS = (
+    "It destroys all that is in the state of this root, as it was deployed last. Reject it if the root's directory was "
+    "moved and kept its backend: then another root has that state now."
+)
 _COMMIT_IS_GONE = "The commit does not exist on the forge any more. Push it again to deploy it."
 
 
@@ -97,6 +101,8 @@ def judge_revision(
     if _has_moved_on(deployment, deployed, known):
         return _refused(_MOVED_ON)
     verdict = _compared(revision, deployed, known)
+    if deployment.destroys_deployed and verdict.allowed:
+        verdict = replace(verdict, must_review=_DESTROYS)
     if verdict.allowed and known.branch is not None and not is_on_branch(known.branch):
         return _gone_from_its_branch(revision, verdict)
     return verdict
