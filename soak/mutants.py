@@ -31,7 +31,7 @@ class DoesNotApply(Exception):
 class Mutant:
     """A broken product: the rule that it breaks, in words how, and the replacements (file, old text, new text).
 
-    A soak does more of what ``focus`` names, for ``minutes``: what is lost shows only when all has come to rest.
+    A soak of a few ``roots`` does more of what ``focus`` names, for ``minutes``: what is lost shows when all rests.
     ``test`` is for mutants that a test finds.
     """
 
@@ -40,6 +40,7 @@ class Mutant:
     edits: tuple[tuple[str, str, str], ...]
     focus: tuple[str, ...] = ()
     minutes: float = 8
+    roots: int = 4
     test: str = ""
 
     @property
@@ -139,7 +140,7 @@ SOAKED = (
                 "if False:\n        reason",
             ),
         ),
-        ("apply is cut", "push quickly", "confirm all"),
+        ("apply is cut", "apply dies at its state", "push quickly", "confirm all"),
     ),
     Mutant(
         6,
@@ -164,6 +165,7 @@ SOAKED = (
             ),
         ),
         ("confirm", "confirm all"),
+        roots=8,
     ),
     Mutant(
         7,

@@ -83,10 +83,10 @@ def _tested(mutant: Mutant, tree: Path) -> str:
 
 def _soaked(mutant: Mutant, tree: Path, seed: int) -> str:
     focus = [word for event in mutant.focus for word in ("--focus", event)]
-    minutes, patience = str(mutant.minutes), str(_PATIENCE)
-    arguments = ["-m", "soak", "--stop-at-first", "--minutes", minutes, "--patience", patience, "--seed", str(seed)]
+    figures = {"minutes": mutant.minutes, "roots": mutant.roots, "patience": _PATIENCE, "seed": seed}
+    options = [word for name, figure in figures.items() for word in (f"--{name}", str(figure))]
     try:
-        done = _run([*arguments, *focus], tree)
+        done = _run(["-m", "soak", "--stop-at-first", *options, *focus], tree)
     except subprocess.TimeoutExpired:
         return ""
     if done.returncode not in {0, BROKEN}:

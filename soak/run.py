@@ -85,7 +85,7 @@ class Soak:
             left = unfinished(worlds)
             if settled:
                 look_at_last(worlds, self.patience)
-            histories = tuple(observe(world) for world in worlds)
+            histories = tuple(recorded(world) if found else observe(world) for world in worlds)
             return Outcome(
                 seed=self.seed,
                 seconds=time.monotonic() - began,
@@ -103,7 +103,7 @@ class Soak:
         """Yield one world for each repository: they have the cloud, and what is counted, in common."""
         with (
             tempfile.TemporaryDirectory(prefix="soak-") as directory,
-            LocalCloud(limits=LIMITS, context=CONTEXT, clock=False, warm=True, log=self.log) as cloud,
+            LocalCloud(limits=LIMITS, context=CONTEXT, clock=False, warm=True, preload=True, log=self.log) as cloud,
         ):
             secret = cloud.client("secretsmanager").get_secret_value(SecretId="tidegate/github-app")
             app, worlds, chance = json.loads(secret["SecretString"]), [], random.Random(self.seed)
@@ -161,7 +161,7 @@ def _broken_for_sure(world: World) -> list[Violation]:
 
 def _remote(cloud: LocalCloud, repository: str) -> str:
     scheme, _, rest = str(cloud.info["forge_url"]).partition("://")
-    return f"{scheme}://maintainer:maintainer@{rest}/{repository}.git"
+    return f"{scheme}://developer:developer@{rest}/{repository}.git"
 
 
 def _begin(world: World) -> None:

@@ -23,8 +23,8 @@ WRITERS = ("maintainer", "reviewer", "developer")
 #: May look, and nothing else: their presses must have no effect.
 ONLOOKERS = ("visitor",)
 CHECK, _OF_PULLS, _OF_DRIFT = "tidegate/deploy: ", ("tidegate/plan", "tidegate/policy: "), "tidegate/drift: "
-#: Commits whose check runs are looked at in each round: people, too, look at what is new.
-_LOOKED_AT = 12
+#: Commits, and heads of pull requests, whose check runs are looked at in each round: people, too, look at what is new.
+_LOOKED_AT, _PULLS_LOOKED_AT = 10, 4
 #: Deployments under way for each root at which nobody pushes any more.
 _CROWD = 2
 #: How check runs are titled that wait for others of their change; and one that does not.
@@ -93,8 +93,8 @@ class World:
 
     def look(self, shas: list[str] | None = None) -> None:
         """Bring the board up to date, for these commits or for the newest."""
-        pushed = [push.after for push in self.clone.pushes] + self.clone.branches
-        for sha in shas if shas is not None else dict.fromkeys(pushed[-_LOOKED_AT:]):
+        newest = [push.after for push in self.clone.pushes[-_LOOKED_AT:]] + self.clone.branches[-_PULLS_LOOKED_AT:]
+        for sha in shas if shas is not None else dict.fromkeys(newest):
             for run in self._checks(sha):
                 name = str(run["name"])
                 if name.startswith(CHECK):
