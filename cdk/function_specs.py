@@ -180,7 +180,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.ASK_GATES,
             _C.JOBS,
             _C.DELIVERIES,
-            _C.REPOSITORIES,
+            _C.READ_CATALOG,
             _C.SEND_EVENTS,
             _C.ANNOUNCE,
             _C.AUDIT,

@@ -100,9 +100,19 @@ class ApiClient:
         """Return a root's queue."""
         return self._get("/api/queue", Queue, {"repository": repository, "root": root})
 
-    def lock(self, repository: str, root: str, reason: str) -> Locked:
+    def lock(self, repository: str, root: str, reason: str, duration: str = "") -> Locked:
         """Lock a root's queue."""
-        return self._post("/api/queue/lock", Locked, {"repository": repository, "root": root, "reason": reason})
+        asked = {"repository": repository, "root": root, "reason": reason}
+        return self._post("/api/queue/lock", Locked, asked | ({"duration": duration} if duration else {}))
+
+    def lock_many(self, repository: str, stack: str, reason: str, duration: str) -> Locked:
+        """Lock all roots of a stack, or of the repository if that is empty."""
+        asked = {"repository": repository, "stack": stack, "reason": reason, "duration": duration}
+        return self._post("/api/locks", Locked, asked)
+
+    def unlock_many(self, repository: str, stack: str) -> Unlocked:
+        """Take away the lock of a stack, or of the repository if that is empty."""
+        return self._post("/api/locks/remove", Unlocked, {"repository": repository, "stack": stack})
 
     def unlock(self, repository: str, root: str) -> Unlocked:
         """Take away the lock of a root's queue."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from cli.options import Json, Person, Repository, RootName, Url, as_json, open_client
-from cli.problems import NotFound, Refused
+from cli.options import Json, Person, Repository, RootName, Url, as_json, complete_root, open_client
+from cli.problems import NotFound, Refused, WrongUsage
+
+MaybeRoot = Annotated[
+    str | None,
+    typer.Argument(metavar="[ROOT]", show_default=False, autocompletion=complete_root, help="The root's name."),
+]
+Stack = Annotated[str, typer.Option("--stack", metavar="STACK", show_default=False, help="All roots of a stack.")]
+All = Annotated[bool, typer.Option("--all", help="All roots of the repository.")]
 
 
 def queue(
@@ -37,8 +44,14 @@ def queue(
 
 def lock(
     repository: Repository,
-    root: RootName,
+    root: MaybeRoot = None,
     *,
+    stack: Stack = "",
+    everything: All = False,
+    duration: Annotated[
+        str,
+        typer.Option("--for", metavar="TIME", show_default=False, help="90m, 2h, 3d; else until somebody unlocks."),
+    ] = "",
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", show_default=False, help="Why: shown wherever the lock is.")
     ] = "",
@@ -46,38 +59,63 @@ def lock(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Lock a root's queue: merges wait until somebody unlocks it. Deploys by hand go on."""
-    from cli import finding, screen
+    """Lock a root's queue, or all of a stack or repository: merges wait. Deploys by hand go on."""
+    from cli import finding
 
+    _check_one(root, stack, everything=everything)
     with open_client(url, person) as client:
         try:
-            done = client.lock(finding.repository(repository), root, reason)
+            name = finding.repository(repository)
+            if root is None:
+                done = client.lock_many(name, stack, reason, duration)
+            else:
+                done = client.lock(name, root, reason, duration)
         except NotFound as problem:
-            raise finding.explained(client, problem, repository, [root]) from None
+            raise finding.explained(client, problem, repository, [root] if root else []) from None
         except Refused:
-            finding.check_root(client, repository, root)
+            if root is not None:
+                finding.check_root(client, repository, root)
             raise
-    if json:
-        screen.print_json({"repository": repository, "root": root, **as_json(done)})
-    else:
-        screen.console().print(screen.text(f"{repository} · {root}: {done.message}"))
+    _tell(repository, root, stack, as_json(done), done.message, json=json)
 
 
 def unlock(
-    repository: Repository, root: RootName, *, url: Url = None, person: Person = None, json: Json = False
+    repository: Repository,
+    root: MaybeRoot = None,
+    *,
+    stack: Stack = "",
+    everything: All = False,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
 ) -> None:
-    """Take away the lock of a root's queue, so that merges go on."""
-    from cli import finding, screen
+    """Take away the lock of a root's queue, or the one of a stack or repository, so that merges go on."""
+    from cli import finding
 
+    _check_one(root, stack, everything=everything)
     with open_client(url, person) as client:
         try:
-            done = client.unlock(finding.repository(repository), root)
+            name = finding.repository(repository)
+            done = client.unlock_many(name, stack) if root is None else client.unlock(name, root)
         except NotFound as problem:
-            raise finding.explained(client, problem, repository, [root]) from None
-        if not done.unlocked:
+            raise finding.explained(client, problem, repository, [root] if root else []) from None
+        if root is not None and not done.unlocked:
             finding.check_root(client, repository, root)
+    usual = "It is unlocked: what waits goes on." if done.unlocked else "It was not locked."
+    _tell(repository, root, stack, as_json(done), done.message or usual, json=json)
+
+
+def _check_one(root: str | None, stack: str, *, everything: bool) -> None:
+    if sum(map(bool, (root, stack, everything))) != 1:
+        raise WrongUsage("It is about one root, a stack, or all roots.", "Name a root, or say --stack STACK or --all.")
+
+
+def _tell(repository: str, root: str | None, stack: str, data: dict[str, Any], message: str, *, json: bool) -> None:
+    from cli import screen
+
     if json:
-        screen.print_json({"repository": repository, "root": root, **as_json(done)})
+        what = {"root": root} if root else {"stack": stack or None}
+        screen.print_json({"repository": repository, **what, **data})
     else:
-        usual = "It is unlocked: what waits goes on." if done.unlocked else "It was not locked."
-        screen.console().print(screen.text(f"{repository} · {root}: {done.message or usual}"))
+        name = f"{repository} · {root}" if root else repository
+        screen.console().print(screen.text(f"{name}: {message}"))

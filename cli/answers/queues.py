@@ -14,6 +14,8 @@ class Lock(Answer):
     revision: str
     reason: str
     deployment: str = ""
+    expires_at: str | None = None
+    scope: str | None = None
 
 
 class Orphaned(Answer):
@@ -46,6 +48,7 @@ class Roots(Answer):
 
     repository: str
     roots: list[Root]
+    locks: tuple[Lock, ...] = ()
     hint: str = ""
 
 

@@ -69,6 +69,8 @@ def test_the_description_is_public_and_names_each_answer():
         "/api/queue",
         "/api/queue/lock",
         "/api/queue/unlock",
+        "/api/locks",
+        "/api/locks/remove",
         "/api/deployments",
         "/api/deployments/{id}",
         "/api/deployments/{id}/review",

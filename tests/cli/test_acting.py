@@ -170,6 +170,30 @@ def test_a_lock_that_is_refused_exits_with_why(api, tidegate, name, code, said):
     assert said in result.stderr
 
 
+@pytest.mark.parametrize(("what", "stack"), [(("--stack", "prod"), "prod"), (("--all",), "")])
+def test_a_stack_or_all_roots_are_locked_for_a_time_and_unlocked(api, tidegate, what, stack):
+    api.answers["POST /api/locks"] = {"message": "reviewer locked it."}
+    assert "acme/live: reviewer locked it." in tidegate("lock", "acme/live", *what, "--for", "2h").stdout
+    asked = {"repository": "acme/live", "stack": stack}
+    assert api.bodies("POST /api/locks") == [{**asked, "reason": "", "duration": "2h"}]
+    api.answers["POST /api/locks/remove"] = {"unlocked": True, "message": "Done."}
+    document = json.loads(tidegate("unlock", "acme/live", *what, "--json").stdout)
+    assert document == {"repository": "acme/live", "stack": stack or None, "unlocked": True, "message": "Done."}
+    assert api.bodies("POST /api/locks/remove") == [asked]
+
+
+def test_one_root_is_locked_for_a_time(api, tidegate):
+    api.answers["POST /api/queue/lock"] = {"message": "It is locked."}
+    tidegate("lock", "acme/live", "orders", "--for", "90m")
+    assert [each["duration"] for each in api.bodies("POST /api/queue/lock")] == ["90m"]
+
+
+@pytest.mark.parametrize("words", [(), ("orders", "--all"), ("--all", "--stack", "prod")])
+@pytest.mark.parametrize("verb", ["lock", "unlock"])
+def test_a_lock_is_about_one_thing(tidegate, verb, words):
+    assert tidegate(verb, "acme/live", *words).exit_code == 2
+
+
 def test_unlock_as_json(api, tidegate):
     api.answers["POST /api/queue/unlock"] = {"unlocked": True, "message": "Done."}
     document = json.loads(tidegate("unlock", "acme/live", "orders", "--json").stdout)

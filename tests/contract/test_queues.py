@@ -10,6 +10,7 @@ import pytest
 from tests.builders import any_deployed, any_deployment, any_lock, any_queue, any_root
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.queue import QueueHead, Worker, waiting_for, with_another
+from tidegate.domain.deploys.repository_locks import WHOLE, RepositoryLocks
 from tidegate.domain.errors import Conflict, NotFound
 
 
@@ -43,6 +44,45 @@ def test_heads_of_many_queues_are_read_at_once(stores):
     known = {name: stores.queues.read(name)[0] for name in names[:2]}
     assert stores.queues.many(names) == known
     assert stores.queues.many(()) == {}
+
+
+def test_locks_of_a_repository_hold_back_merges_of_their_stacks(stores):
+    one = any_deployment(stack="prod", within=("live",))
+    stores.queues.enqueue(one)
+    head, _ = stores.queues.read(one.queue)
+    locks = stores.queues.locks(one.repository)
+    assert (locks, list(stores.queues.expiring())) == (RepositoryLocks(one.repository), [])
+    lock = replace(any_lock(), scope="live")
+    kept = stores.queues.keep_locks(locks.with_lock(lock))
+    assert stores.queues.locks(one.repository) == kept
+    assert stores.queues.read(one.queue)[0] == replace(head, lock=lock)
+    assert stores.queues.line(one.queue)[0].lock == lock
+    with pytest.raises(Conflict):
+        stores.queues.keep_locks(locks)
+    stores.queues.commit(replace(head, lock=lock), replace(head, lock=lock))
+    stores.queues.keep_locks(kept.without("live"))
+    assert stores.queues.read(one.queue)[0].lock is None
+
+
+def test_what_is_deployed_by_hand_is_read_without_the_locks_of_its_repository(stores):
+    one = any_deployment(trigger=Trigger.MANUAL)
+    stores.queues.enqueue(one)
+    stores.queues.keep_locks(RepositoryLocks(one.repository).with_lock(replace(any_lock(), scope=WHOLE)))
+    assert stores.queues.read(one.queue)[0].lock is None
+
+
+def test_what_expires_is_listed_until_it_is_taken_away(stores):
+    one = any_deployment()
+    ends = replace(any_lock(), expires_at="2026-03-02T10:00:00.000000+00:00")
+    locks = stores.queues.keep_locks(RepositoryLocks(one.repository).with_lock(replace(ends, scope=WHOLE)))
+    assert list(stores.queues.expiring()) == [one.repository]
+    stores.queues.keep_locks(locks.without(WHOLE))
+    assert list(stores.queues.expiring()) == []
+    head, _ = stores.queues.read(one.queue)
+    head = stores.queues.commit(head, replace(head, lock=ends))
+    assert list(stores.queues.unfinished()) == [one.queue]
+    stores.queues.commit(head, replace(head, lock=None))
+    assert list(stores.queues.unfinished()) == []
 
 
 def test_the_same_deployment_is_enqueued_once_only(stores):

@@ -142,6 +142,7 @@ class ApplyWorld(EventsWorld):
             self.authorizer,
             self.unlocker.unlock,
             self.locker.lock,
+            self.many,
             self.records,
             {Verb.APPLY: self.applier},
         )

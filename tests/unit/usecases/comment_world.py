@@ -38,6 +38,7 @@ class CommentWorld(PullRequestWorld):
             authorizer,
             None,
             None,
+            None,
             self.records,
             {Verb.PLAN: self.planner},
         )

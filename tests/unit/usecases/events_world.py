@@ -35,6 +35,7 @@ from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
 from tidegate.usecases.discovery.repository_source import RepositorySource
 from tidegate.usecases.policies.hold_policies import PolicyHolder
 from tidegate.usecases.presses.lock import QueueLocker
+from tidegate.usecases.presses.lock_many import RepositoryLocker
 from tidegate.usecases.presses.unlock import QueueUnlocker
 from tidegate.usecases.queues.enqueue import Enqueuer
 from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
@@ -79,6 +80,9 @@ class EventsWorld:
         self.enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
         self.unlocker = QueueUnlocker(self.queues, self.deployments, self.audit, self.announcements, workers)
         self.locker = QueueLocker(self.queues, self.audit, self.announcements)
+        stores = self.queues, self.catalog, self.deployments
+        authorizer = Authorizer(self.forge, self.queues, self.deployments)
+        self.many = RepositoryLocker(*stores, authorizer, self.audit, self.announcements, workers)
         self.source = RepositorySource(self.forge, self)
         self.changes = ChangeEnqueuer(self.change_sets, self.enqueuer.enqueue)
         self.authorizer = Authorizer(self.forge, self.queues, self.deployments)
@@ -116,6 +120,7 @@ class EventsWorld:
             self.authorizer,
             self.unlocker.unlock,
             self.locker.lock,
+            self.many,
             self.records,
             {Verb.DESTROY: CommentDestroyer(self.forge, self.deliveries, self.destroyer)},
             hold=self.hold,

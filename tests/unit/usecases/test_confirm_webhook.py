@@ -35,7 +35,7 @@ class TestComments:
         def tell(sender="maintainer", text=TEXT, delivery=None):
             doubts = CommentConfirmer(world.forge, world.deliveries, witness, world.audit).doubts
             work = world.source, world.catalog, world.changes, world.authorizer
-            locks = world.unlocker.unlock, world.locker.lock, world.records
+            locks = world.unlocker.unlock, world.locker.lock, world.many, world.records
             receiver = CommentReceiver(world.deliveries, *work, *locks, doubts=doubts)
             where = {"repository": REPOSITORY, "installation": INSTALLATION, "pull_request": NUMBER}
             fields = {**where, "comment": COMMENT, "sender": sender, "text": text}

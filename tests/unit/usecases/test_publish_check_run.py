@@ -232,6 +232,21 @@ def test_a_deployment_that_was_just_taken_is_not_behind_anybody(world):
     assert world.forge.check_runs[1].title == "Queued"
 
 
+@pytest.mark.parametrize(
+    ("scope", "words"), [("*", "All roots of this repository are locked"), ("prod", "`prod` is locked")]
+)
+def test_the_lock_of_a_stack_or_repository_says_what_is_locked_and_until_when(world, scope, words):
+    deployment = any_deployment()
+    world.queues.enqueue(deployment)
+    lock = replace(any_lock(), scope=scope, expires_at="2026-03-02T10:00:00.000000+00:00", revision="")
+    stand(world, deployment, Standing(1, lock=lock))
+    publish(world, deployment)
+    shown = world.forge.check_runs[1]
+    assert words in shown.summary
+    assert "10:00" in shown.summary
+    assert shown.actions == ()
+
+
 def test_a_lock_is_shown_to_those_who_wait_with_the_deployment_that_put_it_there(world):
     deployment = any_deployment()
     world.queues.enqueue(deployment)

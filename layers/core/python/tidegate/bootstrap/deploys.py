@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.gates.wait_at_gate import GateWaiter
     from tidegate.usecases.gates.wait_for_requirements import RequirementsGate
     from tidegate.usecases.presses.lock import QueueLocker
+    from tidegate.usecases.presses.lock_many import RepositoryLocker
     from tidegate.usecases.presses.unlock import QueueUnlocker
     from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
     from tidegate.usecases.queues.close_worker import WorkerCloser
@@ -62,6 +63,13 @@ class Deploys(Adapters):
         from tidegate.usecases.presses.lock import QueueLocker
 
         return QueueLocker(self.queues, self.audit, self.announcements)
+
+    @cached_property
+    def repository_locker(self) -> RepositoryLocker:
+        from tidegate.usecases.presses.lock_many import RepositoryLocker
+
+        stores = self.queues, self.catalog, self.deployments
+        return RepositoryLocker(*stores, self.authorizer, self.audit, self.announcements, self.worker_ensurer)
 
     @cached_property
     def finisher(self) -> Finisher:

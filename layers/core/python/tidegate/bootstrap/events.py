@@ -141,6 +141,7 @@ class Events(Deploys):
             self.authorizer,
             self.queue_unlocker.unlock,
             self.queue_locker.lock,
+            self.repository_locker,
             self.pull_requests,
             self.comment_works,
             doubts=self._doubts,

@@ -144,6 +144,7 @@ class WebPages(Repairs):
                 decide_gate=self.gate_decider.decide,
                 unlock=self.queue_unlocker.unlock,
                 lock=self.queue_locker.lock,
+                locker=self.repository_locker,
                 request=self.deployment_requester.request,
             )
         )

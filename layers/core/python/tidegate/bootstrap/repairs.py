@@ -48,11 +48,13 @@ class Repairs(DriftWork):
 
     def _of_queues(self) -> dict[str, Repair]:
         from tidegate.usecases.repairs.refresh_lines import RefreshLines
+        from tidegate.usecases.repairs.release_locks import ReleaseLocks
         from tidegate.usecases.repairs.release_queues import ReleaseQueues
         from tidegate.usecases.repairs.start_workers import StartWorkers
 
         return {
             "release_queues": ReleaseQueues(self.queues, self.workflows, self.queue_releaser.release),
+            "release_locks": ReleaseLocks(self.queues, self.queue_unlocker.unlock, self.repository_locker.unlock),
             "start_workers": StartWorkers(self.queues, self.worker_ensurer.ensure),
             "refresh_lines": RefreshLines(self.queues, self.announcements),
         }

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.domain.deploys.deployment import Deployment
     from tidegate.domain.deploys.queue import QueueHead, Waiting
+    from tidegate.domain.deploys.repository_locks import RepositoryLocks
 
 
 class DeployQueues(Protocol):
-    """The deploy queues. A head that was never written reads as version 0."""
+    """The deploy queues. A head that was never written reads as version 0.
+
+    ``read`` and ``line`` return a head with the lock that holds back the first in line, which may be one of its
+    repository; ``commit`` stores the queue's own only. Such a lock is read after the head: who takes it away does that
+    first, and then raises the head's version.
+    """
 
     def enqueue(self, deployment: Deployment, seen: QueueHead | None = None) -> bool:
         """Store the deployment, put it in line and raise the head's version by one, all or nothing.
@@ -51,7 +57,16 @@ class DeployQueues(Protocol):
         """
 
     def unfinished(self) -> Iterable[str]:
-        """Return the queues with waiting deployments or one in flight (for the reconciler)."""
+        """Return the queues with waiting deployments, one in flight, or a lock that expires (for the reconciler)."""
+
+    def locks(self, repository: str) -> RepositoryLocks:
+        """Return the locks of a repository and its stacks, consistently. Never written, they have version 0."""
+
+    def keep_locks(self, locks: RepositoryLocks) -> RepositoryLocks:
+        """Replace them if they still have this version; return them with their new one. Raise Conflict."""
+
+    def expiring(self) -> Iterable[str]:
+        """Return the repositories with locks that expire. It may be behind by a second."""
 
 
 class Deployments(Protocol):

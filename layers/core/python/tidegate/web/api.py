@@ -12,7 +12,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
 from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.deploys.deployment import Deployment, Unlocking
-from tidegate.domain.deploys.locking import Locking
+from tidegate.domain.deploys.locking import Locking, lock_end
 from tidegate.domain.deploys.query import parse_deployment_query
 from tidegate.domain.deploys.review import Answer
 from tidegate.domain.deploys.root_query import parse_root_query
@@ -121,7 +121,7 @@ class Api:
             repository = _access(app).repository
             found = parts.queue_looker.search(repository, parse_root_query(query))
             listed = [shapes.root(repository, view) for view in found.roots]
-            return models.Roots(repository=repository, roots=listed, hint=found.hint)
+            return models.Roots(repository=repository, roots=listed, locks=shapes.locks(found.locks), hint=found.hint)
 
         @app.get(
             "/api/queue",
@@ -145,7 +145,9 @@ class Api:
         def lock(asked: Annotated[models.LockRequest, Body()]) -> models.Locked:
             access = _access(app)
             name = queue_id(access.repository, asked.root)
-            decision = parts.lock(name, Locking(access.login, parts.clock.now(), asked.reason))
+            at = parts.clock.now()
+            locking = Locking(access.login, at, asked.reason, lock_end(asked.duration, at))
+            decision = parts.lock(name, locking)
             if not decision.done:
                 raise NotPossible(decision.reason)
             return models.Locked(message=decision.reason)

@@ -23,6 +23,7 @@ from tidegate.web.api import Api
 from tidegate.web.authorization import RULES, Access, Authorization, Right, Rule
 from tidegate.web.change_pages import ChangePages
 from tidegate.web.drift_pages import DriftPages
+from tidegate.web.lock_pages import LockPages
 from tidegate.web.log_pages import LogPages
 from tidegate.web.nested import flattened_event
 from tidegate.web.pages import Pages
@@ -98,6 +99,7 @@ class WebApplication:
         Pages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
         LogPages(parts, shapes, self._rendering).add_to(self.app)
         ChangePages(parts, shapes, self._rendering).add_to(self.app)
+        LockPages(parts).add_to(self.app)
         PullRequestPages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
         DriftPages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)

@@ -103,6 +103,8 @@ _PUBLIC, _SIGNED_IN = Rule(Right.PUBLIC), Rule(Right.SIGNED_IN)
 _REVIEW = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW)
 _GATE = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW, at_gate=True)
 _UNLOCK = Rule(Right.ACT, About.REPOSITORY, Action.UNLOCK)
+#: Whether access control of each root lets somebody who may write lock many is judged where these are known.
+_LOCKS = Rule(Right.WRITE, About.REPOSITORY)
 _LOOK = Rule(Right.WRITE, About.REPOSITORY)
 
 RULES: Mapping[str, Rule] = {
@@ -113,6 +115,8 @@ RULES: Mapping[str, Rule] = {
     "GET /api/queue": Rule(Right.READ, About.REPOSITORY),
     "POST /api/queue/lock": _UNLOCK,
     "POST /api/queue/unlock": _UNLOCK,
+    "POST /api/locks": _LOCKS,
+    "POST /api/locks/remove": _LOCKS,
     "GET /api/deployments": Rule(Right.READ, About.ANY_REPOSITORY),
     "POST /api/deployments": Rule(Right.OPERATE, About.REPOSITORY),
     "GET /api/deployments/<id>": Rule(Right.READ, About.DEPLOYMENT),
@@ -134,7 +138,10 @@ RULES: Mapping[str, Rule] = {
     "GET /repositories/<owner>/<name>": Rule(Right.READ, About.REPOSITORY),
     "GET /repositories/<owner>/<name>/deployments": Rule(Right.READ, About.REPOSITORY),
     "GET /queue": Rule(Right.READ, About.REPOSITORY),
+    "POST /queue/lock": _UNLOCK,
     "POST /queue/unlock": _UNLOCK,
+    "POST /locks": _LOCKS,
+    "POST /locks/remove": _LOCKS,
     "GET /deployments/<id>": Rule(Right.READ, About.DEPLOYMENT),
     "POST /deployments/<id>/review": _REVIEW,
     "POST /deployments/<id>/gate": _GATE,

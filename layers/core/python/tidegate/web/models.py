@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from tidegate.domain.changes.gate import Point
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.locking import LONGEST_REASON
+from tidegate.domain.deploys.locking import DURATION, LONGEST_REASON
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.root import MAXIMUM_PATH, MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
 from tidegate.domain.tags.words import MAXIMUM_LENGTH
@@ -36,6 +36,10 @@ RootName = Annotated[
     ),
 ]
 _Directory = Annotated[str, Field(min_length=1, max_length=MAXIMUM_PATH)]
+Duration = Annotated[
+    str,
+    Field(pattern=rf"^({DURATION})?$", description="How long, such as `90m`, `2h`, `3d`; without it until unlocked"),
+]
 Moment = Annotated[str, Field(description="ISO 8601 in UTC", examples=["2026-03-02T09:00:00.000000+00:00"])]
 
 
@@ -93,6 +97,8 @@ class LockModel(Shown):
     revision: str
     reason: str
     deployment: str
+    expires_at: str | None = Field(default=None, description="When it ends by itself (ISO 8601 in UTC); null: never")
+    scope: str | None = Field(default=None, description="The locked stack, or `*` for all roots; null: one root")
 
 
 class Changes(Shown):
@@ -301,6 +307,7 @@ class Roots(Shown):
 
     repository: str
     roots: list[RootModel]
+    locks: list[LockModel] = Field(default=[], description="Locks of stacks, and of all roots")
     hint: str = Field(default="", description="Of a search that finds nothing: which stack or tag no root has")
 
 
@@ -345,6 +352,21 @@ class LockRequest(QueueName):
     """Which queue, and why merges are to wait."""
 
     reason: str = Field(default="", max_length=LONGEST_REASON, description="Shown wherever the lock is")
+    duration: Duration = ""
+
+
+class LockScope(_Given):
+    """What is locked at once: a stack, or all roots of a repository."""
+
+    repository: RepositoryName
+    stack: str = Field(default="", max_length=100, description="The stack, or a nest; without it, all roots")
+
+
+class ScopedLockRequest(LockScope):
+    """What is to be locked, why, and for how long."""
+
+    reason: str = Field(default="", max_length=LONGEST_REASON, description="Shown wherever the lock is")
+    duration: Duration = ""
 
 
 class Locked(Shown):

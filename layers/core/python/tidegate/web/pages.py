@@ -18,6 +18,7 @@ from tidegate.domain.deploys.query import parse_deployment_query
 from tidegate.domain.deploys.review import Answer
 from tidegate.domain.deploys.root_query import parse_root_query
 from tidegate.domain.deploys.summary import DeploymentSummary
+from tidegate.domain.permission import Permission
 from tidegate.domain.policies.unapproved import asked_here
 from tidegate.domain.root import queue_id, root_name
 from tidegate.domain.tags.words import InvalidTagQuery
@@ -45,6 +46,7 @@ NOTICES = {
     "gate-rejected": "You rejected this deployment.",
     "approved-here": "Your approval is recorded.",
     "overridden": "You overrode what was missing; the audit topic was told.",
+    "locked": "It is locked: merges wait.",
     "unlocked": "The queue is unlocked.",
     "not-locked": "The queue was not locked any more.",
 }
@@ -112,6 +114,8 @@ class Pages:
             repository=repository,
             query=query,
             hint=found.hint,
+            locks=found.locks.locks,
+            may_lock=_access(app).permission >= Permission.WRITE,
             problem=problem,
             roots=roots,
             active=active,
@@ -178,6 +182,7 @@ class Pages:
             recent=recent,
             replaced=self._parts.change_looker.replaced(recent.deployments),
             may_unlock=unlocking(self._authorization, access, view.head),
+            may_lock=access.permission >= Permission.WRITE,
         )
 
     def _unlock(self, app: APIGatewayHttpResolver) -> Response[str]:

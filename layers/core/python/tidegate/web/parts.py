@@ -30,6 +30,7 @@ from tidegate.usecases.deploys.read_log import LogReader
 from tidegate.usecases.deploys.search_deployments import DeploymentSearcher
 from tidegate.usecases.drift.look_at_drift import DriftLooker
 from tidegate.usecases.gates.look_at_change import ChangeLooker
+from tidegate.usecases.presses.lock_many import RepositoryLocker
 from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestLooker
 from tidegate.usecases.queues.look_at_queue import QueueLooker
 from tidegate.web.refusals import UnknownRoot
@@ -131,6 +132,7 @@ class Parts:
     decide_gate: DecideGate
     unlock: Unlock
     lock: LockByHand
+    locker: RepositoryLocker
     request: Request
 
     def unknown_root(self, repository: str, root: str) -> UnknownRoot:

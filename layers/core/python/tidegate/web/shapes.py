@@ -11,6 +11,7 @@ from tidegate.domain.deploys.deployment import Deployment, Review, Unlocking
 from tidegate.domain.deploys.job import job_parts
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.queue import Lock, Orphaned
+from tidegate.domain.deploys.repository_locks import RepositoryLocks
 from tidegate.domain.deploys.review import excluded, expires_at, needed_approvals
 from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.domain.markdown import without_marks
@@ -278,11 +279,22 @@ class Shapes:
             waiting=[self._place(place) for place in view.line],
         )
 
+    def locks(self, locks: RepositoryLocks) -> list[LockModel]:
+        return [found for each in locks.locks if (found := self._lock(each))]
+
     def _lock(self, lock: Lock | None) -> LockModel | None:
         if lock is None:
             return None
         said = self.said(lock.reason)
-        return LockModel(by=lock.by, at=lock.at, revision=lock.revision, reason=said, deployment=lock.deployment)
+        return LockModel(
+            by=lock.by,
+            at=lock.at,
+            revision=lock.revision,
+            reason=said,
+            deployment=lock.deployment,
+            expires_at=lock.expires_at or None,
+            scope=lock.scope or None,
+        )
 
     def _place(self, place: Place) -> PlaceModel:
         waiting = place.waiting

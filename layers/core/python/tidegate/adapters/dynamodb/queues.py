@@ -11,14 +11,17 @@ from dataclasses import replace
 from typing import Any
 
 from tidegate.adapters.dynamodb.deployments import put_new, record_key, update_saved
-from tidegate.adapters.dynamodb.table import OPEN_QUEUES, Table, reasons, refusals_of
+from tidegate.adapters.dynamodb.table import OPEN_LOCKS, OPEN_QUEUES, Table, reasons, refusals_of
 from tidegate.adapters.records import from_item, pack, to_item, unpack
-from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.queue import QueueHead, Waiting, order, waiting_for
+from tidegate.domain.deploys.repository_locks import RepositoryLocks, own, under
 from tidegate.domain.errors import Conflict, NotFound
 
 HEAD = "#head"
 _LINE = "waiting#"
+#: The locks of a repository: ``queue#OWNER/REPO`` / ``#locks``.
+_LOCKS = "#locks"
 #: A query may see a transaction half done; it is over within milliseconds.
 _READS = 5
 _CONDITION_FAILED = "ConditionalCheckFailed"
@@ -67,7 +70,7 @@ class DynamoDeployQueues:
             head = unpack(QueueHead, {"queue": queue} | next((item for item in items if item["sk"] == HEAD), {}))
             first = next((unpack(Waiting, item) for item in items if item["sk"] != HEAD), None)
             if (head.length > 0) == (first is not None):
-                return head, first
+                return self._under(head, first), first
         raise Conflict(f"The queue {queue}")
 
     def read_with(self, queue: str, deployment: str) -> tuple[QueueHead, Deployment]:
@@ -84,7 +87,37 @@ class DynamoDeployQueues:
     def line(self, queue: str) -> tuple[QueueHead, Sequence[Waiting]]:
         items = self._items(queue)
         head = unpack(QueueHead, {"queue": queue} | next((item for item in items if item["sk"] == HEAD), {}))
-        return head, [unpack(Waiting, item) for item in items if item["sk"] != HEAD]
+        line = [unpack(Waiting, item) for item in items if item["sk"] != HEAD]
+        return self._under(head, next(iter(line), None)), line
+
+    def _under(self, head: QueueHead, first: Waiting | None) -> QueueHead:
+        """Return the head with the lock that holds back the first in line: most need no further read."""
+        if head.lock is not None or first is None or first.trigger is Trigger.MANUAL:
+            return head
+        return under(head, first, self.locks(head.home))
+
+    def locks(self, repository: str) -> RepositoryLocks:
+        items = self._table.query(
+            f"The locks of {repository}",
+            ConsistentRead=True,
+            KeyConditionExpression="pk = :pk AND sk = :sk",
+            ExpressionAttributeValues=to_item({":pk": queue_key(repository), ":sk": _LOCKS}),
+        )
+        return next((unpack(RepositoryLocks, item) for item in items), RepositoryLocks(repository))
+
+    def keep_locks(self, locks: RepositoryLocks) -> RepositoryLocks:
+        kept = replace(locks, version=locks.version + 1)
+        item = {**pack(kept), "pk": queue_key(locks.repository), "sk": _LOCKS}
+        if kept.expires:
+            item |= {"open": OPEN_LOCKS, "open_since": locks.repository}
+        condition, of_before = _version_is(locks.version)
+        names = {"ExpressionAttributeNames": {"#version": "version"}} if locks.version else {}
+        values = {"ExpressionAttributeValues": to_item(of_before)} if of_before else {}
+        self._table.put(f"The locks of {locks.repository}", item, {"ConditionExpression": condition, **names, **values})
+        return kept
+
+    def expiring(self) -> Iterable[str]:
+        return (item["pk"].removeprefix(queue_key("")) for item in self._table.open(OPEN_LOCKS))
 
     def many(self, queues: Collection[str]) -> Mapping[str, QueueHead]:
         keys = [(queue_key(queue), HEAD) for queue in sorted(set(queues))]
@@ -104,7 +137,7 @@ class DynamoDeployQueues:
         deployment: Deployment | None = None,
     ) -> QueueHead:
         length = before.length - (take is not None) + (put_back is not None)
-        committed = replace(after, version=before.version + 1, length=length)
+        committed = replace(own(after), version=before.version + 1, length=length)
         actions: list[dict[str, Any]] = [{"Update": _replace_head(before, committed, put_back)}]
         if take:
             actions.append({"Delete": _take_from_line(before.queue, take)})
@@ -170,7 +203,11 @@ def _lengthen(queue: str, since: str, seen: QueueHead | None) -> dict[str, Any]:
 
 def _unchanged(before: QueueHead) -> tuple[str, dict[str, Any]]:
     """Return the condition that a head still has this version, and the values that it names."""
-    return ("#version = :before", {":before": before.version}) if before.version else ("attribute_not_exists(pk)", {})
+    return _version_is(before.version)
+
+
+def _version_is(version: int) -> tuple[str, dict[str, Any]]:
+    return ("#version = :before", {":before": version}) if version else ("attribute_not_exists(pk)", {})
 
 
 def _replace_head(before: QueueHead, after: QueueHead, put_back: Waiting | None) -> dict[str, Any]:
@@ -181,8 +218,11 @@ def _replace_head(before: QueueHead, after: QueueHead, put_back: Waiting | None)
     """
     packed = {name: value for name, value in pack(after).items() if name != "queue"}
     absent = [name for name in QueueHead.__dataclass_fields__ if name not in packed and name != "queue"]
-    if not after.length and after.in_flight is None:
+    expires = after.lock is not None and bool(after.lock.expires_at)
+    if not (after.length or after.in_flight or expires):
         absent += ["open", "open_since"]
+    elif expires and after.lock is not None and not (before.length or before.in_flight):
+        packed |= {"open": OPEN_QUEUES, "open_since": after.lock.at}
     elif put_back:
         packed |= {"open": OPEN_QUEUES, "open_since": put_back.requested_at}
     names = {f"#{name}": name for name in [*packed, *absent]}

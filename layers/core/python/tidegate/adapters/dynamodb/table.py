@@ -15,6 +15,7 @@ from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound, Oversiz
 #: The index of what is not done yet, the attribute that puts an item there, and the queues' place in it.
 OPEN_INDEX = "open"
 OPEN_QUEUES = "queue"
+OPEN_LOCKS = "lock"
 OPEN_DEPLOYMENTS = "deployment"
 
 RECORD = "record"

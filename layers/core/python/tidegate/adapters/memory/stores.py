@@ -6,9 +6,10 @@ import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.job import Job, TakenJob
 from tidegate.domain.deploys.queue import QueueHead, Waiting, order, waiting_for
+from tidegate.domain.deploys.repository_locks import RepositoryLocks, own, under
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
 from tidegate.ports import Delivery, DeliveryOutcome, LogChunk, PublishedCheckRun
 
@@ -103,6 +104,7 @@ class MemoryDeployQueues:
         self._deployments = deployments
         self._heads: dict[str, QueueHead] = {}
         self._lines: dict[str, list[Waiting]] = {}
+        self._locks: dict[str, RepositoryLocks] = {}
 
     def enqueue(self, deployment: Deployment, seen: QueueHead | None = None) -> bool:
         with self._deployments.lock:
@@ -119,7 +121,8 @@ class MemoryDeployQueues:
 
     def read(self, queue: str) -> tuple[QueueHead, Waiting | None]:
         with self._deployments.lock:
-            return self._head(queue), next(iter(self.waiting(queue)), None)
+            first = next(iter(self.waiting(queue)), None)
+            return self._under(queue, first), first
 
     def read_with(self, queue: str, deployment: str) -> tuple[QueueHead, Deployment]:
         with self._deployments.lock:
@@ -127,7 +130,8 @@ class MemoryDeployQueues:
 
     def line(self, queue: str) -> tuple[QueueHead, Sequence[Waiting]]:
         with self._deployments.lock:
-            return self._head(queue), self.waiting(queue)
+            line = self.waiting(queue)
+            return self._under(queue, next(iter(line), None)), line
 
     def many(self, queues: Collection[str]) -> Mapping[str, QueueHead]:
         with self._deployments.lock:
@@ -156,7 +160,7 @@ class MemoryDeployQueues:
                 self._deployments.save(deployment)
             line = [waiting for waiting in line if waiting != take] + ([put_back] if put_back else [])
             self._lines[before.queue] = line
-            self._heads[before.queue] = replace(after, version=before.version + 1, length=len(line))
+            self._heads[before.queue] = replace(own(after), version=before.version + 1, length=len(line))
             return self._heads[before.queue]
 
     def heads(self) -> Sequence[QueueHead]:
@@ -166,7 +170,31 @@ class MemoryDeployQueues:
 
     def unfinished(self) -> Iterable[str]:
         with self._deployments.lock:
-            return [queue for queue, head in self._heads.items() if head.length or head.in_flight]
+            return [
+                queue
+                for queue, head in self._heads.items()
+                if head.length or head.in_flight or (head.lock and head.lock.expires_at)
+            ]
+
+    def locks(self, repository: str) -> RepositoryLocks:
+        with self._deployments.lock:
+            return self._locks.get(repository) or RepositoryLocks(repository)
+
+    def keep_locks(self, locks: RepositoryLocks) -> RepositoryLocks:
+        with self._deployments.lock:
+            if self.locks(locks.repository).version != locks.version:
+                raise Conflict(f"The locks of {locks.repository}")
+            self._locks[locks.repository] = replace(locks, version=locks.version + 1)
+            return self._locks[locks.repository]
+
+    def expiring(self) -> Iterable[str]:
+        with self._deployments.lock:
+            return sorted(each.repository for each in self._locks.values() if each.expires)
+
+    def _under(self, queue: str, first: Waiting | None) -> QueueHead:
+        head = self._head(queue)
+        manual = first is not None and first.trigger is Trigger.MANUAL
+        return head if manual else under(head, first, self.locks(head.home))
 
     def _head(self, queue: str) -> QueueHead:
         return self._heads.get(queue) or QueueHead(queue)

@@ -6,9 +6,12 @@ from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.check_runs.face import UNLOCK, Face, PlaceInLine, View
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.queue import Lock, is_held_back
+from tidegate.domain.deploys.repository_locks import WHOLE
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.markdown import code, escaped
 
+_HOW = "**Unlock** lets all that wait here go on, in their order; whoever may write to this repository may press it."
+_HOW_OF_MANY = "Unlock it on the page of the repository, by a comment, or with `tidegate unlock`."
 _THEN = "Then planning starts by itself."
 
 
@@ -34,14 +37,25 @@ def _blocked(view: View, lock: Lock) -> Face:
         "Blocked: the queue is locked",
         _with_others(
             view,
-            f"**The queue of this root is locked** since {moment(lock.at)} by {code(lock.by)}{_from(view, lock)}: "
+            f"**{_what(lock)} locked** since {moment(lock.at)} by {code(lock.by)}{_from(view, lock)}: "
             f"{escaped(lock.reason)}",
-            f"This deployment waits{where} until the queue is unlocked. **Unlock** lets all that wait here go on, "
-            "in their order; whoever may write to this repository may press it.",
+            f"This deployment waits{where} until {_end(lock)}. {_HOW if not lock.scope else _HOW_OF_MANY}",
         ),
         conclusion=Conclusion.ACTION_REQUIRED,
-        actions=(UNLOCK,),
+        actions=() if lock.scope else (UNLOCK,),
     )
+
+
+def _what(lock: Lock) -> str:
+    """Return what is locked."""
+    if not lock.scope:
+        return "The queue of this root is"
+    return "All roots of this repository are" if lock.scope == WHOLE else f"Stack {code(lock.scope)} is"
+
+
+def _end(lock: Lock) -> str:
+    """Return when the lock ends."""
+    return f"{moment(lock.expires_at)}, or until it is unlocked" if lock.expires_at else "it is unlocked"
 
 
 def _from(view: View, lock: Lock) -> str:

@@ -8,8 +8,8 @@
     tidegate deploy [-p ROOT]... [-d DIR]... [--force]
     tidegate deploy [TAG QUERY] [--force]
     tidegate destroy -p ROOT...
-    tidegate lock [-p ROOT]... [--reason TEXT]
-    tidegate unlock [-p ROOT]...
+    tidegate lock [-p ROOT | --stack STACK | --all] [--for 2h] [--reason TEXT]
+    tidegate unlock [-p ROOT | --stack STACK | --all]
     tidegate help
 """
 
@@ -22,7 +22,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from tidegate.domain.deploys.locking import LONGEST_REASON
+from tidegate.domain.deploys.locking import DURATION, LONGEST_REASON
+from tidegate.domain.deploys.repository_locks import WHOLE
 from tidegate.domain.errors import InvalidName
 from tidegate.domain.markdown import code, escaped, fenced, plain
 from tidegate.domain.root import directory, root_name
@@ -33,6 +34,7 @@ from tidegate.domain.tags.words import InvalidTagQuery
 MAXIMUM_ROOTS = 50
 #: Characters of a word that are compared with what is known.
 _COMPARED = 200
+_STACK, _ALL, _FOR = ("--stack",), ("--all",), ("--for",)
 _ROOT, _DIRECTORY, _FORCE = ("-p", "--root", "--project"), ("-d", "--dir"), ("--force",)
 #: Words of the engines and of other tools, which mean something else here.
 _ENGINE_WORDS = frozenset({"init", "import", "state", "taint", "validate", "refresh"})
@@ -74,8 +76,8 @@ _FLAGS: dict[Verb, tuple[str, ...]] = {
     Verb.APPLY: _ROOT,
     Verb.DEPLOY: (*_ROOT, *_DIRECTORY, *_FORCE),
     Verb.DESTROY: _ROOT,
-    Verb.LOCK: (*_ROOT, "--reason"),
-    Verb.UNLOCK: _ROOT,
+    Verb.LOCK: (*_ROOT, *_STACK, *_ALL, *_FOR, "--reason"),
+    Verb.UNLOCK: (*_ROOT, *_STACK, *_ALL),
     Verb.HELP: (),
 }
 
@@ -95,7 +97,8 @@ class Command:
     """A command: for which roots (none named: all that the pull request changes), and whether by force.
 
     A ``plan`` or ``deploy`` may name directories beside the roots, or have a tag ``query`` in place of both, which can
-    be parsed; ``options`` are the engine's, unjudged; ``reason`` is why a ``lock`` is asked for.
+    be parsed; ``options`` are the engine's, unjudged; ``reason`` is why a ``lock`` is asked for,
+    ``duration`` how long it lasts, and ``scope`` the stack, or ``*`` for all roots, that is locked or unlocked at once.
     """
 
     verb: Verb
@@ -105,6 +108,8 @@ class Command:
     query: str = ""
     options: tuple[str, ...] = ()
     reason: str = ""
+    scope: str = ""
+    duration: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,9 @@ def usage(prefix: str = "tidegate") -> str:
         f"```\n{prefix} plan [-p ROOT]... [-d DIR]... [-- OPTION...]\n{prefix} plan [TAG QUERY] [-- OPTION...]\n"
         f"{prefix} apply [-p ROOT]...\n{prefix} deploy [-p ROOT]... [-d DIR]... [--force]\n"
         f"{prefix} deploy [TAG QUERY] [--force]\n"
-        f"{prefix} destroy -p ROOT...\n{prefix} lock [-p ROOT]... [--reason TEXT]\n{prefix} unlock [-p ROOT]...\n"
+        f"{prefix} destroy -p ROOT...\n"
+        f"{prefix} lock [-p ROOT | --stack STACK | --all] [--for 2h] [--reason TEXT]\n"
+        f"{prefix} unlock [-p ROOT | --stack STACK | --all]\n"
         f"{prefix} help\n```\n`{prefix} help` explains them."
     )
 
@@ -161,8 +168,10 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} destroy -p ROOT` | Once this is merged: destroys what a root made that is gone. Always reviewed. |
 | `{prefix} lock --reason TEXT` | Locks the queues of the roots that this pull request changes: merges wait. |
 | `{prefix} lock -p ROOT` | Locks the queue of this root only. |
+| `{prefix} lock --stack STACK` | Locks all roots of a stack, `--all` those of the repository; `--for 2h` for so long. |
 | `{prefix} unlock` | Unlocks the queues of the roots that this pull request changes: merges deploy again. |
 | `{prefix} unlock -p ROOT` | Unlocks the queue of this root only. |
+| `{prefix} unlock --stack STACK` | Takes the lock of a stack away, `--all` that of the repository. |
 | `{prefix} help` | Shows this. |
 
 A deploy by hand goes before merges that wait, and shows its plan as a check run on this pull request's head. \
@@ -270,7 +279,7 @@ def _pointing(text: str, error: InvalidTagQuery) -> str:
 def _flags(words: Sequence[str], verb: Verb, prefix: str) -> Command:
     roots: list[str] = []
     directories: list[str] = []
-    force = False
+    force, scope, duration = False, "", ""
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -279,11 +288,26 @@ def _flags(words: Sequence[str], verb: Verb, prefix: str) -> Command:
             roots.append(_name(root_name, "root", value if equals else _next(rest, flag, "root")))
         elif flag in _DIRECTORY and _DIRECTORY[0] in _FLAGS[verb]:
             directories.append(_name(directory, "directory", value if equals else _next(rest, flag, "directory")))
+        elif flag in _STACK and _STACK[0] in _FLAGS[verb]:
+            scope = value if equals else _next(rest, flag, "stack")
+        elif word in _ALL and _ALL[0] in _FLAGS[verb]:
+            scope = WHOLE
+        elif flag in _FOR and _FOR[0] in _FLAGS[verb]:
+            duration = _duration(value if equals else _next(rest, flag, "duration"))
         elif word in _FORCE and verb is Verb.DEPLOY:
             force = True
         else:
             raise _unknown(word, verb, prefix)
-    return Command(verb, _few(roots, "roots"), force, _few(directories, "directories"))
+    if scope and roots:
+        raise _RefusalError("Name roots, a stack or `--all`, but not several of these at once.")
+    named = _few(roots, "roots"), force, _few(directories, "directories")
+    return Command(verb, *named, scope=scope, duration=duration)
+
+
+def _duration(text: str) -> str:
+    if not re.fullmatch(DURATION, text):
+        raise _RefusalError(f"{code(text, 60)} is no duration: write minutes, hours or days, such as `90m` or `2h`.")
+    return text
 
 
 def _few(names: Sequence[str], what: str) -> tuple[str, ...]:

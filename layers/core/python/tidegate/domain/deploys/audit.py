@@ -13,6 +13,7 @@ from typing import Any
 from tidegate.domain.deploys.deployment import Audited, Deployment, State, Unlocking
 from tidegate.domain.deploys.job import JobKind, job_id
 from tidegate.domain.deploys.queue import Lock, QueueHead
+from tidegate.domain.root import QUEUE_SEPARATOR
 
 #: Version of the message's shape: raised when a field changes its meaning or goes.
 AUDIT_VERSION = 1
@@ -115,6 +116,15 @@ def lock_message(head: QueueHead, lock: Lock) -> AuditMessage:
     return _about_lock(head, lock, f"lock-{which}:{LOCKED}", lock.by, lock.at)
 
 
+def scoped_lock_message(repository: str, lock: Lock, unlocking: Unlocking | None = None) -> AuditMessage:
+    """Return the message that a stack or a whole repository was locked, or unlocked by ``unlocking``."""
+    which = _digest(f"{repository} {lock.scope} {lock.at} {lock.by}")
+    head = QueueHead(f"{repository}{QUEUE_SEPARATOR}")
+    if unlocking is None:
+        return _about_lock(head, lock, f"lock-{which}:{LOCKED}", lock.by, lock.at)
+    return _about_lock(head, lock, f"unlock-{which}:{UNLOCKED}", unlocking.by, unlocking.at)
+
+
 def unlock_message(head: QueueHead, lock: Lock, unlocking: Unlocking) -> AuditMessage:
     """Return the message that ``lock`` was taken off the queue. A lock is taken off once."""
     which = _digest(f"{head.queue} {lock.at} {lock.deployment}")
@@ -130,11 +140,13 @@ def _about_lock(head: QueueHead, lock: Lock, event: str, by: str, at: str) -> Au
         "at": at,
         "deployment": lock.deployment or None,
         "repository": head.home,
-        "root": head.root_name,
+        "root": head.root_name or None,
+        "scope": lock.scope or None,
         "revision": lock.revision or None,
         "initiating_user": by,
         "locked_by": lock.by,
         "locked_at": lock.at,
+        "expires_at": lock.expires_at or None,
         "reason": lock.reason,
     }
     return AuditMessage(event, f"queue-{_digest(head.queue)}", body)

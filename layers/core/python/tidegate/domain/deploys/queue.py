@@ -29,6 +29,8 @@ class Lock:
     ``deployment`` is the one that locked it. ``unlocking`` is who takes it away, once that is decided and
     until the audit topic knows. ``before`` is the lock that a manual deployment found and took the place of:
     it comes back if that deployment changes nothing. ``pull_request`` is the one that the locking deployment is of.
+    After ``expires_at`` (empty: never) the reconciler takes it away. ``scope`` is not empty for a lock that is not the
+    queue's own, but of all queues of its repository or of a stack (``repository_locks``).
     """
 
     by: str
@@ -39,6 +41,8 @@ class Lock:
     unlocking: Unlocking | None = None
     before: Lock | None = None
     pull_request: int | None = None
+    expires_at: str = ""
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +56,14 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A deployment in line."""
+    """A deployment in line. ``stacks`` are its stack and the nests around it."""
 
     deployment: str
     trigger: Trigger
     revision: str
     requested_at: str
     reruns_manual: bool = False
+    stacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +257,8 @@ def next_step(
 def waiting_for(deployment: Deployment) -> Waiting:
     """Return the deployment's place in line."""
     revision, asked = deployment.revision.sha, deployment.requested_at
-    return Waiting(deployment.id, deployment.trigger, revision, asked, deployment.reruns_manual)
+    stacks = (deployment.stack, *deployment.within)
+    return Waiting(deployment.id, deployment.trigger, revision, asked, deployment.reruns_manual, stacks)
 
 
 def with_another(head: QueueHead, first: Waiting | None, deployment: Deployment) -> tuple[QueueHead, Waiting]:

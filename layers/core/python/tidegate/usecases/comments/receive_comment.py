@@ -13,7 +13,7 @@ from tidegate.domain.comments.command import Command, Misread, Verb, help_text, 
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment, Trigger, Unlocking
-from tidegate.domain.deploys.locking import Locking
+from tidegate.domain.deploys.locking import Locking, lock_end
 from tidegate.domain.markdown import escaped
 from tidegate.domain.permission import Permission
 from tidegate.domain.policies.policy import HeldPolicySet
@@ -46,6 +46,7 @@ from tidegate.usecases.discovery.new_deployments import (
 )
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
+from tidegate.usecases.presses.lock_many import RepositoryLocker
 from tidegate.usecases.pull_requests.find_makers import pushed_by
 from tidegate.usecases.webhooks.conclude import conclude, is_concluded
 
@@ -64,7 +65,8 @@ def _no_doubts(_comment: Comment) -> DeliveryOutcome | None:
 class CommentReceiver:
     """Receives comments; receiving one again is harmless.
 
-    ``unlock`` and ``lock`` change a queue's lock and say what came of it. ``others`` carry out verbs besides those of
+    ``unlock`` and ``lock`` change a queue's lock and say what came of it, ``locker`` that of many. ``others`` carry out
+    verbs besides those of
     this class. ``doubts`` refuses a comment that the forge itself does not confirm. ``hold`` stores the policy sets
     that the plans of heads are held against. ``records`` tell who pushed to pull requests.
     """
@@ -76,6 +78,7 @@ class CommentReceiver:
     authorizer: Authorizer
     unlock: Callable[[str, Unlocking], Decision]
     lock: Callable[[str, Locking], Decision]
+    locker: RepositoryLocker
     records: PullRequests
     others: Mapping[Verb, CommentWork] = field(default_factory=dict)
     doubts: Callable[[Comment], DeliveryOutcome | None] = _no_doubts
@@ -224,6 +227,12 @@ class CommentReceiver:
         elsewhere = self._elsewhere(comment)
         if elsewhere:
             return self._refuse(comment, elsewhere)
+        if command.scope:
+            return self._change_scope(comment, command, permission)
+        return self._change_named(comment, command, permission)
+
+    def _change_named(self, comment: Comment, command: Command, permission: Permission) -> DeliveryOutcome:
+        """Lock or unlock the queues of roots: those that are named, or else those that the pull request changes."""
         known = [head.root_name for head in self.catalog.roots(comment.repository)]
         names = command.roots or self._changed(comment)
         if not names:
@@ -237,6 +246,21 @@ class CommentReceiver:
         if any(decision.done for _, decision in told):
             return outcome(text, answerer(self.forge, comment).reply(reply))
         return explained(self.forge, self.deliveries, comment, text, reply)
+
+    def _change_scope(self, comment: Comment, command: Command, permission: Permission) -> DeliveryOutcome:
+        """Lock or unlock a stack, or all roots of the repository."""
+        may = self.locker.may(comment.where, command.scope, comment.sender, permission)
+        if not may.done:
+            return self._refuse(comment, f"**Nothing was {command.verb}ed.** {escaped(may.reason)}")
+        at, where = comment.received_at, (comment.repository, command.scope)
+        if command.verb is Verb.LOCK:
+            decision = self.locker.lock(*where, _locking(comment, command))
+        else:
+            decision = self.locker.unlock(*where, Unlocking(comment.sender, at))
+        reply = escaped(decision.reason)
+        if decision.done:
+            return outcome(decision.reason, answerer(self.forge, comment).reply(reply))
+        return explained(self.forge, self.deliveries, comment, decision.reason, reply)
 
     def _elsewhere(self, comment: Comment) -> str:
         """Return why the pull request's branches do not count, in Markdown, or an empty text if they do."""
@@ -265,8 +289,13 @@ class CommentReceiver:
         if not may.done:
             return may
         if command.verb is Verb.LOCK:
-            return self.lock(queue, Locking(comment.sender, comment.received_at, command.reason))
+            return self.lock(queue, _locking(comment, command))
         return self.unlock(queue, Unlocking(comment.sender, comment.received_at))
+
+
+def _locking(comment: Comment, command: Command) -> Locking:
+    at = comment.received_at
+    return Locking(comment.sender, at, command.reason, lock_end(command.duration, at))
 
 
 def _too_late(comment: Comment, pull_request: PullRequest, bound: str) -> str:

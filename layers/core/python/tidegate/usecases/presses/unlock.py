@@ -8,6 +8,7 @@ from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.audit import unlock_message
 from tidegate.domain.deploys.deployment import Deployment, Unlocking
 from tidegate.domain.deploys.queue import Lock, QueueHead
+from tidegate.domain.deploys.repository_locks import named
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound
 from tidegate.ports import Announcements, AuditLog, Deployments, DeployQueues
@@ -40,6 +41,8 @@ class QueueUnlocker:
 
     def _unlock(self, queue: str, unlocking: Unlocking) -> Decision:
         head, _ = self.queues.read(queue)
+        if head.lock is not None and head.lock.scope:
+            return Decision(False, f"Not this queue, but {named(head.lock.scope)} is locked. Unlock that.")
         if head.lock is None and head.unlocked != unlocking:
             return Decision(False, _not_locked(head))
         if head.lock is not None and _is_newer(head.lock, unlocking):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.needs import FAILED
 from tidegate.domain.deploys.query import Searched
 from tidegate.domain.deploys.queue import QueueHead, Waiting
+from tidegate.domain.deploys.repository_locks import RepositoryLocks
 from tidegate.domain.deploys.root_query import ROOTS, root_tags
 from tidegate.domain.tags.query import TagQuery
 from tidegate.ports import Catalog, Deployments, DeployQueues
@@ -69,6 +70,7 @@ class FoundRoots:
 
     roots: list[RootView]
     hint: str = ""
+    locks: RepositoryLocks = field(default_factory=lambda: RepositoryLocks(""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ class QueueLooker:
             known.add(chain(view.stacks, *(each.within for each in view.shown)), view.tags)
             if query.matches(root_tags(view.name, repository, view.stacks, view.shown)):
                 found.append(view)
-        return FoundRoots(found, "" if found else known.missing(query))
+        locks = self.queues.locks(repository)
+        return FoundRoots([_under(view, locks) for view in found], "" if found else known.missing(query), locks)
 
     def glances(self, repositories: Iterable[str]) -> dict[str, list[RootView]]:
         """Return the roots of several repositories by name, with what may need a person.
@@ -118,6 +121,14 @@ def _view(head: QueueHead, known: Mapping[str, Deployment]) -> RootView:
     last = head.attempted.deployment if head.attempted else ""
     others = tuple(known[each] for each in _in_stacks(head) if each in known and each != last)
     return RootView(head.root_name, head, known.get(head.in_flight or ""), known.get(last), others)
+
+
+def _under(view: RootView, locks: RepositoryLocks) -> RootView:
+    """Return a root with the lock that holds back its merges: its own, or else one of its stacks or repository."""
+    if view.head.lock is not None:
+        return view
+    names = {name for each in view.shown for name in (each.stack, *each.within)}
+    return replace(view, head=replace(view.head, lock=locks.holding(names)))
 
 
 def _in_stacks(head: QueueHead) -> list[str]:

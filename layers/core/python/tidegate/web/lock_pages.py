@@ -1,0 +1,98 @@
+"""Locks of stacks and of whole repositories, and locking by hand: routes of the API, and forms of the pages."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.openapi.params import Body
+
+from tidegate.domain.decision import Decision
+from tidegate.domain.deploys.deployment import Unlocking
+from tidegate.domain.deploys.locking import Locking, lock_end
+from tidegate.domain.deploys.repository_locks import WHOLE
+from tidegate.domain.root import queue_id, root_name
+from tidegate.web import models
+from tidegate.web.api import described
+from tidegate.web.authorization import Access
+from tidegate.web.parts import Parts
+from tidegate.web.refusals import NotGranted, NotPossible
+from tidegate.web.rendering import address, see_other
+
+
+class LockPages:
+    """Adds the routes of locks to a resolver."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def add_to(self, app: APIGatewayHttpResolver) -> None:
+        """Register the routes."""
+        hidden: dict[str, Any] = {"include_in_schema": False, "enable_validation": False}
+        app.post("/queue/lock", **hidden)(lambda: self._lock_queue(app))
+        app.post("/locks", **hidden)(lambda: self._lock_form(app))
+        app.post("/locks/remove", **hidden)(lambda: self._unlock_form(app))
+        self._api(app)
+
+    def _api(self, app: APIGatewayHttpResolver) -> None:
+        @app.post(
+            "/api/locks",
+            summary="Lock all roots of a repository, or of a stack: merges wait",
+            tags=["queues"],
+            responses=described(200, "It is locked", models.Locked, 403, 404, 409),
+        )
+        def lock(asked: Annotated[models.ScopedLockRequest, Body()]) -> models.Locked:
+            decision = self._lock(app.context["access"], asked.stack, asked.reason, asked.duration)
+            if not decision.done:
+                raise NotPossible(decision.reason)
+            return models.Locked(message=decision.reason)
+
+        @app.post(
+            "/api/locks/remove",
+            summary="Take away the lock of a repository, or of a stack",
+            tags=["queues"],
+            responses=described(200, "What came of it", models.Unlocked, 403, 404, 409),
+        )
+        def unlock(asked: Annotated[models.LockScope, Body()]) -> models.Unlocked:
+            decision = self._unlock(app.context["access"], asked.stack)
+            return models.Unlocked(unlocked=decision.done, message=decision.reason)
+
+    def _lock(self, access: Access, stack: str, reason: str, duration: str) -> Decision:
+        scope, at = self._allowed(access, stack), self._parts.clock.now()
+        locking = Locking(access.login, at, reason, lock_end(duration, at))
+        return self._parts.locker.lock(access.repository, scope, locking)
+
+    def _unlock(self, access: Access, stack: str) -> Decision:
+        scope = self._allowed(access, stack)
+        return self._parts.locker.unlock(access.repository, scope, Unlocking(access.login, self._parts.clock.now()))
+
+    def _allowed(self, access: Access, stack: str) -> str:
+        """Return the scope, which is about all roots without a stack. Raise NotGranted."""
+        scope = stack or WHOLE
+        may = self._parts.locker.may(access.where, scope, access.login)
+        if not may.done:
+            raise NotGranted(may.reason)
+        return scope
+
+    def _lock_queue(self, app: APIGatewayHttpResolver) -> Response[str]:
+        access, fields, at = app.context["access"], app.context["fields"], self._parts.clock.now()
+        root = root_name(fields.get("root", ""))
+        locking = Locking(access.login, at, fields.get("reason", ""), lock_end(fields.get("duration", "").strip(), at))
+        decision = self._parts.lock(queue_id(access.repository, root), locking)
+        if not decision.done:
+            raise NotPossible(decision.reason)
+        return see_other(address("/queue", repository=access.repository, root=root, done="locked"))
+
+    def _lock_form(self, app: APIGatewayHttpResolver) -> Response[str]:
+        access, fields = app.context["access"], app.context["fields"]
+        stack, reason, duration = (fields.get(name, "").strip() for name in ("stack", "reason", "duration"))
+        decision = self._lock(access, stack, reason, duration)
+        if not decision.done:
+            raise NotPossible(decision.reason)
+        return see_other(address(f"/repositories/{access.repository}", done="locked"))
+
+    def _unlock_form(self, app: APIGatewayHttpResolver) -> Response[str]:
+        access = app.context["access"]
+        decision = self._unlock(access, app.context["fields"].get("stack", "").replace(WHOLE, ""))
+        done = "unlocked" if decision.done else "not-locked"
+        return see_other(address(f"/repositories/{access.repository}", done=done))
