@@ -18,6 +18,7 @@ import pickle
 import resource
 import sys
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -156,7 +157,10 @@ class Runs:
             function.__code__ = code
         for cache in self._caches:
             cache.cache_clear()
-        self._run(items)
+        try:
+            self._run(items)
+        except MemoryError:  # Where pytest itself had none left.
+            return _KILLED
         return _KILLED if self.failed else _SURVIVED
 
 
@@ -204,11 +208,14 @@ def _fork(work) -> int:
     if pid:
         return pid
     status = _BROKEN
+    told = os.dup(1)
     try:
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (1, 2):
             os.dup2(silence, stream)
         status = work()
+    except BaseException:  # noqa: BLE001 - the edge of the process, and nobody else would say it.
+        os.write(told, traceback.format_exc().encode())
     finally:
         os._exit(status)
 

@@ -83,6 +83,11 @@ def test_the_json_form_is_read_in_all_its_shapes(document):
     assert sources(json.dumps(document), "main.tf.json") == {"./network"}
 
 
+def test_a_source_in_the_json_form_that_is_no_text_is_no_source():
+    calls = {"network": {"source": "./network"}, "none": {}, "number": {"source": 7}}
+    assert sources(json.dumps({"module": calls}), "main.tf.json") == {"./network"}
+
+
 def test_a_backend_in_the_json_form_is_seen():
     text = json.dumps({"terraform": {"backend": {"s3": {}}}}).encode()
     assert read_module_file("main.tf.json", text).keeps_state

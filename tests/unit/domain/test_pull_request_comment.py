@@ -46,6 +46,11 @@ def test_failures_come_first_then_what_destroys_then_the_plans():
     assert places == sorted(places)
 
 
+def test_roots_that_would_not_change_come_last():
+    views = [unchanged("a"), planned("b"), planned("c", changes=DESTROYING), failed("d")]
+    assert [each.root.name for each in by_importance(each.layer for each in views)] == ["d", "c", "b", "a"]
+
+
 def test_plans_of_one_kind_stand_in_the_order_in_which_they_are_deployed():
     later = {"stack": "prod", "waits": Waits(apply_after=("staging",))}
     views = [

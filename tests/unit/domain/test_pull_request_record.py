@@ -165,6 +165,14 @@ def test_it_is_known_since_when_a_pull_request_goes_to_another_base_branch():
     assert back.spec.base_since == LATER
 
 
+@pytest.mark.parametrize(("skipped", "is_draft"), list(product((False, True), repeat=2)))
+def test_what_is_seen_again_is_worked_on_again_only_if_it_was_a_draft_that_nobody_planned(skipped, is_draft):
+    record = any_pull_request_record(discovered=REVISION, skipped=skipped)
+    again = followed(record, seen(replace(record.spec, is_draft=is_draft)), record.spec.base_sha, LATER)
+    ready = skipped and not is_draft
+    assert (again.attempt - record.attempt, again.discovered) == ((1, "") if ready else (0, REVISION))
+
+
 def test_a_record_is_open_until_it_is_closed():
     assert any_pull_request_record().is_open
     assert not any_pull_request_record(closed_at=NOW).is_open
