@@ -11,7 +11,6 @@ import pytest
 
 from local.client import LocalCloud
 from tests import gitlab_events as events
-from tests.e2e import modules
 from tests.e2e.gitlab_project import Project, confirm, succeeded, waits
 from tests.e2e.installation import job_of
 from tests.e2e.patience import eventually
@@ -88,7 +87,7 @@ def test_a_fork_is_answered_and_nothing_of_it_runs(project):
     project.push({"app": "one"})
     visitor = project.person("visitor")
     fork = visitor.fork(project.name)
-    visitor.push(fork, {"app/main.tf": modules.thing("stolen")}, "Offer", branch="offer", base="main")
+    visitor.push(fork, {"app/main.tf": project.root("app", "stolen")}, "Offer", branch="offer", base="main")
     iid = visitor.open_merge_request(fork, "offer", title="Offer")
     (told,) = eventually(lambda: project.notes(iid), what="a note")
     assert "fork" in told
