@@ -19,6 +19,7 @@ from runner.log import JobLog
 from runner.merging import check_out_merged
 from runner.process import ProcessRunner
 from runner.settings import Settings
+from runner.submodules import check_out_submodules
 from runner.workspace import Git, check_out, git_environment
 from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.adapters.aws.signing import Credentials
@@ -106,7 +107,14 @@ class Preparation:
         merged = f", merged into {job.base_sha[:12]}" if merges else ""
         tools.log.say(f"cloning {job.repository} at {job.sha[:12]}{merged}")
         git = self.git(taken)
-        return check_out_merged(git, job) if merges else check_out(git, job)
+        root = check_out_merged(git, job) if merges else check_out(git, job)
+        if job.run.clone.submodules:
+            check_out_submodules(git, job)
+        if job.run.clone.lfs:
+            from runner.lfs import fetch_large_files  # noqa: PLC0415  # urllib costs 50 ms, for nothing without LFS.
+
+            tools.log.say(f"fetched {fetch_large_files(git, taken.clone_token)} files from Git LFS")
+        return root
 
     def _find_engine(self) -> InstalledEngine:
         job, tools = self._job, self._tools

@@ -20,6 +20,7 @@ from runner.log import last_lines
 from runner.merging import changed_files, file_of
 from runner.plan_job import Planning
 from runner.steps import StepRunner
+from runner.submodules import with_files_of_submodules
 from runner.workspace import Git, other_addresses, place_in
 from tidegate.domain.deploys.job import Job, TakenJob
 from tidegate.domain.deploys.workflow import WorkflowStep
@@ -46,6 +47,8 @@ def run_speculation(tools: Tools, preparation: Preparation, taken: TakenJob) -> 
     inspection = Inspection(tools.source, engine.root, _allowed(job, locked))
     inspection.files()
     changed = changed_files(git, base) if base else frozenset()
+    if job.run.clone.submodules:
+        changed = with_files_of_submodules(changed, git.directory)
     guard = _Guard(git, engine, changed, tools.directory / "engine-ran")
     steps = StepRunner(tools, engine, job, guard.check)
     return _Speculating(tools, preparation, taken, version, steps, inspection=inspection, guard=guard).result()

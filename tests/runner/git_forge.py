@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import os
 import subprocess
 import threading
@@ -23,6 +25,9 @@ class Forge:
         self.repository = directory / "acme" / "infra.git"
         self.url = ""
         self.tokens: list[str] = []
+        self.large: dict[str, bytes] = {}
+        #: Commits by path, which a commit with a .gitmodules has as its submodules.
+        self.submodules: dict[str, str] = {}
 
     @property
     def clone_url(self) -> str:
@@ -71,6 +76,24 @@ class Forge:
         self._git(self.directory / "acme" / f"{name}.git", "config", "uploadpack.allowAnySHA1InWant", "true")
         return sha
 
+    def store(self, content: bytes) -> str:
+        """Keep a file in Git LFS; return what stands for it in the repository."""
+        oid = hashlib.sha256(content).hexdigest()
+        self.large[oid] = content
+        return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n"
+
+    def batch(self, handler: BaseHTTPRequestHandler) -> tuple[int, list[tuple[str, str]], bytes]:
+        """Answer LFS' batch API. https://github.com/git-lfs/git-lfs/blob/main/docs/api/batch.md"""
+        asked = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
+        assert (asked["operation"], handler.headers["accept"]) == ("download", "application/vnd.git-lfs+json")
+        objects = [
+            each | {"actions": {"download": {"href": f"{self.url}/large/{each['oid']}"}}}
+            if each["oid"] in self.large
+            else each | {"error": {"code": 404, "message": "Object does not exist"}}
+            for each in asked["objects"]
+        ]
+        return 200, [("content-type", "application/vnd.git-lfs+json")], json.dumps({"objects": objects}).encode()
+
     def _begin(self) -> Path:
         work = self.directory / "work"
         self._git(self.directory, "init", "--quiet", "--initial-branch=main", str(work))
@@ -85,6 +108,8 @@ class Forge:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content.encode() if isinstance(content, str) else content)
         self._git(work, "add", "--all", "--force")
+        for path, commit in self.submodules.items() if ".gitmodules" in files else ():
+            self._git(work, "update-index", "--add", "--cacheinfo", f"160000,{commit},{path}")
         self._git(work, "commit", "--quiet", "--message", "content")
         return self._git(work, "rev-parse", "HEAD")
 
@@ -138,10 +163,14 @@ def running_forge(directory: Path) -> Iterator[Forge]:
         def answer(self) -> None:
             sent = self.headers.get("authorization", "").removeprefix("Basic ")
             forge.tokens.append(base64.b64decode(sent).decode())
-            if forge.tokens[-1] == f"x-access-token:{CLONE_TOKEN}":
-                status, headers, content = forge.cgi(self)
-            else:
+            if self.path.startswith("/large/"):
+                status, headers, content = 200, [], forge.large[self.path.removeprefix("/large/")]
+            elif forge.tokens[-1] != f"x-access-token:{CLONE_TOKEN}":
                 status, headers, content = 401, [], b""
+            elif self.path == "/acme/infra.git/info/lfs/objects/batch":
+                status, headers, content = forge.batch(self)
+            else:
+                status, headers, content = forge.cgi(self)
             self.send_response(status)
             for name, value in headers:
                 self.send_header(name, value)

@@ -16,6 +16,7 @@ def test_the_listed_repositories_reach_every_job():
     (root,) = configure(loaded, [Root("app", "app")]).roots
     assert root.run.clone == loaded.clone
     assert load("clone:\n").clone == CloneSettings()
+    assert load("clone: {submodules: true, lfs: true}\n").clone == CloneSettings((), submodules=True, lfs=True)
 
 
 @pytest.mark.parametrize("name", ["other/modules", "../modules", "..", "a b", "x" * 101, "https://github.com/acme/x"])

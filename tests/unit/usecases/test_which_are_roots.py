@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.configuration import refusal
-from tests.unit.usecases.trees import BACKEND, Link, Trees
+from tests.unit.usecases.trees import BACKEND, Link, Submodule, Trees
 from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
 
 MODULE = 'variable "x" {}\n'
@@ -118,3 +118,11 @@ class TestFromCommitToCommit:
         third = discover_roots(Trees(with_it, without, bare=True), READING, known=second.index)
         assert [names(each) for each in (first, second, third)] == [[], ["a"], []]
         assert "'a'" in third.notes[0]
+
+
+@pytest.mark.parametrize("uses", ["../vendor", "../vendor/queue"])
+def test_a_submodule_at_another_commit_changes_the_roots_that_use_modules_in_it(uses):
+    old = {"a/main.tf": BACKEND, "b/main.tf": BACKEND + f'module "x" {{\n  source = "{uses}"\n}}\n'}
+    old |= {"vendor": Submodule("1" * 40), "vendor2": Submodule("1" * 40)}
+    assert names(discover({**old, "vendor": Submodule("2" * 40)}, old)) == ["b"]
+    assert names(discover({**old, "vendor2": Submodule("2" * 40)}, old)) == []

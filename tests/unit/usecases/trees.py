@@ -26,6 +26,12 @@ def with_lock_files(files: dict[str, str]) -> dict[str, str]:
     return {**{posixpath.join(place, LOCK_FILE): "" for place in sorted(places)}, **files}
 
 
+class Submodule(str):
+    """Stands for the content of a submodule: its commit. It is no file."""
+
+    __slots__ = ()
+
+
 @dataclass
 class Trees:
     """The port PushedTrees on two mappings of paths to contents.
@@ -45,7 +51,7 @@ class Trees:
 
     @property
     def files(self):
-        return {path: blob(text) for path, text in self.new.items()}
+        return {path: blob(text) for path, text in self.new.items() if not isinstance(text, Submodule)}
 
     @property
     def links(self):
@@ -65,7 +71,11 @@ class Trees:
 
 
 def blob(text: str | None) -> str | None:
-    return None if text is None else hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+    return (
+        None
+        if text is None or isinstance(text, Submodule)
+        else hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+    )
 
 
 def merged(base: dict[str, str], head: dict[str, str], common: dict[str, str], both: dict[str, str]) -> Merged:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegate.config.section import Section
-from tidegate.config.values import as_list, refused, shown
+from tidegate.config.values import Flag, as_list, refused, shown
 from tidegate.domain.deploys.workflow import CloneSettings
 
 _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.-]{1,100}")
@@ -34,11 +34,15 @@ class CloneSection(Section):
         BeforeValidator(as_list, json_schema_input_type=list[str]),
         Field(
             max_length=_MOST,
-            description="Other repositories of the same owner, by their names, that modules may come from although "
-            "they are private.",
+            description="Other repositories of the same owner, by their names, that modules and submodules may come "
+            "from although they are private.",
         ),
     ] = ()
+    submodules: Annotated[
+        Flag, Field(description="Whether submodules are cloned: those of the repository and of `repositories`.")
+    ] = False
+    lfs: Annotated[Flag, Field(description="Whether files in Git LFS are fetched.")] = False
 
     @property
     def settings(self) -> CloneSettings:
-        return CloneSettings(tuple(dict.fromkeys(self.repositories)))
+        return CloneSettings(tuple(dict.fromkeys(self.repositories)), self.submodules, self.lfs)

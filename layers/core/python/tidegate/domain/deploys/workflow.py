@@ -59,9 +59,12 @@ class CloneSettings:
     """What is cloned besides the repository itself.
 
     ``repositories`` are the names of others of the same owner, which modules and submodules may come from.
+    ``submodules`` tells whether these are put in place, ``lfs`` whether files in Git LFS are.
     """
 
     repositories: tuple[str, ...] = ()
+    submodules: bool = False
+    lfs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

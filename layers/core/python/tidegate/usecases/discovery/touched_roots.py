@@ -33,6 +33,7 @@ class TouchedRoots:
         links = index.modules.links
         seen = {path: None for change in trees.changes for path in (change.path, *links.seen_as(change.path))}
         self._paths = list(seen)
+        self._submodules = [change.path for change in trees.changes if change.before is change.after is None]
 
     @cached_property
     def former(self) -> set[str]:
@@ -141,7 +142,15 @@ class TouchedRoots:
                 patterns[place] = root_patterns(place, self._patterns(place))
             if patterns[place].match(path):
                 changed.add(place)
-        return changed
+        return changed | self._in_submodules
+
+    @property
+    def _in_submodules(self) -> set[str]:
+        """The directories in changed submodules that modules use: what they hold is in no commit of this repository."""
+        if not self._submodules:
+            return set()
+        used = {place for module in self._index.modules.modules.values() for place in module.uses}
+        return {place for place in used if any(f"{place}/".startswith(f"{path}/") for path in self._submodules)}
 
     def _patterns(self, place: str) -> tuple[str, ...]:
         """Return the patterns of a module: of the roots that it may be, in any workspace, or else those of all."""

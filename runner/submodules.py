@@ -1,0 +1,117 @@
+"""Submodules of the job's commit: fetched like the repository itself, from the repositories that the file lists.
+
+git's own ``submodule`` command is not used: it takes settings from the commit, and is a shell script's heir
+(docs/decisions/0203).
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from runner.faults import CommitRefused
+from runner.merging import file_of
+from runner.workspace import Git, other_addresses
+from tidegate.domain.deploys.job import Job
+
+_FILE = ".gitmodules"
+_GITLINK = b"160000"
+#: Submodules of a commit, those in others included, and how deep they may be nested.
+_MOST, _DEEPEST = 100, 5
+
+
+def check_out_submodules(git: Git, job: Job) -> None:
+    """Put the submodules of the commit that is in place in theirs. Raise CommitRefused and RunnerFault."""
+    addresses = _addresses((job.clone_url, *other_addresses(job)))
+    ahead, seen = [(git, 0)], 0
+    while ahead:
+        above, depth = ahead.pop()
+        for path, commit, url in _submodules(above):
+            seen += 1
+            if seen > _MOST or depth == _DEEPEST:
+                raise CommitRefused(f"There are more than {_MOST} submodules, or {_DEEPEST} in each other. Use fewer.")
+            address = addresses.get(_plain(_absolute(url, above.clone_url)))
+            if address is None:
+                raise CommitRefused(
+                    f"The submodule {path!a} is from {url[:200]!a}, which clone.repositories in the default branch's "
+                    "tidegate.yaml does not list. List the repository there, or remove the submodule."
+                )
+            ahead.append((_check_out(above, path, commit, address), depth + 1))
+
+
+def with_files_of_submodules(changed: frozenset[str], top: Path) -> frozenset[str]:
+    """Return changed paths with all files below those that are directories: a submodule at another commit.
+
+    With another ``.gitmodules`` each of them may come from elsewhere.
+    """
+    moved = {top / path for path in changed}
+    if _FILE in changed:
+        moved |= {each.parent for each in top.rglob(".git") if each.parent != top}
+    files = (file for place in moved if place.is_dir() and not place.is_symlink() for file in place.rglob("*"))
+    return changed | {file.relative_to(top).as_posix() for file in files}
+
+
+def _check_out(above: Git, path: str, commit: str, address: str) -> Git:
+    place = above.directory / path
+    place.rmdir()  # git makes it, empty.
+    git = replace(above, directory=place, clone_url=address)
+    git.begin(commit)
+    git.fetch(commit)
+    git.do("checkout", "--quiet", "--force", "--detach", commit)
+    return git
+
+
+def _submodules(git: Git) -> Iterator[tuple[str, str, str]]:
+    """Yield path, commit and URL of each submodule of a commit that is in place."""
+    entries = git.ask("ls-tree", "-r", "-z", "HEAD")[1].split(b"\0")
+    links = [entry for entry in entries if entry.startswith(_GITLINK)]
+    if not links:
+        return
+    urls = _urls(git)
+    for link in links:
+        words, _, name = link.partition(b"\t")
+        path = os.fsdecode(name)
+        if path not in urls:
+            raise CommitRefused(f"{_FILE} has no path and URL of the submodule {path!a}. Add them, or remove it.")
+        yield path, words.split()[2].decode("ascii"), urls[path]
+
+
+def _urls(git: Git) -> Mapping[str, str]:
+    """Return the URLs of submodules by their paths."""
+    if not file_of(git, "HEAD", _FILE):
+        return {}
+    wanted = r"^submodule\..*\.(path|url)$"
+    output = git.ask("config", "-z", "--blob", f"HEAD:{_FILE}", "--get-regexp", wanted, no=1)[1]
+    said: dict[str, dict[str, str]] = {}
+    for item in output.decode("utf-8", "surrogateescape").split("\0"):
+        key, _, value = item.partition("\n")
+        name, _, kind = key.rpartition(".")
+        said.setdefault(name, {})[kind] = value
+    return {each["path"]: each["url"] for each in said.values() if {"path", "url"} <= each.keys()}
+
+
+def _absolute(url: str, above: str) -> str:
+    """Return a URL as it is, and a relative one from the address of the repository that has it."""
+    if not url.startswith(("./", "../")):
+        return url
+    parts = urlsplit(above)
+    return parts._replace(path=posixpath.normpath(posixpath.join(parts.path, url))).geturl()
+
+
+def _addresses(urls: Sequence[str]) -> Mapping[str, str]:
+    """Return the addresses of repositories by all forms in which they may be written."""
+    return {_plain(form): url for url in urls for form in _forms(url)}
+
+
+def _forms(url: str) -> tuple[str, ...]:
+    parts = urlsplit(url)
+    path = parts.path.lstrip("/")
+    return url, f"ssh://git@{parts.hostname}/{path}", f"git@{parts.hostname}:{path}"
+
+
+def _plain(url: str) -> str:
+    return url.rstrip("/").removesuffix(".git")
