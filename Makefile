@@ -3,7 +3,7 @@
 # The forge's port; the API and the AWS endpoint take the next two. Empty: 4750, or any free ones when it is taken.
 PORT ?=
 
-.PHONY: help setup demo up lint test test-nightly mutants soak soak-mutants bench synth layers docs pictures doctor deploy
+.PHONY: help setup demo up lint test test-nightly mutants soak soak-mutants bench sbom base-images synth layers docs pictures doctor deploy
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -21,7 +21,7 @@ help: ## List the targets
 
 .uv/bin/uv:
 	python3 -m venv .uv
-	.uv/bin/pip install --quiet uv==0.13.8
+	.uv/bin/pip install --quiet --require-hashes --only-binary :all: --requirement .ci/uv.txt
 
 $(SYNCED): uv.lock pyproject.toml | $(filter .uv/%,$(UV))
 	$(UV) sync --frozen --quiet --group dev
@@ -63,7 +63,15 @@ soak-mutants: setup ## Break the rules on purpose, one at a time: a soak, or the
 bench: setup ## Benchmarks: one line of JSON each, for people on stderr (ONLY='webhook queues', QUICK=1: each once, times mean nothing)
 	$(PYTHON) -m bench $(ONLY) $(if $(QUICK),--quick)
 
-synth: setup ## Write the CloudFormation template to cdk.out
+sbom: setup ## Write what is deployed of others as a software bill of materials: build/sbom.cdx.json (CycloneDX)
+	@mkdir -p build
+	$(UV) export --frozen --quiet --only-group layer --only-group discovery --only-group policies --no-emit-project \
+	  --format cyclonedx1.5 --output-file build/sbom.cdx.json
+
+base-images: ## The digests that the images' tags have today, to compare with those in the Dockerfiles
+	@python3 .ci/base-images
+
+synth: setup sbom ## Write the CloudFormation template to cdk.out
 	$(PYTHON) cdk/app.py
 
 layers: setup ## Export the locked requirements of the layer, of root discovery and of policies
@@ -73,6 +81,8 @@ layers: setup ## Export the locked requirements of the layer, of root discovery 
 	  --format requirements-txt --output-file functions/discover_roots/requirements.txt
 	$(UV) export --frozen --quiet --only-group policies --no-emit-project --no-header --no-annotate \
 	  --format requirements-txt --output-file functions/check_policies/requirements.txt
+	$(UV) export --frozen --quiet --only-group uv --no-emit-project --no-header --no-annotate \
+	  --format requirements-txt --output-file .ci/uv.txt
 
 docs: setup ## Generate docs/permissions.md, stepfunctions/README.md, the commands in docs/cli.md, keys and schema of tidegate.yaml
 	$(PYTHON) -m cdk.permissions
@@ -86,5 +96,5 @@ pictures: setup ## Take the pictures in docs/images anew, from a running local c
 doctor: setup ## Check what a deploy to AWS needs
 	$(BIN)/tidegate doctor
 
-deploy: setup doctor ## Deploy to the caller's AWS account
+deploy: setup doctor sbom ## Deploy to the caller's AWS account
 	PATH="$(CURDIR)/$(dir $(UV)):$$PATH" $(PYTHON) -m cdk.command deploy Tidegate

@@ -119,3 +119,29 @@ def test_what_is_known_of_the_commit_before_serves_the_next_one():
     without = {path: text for path, text in new.items() if path != ".terraform-version"}
     found = discover_roots(Trees(new, without), Reading("acme/infra"), known=found.index)
     assert [(root.name, root.engine) for root in found.roots] == [(APP, Engine())]
+
+
+LISTED = b"limits: {engines: {terraform: [1.5.7, 1.9.8, 1.11.4], tofu: ['1.*']}}\n"
+
+
+def chosen_of(demand: str, **files: str):
+    text = {"a/main.tf": BACKEND + f'terraform {{\n  required_version = "{demand}"\n}}\n', **files}
+    trees = Trees({}, text, before_is_known=False)
+    return discover_roots(trees, Reading("acme/infra", read_organization(LISTED)))
+
+
+@pytest.mark.parametrize(("demand", "version"), [("~> 1.9.0", "1.9.8"), (">= 1.6, < 2", "1.11.4"), ("1.5.7", "1.5.7")])
+def test_a_range_chooses_the_newest_of_the_versions_that_the_organization_lists(demand, version):
+    assert [root.engine for root in chosen_of(demand).roots] == [Engine(version=version)]
+
+
+def test_a_range_that_allows_none_of_the_listed_versions_refuses_the_root():
+    found = chosen_of("~> 1.7.0")
+    assert found.roots == ()
+    assert "required_version '~> 1.7.0'" in found.refused[0]
+    assert "1.5.7, 1.9.8, 1.11.4" in found.refused[0]
+
+
+def test_a_range_chooses_nothing_where_the_organization_allows_patterns():
+    found = chosen_of("~> 1.9.0", **{"tidegate.yaml": "engine: tofu\n"})
+    assert [root.engine for root in found.roots] == [Engine(EngineName.TOFU)]

@@ -13,6 +13,7 @@ from tidegate.domain.changes.change_set import Candidate
 from tidegate.domain.errors import TidegateError
 from tidegate.domain.root import Engine, EngineName
 from tidegate.domain.roots.discovery import directories_above
+from tidegate.domain.roots.versions import newest_allowed
 
 #: In one directory, the first counts where nothing says which engine it is.
 NAMES = {".terraform-version": EngineName.TERRAFORM, ".opentofu-version": EngineName.TOFU}
@@ -41,8 +42,9 @@ def with_engine_files(
 ) -> ConfiguredRoots:
     """Return the roots with the engines that the nearest files at or above their directories choose.
 
-    Where there is none, an exact version that the module itself demands counts: ``required`` returns what modules in
-    directories demand. A root whose file cannot be used is refused.
+    Where there is none, what the module itself demands counts: ``required`` returns what modules in directories demand.
+    That is an exact version, or a range that chooses among the versions that the organization lists. A root whose file
+    cannot be used is refused.
     """
     if not any(map(leaves_open, configured.roots)):
         return configured
@@ -76,7 +78,7 @@ def _chosen(
     path = engine_file_of(one, files)
     if path is not None:
         engine = Engine(NAMES[posixpath.basename(path)], _version(path, files[path]))
-    elif version := _demanded(required(one.root.dir)) if leaves_open(one) else None:
+    elif version := _demanded(one, required(one.root.dir), limits) if leaves_open(one) else None:
         path, engine = REQUIRED, Engine(one.root.engine.name, version)
     else:
         return one
@@ -85,10 +87,23 @@ def _chosen(
     return replace(one, root=replace(one.root, engine=engine), engine_file=path)
 
 
-def _demanded(constraints: Collection[str]) -> str | None:
-    """Return the one version that constraints allow, where they say exactly one."""
+def _demanded(one: ConfiguredRoot, constraints: Collection[str], limits: Limits) -> str | None:
+    """Return the one version that constraints allow, where they say exactly one.
+
+    Else, where the organization lists versions, the newest of these that they allow. Raise UnusableEngineFile if none.
+    """
     exact = {found[1] if (found := _EXACT.fullmatch(each)) else None for each in constraints}
-    return exact.pop() if len(exact) == 1 else None
+    version = exact.pop() if len(exact) == 1 else None
+    offered = limits.offered(one.root.engine.name)
+    if version or not (constraints and offered):
+        return version
+    newest = newest_allowed(offered, constraints)
+    if newest is None:
+        raise UnusableEngineFile(
+            f"{REQUIRED} {', '.join(constraints)!a} allows none of the versions of {one.root.engine.name} in the "
+            f"organization's file ({limits.file}:{limits.line}): {', '.join(offered)}. Change it, or have one added."
+        )
+    return newest
 
 
 def _version(path: str, content: bytes) -> str:

@@ -26,6 +26,11 @@ class Limits:
         """Return a review rule that is as strict as demanded."""
         return rule if self.review is None else rule.and_also(self.review)
 
+    def offered(self, engine: EngineName) -> tuple[str, ...]:
+        """Return the exact versions of an engine that the organization allows; none where it allows patterns."""
+        versions = (self.engines or {}).get(engine, ())
+        return () if any(set("*?[") & set(each) for each in versions) else versions
+
     def problem(self, engine: Engine) -> str | None:
         """Return why an engine may not run, in sentences; None if it may.
 
