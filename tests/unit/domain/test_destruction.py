@@ -34,8 +34,8 @@ def test_a_plan_that_destroys_is_reviewed_whatever_the_rule_says(destroy):
 @pytest.mark.parametrize("state", [State.APPLIED, State.NO_CHANGES])
 def test_what_is_destroyed_is_archived_until_it_is_deployed_afresh(state):
     after = head_after(HEAD, destroying(state))
-    assert (after.is_destroyed, after.orphaned) == (True, None)
-    again = head_after(after, deployment_in(State.APPLIED, 2))
+    assert (after.is_destroyed, after.orphaned, after.deployed.orphaned) == (True, None, ORPHANED)
+    again = head_after(after, deployment_in(State.APPLIED, 2, requested_at="2026-03-03T08:00:00.000000+00:00"))
     assert (again.is_destroyed, again.orphaned) == (False, None)
 
 

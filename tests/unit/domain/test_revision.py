@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_revision
 from tidegate.domain.deploys.deployment import Destruction, State, Trigger
+from tidegate.domain.deploys.queue import Orphaned
 from tidegate.domain.revision import Comparison, Relations, judge_revision, rerun_refusal
 
 AHEAD = Relations(Comparison.AHEAD, Comparison.AHEAD)
@@ -88,3 +89,10 @@ def test_what_is_deployed_and_gone_from_the_forge_is_not_destroyed():
 
 def test_what_the_file_destroys_is_compared_as_every_merge():
     assert judge_revision(any_deployment(2, destroy=Destruction()), any_deployed(), None, AHEAD).allowed
+
+
+@pytest.mark.parametrize(("asked", "destroyed", "allowed"), [(1, True, False), (1, False, True), (9, True, True)])
+def test_what_was_merged_before_a_destroyed_root_was_gone_makes_nothing_of_it_again(asked, destroyed, allowed):
+    gone = any_deployed(orphaned=Orphaned(any_revision(5).sha, any_deployment(5).requested_at), destroyed=destroyed)
+    verdict = judge_revision(any_deployment(asked), gone, None, AHEAD)
+    assert (verdict.allowed, verdict.end is State.SUPERSEDED) == (allowed, not allowed)

@@ -125,3 +125,11 @@ def test_a_merge_that_says_so_destroys_what_a_root_made(world):
     world.receive()
     (one,) = world.enqueued
     assert (one.root.name, one.destroy, one.destroys_deployed) == ("live/db", Destruction(), False)
+
+
+def test_a_root_of_several_stacks_is_an_orphan_in_each_in_which_it_is_deployed(world):
+    deployed(world, stack="dev", shared=True)
+    deployed(world, stack="prod", shared=True, state=State.REJECTED)
+    world.receive()
+    head, _ = world.queues.read(queue_id("acme/infra", "live/db"))
+    assert [each.deployed and each.deployed.orphaned == orphaned(world) for each in head.by_stack] == [True, None]

@@ -35,6 +35,7 @@ _DESTROYS = (
     "It destroys all that is in the state of this root, as it was deployed last. Reject it if the root's directory was "
     "moved and kept its backend: then another root has that state now."
 )
+_GONE = "{} took this root away after this was asked for, and what it made is destroyed. Nothing is left to do."
 _COMMIT_IS_GONE = "The commit does not exist on the forge any more. Push it again to deploy it."
 
 
@@ -96,16 +97,25 @@ def judge_revision(
         refusal = rerun_refusal(revision, attempted, known.branch)
         if refusal is not None:
             return _refused(refusal)
-    if deployment.destroys_deployed and (deployed is None or deployed.revision.sha != revision.sha):
-        return _refused(_DEPLOYED_SINCE)
-    if _has_moved_on(deployment, deployed, known):
-        return _refused(_MOVED_ON)
+    overtaken = _overtaken(deployment, deployed, known)
+    if overtaken is not None:
+        return overtaken
     verdict = _compared(revision, deployed, known)
     if deployment.destroys_deployed and verdict.allowed:
         verdict = replace(verdict, must_review=_DESTROYS)
     if verdict.allowed and known.branch is not None and not is_on_branch(known.branch):
         return _gone_from_its_branch(revision, verdict)
     return verdict
+
+
+def _overtaken(deployment: Deployment, deployed: Deployed | None, known: Relations) -> RevisionVerdict | None:
+    """Return why something that came meanwhile keeps a deployment out, if it does."""
+    if deployment.destroys_deployed and (deployed is None or deployed.revision.sha != deployment.revision.sha):
+        return _refused(_DEPLOYED_SINCE)
+    gone = deployed.orphaned if deployed is not None and deployed.destroyed else None
+    if gone is not None and deployment.requested_at < gone.at:
+        return _refused(_GONE.format(gone.revision[:7]), State.SUPERSEDED)
+    return _refused(_MOVED_ON) if _has_moved_on(deployment, deployed, known) else None
 
 
 def _has_moved_on(deployment: Deployment, deployed: Deployed | None, known: Relations) -> bool:

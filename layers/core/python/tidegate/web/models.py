@@ -239,6 +239,7 @@ class DeploymentDetails(DeploymentBrief):
         description="What is deployed of its changes, where it was not applied itself: it needs nobody any more"
     )
 
+    destroy: bool = Field(default=False, description="It destroys what the root made, in place of deploying it")
     why: str = Field(description="Why it is part of its change")
     layers: int = Field(description="How many layers its change has")
     gated_by: list[AwaitedModel] = Field(description="What of its change it still waits for, or will")

@@ -131,6 +131,7 @@ class Shapes:
         return DeploymentDetails.model_validate(
             {
                 **self._brief(one),
+                "destroy": one.destroy is not None,
                 "why": one.why,
                 "layers": one.layers,
                 "gated_by": self._awaited(waits_for),

@@ -89,7 +89,7 @@ class Orphaned:
 class Deployed:
     """The deployment that later revisions are compared with.
 
-    ``destroyed`` tells that it destroyed what the root made, ``orphaned`` that the root is gone since.
+    ``destroyed`` tells that it destroyed what the root made, ``orphaned`` that the root is gone, also after that.
     """
 
     deployment: str
@@ -274,7 +274,7 @@ def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed 
         return before
     after = _as_deployed(deployment)
     orphaned = before.orphaned if before else None
-    stays = orphaned and not after.destroyed and (deployment.destroys_deployed or deployment.requested_at < orphaned.at)
+    stays = orphaned and (deployment.destroys_deployed or deployment.requested_at < orphaned.at)
     return replace(after, orphaned=orphaned) if stays else after
 
 

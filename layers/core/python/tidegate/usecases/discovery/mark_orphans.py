@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tidegate.domain.deploys.deployment import Deployment, State
-from tidegate.domain.deploys.queue import Orphaned
+from tidegate.domain.deploys.queue import Orphaned, Standing
 from tidegate.domain.root import Root
 from tidegate.ports import Catalog, Deployments, DeployQueues
 from tidegate.usecases.decide_again import deciding_again
@@ -25,10 +25,8 @@ class OrphanMarker:
         """Mark what was deployed from the directories ``gone`` under a name, and in a place, that no root has now.
 
         ``there`` are the roots of the commit ``revision``, which came ``at`` (ISO 8601 in UTC). Return a sentence for
-        each root that is left behind. Nothing is read where nothing is gone.
+        each root that is left behind.
         """
-        if not gone:
-            return []
         roots = tuple(there)
         names, places = {root.name for root in roots}, {(root.dir, root.workspace) for root in roots}
         heads = [each for each in self.catalog.roots(repository) if each.root_name not in names]
@@ -46,7 +44,14 @@ class OrphanMarker:
     def _mark(self, queue: str, deployed: str, orphaned: Orphaned) -> None:
         head, _ = self.queues.read(queue)
         if head.deployed and head.deployed.deployment == deployed and head.deployed.orphaned is None:
-            self.queues.commit(head, replace(head, deployed=replace(head.deployed, orphaned=orphaned)))
+            marked = replace(head.deployed, orphaned=orphaned)
+            stacks = tuple(_marked(each, orphaned) for each in head.by_stack)
+            self.queues.commit(head, replace(head, deployed=marked, by_stack=stacks))
+
+
+def _marked(standing: Standing, orphaned: Orphaned) -> Standing:
+    deployed = standing.deployed
+    return replace(standing, deployed=replace(deployed, orphaned=orphaned)) if deployed else standing
 
 
 def resources_after(last: Deployment) -> int | None:
