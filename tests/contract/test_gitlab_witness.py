@@ -57,6 +57,18 @@ def test_a_commit_that_the_default_branch_does_not_have_was_not_pushed(world, wi
     assert witness.pushed(*world.where, branch, MISSING) is None
 
 
+def test_who_pushed_a_head_is_told_and_of_others_it_is_not_known(world, witness):
+    assert witness.pusher(*world.where, world.first) == "maintainer"
+    assert witness.pusher(*world.where, MISSING) is None
+
+
+def test_who_pushed_to_a_branch_of_a_merge_request_is_told_of_this_project_alone(world):
+    installation, repository = world.where
+    assert world.forge.pusher(installation, repository, world.head) == "developer"
+    assert world.forge.pusher(installation + 1, repository, world.head) is None
+    assert world.forge.pusher(installation, "acme/none", world.head) is None
+
+
 def test_what_gitlab_wrote_itself_is_no_comment(world):
     world.approve(world.number)
     path = f"/projects/{world.installation}/merge_requests/{world.number}/notes?sort=asc"

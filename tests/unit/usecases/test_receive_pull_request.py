@@ -8,14 +8,15 @@ import pytest
 
 from tests.builders import NOW, REPOSITORY, any_artifact, any_layer, any_plan, any_pull_request, seen, sha
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
-from tidegate.adapters.memory import MemoryCatalog, MemoryDeployments, MemoryDeployQueues
+from tidegate.adapters.memory import MemoryCatalog, MemoryDeployments, MemoryDeployQueues, MemoryWitness
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.errors import Conflict, ForgeUnavailable
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.domain.pull_requests.pushers import pushers
 from tidegate.domain.pull_requests.record import PullRequestState, Status, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.ports import KnownRepository
+from tidegate.ports import KnownRepository, Pushed
+from tidegate.usecases.webhooks.confirm_webhook import HeadConfirmer
 
 NEWER = sha(4)
 
@@ -170,6 +171,15 @@ class TestNewCommits:
         world.receive(**newer)
         world.receive(action="reopened")
         assert pushers(world.record.spec.pushes, NEWER) == Authors(("pusher", "author"))
+
+    def test_who_moved_its_head_is_whom_the_forge_names_where_webhooks_are_not_signed(self, world):
+        witness = MemoryWitness(pushes={("feature", HEAD): Pushed("developer")})
+        world.receiver = replace(world.receiver, confirm=HeadConfirmer(witness).confirm)
+        world.forge.seen[NUMBER] = seen(any_pull_request(pushes=()))
+        world.receive(action="opened", before="", after=HEAD, sender="somebody")
+        assert pushers(world.record.spec.pushes, HEAD) == Authors(("developer",))
+        world.receive(action="synchronize", before=HEAD, after=NEWER, sender="somebody")
+        assert not pushers(world.record.spec.pushes, NEWER).known
 
     def test_twenty_pushes_leave_one_execution_that_runs(self, world):
         for number in range(10, 30):

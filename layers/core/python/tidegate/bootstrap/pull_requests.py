@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tidegate.domain.deploys.deployment import Deployment
     from tidegate.domain.policies.policy import HeldPolicySet
     from tidegate.domain.pull_requests.apply_rules import ApplyRules
+    from tidegate.domain.pull_requests.pushers import HeadPush
     from tidegate.ports import Delivery, KnownRepository
     from tidegate.usecases.comments.answer_comment import CommentWork
     from tidegate.usecases.comments.plan_by_comment import CommentPlanner
@@ -302,7 +303,16 @@ class PullRequestWork(Events):
             self.announcements,
             self.pull_request_follower,
             self.requirements_gate.look_at_all,
+            self._confirmed_head,
         )
+
+    def _confirmed_head(self, installation: int, repository: str, told: HeadPush) -> HeadPush | None:
+        """Ask for a push of a head once more, where webhooks are not signed."""
+        if self.witness is None:
+            return told
+        from tidegate.usecases.webhooks.confirm_webhook import HeadConfirmer
+
+        return HeadConfirmer(self.witness).confirm(installation, repository, told)
 
     @cached_property
     def speculation_beginner(self) -> SpeculationBeginner:

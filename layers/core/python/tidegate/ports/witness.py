@@ -40,3 +40,6 @@ class ForgeWitness(Protocol):
 
         None when the repository is not called so, the branch is not its default branch, or does not have the commit.
         """
+
+    def pusher(self, installation: int, repository: str, commit: str) -> str | None:
+        """Return who pushed a commit as the head of any branch; None if that is not among the newest pushes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tidegate.adapters.gitlab.access import PER_PAGE, moment, project
@@ -29,14 +30,26 @@ class GitLabWitness(GitLabCommits):
             return None
         return self._push(repository, branch, commit)
 
+    def pusher(self, installation: int, repository: str, commit: str) -> str | None:
+        known = self._access.find(project(repository)) or {}
+        if (known.get("id"), known.get("path_with_namespace")) != (installation, repository):
+            return None
+        return next((str(event["author_username"]) for event, _ in self._pushes(repository, commit)), None)
+
     def _push(self, repository: str, branch: str, commit: str) -> Pushed:
-        """Return the push that brought it, if it is among the newest.
+        """Return the push that brought it to a branch, if it is among the newest."""
+        for event, push in self._pushes(repository, commit):
+            if push.get("ref") == branch:
+                return Pushed(str(event["author_username"]), push.get("commit_from"))
+        return Pushed(None)
+
+    def _pushes(self, repository: str, commit: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Yield those of the newest pushes that brought a commit to a branch.
 
         Of one that moved many branches at once, GitLab keeps only how many.
         """
         newest = self._access.call("GET", f"{project(repository)}/events", {"action": "pushed", "per_page": PER_PAGE})
         for event in newest:
             push: dict[str, Any] = event.get("push_data") or {}
-            if (push.get("ref_type"), push.get("ref"), push.get("commit_to")) == ("branch", branch, commit):
-                return Pushed(str(event["author_username"]), push.get("commit_from"))
-        return Pushed(None)
+            if (push.get("ref_type"), push.get("commit_to")) == ("branch", commit):
+                yield event, push

@@ -35,6 +35,10 @@ class MemoryWitness:
         self._called()
         return self.pushes.get((branch, commit))
 
+    def pusher(self, installation: int, repository: str, commit: str) -> str | None:
+        self._called()
+        return next((pushed.by for (_, pushed_commit), pushed in self.pushes.items() if pushed_commit == commit), None)
+
     def _called(self) -> None:
         self.asked += 1
         if self.failure is not None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from tidegate.domain.errors import NotFound
 from tidegate.domain.policies.approval import asked_for
@@ -213,6 +213,10 @@ def _reason(record: PullRequestRecord, wanted: PullRequestRecord) -> str:
     return _AGAIN if newer == record.spec.head_sha else f"Superseded by {newer[:7]}."
 
 
+def _as_told(_installation: int, _repository: str, told: HeadPush) -> HeadPush:
+    return told
+
+
 def _none_wait(_repository: str) -> int:
     return 0
 
@@ -222,6 +226,7 @@ class PullRequestReceiver:
     """Receives events of pull requests, of their reviews, and of merge queues; receiving one again is harmless.
 
     ``look_at_requirements`` lets deployments of a repository go on whose requirements are fulfilled, and counts them.
+    ``confirm`` returns a push of a head as the forge itself knows it, None if the forge knows of no such push.
     """
 
     deliveries: Deliveries
@@ -231,6 +236,7 @@ class PullRequestReceiver:
     announcements: Announcements
     follower: PullRequestFollower
     look_at_requirements: Callable[[str], int] = _none_wait
+    confirm: Callable[[int, str, HeadPush], HeadPush | None] = _as_told
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the event. Raise as for pushes."""
@@ -247,8 +253,15 @@ class PullRequestReceiver:
         fields = delivery.fields
         where = fields["repository"], fields["pull_request"]
         again = fields.get("action") == BASE_MOVED and self._is_older(*where)
-        told = [HeadPush(fields["before"], fields["after"], fields["sender"])] if "after" in fields else []
-        return self.follower.follow(fields["installation"], *where, again=again, pushes=told)
+        return self.follower.follow(fields["installation"], *where, again=again, pushes=self._told(fields))
+
+    def _told(self, fields: Mapping[str, Any]) -> Sequence[HeadPush]:
+        """Return the push that an event tells of, if it does."""
+        if "after" not in fields:
+            return ()
+        told = HeadPush(fields["before"], fields["after"], fields["sender"])
+        confirmed = self.confirm(fields["installation"], fields["repository"], told)
+        return () if confirmed is None else (confirmed,)
 
     def _is_older(self, repository: str, number: int) -> bool:
         """Tell whether the plans are still older than the base branch: one plan is enough for many pushes."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from tidegate.domain.comments.replies import not_confirmed
 from tidegate.domain.comments.testimony import age_doubt, comment_doubt
 from tidegate.domain.deploys.audit import unconfirmed_message
+from tidegate.domain.pull_requests.pushers import HeadPush
 from tidegate.ports import AuditLog, Deliveries, DeliveryOutcome, Forge
 from tidegate.ports.witness import ForgeWitness, WrittenComment
 from tidegate.usecases.comments.answer_comment import Comment, outcome, refused
@@ -53,6 +54,18 @@ class PushConfirmer:
         doubt = f"The default branch {push.branch} does not have {push.after}."
         self.audit.publish(unconfirmed_message(push.delivery, push.repository, push.sender, doubt, push.received_at))
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class HeadConfirmer:
+    """Lets only who the forge names have pushed a pull request's head: of others it stays unknown who did."""
+
+    witness: ForgeWitness
+
+    def confirm(self, installation: int, repository: str, told: HeadPush) -> HeadPush | None:
+        """Return a push as the forge knows it, None if it does not. Raise ForgeUnavailable and ForgeRefused."""
+        by = self.witness.pusher(installation, repository, told.after)
+        return replace(told, by=by) if by else None
 
 
 def _doubt(comment: Comment, written: WrittenComment) -> str:
