@@ -158,6 +158,10 @@ class ApiClient:
         told = {"decision": decision, **({"reason": reason} if reason else {})}
         return self._post(f"/api/deployments/{_path(deployment)}/gate", Decided, told)
 
+    def cancel(self, deployment: str, *, is_apply: bool) -> Decided:
+        """Cancel a deployment; ``is_apply`` interrupts its apply, too."""
+        return self._post(f"/api/deployments/{_path(deployment)}/cancel", Decided, {"apply": is_apply})
+
     def job(self, job: str) -> Job:
         """Return one job."""
         return self._get(f"/api/jobs/{_path(job)}", Job)

@@ -16,7 +16,7 @@ from cli.explain import explain
 from cli.logs import logs
 from cli.pulls import pulls
 from cli.queue import lock, queue, unlock
-from cli.review import approve, override, reject, retry
+from cli.review import approve, cancel, override, reject, retry
 from cli.stacks import stacks
 from cli.status import status
 from cli.tree import Command, Commands
@@ -63,6 +63,7 @@ for _command in (
     reject,
     retry,
     override,
+    cancel,
     lock,
     unlock,
     logs,

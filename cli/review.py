@@ -1,4 +1,4 @@
-"""``tidegate approve``, ``reject``, ``retry`` and ``override``: answer for a deployment that waits."""
+"""``tidegate approve``, ``reject``, ``retry``, ``override`` and ``cancel``: decide about a deployment."""
 
 from __future__ import annotations
 
@@ -53,6 +53,30 @@ def override(
 ) -> None:
     """Let a deployment pass that waits for its requirements, whatever is missing (operators only)."""
     _review(deployment, "override", url, person, json=json, reason=reason)
+
+
+def cancel(
+    deployment: DeploymentId,
+    *,
+    apply: Annotated[
+        bool,
+        typer.Option("--apply", help="Interrupt the engine if it applies: the state may be partly changed then."),
+    ] = False,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Cancel a deployment that waits or plans. The next one of its queue goes on."""
+    from cli import finding, screen, views
+
+    console = screen.console(stderr=json)
+    with open_client(url, person) as client:
+        done = client.cancel(finding.find_deployment(client, deployment).id, is_apply=apply)
+    after = done.deployment
+    console.print(screen.text(done.message))
+    console.print(views.title(after), views.changes(after.changes), sep="  ")
+    if json:
+        screen.print_json({"message": done.message, "deployment": as_json(after)})
 
 
 def _review(

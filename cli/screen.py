@@ -40,7 +40,7 @@ _STATES = {
     "waiting": ("○", "waits", "default"),
     "planned": ("✔", "planned", "green"),
     "failed": ("✘", "plan failed", "bold red"),
-    "cancelled": ("↷", "not planned", "default"),
+    "cancelled": ("↷", "cancelled", "default"),
 }
 _UNDER_WAY = frozenset(
     {"queued", "planning", "gated", "blocked", "awaiting_review", "approved", "awaiting_requirements", "applying"}

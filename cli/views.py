@@ -201,6 +201,7 @@ def deployment(shown: Deployment) -> RenderableType:
                 *(("Missing", sentence) for sentence in shown.requirements.missing if _lacks(shown)),
                 ("Approved here", ", ".join(each.by for each in shown.requirements.approved_here)),
                 ("Overridden", _overridden(shown)),
+                (_cancelled(shown), shown.cancelled.by if shown.cancelled else ""),
                 ("Check run", shown.check_run_url or ""),
                 ("Page", shown.url),
                 *((f"Log of {job.kind}", job.id) for job in shown.jobs),
@@ -242,6 +243,8 @@ def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
         yield command(f"tidegate reject {shown.id}")
     if has_log:
         yield command(f"tidegate logs {shown.id}{'' if screen.is_final(shown.state) else ' --follow'}")
+    if shown.state in {"queued", "planning"}:
+        yield command(f"tidegate cancel {shown.id}")
     if shown.state == "outcome_unknown":
         yield Text("  Look at the state of the infrastructure first, then:")
         yield command(f"tidegate unlock {shown.repository} {shown.root}")
@@ -250,6 +253,11 @@ def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
 def _lacks(shown: Brief) -> bool:
     """Tell whether a deployment waits for what its root requires."""
     return shown.state == "awaiting_requirements"
+
+
+def _cancelled(shown: Deployment) -> str:
+    """Return how it is called that somebody cancelled it: an apply that was interrupted may have changed something."""
+    return "Cancelled by" if shown.state == "cancelled" else "Interrupted by"
 
 
 def _overridden(shown: Deployment) -> str:

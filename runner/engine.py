@@ -71,7 +71,9 @@ class Engine:
         if code > 0:
             raise EngineFailed(f"{self.name} {command} failed with exit code {code}.")
         if code < 0:
-            raise EngineFailed(f"{self.name} {command} was killed by {signal.Signals(-code).name}.")
+            killed = EngineFailed(f"{self.name} {command} was killed by {signal.Signals(-code).name}.")
+            killed.was_killed = True
+            raise killed
 
 
 def keeps_state(root: Path) -> bool:

@@ -26,18 +26,19 @@ class JobFault(Exception):  # The state machine's words.
     """A job ends without a result. ``last_lines`` are the log's at that time, where more was printed after it.
 
     ``mark`` is a word for what is no failure of the engine: ``refused`` if what was to be run may not be, and was not,
-    ``conflict`` if a person has to merge first.
+    ``conflict`` if a person has to merge first, ``ended`` if the engine ended by itself after an interrupt.
     """
 
     error = "RunnerFault"
     last_lines = ""
-    mark: Literal["", "refused", "conflict"] = ""
+    mark: Literal["", "refused", "conflict", "ended"] = ""
 
 
 class EngineFailed(JobFault):
-    """The engine exited with an error: the author's to mend."""
+    """The engine exited with an error: the author's to mend. ``was_killed`` tells that a signal ended it."""
 
     error = "TerraformClientError"
+    was_killed = False
 
 
 class EngineMissing(JobFault):

@@ -105,12 +105,18 @@ def _outcome(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[st
             if not tools.interruption.left_running:
                 kill_descendants()
     except EngineFailed as fault:
-        reason = tools.interruption.reason
-        return Interrupted(f"{reason} {fault}") if reason else fault
+        return _interrupted(tools.interruption.reason, fault) if tools.interruption.reason else fault
     except JobFault as fault:
         return fault
     except Exception as error:  # noqa: BLE001  # The runner's edge: whatever it is, it must be reported.
         return RunnerFault(f"The runner failed: {type(error).__name__}: {error}")
+
+
+def _interrupted(reason: str, fault: EngineFailed) -> Interrupted:
+    """Return that the engine failed since it was interrupted. One that ended by itself has stored its state."""
+    interrupted = Interrupted(f"{reason} {fault}")
+    interrupted.mark = "" if fault.was_killed else "ended"
+    return interrupted
 
 
 class _Ending:

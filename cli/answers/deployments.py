@@ -141,6 +141,7 @@ class Deployment(Brief):
     layers: int = 1
     gated_by: tuple[Awaited, ...] = ()
     replaced_by: Replacement | None = None
+    cancelled: Approval | None = None
 
 
 class Deployments(Answer):

@@ -78,6 +78,7 @@ def test_the_description_is_public_and_names_each_answer():
         "/api/changes/{id}",
         "/api/drift",
         "/api/drift/look",
+        "/api/deployments/{id}/cancel",
         "/api/pulls",
         "/api/pulls/{owner}/{name}/{number}",
         "/api/requests/{id}",

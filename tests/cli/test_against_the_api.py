@@ -70,6 +70,19 @@ def test_a_review_is_answered(wires, tidegate, decision, state):
     assert json.loads(result.stdout)["deployment"]["state"] == state
 
 
+def test_a_deployment_is_cancelled_and_an_apply_only_if_that_is_said(wires, tidegate):
+    planning = wires.deployed(deployment_in(State.PLANNING))
+    assert tidegate("cancel", planning.id).exit_code == 0
+    assert wires.deployments.get(planning.id).state is State.CANCELLED
+    applying = wires.deployed(deployment_in(State.APPLYING, 2))
+    wires.jobs.create(any_job(JobKind.APPLY, id=applying.apply_job))
+    refused = tidegate("cancel", applying.id)
+    assert (refused.exit_code, "partly changed" in refused.stderr) == (1, True)
+    assert wires.deployments.get(applying.id).cancelled is None
+    assert tidegate("cancel", "--apply", applying.id, "--json").exit_code == 0
+    assert wires.deployments.get(applying.id).cancelled.by == "reviewer"
+
+
 def test_what_waits_for_nothing_cannot_be_answered(wires, tidegate):
     one = wires.deployed(deployment_in(State.APPLIED))
     result = tidegate("approve", one.id)

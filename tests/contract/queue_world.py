@@ -117,7 +117,7 @@ class World(Rules):
         required = ApplyRequirements(forge, self.stores.pull_requests)
         ports = forge, audit, announcements, clock
         self.beginner = JobBeginner(deployments, jobs, *ports, judge, stopper.stop, required, BranchCheck(forge))
-        self.job_handover = JobHandover(jobs, forge)
+        self.job_handover = JobHandover(jobs, deployments, forge)
         self.result_recorder = ResultRecorder(deployments, jobs, finisher, announcements, clock, stopper.stop)
         self.clock = clock
 

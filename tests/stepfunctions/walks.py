@@ -91,13 +91,13 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Begin the apply": _JOB,
         "Start a runner for the apply": _STARTED,
         "Apply": {"job": "apply-1", "last_lines": "Apply complete!"},
-        "Record that it was applied": {"state": "applied"},
-        "Record that the plan failed": {"state": "plan_failed"},
-        "Record that the apply failed": {"state": "apply_failed"},
-        "Record that the review expired": {"state": "review_expired"},
-        "Record that the gate expired": {"state": "gate_expired"},
-        "Record that the outcome is unknown": {"state": "outcome_unknown"},
-        "Record that Tidegate failed": {"state": "engine_fault"},
+        "Record that it was applied": {"state": "applied", "end": "recorded"},
+        "Record that the plan failed": {"state": "plan_failed", "end": "recorded"},
+        "Record that the apply failed": {"state": "apply_failed", "end": "recorded"},
+        "Record that the review expired": {"state": "review_expired", "end": "recorded"},
+        "Record that the gate expired": {"state": "gate_expired", "end": "recorded"},
+        "Record that the outcome is unknown": {"state": "outcome_unknown", "end": "unknown"},
+        "Record that Tidegate failed": {"state": "engine_fault", "end": "recorded"},
     },
     "deploy": {
         "Compare with the revision deployed last": {"allowed": True, "reason": "", "waits": False},
@@ -391,6 +391,41 @@ TERRAFORM = [
         "goes back to a gate that has shut",
         (*GATED, *_BACK_AT_THE_GATE, *_FROM_APPLY),
         answers={"Record the plan": _GATE, "Begin the apply": [Fails("GateShut"), _JOB]},
+    ),
+    *(
+        _deployment(
+            f"is cancelled at {state}",
+            (*states, "Cancelled"),
+            given=given,
+            answers={**how, state: Fails("DeploymentCancelled")},
+        )
+        for state, states, given, how in (
+            ("Wait for what this depends on", (*BEGUN, *BEFORE_PLAN), _WAITS, {}),
+            ("Begin the plan", PLANNED[:3], {}, {}),
+            ("Plan", PLANNED[:5], {}, {}),
+            ("Record the plan", PLANNED[:-1], {}, {}),
+            ("Judge the plan by its policies", (*PLANNED, *HELD[:2]), {}, {"Record the plan": _next("policies")}),
+            ("Wait for the stacks before this one", (*PLANNED, *BEFORE_APPLY), {}, {"Record the plan": _GATE}),
+            ("Wait for the plan review", REVIEWED[:-1], {}, {"Record the plan": _REVIEW}),
+            ("Begin the apply", APPLYING[:-2], {}, {}),
+            ("Wait for its requirements", (*PLANNED, *LACKING), {}, {"Begin the apply": _LACKS}),
+            ("Apply", APPLYING, {}, {}),
+        )
+    ),
+    *(
+        _deployment(
+            f"ends as {state} after its apply was interrupted",
+            (*APPLYING, *UNKNOWN[:-1], end),
+            "RunnerStopped",
+            answers={"Apply": _STOPPED, "Record that the outcome is unknown": {"state": "any", "end": state}},
+        )
+        for state, end in (("apply failed", "Apply failed"), ("cancelled", "Cancelled"))
+    ),
+    _deployment(
+        "is cancelled while its third attempt to plan fails",
+        (*BEGUN, *PLANNING, *AGAIN, *PLANNING, *AGAIN, *PLANNING, AGAIN[0], *FAULTED[:-1], "Cancelled"),
+        "RunnerFault",
+        answers={"Plan": _RUNNER, "Record that Tidegate failed": {"state": "cancelled", "end": "cancelled"}},
     ),
     _deployment(
         "is not applied once its commit left its branch",

@@ -52,7 +52,7 @@ def test_a_deployment_behind_a_lock_says_who_locked_when_which_revision_and_why_
     assert "since 2026-03-02 08:00 UTC by `maintainer` ([`0000000`](https://forge.example/runs/9))" in check_run.summary
     assert check_run.title == "Blocked: the queue is locked"
     assert (check_run.status, check_run.conclusion) == ("completed", Conclusion.ACTION_REQUIRED)
-    assert [action.button for action in check_run.actions] == [Button.UNLOCK]
+    assert [action.button for action in check_run.actions] == [Button.UNLOCK, Button.CANCEL]
 
 
 def test_a_lock_whose_deployment_is_not_known_names_the_revision_alone():

@@ -55,6 +55,7 @@ EXPECTED = {
     State.GATE_EXPIRED: ("completed", Conclusion.TIMED_OUT, "Nothing was applied"),
     State.REFUSED: ("completed", Conclusion.FAILURE, "Nothing was planned or applied"),
     State.SUPERSEDED: ("completed", Conclusion.SKIPPED, "nothing is missing"),
+    State.CANCELLED: ("completed", Conclusion.CANCELLED, "Nothing was applied"),
     State.OUTCOME_UNKNOWN: ("completed", Conclusion.FAILURE, "It is not known what was applied"),
     State.ENGINE_FAULT: ("completed", Conclusion.FAILURE, "nothing was applied"),
 }
@@ -89,6 +90,7 @@ def test_a_review_says_what_must_be_looked_at():
         (State.APPLY_FAILED, "This was to destroy 1 resource:"),
         (State.OUTCOME_UNKNOWN, "This was to destroy 1 resource:"),
         (State.REJECTED, "This would have destroyed 1 resource:"),
+        (State.CANCELLED, "This would have destroyed 1 resource:"),
         (State.SUPERSEDED, "This would have destroyed 1 resource:"),
     ],
 )

@@ -111,7 +111,7 @@ class ChangeWorld(World):
             ReviewRequester(deployments, machines, mail, clock),
         )
         self.results = ResultRecorder(deployments, jobs, finisher, mail, clock, stop)
-        self.handover = JobHandover(jobs, forge)
+        self.handover = JobHandover(jobs, deployments, forge)
         waiting = WaitingTeller(changes, deployments, mail)
         self.publisher = CheckRunPublisher(deployments, check_runs, forge, mail, self.painter(), waiting)
 

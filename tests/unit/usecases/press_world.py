@@ -15,6 +15,7 @@ from tidegate.domain.deploys.line import Shown, Standing
 from tidegate.domain.deploys.review import Answer
 from tidegate.ports import Enrolled
 from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
 from tidegate.usecases.deploys.check_branch import BranchCheck
 from tidegate.usecases.deploys.finish import Finisher
 from tidegate.usecases.gates.apply_requirements import ApplyRequirements
@@ -22,6 +23,7 @@ from tidegate.usecases.gates.decide_gate import GateDecider
 from tidegate.usecases.gates.decide_requirements import RequirementsDecider
 from tidegate.usecases.presses.answer_button import ButtonAnswerer, Press
 from tidegate.usecases.presses.unlock import QueueUnlocker
+from tidegate.usecases.queues.end_deployment import DeploymentEnder
 from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
 from tidegate.usecases.reviews.decide_review import ReviewDecider
 
@@ -80,6 +82,7 @@ class PressedWorld(World):
                 ),
             ).decide,
             QueueUnlocker(self.queues, records, self.audit, self.announcements, workers).unlock,
+            self._canceller(records, finisher).cancel,
         )
         press = Press(
             repository=self.deployment.repository,
@@ -95,6 +98,11 @@ class PressedWorld(World):
         outcome = answerer.answer(replace(press, **fields))
         self.show_answers()
         return outcome
+
+    def _canceller(self, records, finisher):
+        ender = DeploymentEnder(self.queues, self.jobs, finisher, self.announcements, self.clock)
+        ports = self.jobs, self.runners, self.workflows, self.announcements, self.audit
+        return DeploymentCanceller(self.queues, records, *ports, finisher, ender.announce)
 
     def show_answers(self):
         """Show why presses had no effect, as the check-run queue does."""

@@ -19,7 +19,7 @@ def world():
 
 @pytest.fixture
 def handover(world):
-    return JobHandover(world.jobs, world.forge)
+    return JobHandover(world.jobs, world.deployments, world.forge)
 
 
 MESSAGE = HandOverJob(job=any_job().id, token="task-token")

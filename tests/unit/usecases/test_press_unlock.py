@@ -28,7 +28,7 @@ def test_unlock_on_the_deployment_that_locks_lets_the_queue_go_on_and_shows_it()
 def test_unlock_on_a_deployment_that_a_lock_holds_back_unlocks_its_queue_and_starts_a_worker():
     world = PressedWorld(State.QUEUED, lock=any_lock(deployment="by-hand"))
     world.queues.enqueue(any_deployment(2, id="merge-2"))
-    assert [action.button for action in world.shown.actions] == [Button.UNLOCK]
+    assert [action.button for action in world.shown.actions] == [Button.UNLOCK, Button.CANCEL]
     assert world.press(Button.UNLOCK) == "unlocked"
     assert world.head.lock is None
     assert [queue for _, queue in world.workflows.starts] == [world.deployment.queue]
@@ -70,4 +70,22 @@ def test_somebody_without_write_permission_unlocks_nothing():
     world.press(Button.UNLOCK, by="mallory")
     assert world.head.lock is not None
     assert "mallory may not write to" in world.shown.summary
-    assert [action.button for action in world.shown.actions] == [Button.UNLOCK]
+    assert [action.button for action in world.shown.actions] == [Button.UNLOCK, Button.CANCEL]
+
+
+def test_a_deployment_that_a_lock_holds_back_is_cancelled_by_its_button():
+    world = PressedWorld(State.QUEUED, lock=any_lock())
+    assert world.press(Button.CANCEL) == "cancelled"
+    assert world.now.state is State.CANCELLED
+
+
+def test_nobody_cancels_by_a_button_who_may_not_decide_about_it():
+    world = PressedWorld(State.QUEUED, lock=any_lock())
+    assert world.press(Button.CANCEL, by="stranger").startswith("refused")
+    assert world.now.state is State.QUEUED
+
+
+def test_a_button_cancels_nothing_that_has_ended():
+    world = PressedWorld(State.APPLIED)
+    assert world.press(Button.CANCEL).startswith("refused")
+    assert world.now.state is State.APPLIED

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from tests.builders import NOW, any_deployment, any_job, any_lock, any_review, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deploys.audit import RUNNING, audit_message, end_word, forced_message, unlock_message
-from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, State, Unlocking
+from tidegate.domain.deploys.deployment import AfterGate, Approval, Cancellation, Gate, State, Unlocking
 from tidegate.domain.deploys.job import Job, JobKind
 from tidegate.domain.deploys.queue import QueueHead
 from tidegate.domain.deploys.review_rule import ReviewRule
@@ -209,9 +210,10 @@ def test_the_last_lines_of_a_success_are_bounded(world):
 
 @pytest.mark.parametrize("state", State)
 def test_the_ends_of_applies_and_rejections_are_audited(state):
-    with_apply = {State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT, State.REJECTED}
+    with_apply = {State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT}
+    with_apply |= {State.REJECTED, State.CANCELLED}
     assert (end_word(deployment_in(State.APPLYING), state, had_begun=False) is not None) is (state in with_apply)
-    without = {State.REJECTED}
+    without = {State.REJECTED, State.CANCELLED}
     assert (end_word(deployment_in(State.PLANNING), state, had_begun=False) is not None) is (state in without)
 
 
@@ -244,6 +246,7 @@ def test_an_audit_message_names_what_was_approved_by_whom():
         "override": None,
         "missing": [],
         "rejected_by": None,
+        "cancelled_by": None,
         "plan_sha256": "ab" * 32,
         "engine": "terraform",
         "engine_version": "1.11.4",
@@ -316,3 +319,49 @@ def test_a_result_is_recorded_although_its_runner_cannot_be_stopped(world):
     world.runners.refusals = 1
     ended = record(world, applying(world, taken=True), "outcome_unknown", error="States.Timeout")
     assert ended.state is State.OUTCOME_UNKNOWN
+
+
+def interrupted(world, *, ended):
+    """An apply that somebody interrupted, and what its runner answers."""
+    one = applying(world, taken=True)
+    world.deployments.save(replace(one, cancelled=Cancellation("reviewer", NOW)))
+    cause = json.dumps({"message": "terraform apply failed with exit code 1.", "ended": ended})
+    return record(world, one, "outcome_unknown", error="Interrupted", cause=cause)
+
+
+def test_an_interrupted_apply_whose_engine_ended_in_order_failed(world):
+    ended = interrupted(world, ended=True)
+    assert ended.state is State.APPLY_FAILED
+    assert ended.reason.startswith("reviewer cancelled it during its apply.")
+    assert world.audit.states == ["FAILURE"]
+
+
+def test_the_outcome_of_an_interrupted_apply_whose_engine_gave_no_answer_is_unknown(world):
+    ended = interrupted(world, ended=False)
+    assert ended.state is State.OUTCOME_UNKNOWN
+    assert ended.reason.startswith("reviewer cancelled it during its apply.")
+
+
+def test_a_runner_that_its_host_interrupts_leaves_the_outcome_unknown(world):
+    cause = json.dumps({"message": "interrupted", "ended": True})
+    ended = record(world, applying(world, taken=True), "outcome_unknown", error="Interrupted", cause=cause)
+    assert ended.state is State.OUTCOME_UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("state", "asked", "end"),
+    [
+        (State.CANCELLED, "engine_fault", "cancelled"),
+        (State.APPLY_FAILED, "outcome_unknown", "apply failed"),
+        (State.OUTCOME_UNKNOWN, "outcome_unknown", "unknown"),
+        (State.ENGINE_FAULT, "outcome_unknown", "unknown"),
+        (State.ENGINE_FAULT, "engine_fault", "recorded"),
+    ],
+)
+def test_the_machine_is_told_how_it_ended(world, state, asked, end):
+    one = world.put(deployment_in(state))
+    finisher = Finisher(world.deployments, world.jobs, world.audit)
+    recorder = ResultRecorder(
+        world.deployments, world.jobs, finisher, world.announcements, world.clock, world.stopper.stop
+    )
+    assert recorder.record(RecordResult(deployment=one.id, state=asked)).end == end

@@ -231,9 +231,14 @@ class RecordResult(Message):
 
 
 class ResultRecorded(Message):
-    """The state that was recorded: ``engine_fault`` becomes ``outcome_unknown`` if an apply was running."""
+    """The state that was recorded: ``engine_fault`` becomes ``outcome_unknown`` if an apply was running.
+
+    ``end`` is what the machine follows where it did not expect any: what was cancelled, an apply that ended in order
+    after somebody interrupted it, or one whose outcome is ``unknown``.
+    """
 
     state: str
+    end: Literal["recorded", "unknown", "cancelled", "apply failed"] = "recorded"
 
 
 class DiscoverPullRequest(Message):

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployed, any_deployment, any_lock, any_revision, any_root, deployment_in
+from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_revision, any_root, deployment_in
 from tests.unit.usecases.deploy_queue.world import related
 from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.cancelling import cancelled
 from tidegate.domain.deploys.deployment import Destruction, Pushed, State, Trigger
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import ReviewRule
@@ -194,3 +195,15 @@ def test_who_asks_for_a_destruction_is_its_author(world):
     assert world.validate(one).allowed
     judged = world.deployments.get(one.id)
     assert (judged.authors, judged.authors_known) == (("asks",), True)
+
+
+@pytest.mark.parametrize("state", [State.QUEUED, State.PLANNING])
+def test_what_somebody_has_cancelled_meanwhile_is_not_let_in_and_ends_with_its_outcome(world, state):
+    one = any_deployment()
+    world.in_flight(one)
+    stored = world.deployments.get(one.id)
+    world.deployments.save(cancelled(replace(stored, state=state), "reviewer", NOW))
+    assert not world.validate(one).allowed
+    world.record(one)
+    assert world.deployments.get(one.id).state is State.CANCELLED
+    assert world.head.in_flight is None

@@ -1,17 +1,18 @@
-"""The audit topic (SNS FIFO): what happened to an apply, and who rejected, forced, locked or unlocked.
+"""The audit topic (SNS FIFO): what happened to an apply, and who rejected, cancelled, forced, locked or unlocked.
 
 The message is JSON::
 
     {"version": 1,
      "event_id": "<id>:<state>",            the same event has the same, however often it is published
      "id": "<job id of the apply, or the deployment's id>",
-     "state": "RUNNING" | "SUCCESS" | "FAILURE" | "UNKNOWN" | "REJECTED" | "FORCED" | "OVERRIDDEN" | "LOCKED"
-         | "UNLOCKED",
+     "state": "RUNNING" | "SUCCESS" | "FAILURE" | "UNKNOWN" | "REJECTED" | "CANCELLED" | "CANCELLING" | "FORCED"
+         | "OVERRIDDEN" | "LOCKED" | "UNLOCKED",
      "at": "<ISO 8601, UTC>", "deployment": …, "repository": "owner/name", "root": …, "dir": …, "workspace": …,
      "revision": "<sha>", "branch": …, "trigger": "merge" | "manual" | "rerun", "pull_request": … or null,
      "destroy": true | false,
      "forced": true | false, "initiating_user": …, "approved_by": … or null, "approved_at": … or null,
      "approvals": [{"by": …, "at": …}], "rejected_by": … or null,
+     "cancelled_by": … or null,
      "plan_sha256": "<of the plan file that is applied>", "engine": …, "engine_version": …,
      "started": "<ISO 8601, UTC>", "ended": … or null, "reason": "<why it failed, or what the lock said>"}
 

@@ -13,6 +13,7 @@ from tidegate.settings import MachineSettings
 if TYPE_CHECKING:
     from tidegate.usecases.authorize import Authorizer
     from tidegate.usecases.deploys.begin_job import JobBeginner
+    from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
     from tidegate.usecases.deploys.check_branch import BranchCheck
     from tidegate.usecases.deploys.finish import Finisher
     from tidegate.usecases.deploys.hand_over_job import JobHandover
@@ -189,7 +190,7 @@ class Deploys(Adapters):
     def job_handover(self) -> JobHandover:
         from tidegate.usecases.deploys.hand_over_job import JobHandover
 
-        return JobHandover(self.jobs, self.forge)
+        return JobHandover(self.jobs, self.deployments, self.forge)
 
     @cached_property
     def plan_recorder(self) -> PlanRecorder:
@@ -245,6 +246,22 @@ class Deploys(Adapters):
 
         return RequirementsDecider(
             self.deployments, self.apply_requirements, self.workflows, self.announcements, self.audit
+        )
+
+    @cached_property
+    def deployment_canceller(self) -> DeploymentCanceller:
+        from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
+
+        return DeploymentCanceller(
+            self.queues,
+            self.deployments,
+            self.jobs,
+            self.runners,
+            self.workflows,
+            self.announcements,
+            self.audit,
+            self.finisher,
+            self.deployment_ender.announce,
         )
 
     @cached_property

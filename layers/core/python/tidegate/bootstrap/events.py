@@ -258,4 +258,5 @@ class Events(Deploys):
             self.review_decider.decide,
             self.gate_decider.decide,
             self.queue_unlocker.unlock,
+            self.deployment_canceller.cancel,
         )

@@ -142,6 +142,7 @@ class WebPages(Repairs):
                 look_now=self.drift_starter.look,
                 decide=self.review_decider.decide,
                 decide_gate=self.gate_decider.decide,
+                cancel=self.deployment_canceller.cancel,
                 unlock=self.queue_unlocker.unlock,
                 lock=self.queue_locker.lock,
                 locker=self.repository_locker,

@@ -72,10 +72,13 @@ class Repairs(DriftWork):
             "close_orphans": CloseOrphans(self.queues, self.deployments, self.announcements, end, ensure_worker),
             "settle_reviews": SettleReviews(self.deployments, self.review_carrier.carry_out),
             "settle_gates": SettleGates(self.deployments, self.gate_opener.open),
-            "cancel_withdrawn": CancelWithdrawn(self.deployments, self.apply_canceller.go_on),
+            "cancel_withdrawn": CancelWithdrawn(self.deployments, self._go_on_cancelling),
             "show_check_runs": ShowCheckRuns(self.deployments, self.check_runs, self.announcements),
             "stop_runners": StopRunners(self.runners, self.jobs, self.deployments, self.temporary_layers),
         }
+
+    def _go_on_cancelling(self, deployment: str) -> bool:
+        return self.deployment_canceller.go_on(deployment) or self.apply_canceller.go_on(deployment)
 
     def _of_pull_requests(self) -> dict[str, Repair]:
         from tidegate.usecases.repairs.follow_pull_requests import FollowPullRequests, RestartPullRequests

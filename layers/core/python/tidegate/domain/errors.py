@@ -28,6 +28,7 @@
     ├── ApplyAlreadyStarted    a second apply of one deployment
     ├── NoFreePlace            a plan that has to wait until another of its repository has ended
     ├── JobGone                a job that a runner has taken, or that was closed
+    ├── DeploymentCancelled    a step of a deployment that somebody has cancelled
     └── WrongState             a step that a deployment cannot take from where it is
 """
 
@@ -252,6 +253,13 @@ class JobGone(TidegateError):
 
     def __init__(self, job: str) -> None:
         super().__init__(f"Job {job} was taken by a runner before, or was closed. It is not run twice.")
+
+
+class DeploymentCancelled(TidegateError):
+    """A step of a deployment that somebody has cancelled: its state machine ends."""
+
+    def __init__(self, deployment: str) -> None:
+        super().__init__(f"{deployment} was cancelled, so nothing more of it is done. Run its check again to redo it.")
 
 
 class WrongState(TidegateError):

@@ -216,6 +216,18 @@ class Api:
                 raise NotPossible(decision.reason)
             return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
 
+        @app.post(
+            "/api/deployments/<id>/cancel",
+            summary="Cancel a deployment that waits or plans, or, if that is meant, interrupt its apply",
+            tags=["deployments"],
+            responses=described(200, "What came of it", models.Decided, 403, 404, 409),
+        )
+        def cancel(id: _Id, asked: Annotated[models.CancelRequest, Body()]) -> models.Decided:
+            decision = parts.cancel(id, _access(app).login, parts.clock.now(), is_apply=asked.apply)
+            if not decision.done:
+                raise NotPossible(decision.reason)
+            return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
+
     def _everywhere(self, login: str, query: str | None, limit: int, after: str | None) -> models.DeploymentsPage:
         """Search the repositories that somebody may read, those that something happened in last."""
         asked, parts = parse_deployment_query(query or ""), self._parts

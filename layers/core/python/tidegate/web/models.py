@@ -254,6 +254,7 @@ class DeploymentDetails(DeploymentBrief):
     review_rule: ReviewRuleModel
     requirements: RequirementsModel
     unlocked: ApprovalModel | None = Field(description="Who took away the lock that it had put on its queue")
+    cancelled: ApprovalModel | None = Field(description="Who cancelled it, or interrupted its apply")
     jobs: list[JobLink]
     history: list[StepModel]
     audited: list[AuditedModel]
@@ -404,6 +405,15 @@ class GateAnswer(_Given):
 
     decision: Literal["retry", "reject", "approve", "override"]
     reason: str = Field(default="", max_length=500, description="Why what is required is overridden, for the audit")
+
+
+class CancelRequest(_Given):
+    """Cancel a deployment."""
+
+    apply: bool = Field(
+        default=False,
+        description="Also while it is applied: the engine is interrupted, and the state may be partly changed",
+    )
 
 
 class DeployRequest(_Given):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tidegate.domain.access import Action
 from tidegate.domain.changes.gate import WAITING, can_be_retried
 from tidegate.domain.decision import Decision
+from tidegate.domain.deploys.cancelling import can_be_cancelled
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.queue import QueueHead
 from tidegate.domain.deploys.requirements_gate import waits
@@ -35,6 +36,7 @@ class Offers:
     override: Decision = _NOT
     unlock: Decision = _NOT
     review: ReviewOffer | None = None
+    cancel: Decision = _NOT
 
 
 def offers(authorization: Authorization, access: Access, deployment: Deployment, head: QueueHead) -> Offers:
@@ -51,6 +53,7 @@ def offers(authorization: Authorization, access: Access, deployment: Deployment,
         authorization.operator(access.login, access.where) if lacks else _NOT,
         unlocking(authorization, access, head),
         _review(deployment, access.login) if is_reviewed else None,
+        may(Action.REVIEW) if can_be_cancelled(deployment) else _NOT,
     )
 
 

@@ -13,6 +13,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from tidegate.domain.changes.gate import WAITING
 from tidegate.domain.check_runs.advice import advice_on
 from tidegate.domain.deploys import requirements_gate
+from tidegate.domain.deploys.cancelling import APPLY_WARNING
 from tidegate.domain.deploys.deployment import Deployment, State, Unlocking
 from tidegate.domain.deploys.query import parse_deployment_query
 from tidegate.domain.deploys.review import Answer
@@ -47,6 +48,7 @@ NOTICES = {
     "approved-here": "Your approval is recorded.",
     "overridden": "You overrode what was missing; the audit topic was told.",
     "locked": "It is locked: merges wait.",
+    "cancelled": "You cancelled this deployment.",
     "unlocked": "The queue is unlocked.",
     "not-locked": "The queue was not locked any more.",
 }
@@ -78,6 +80,7 @@ class Pages:
         app.post("/queue/unlock", **hidden)(lambda: self._unlock(app))
         app.get("/deployments/<id>", **hidden)(lambda **_: self._deployment(app))
         app.post("/deployments/<id>/review", **hidden)(lambda **_: self._review(app))
+        app.post("/deployments/<id>/cancel", **hidden)(lambda **_: self._cancel(app))
 
     def show(self, app: APIGatewayHttpResolver, template: str, **values: Any) -> Response[str]:
         """Return a page for the person who asks."""
@@ -203,6 +206,7 @@ class Pages:
             view=view,
             jobs=[self._shapes.job_link(job) for job in view.jobs],
             plan=list(plan_lines(view.plan.text)) if view.plan else [],
+            warning=APPLY_WARNING,
             may=offers(self._authorization, access, deployment, view.head),
             asks=deployment.state is State.AWAITING_REVIEW,
             gated=deployment.state in WAITING,
@@ -228,6 +232,14 @@ class Pages:
         if not answer.done:
             raise NotPossible(answer.reason)
         return see_other(address(f"/deployments/{quote(deployment.id)}", done=decision))
+
+    def _cancel(self, app: APIGatewayHttpResolver) -> Response[str]:
+        access = _access(app)
+        identifier, is_apply = _of(access).id, app.context["fields"].get("apply") == "yes"
+        decision = self._parts.cancel(identifier, access.login, self._parts.clock.now(), is_apply=is_apply)
+        if not decision.done:
+            raise NotPossible(decision.reason)
+        return see_other(address(f"/deployments/{quote(identifier)}", done="cancelled"))
 
 
 def _until(deployment: Deployment) -> str:

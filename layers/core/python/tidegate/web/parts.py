@@ -65,6 +65,13 @@ class DecideGate(Protocol):
         """Return what came of it."""
 
 
+class Cancel(Protocol):
+    """Cancels a deployment."""
+
+    def __call__(self, deployment: str, by: str, at: str, *, is_apply: bool = False) -> Decision:
+        """Return what came of it. ``is_apply`` tells that an apply is to be interrupted, too."""
+
+
 class LookNow(Protocol):
     """Lets a schedule of a repository look for drift now; ``demand`` (an id) does so once, however often it comes."""
 
@@ -130,6 +137,7 @@ class Parts:
     look_now: LookNow
     decide: Decide
     decide_gate: DecideGate
+    cancel: Cancel
     unlock: Unlock
     lock: LockByHand
     locker: RepositoryLocker

@@ -51,6 +51,7 @@ STATES: dict[State, tuple[str, str]] = {
     State.GATE_EXPIRED: ("Waited too long", "quiet"),
     State.REFUSED: ("Refused", "bad"),
     State.SUPERSEDED: ("Superseded", "quiet"),
+    State.CANCELLED: ("Cancelled", "quiet"),
     State.OUTCOME_UNKNOWN: ("Outcome unknown", "bad"),
     State.ENGINE_FAULT: ("Tidegate failed", "bad"),
 }

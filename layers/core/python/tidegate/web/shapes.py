@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from tidegate.domain.changes.gate import Point
 from tidegate.domain.changes.overview import AwaitedMember, StackOverview, awaited, overview
-from tidegate.domain.deploys.deployment import Deployment, Review, Unlocking
+from tidegate.domain.deploys.deployment import Cancellation, Deployment, Review, Unlocking
 from tidegate.domain.deploys.job import job_parts
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.queue import Lock, Orphaned
@@ -150,7 +150,8 @@ class Shapes:
                     exclude_authors=one.review_rule.exclude_authors,
                     excluded=list(excluded(one)),
                 ),
-                "unlocked": _unlocked(one.unlocked),
+                "unlocked": _done_by(one.unlocked),
+                "cancelled": _done_by(one.cancelled),
                 "jobs": [self.job_link(job) for job in view.jobs],
                 "history": [
                     StepModel(state=step.state, at=step.at, by=step.by, reason=self.said(step.reason))
@@ -345,5 +346,5 @@ def _orphaned(orphaned: Orphaned | None) -> OrphanedModel | None:
     return OrphanedModel(revision=orphaned.revision, at=orphaned.at, resources=orphaned.resources)
 
 
-def _unlocked(unlocked: Unlocking | None) -> ApprovalModel | None:
-    return None if unlocked is None else ApprovalModel(by=unlocked.by, at=unlocked.at)
+def _done_by(done: Unlocking | Cancellation | None) -> ApprovalModel | None:
+    return None if done is None else ApprovalModel(by=done.by, at=done.at)

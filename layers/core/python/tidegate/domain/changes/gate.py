@@ -39,6 +39,7 @@ _BAD_ENDS: dict[State, str] = {
     State.GATE_EXPIRED: "waited too long",
     State.REFUSED: "was refused",
     State.SUPERSEDED: "was superseded",
+    State.CANCELLED: "was cancelled",
     State.OUTCOME_UNKNOWN: "ended with an unknown outcome",
     State.ENGINE_FAULT: "was ended by a fault of Tidegate",
 }

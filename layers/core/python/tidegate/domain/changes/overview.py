@@ -24,6 +24,7 @@ _URGENCY = (
     State.REJECTED,
     State.REVIEW_EXPIRED,
     State.GATE_EXPIRED,
+    State.CANCELLED,
     State.REFUSED,
     State.SUPERSEDED,
     State.APPLIED,

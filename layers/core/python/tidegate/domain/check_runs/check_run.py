@@ -22,6 +22,7 @@ class Button(StrEnum):
     RETRY = "Retry"
     UNLOCK = "Unlock"
     APPROVE = "Approve"
+    CANCEL = "Cancel"
 
 
 class Conclusion(StrEnum):

@@ -178,6 +178,20 @@ def superseded(deployment: Deployment, _: View) -> Face:
     )
 
 
+def cancelled(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks that somebody cancelled before anything of it was applied."""
+    by = deployment.cancelled
+    told = f" by {code(by.by)} on {moment(by.at)}" if by else ""
+    return Face(
+        "Cancelled",
+        (
+            f"**Cancelled{told}.** Nothing was {what_was_not(deployment)}.",
+            f"Run this check again to deploy it after all. {_NEXT}",
+        ),
+        conclusion=Conclusion.CANCELLED,
+    )
+
+
 def outcome_unknown(deployment: Deployment, view: View) -> Face:
     """Return how an apply looks that ended without an answer."""
     how, why = _LATE.get(deployment.error, ("", ""))

@@ -17,6 +17,7 @@ CONFIRM = Action(Button.CONFIRM, "Apply exactly this plan")
 REJECT = Action(Button.REJECT, "Apply nothing and end this deployment")
 RETRY = Action(Button.RETRY, "Run what failed again")
 APPROVE = Action(Button.APPROVE, "Approve this change here")
+CANCEL = Action(Button.CANCEL, "End this deployment: it is not applied")
 UNLOCK = Action(Button.UNLOCK, "I looked: let merges deploy again")
 
 #: Names that one sentence holds, and characters of each: nobody reads more, and the summary has room for them.

@@ -52,6 +52,7 @@ _DOES = {
     State.GATE_EXPIRED: "waited too long",
     State.REFUSED: "was not let in",
     State.SUPERSEDED: "was superseded",
+    State.CANCELLED: "was cancelled",
     State.OUTCOME_UNKNOWN: "its outcome is unknown",
     State.ENGINE_FAULT: "Tidegate failed",
 }

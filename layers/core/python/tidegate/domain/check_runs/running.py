@@ -17,15 +17,16 @@ from tidegate.domain.policies.unapproved import refusals
 _SHOWN = 10_000
 
 
-def planning(deployment: Deployment, _: View) -> Face:
+def planning(deployment: Deployment, view: View) -> Face:
     """Return how a deployment looks while its plan is made."""
     stacks = deployment.waits.apply_after
+    cancel = f" It can be cancelled on [its page]({view.page_url})." if view.page_url else ""
     waits = f"and waits for {'stack' if len(stacks) == 1 else 'stacks'} {people(stacks)}" if stacks else "for review"
     return Face(
         "Planning",
         (
             f"**Planning.** A runner makes the plan, usually within a few minutes. {escaped(deployment.reason)}",
-            f"If the plan has nothing to change, this deployment ends; otherwise it is shown here {waits}.",
+            f"If the plan has nothing to change, this deployment ends; otherwise it is shown here {waits}.{cancel}",
         ),
         "in_progress",
     )

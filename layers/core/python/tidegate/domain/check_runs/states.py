@@ -11,6 +11,7 @@ from tidegate.domain.check_runs import requirements as check_run_requirements
 from tidegate.domain.check_runs import running as check_run_running
 from tidegate.domain.check_runs import waiting as check_run_waiting
 from tidegate.domain.check_runs.face import CONFIRM, UNLOCK, Face, View
+from tidegate.domain.deploys.cancelling import APPLY_WARNING
 from tidegate.domain.deploys.deployment import Deployment, State, is_final
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.markdown import code, escaped
@@ -33,6 +34,7 @@ _FACES: dict[State, Callable[[Deployment, View], Face]] = {
     State.GATE_EXPIRED: check_run_gate.gate_expired,
     State.REFUSED: check_run_ended.refused,
     State.SUPERSEDED: check_run_ended.superseded,
+    State.CANCELLED: check_run_ended.cancelled,
     State.OUTCOME_UNKNOWN: check_run_ended.outcome_unknown,
     State.ENGINE_FAULT: check_run_ended.engine_fault,
 }
@@ -41,7 +43,7 @@ _FACES: dict[State, Callable[[Deployment, View], Face]] = {
 def face_of(deployment: Deployment, view: View) -> Face:
     """Return how the deployment's check run looks now."""
     face = _FACES[deployment.state](deployment, view)
-    face = _without_altered_plan(face, deployment, view)
+    face = _with_interrupt(_without_altered_plan(face, deployment, view), deployment)
     return _with_supersession(_with_reruns(_with_lock(face, deployment, view), view), deployment, view)
 
 
@@ -54,6 +56,15 @@ def _without_altered_plan(face: Face, deployment: Deployment, view: View) -> Fac
         warning += " It cannot be confirmed: Reject it and merge again."
     actions = tuple(action for action in face.actions if action is not CONFIRM)
     return replace(face, paragraphs=(warning, *face.paragraphs), actions=actions)
+
+
+def _with_interrupt(face: Face, deployment: Deployment) -> Face:
+    """Say who interrupted the apply: the state may be partly changed, however it ended."""
+    by = deployment.cancelled
+    if by is None or deployment.state is State.CANCELLED:
+        return face
+    told = f"**{code(by.by)} interrupted this apply** on {moment(by.at)}. {APPLY_WARNING}"
+    return replace(face, paragraphs=(told, *face.paragraphs))
 
 
 def _with_lock(face: Face, deployment: Deployment, view: View) -> Face:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.check_runs.face import UNLOCK, Face, PlaceInLine, View
+from tidegate.domain.check_runs.face import CANCEL, UNLOCK, Face, PlaceInLine, View
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.queue import Lock, is_held_back
 from tidegate.domain.deploys.repository_locks import WHOLE
@@ -39,10 +39,11 @@ def _blocked(view: View, lock: Lock) -> Face:
             view,
             f"**{_what(lock)} locked** since {moment(lock.at)} by {code(lock.by)}{_from(view, lock)}: "
             f"{escaped(lock.reason)}",
-            f"This deployment waits{where} until {_end(lock)}. {_HOW if not lock.scope else _HOW_OF_MANY}",
+            f"This deployment waits{where} until {_end(lock)}. {_HOW if not lock.scope else _HOW_OF_MANY} "
+            "**Cancel** ends this deployment.",
         ),
         conclusion=Conclusion.ACTION_REQUIRED,
-        actions=() if lock.scope else (UNLOCK,),
+        actions=(CANCEL,) if lock.scope else (UNLOCK, CANCEL),
     )
 
 

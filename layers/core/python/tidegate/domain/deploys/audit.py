@@ -1,6 +1,6 @@
-"""What the audit topic hears: who approved, rejected, forced, locked or unlocked what, where, how an apply ended.
+"""What the audit topic hears: who approved, rejected, cancelled, forced, locked or unlocked what, where.
 
-And what a webhook told in somebody's name without the forge confirming it.
+How an apply ended as well, and what a webhook told in somebody's name without the forge confirming it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ FORCED = "FORCED"
 OVERRIDDEN = "OVERRIDDEN"
 LOCKED = "LOCKED"
 UNLOCKED = "UNLOCKED"
+CANCELLED = "CANCELLED"
+CANCELLING = "CANCELLING"
 UNCONFIRMED = "UNCONFIRMED"
 
 #: How the end of a deployment whose apply had begun is called.
@@ -33,6 +35,10 @@ _ENDS = {
     State.ENGINE_FAULT: "FAILURE",
     State.OUTCOME_UNKNOWN: "UNKNOWN",
 }
+#: What is heard of whether an apply had begun or not.
+_ALWAYS = {State.REJECTED: REJECTED, State.CANCELLED: CANCELLED}
+#: Words about the deployment, and not about its apply.
+_OF_THE_WHOLE = frozenset({REJECTED, FORCED, OVERRIDDEN, CANCELLED})
 _DIGEST = 32
 
 
@@ -59,15 +65,15 @@ def end_word(deployment: Deployment, state: State, *, had_begun: bool) -> str | 
 
     ``had_begun`` tells whether the topic may have heard before that the apply runs.
     """
-    if state is State.REJECTED:
-        return REJECTED
+    if state in _ALWAYS:
+        return _ALWAYS[state]
     return _ENDS.get(state) if had_begun or deployment.apply_job is not None else None
 
 
 def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
     """Return the message that ``word`` became true of the deployment at ``at`` (ISO 8601 in UTC)."""
     job = deployment.apply_job or job_id(deployment.id, JobKind.APPLY, 1)
-    is_apply = word not in {REJECTED, FORCED, OVERRIDDEN}
+    is_apply = word not in _OF_THE_WHOLE
     event = f"{job if is_apply else deployment.id}:{word}"
     ending, review, plan = deployment.ending, deployment.review, deployment.plan
     body = {
@@ -95,6 +101,7 @@ def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
         "override": asdict(deployment.override) if deployment.override else None,
         "missing": list(deployment.missing),
         "rejected_by": deployment.rejected_by,
+        "cancelled_by": deployment.cancelled.by if deployment.cancelled else None,
         "plan_sha256": plan.file.sha256 if plan else None,
         "engine": deployment.root.engine.name.value,
         "engine_version": plan.engine_version if plan else None,

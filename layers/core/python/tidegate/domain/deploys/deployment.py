@@ -14,13 +14,16 @@
 
     approved ◀─▶ awaiting_requirements ─▶ rejected | gate_expired
 
+    any of these that has not begun to apply ─▶ cancelled
+
 A deployment is ``gated`` while it waits for others of its change, before its plan or after it, and ``blocked``
 once one of these came to a bad end. From both it goes on (to planning, awaiting_review or approved) when the gate
 opens. One whose plan needs no review any more is ``awaiting_requirements`` while something is missing that its root
 requires of every apply.
 
 Any state may also end in ``engine_fault``: Tidegate itself failed and nothing was applied. Once a
-runner has taken the apply job, a fault of Tidegate is ``outcome_unknown`` instead.
+runner has taken the apply job, a fault of Tidegate is ``outcome_unknown`` instead, and a cancelled one ends as its
+engine says.
 """
 
 from __future__ import annotations
@@ -68,6 +71,7 @@ class State(StrEnum):
     GATE_EXPIRED = "gate_expired"
     REFUSED = "refused"
     SUPERSEDED = "superseded"
+    CANCELLED = "cancelled"
     OUTCOME_UNKNOWN = "outcome_unknown"
     ENGINE_FAULT = "engine_fault"
 
@@ -81,12 +85,22 @@ _AFTER_A_GATE = frozenset(
         State.REJECTED,
         State.SUPERSEDED,
         State.GATE_EXPIRED,
+        State.CANCELLED,
         State.ENGINE_FAULT,
     }
 )
 
 _FOLLOWERS: dict[State, frozenset[State]] = {
-    State.QUEUED: frozenset({State.PLANNING, State.NO_CHANGES, State.REFUSED, State.SUPERSEDED, State.ENGINE_FAULT}),
+    State.QUEUED: frozenset(
+        {
+            State.PLANNING,
+            State.NO_CHANGES,
+            State.REFUSED,
+            State.SUPERSEDED,
+            State.CANCELLED,
+            State.ENGINE_FAULT,
+        }
+    ),
     State.PLANNING: frozenset(
         {
             State.GATED,
@@ -96,13 +110,21 @@ _FOLLOWERS: dict[State, frozenset[State]] = {
             State.PLAN_FAILED,
             State.REFUSED,
             State.SUPERSEDED,
+            State.CANCELLED,
             State.ENGINE_FAULT,
         }
     ),
     State.GATED: _AFTER_A_GATE | {State.BLOCKED},
     State.BLOCKED: _AFTER_A_GATE | {State.GATED},
     State.AWAITING_REVIEW: frozenset(
-        {State.APPROVED, State.REJECTED, State.REVIEW_EXPIRED, State.PLANNING, State.ENGINE_FAULT}
+        {
+            State.APPROVED,
+            State.REJECTED,
+            State.REVIEW_EXPIRED,
+            State.PLANNING,
+            State.CANCELLED,
+            State.ENGINE_FAULT,
+        }
     ),
     # The review's time may run out while its answer is on the way: then the answer came too late. Where what went
     # before is run again meanwhile, the gate shuts again.
@@ -113,11 +135,17 @@ _FOLLOWERS: dict[State, frozenset[State]] = {
             State.AWAITING_REQUIREMENTS,
             State.REJECTED,
             State.REVIEW_EXPIRED,
+            State.CANCELLED,
             State.ENGINE_FAULT,
         }
     ),
-    State.AWAITING_REQUIREMENTS: frozenset({State.APPROVED, State.REJECTED, State.GATE_EXPIRED, State.ENGINE_FAULT}),
-    State.APPLYING: frozenset({State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT}),
+    State.AWAITING_REQUIREMENTS: frozenset(
+        {State.APPROVED, State.REJECTED, State.GATE_EXPIRED, State.CANCELLED, State.ENGINE_FAULT}
+    ),
+    # Cancelled while no runner has the job: then none takes it any more.
+    State.APPLYING: frozenset(
+        {State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.CANCELLED, State.ENGINE_FAULT}
+    ),
 }
 
 #: States after which the infrastructure is what the revision says.
@@ -240,6 +268,14 @@ class Override:
 
 
 @dataclass(frozen=True, slots=True)
+class Cancellation:
+    """Who cancelled a deployment, or asked for its apply to be interrupted, and when (ISO 8601 in UTC)."""
+
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Pushed:
     """Commits that came to a branch: all that ``after`` has and ``before`` has not. ``before`` is empty if unknown."""
 
@@ -330,7 +366,8 @@ class Deployment:
     not to be applied any more, as its pull request was closed: it ends where it waits next.
     ``requires`` is what its root requires of every apply, ``unmatched`` that no check says what that is; ``pushed`` are
     the pushes whose changes it applies, ``missing`` what of the requirements was missing last, in Markdown,
-    ``approved_here`` who approved it in their place, and ``override`` who passed over them.
+    ``approved_here`` who approved it in their place, and ``override`` who passed over them. ``cancelled`` is who
+    cancelled it; while it applies, and after that, who interrupted its apply.
     ``destroy`` tells that it destroys what the root made, in place of deploying it.
     ``first_requested_at`` is when the first of those was asked for that this one runs again, if any;
     ``touched_at`` is when a deployment that this one runs again last may have changed infrastructure.
@@ -395,6 +432,7 @@ class Deployment:
     missing: tuple[str, ...] = ()
     approved_here: tuple[Approval, ...] = ()
     override: Override | None = None
+    cancelled: Cancellation | None = None
     superseded_by: str | None = None
     destroy: Destruction | None = None
     error: str = ""
@@ -433,6 +471,8 @@ class Deployment:
     def ended(self, ending: Ending) -> Deployment:
         """Return the record after its end. Raise ValueError when it cannot end like that."""
         by = self.rejected_by if ending.state is State.REJECTED else None
+        if ending.state is State.CANCELLED and self.cancelled is not None:
+            by = self.cancelled.by
         ended = self.moved(ending.state, ending.at, ending.reason, by or "")
         return replace(ended, error=ending.error, last_lines=ending.last_lines, ending=ending)
 

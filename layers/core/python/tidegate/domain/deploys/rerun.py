@@ -16,6 +16,7 @@ _FAILED = frozenset(
         State.REJECTED,
         State.REVIEW_EXPIRED,
         State.GATE_EXPIRED,
+        State.CANCELLED,
         State.OUTCOME_UNKNOWN,
         State.ENGINE_FAULT,
     }

@@ -41,6 +41,7 @@ _WORDS = {
     State.GATE_EXPIRED: "**waited too long for others**",
     State.REFUSED: "refused",
     State.SUPERSEDED: "superseded",
+    State.CANCELLED: "cancelled",
     State.OUTCOME_UNKNOWN: "**outcome unknown**",
     State.ENGINE_FAULT: "**internal error**",
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.changes.gate import WAITING
 from tidegate.domain.deploys.audit import RUNNING, audit_message, with_audited
+from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, Ending, Gate, State
 from tidegate.domain.deploys.job import Job, JobKind, job_digest, job_id
 from tidegate.domain.deploys.requirements_gate import waiting, waits
@@ -42,11 +43,11 @@ class JobBeginner:
     def begin(self, message: BeginJob) -> JobBegun:
         """Create the job and move the deployment on.
 
-        Raise WrongState, AuditUnavailable, ApplyAlreadyStarted, CommitLeftBranch, RequirementsMissing, or GateShut if
-        an apply must wait at its gate once more: then no job was begun. Raise Conflict when somebody else changed the
-        deployment meanwhile, and ForgeUnavailable.
+        Raise WrongState, DeploymentCancelled, AuditUnavailable, ApplyAlreadyStarted, CommitLeftBranch,
+        RequirementsMissing, or GateShut if an apply must wait at its gate once more: then no job was begun. Raise
+        Conflict when somebody else changed the deployment meanwhile, and ForgeUnavailable.
         """
-        deployment = self.deployments.get(message.deployment)
+        deployment = not_cancelled(self.deployments.get(message.deployment))
         kind = JobKind(message.kind)
         job = self._job(deployment, kind, job_id(deployment.id, kind, message.attempt))
         if kind is JobKind.PLAN:

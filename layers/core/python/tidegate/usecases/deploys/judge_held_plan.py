@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.held_plan import as_layer, refusal
 from tidegate.domain.errors import WrongState
@@ -32,9 +33,9 @@ class HeldPlanJudge:
         """Return, and store, what the plan needs; or that it is refused, and why.
 
         A set that refuses the plan lets it pass once enough of its owners approve the commit that is applied. Raise
-        WrongState where there is no plan, ForgeUnavailable and ForgeRefused.
+        WrongState where there is no plan, DeploymentCancelled, ForgeUnavailable and ForgeRefused.
         """
-        deployment = self.deployments.get(message.deployment)
+        deployment = not_cancelled(self.deployments.get(message.deployment))
         if deployment.plan is None:
             raise WrongState(deployment.id, deployment.state, "judging a plan")
         # What is no pull request's waits before its apply for the approvals that it lacks. What is not planned any

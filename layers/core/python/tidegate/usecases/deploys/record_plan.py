@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import Deployment, Plan, State
 from tidegate.domain.deploys.review import Need, PlanVerdict, judge_plan
 from tidegate.domain.errors import WrongState
@@ -26,8 +27,11 @@ class PlanRecorder:
     clock: Clock
 
     def record(self, message: RecordPlan) -> PlanRecorded:
-        """Store the plan and the decision. Raise WrongState when the deployment is not being planned."""
-        deployment = self.deployments.get(message.deployment)
+        """Store the plan and the decision.
+
+        Raise WrongState when the deployment is not being planned, and DeploymentCancelled.
+        """
+        deployment = not_cancelled(self.deployments.get(message.deployment))
         if not deployment.policy_sets or not message.plan.changes.any:
             return self.decide(deployment, message.plan)
         if deployment.state is State.PLANNING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from tidegate.domain.deploys.deployment import Deployment, Ending, State, ends_without_result, is_final
 from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
@@ -19,6 +20,11 @@ KEPT_LAST_LINES = 12_000
 KEPT_MESSAGE = 1_000
 #: Nothing reports a result any more in these: what ended depends on whether a runner took the apply.
 _WITHOUT_RESULT = frozenset({State.ENGINE_FAULT, State.OUTCOME_UNKNOWN})
+#: What the state machine follows in the place of an unknown outcome or a fault.
+_ENDS: Mapping[State, Literal["cancelled", "apply failed"]] = {
+    State.CANCELLED: "cancelled",
+    State.APPLY_FAILED: "apply failed",
+}
 #: What people read for the errors that they may meet; every other shows its name.
 _WORDS = {
     "TerraformClientError": "",
@@ -35,13 +41,15 @@ _WORDS = {
 class Failure:
     """What is known of a failure: a sentence or two, and the engine's last lines.
 
-    ``refused`` tells that what was to be run may not be, and was not, ``conflict`` that a person has to merge first.
+    ``refused`` tells that what was to be run may not be, and was not, ``conflict`` that a person has to merge first,
+    ``ended`` that the engine ended by itself, with an error, after it was interrupted.
     """
 
     message: str = ""
     last_lines: str = ""
     refused: bool = False
     conflict: bool = False
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,8 @@ class ResultRecorder:
             ended = self.finisher.ended(deployment, self._ending(deployment, message))
             deployment = self.deployments.save(ended)
         self.announcements.changed(deployment)
-        return ResultRecorded(state=deployment.state.value)
+        asked: Literal["unknown", "recorded"] = "unknown" if message.state == "outcome_unknown" else "recorded"
+        return ResultRecorded(state=deployment.state.value, end=_ENDS.get(deployment.state, asked))
 
     def _stop_runner(self, deployment: Deployment, error: str | None) -> None:
         """Stop a plan that was given up. An apply has its hour: without heartbeats its engine may be at work."""
@@ -84,6 +93,8 @@ class ResultRecorder:
         if state in _WITHOUT_RESULT:
             taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)
             state = ends_without_result(deployment.state, apply_was_taken=taken)
+            if deployment.cancelled and failure.ended:  # It said so itself, and stored its state.
+                state = State.APPLY_FAILED
         last_lines = (message.last_lines or failure.last_lines)[-KEPT_LAST_LINES:]
         reason = _reason(deployment, state, message, failure)
         return Ending(state, reason, message.error or "", last_lines, self.clock.now())
@@ -99,7 +110,7 @@ def read_cause(cause: str | None) -> Failure:
         return Failure(message=str(document)[:KEPT_MESSAGE])
     message = document.get("message") or document.get("errorMessage") or ""
     last_lines = str(document.get("last_lines") or "")[-KEPT_LAST_LINES:]
-    marks = (document.get(mark) is True for mark in ("refused", "conflict"))
+    marks = (document.get(mark) is True for mark in ("refused", "conflict", "ended"))
     return Failure(str(message)[:KEPT_MESSAGE], last_lines, *marks)
 
 
@@ -110,7 +121,9 @@ def _reason(deployment: Deployment, state: State, message: RecordResult, failure
         return deployment.reason
     if message.error is None or state is State.APPLIED:
         return ""
-    return in_words(message.error, failure)
+    words = in_words(message.error, failure)
+    by = deployment.cancelled
+    return words if by is None else f"{by.by} cancelled it during its apply. {words}"
 
 
 def in_words(error: str, failure: Failure) -> str:

@@ -15,6 +15,8 @@ from tidegate.ports import Clock, Deliveries, Delivery, Deployments, DriftEvents
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.deploys.record_result import in_words, read_cause
 
+#: Ends by which somebody said that a drift is not to be undone.
+_DECLINED = frozenset({State.REJECTED, State.CANCELLED})
 #: The kind of delivery that asks for deployments which undo drift.
 DRIFT = "drift"
 
@@ -90,10 +92,10 @@ class DriftConcluder:
         return record if record.execution == execution else None
 
     def _with_deployments(self, record: DriftRecord) -> tuple[DriftFinding, ...]:
-        """Name the deployment that is to undo each drift: a new one, unless somebody rejected the one before."""
+        """Name the deployment that is to undo each drift: a new one, unless somebody declined the one before."""
         drifted = record.of(DriftState.DRIFTED)
         known = self.deployments.many({each.deployment for each in drifted if each.deployment})
-        rejected = {name for name, one in known.items() if one.state is State.REJECTED}
+        rejected = {name for name, one in known.items() if one.state in _DECLINED}
         request = drift_request(record.execution)
         return tuple(
             replace(each, deployment=_deployment(record, each, request))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.domain.changes.gate import BEFORE_PLAN, looked_at
+from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import Deployment, Gate, State
 from tidegate.domain.errors import WrongState
 from tidegate.messages import WaitAtGate
@@ -31,11 +32,11 @@ class GateWaiter:
     def wait(self, message: WaitAtGate) -> None:
         """Wait with ``message.token``; go on at once when the gate is open.
 
-        Raise WrongState when the deployment is not at this gate, Conflict when others keep writing. A late copy of an
-        earlier attempt, with which nobody waits any more, does nothing.
+        Raise WrongState when the deployment is not at this gate, DeploymentCancelled, or Conflict when others keep
+        writing. A late copy of an earlier attempt, with which nobody waits any more, does nothing.
         """
         gate = message.job or BEFORE_PLAN
-        _check(self.deployments.get(message.deployment), gate)
+        _check(not_cancelled(self.deployments.get(message.deployment)), gate)
         if not self.deployments.keep_gate_token(message.deployment, gate, message.token, message.attempt):
             return
         deciding_again(lambda: self._enter(message.deployment, gate))
@@ -48,7 +49,7 @@ class GateWaiter:
             self.announcements.change_moved(deployment.change_set)
 
     def _enter(self, identifier: str, gate: str) -> None:
-        deployment = self.deployments.get(identifier)
+        deployment = not_cancelled(self.deployments.get(identifier))
         if deployment.gate is not None and deployment.gate.id == gate:
             return
         _check(deployment, gate)
@@ -56,7 +57,7 @@ class GateWaiter:
         self.deployments.save(replace(deployment.moved(State.GATED, at), gate=Gate(gate, at)))
 
     def _look(self, identifier: str) -> Deployment:
-        deployment = self.deployments.get(identifier)
+        deployment = not_cancelled(self.deployments.get(identifier))
         dependencies = GateJudge(self.deployments, self.change_sets).dependencies(deployment)
         looked = looked_at(deployment, dependencies, self.clock.now())
         return self.deployments.save(looked) if looked != deployment else deployment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.requirements_gate import gate_id, looked_at, waits
 from tidegate.domain.errors import WrongState
@@ -31,16 +32,15 @@ class RequirementsGate:
     def wait(self, message: WaitForRequirements) -> None:
         """Wait with ``message.token``; go on at once if nothing is missing any more.
 
-        Raise WrongState when the deployment is not at this gate, and ForgeUnavailable. A late copy of an earlier
-        attempt, with which nobody waits any more, does nothing.
+        Raise WrongState when the deployment is not at this gate, DeploymentCancelled, and ForgeUnavailable. A late
+        copy of an earlier attempt, with which nobody waits any more, does nothing.
         """
-        deployment = self.deployments.get(message.deployment)
+        deployment = not_cancelled(self.deployments.get(message.deployment))
         if deployment.state is not State.AWAITING_REQUIREMENTS:
             raise WrongState(deployment.id, deployment.state, "waiting for its requirements")
         if not self.deployments.keep_gate_token(deployment.id, gate_id(deployment), message.token, message.attempt):
             return
-        self._look(deployment)
-        self.announcements.changed(self.deployments.get(deployment.id))
+        self.announcements.changed(not_cancelled(self._look(deployment)))
         self.announcements.line_changed(deployment.queue)
 
     def look(self, identifier: str) -> bool:

@@ -1,4 +1,4 @@
-"""Answer a press of a check run's button: decide a review or about a gate, unlock a queue, or say why not."""
+"""Answer a press of a check run's button: decide about a deployment, cancel it, unlock its queue, or say why not."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ _ACTIONS = {
     Button.REJECT: Action.REVIEW,
     Button.RETRY: Action.APPLY,
     Button.UNLOCK: Action.UNLOCK,
+    Button.CANCEL: Action.REVIEW,
 }
 _ANSWERS: Mapping[str, Answer] = {Button.CONFIRM: Answer.APPROVE, Button.REJECT: Answer.REJECT}
 _GATE_ANSWERS: Mapping[str, GateAnswer] = {
@@ -51,7 +52,8 @@ class ButtonAnswerer:
     """Answers presses. Every refusal shows on the pressed check run.
 
     ``may`` judges whether a person may do something with a deployment. ``decide`` decides a deployment's review,
-    ``decide_gate`` retries, approves or rejects it at its gate, ``unlock`` unlocks a queue; all say what came of it.
+    ``decide_gate`` retries, approves or rejects it at its gate, ``cancel`` cancels it, ``unlock`` unlocks a queue; all
+    say what came of it.
     """
 
     deployments: Deployments
@@ -62,6 +64,7 @@ class ButtonAnswerer:
     decide: Callable[[str, Answer, str, str], Decision]
     decide_gate: Callable[[str, GateAnswer, str, str], Decision]
     unlock: Callable[[str, Unlocking], Decision]
+    cancel: Callable[[str, str, str], Decision]
 
     def answer(self, press: Press) -> str:
         """Do what the button says, or refuse. Return what was done, in a few words, for the log."""
@@ -84,8 +87,9 @@ class ButtonAnswerer:
         judged = self.may(deployment, _ACTIONS[Button(press.identifier)], press.by)
         if not judged.done:
             return self._refuse(deployment, judged.reason)
-        if press.identifier == Button.UNLOCK:
-            return self._unlock(press, deployment)
+        if press.identifier in {Button.UNLOCK, Button.CANCEL}:
+            act = self._unlock if press.identifier == Button.UNLOCK else self._cancel
+            return act(press, deployment)
         if press.identifier == Button.RETRY or (press.identifier == Button.REJECT and _is_at_gate(deployment)):
             return self._decide_gate(press, deployment)
         return self._decide(press, deployment)
@@ -118,6 +122,10 @@ class ButtonAnswerer:
         if decision.done:
             return "unlocked"
         return self._refuse(deployment, decision.reason)
+
+    def _cancel(self, press: Press, deployment: Deployment) -> str:
+        decision = self.cancel(deployment.id, press.by, press.at)
+        return "cancelled" if decision.done else self._refuse(deployment, decision.reason)
 
     def _refuse(self, deployment: Deployment, reason: str) -> str:
         """Let the refusal be shown, with whatever else the check run comes to say meanwhile."""

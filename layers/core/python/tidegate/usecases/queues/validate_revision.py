@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tidegate.domain.deploys.cancelling import is_cancelled
 from tidegate.domain.deploys.deployment import DONE, Deployment, State, Trigger, is_final
 from tidegate.domain.deploys.oversized import TOO_LARGE, is_reduced
 from tidegate.domain.deploys.queue import Deployed, QueueHead, Standing, apply_refusal, lock_when_let_in, standing_of
@@ -45,8 +46,9 @@ class RevisionValidator:
         head, deployment = self.queues.read_with(message.queue, message.deployment)
         if head.in_flight != deployment.id:
             return RevisionValidated(allowed=False, reason="This deployment is not in flight.")
-        if deployment.state not in _NOT_BEGUN:
-            return _answer(deployment, allowed=not is_final(deployment.state), reason=deployment.reason)
+        if deployment.state not in _NOT_BEGUN or is_cancelled(deployment):
+            goes_on = not (is_final(deployment.state) or is_cancelled(deployment))
+            return _answer(deployment, allowed=goes_on, reason=deployment.reason)
         standing = standing_of(head, deployment)
         former = self.formers.of(deployment) if head.deployed is None and head.attempted is None else None
         deployed = former.deployed if former else standing.deployed

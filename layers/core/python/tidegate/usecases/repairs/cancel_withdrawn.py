@@ -1,4 +1,4 @@
-"""Cancel deployments that were planned when their pull request was closed, once they wait for people or others."""
+"""End deployments that were cancelled, or withdrawn by closing their pull request, and have not ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _AT_MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class CancelWithdrawn:
-    """Ends withdrawn deployments, by ``go_on``, which tells whether there was something to end."""
+    """Ends such deployments, by ``go_on``, which tells whether there was something to end."""
 
     deployments: Deployments
     go_on: Callable[[str], bool]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, Plan, Review, State
 from tidegate.domain.deploys.review import review_id
 from tidegate.domain.errors import WrongState
@@ -26,11 +27,12 @@ class ReviewRequester:
     clock: Clock
 
     def request(self, message: RequestReview) -> None:
-        """Wait for a review with ``message.token``. Raise WrongState when there is no plan to review.
+        """Wait for a review with ``message.token``. Raise WrongState when there is no plan to review, and
+        DeploymentCancelled.
 
         A late copy of an earlier attempt, with which nobody waits any more, does nothing.
         """
-        deployment = self.deployments.get(message.deployment)
+        deployment = not_cancelled(self.deployments.get(message.deployment))
         review = review_id(deployment, _plan(deployment))
         if not self.deployments.keep_review_token(deployment.id, review, message.token, message.attempt):
             return
@@ -39,7 +41,7 @@ class ReviewRequester:
             waiting = replace(deployment.moved(State.AWAITING_REVIEW, asked.asked_at), review=asked, gate=None)
             deployment = self.deployments.save(waiting)
         else:
-            deployment = self.deployments.get(message.deployment)
+            deployment = not_cancelled(self.deployments.get(message.deployment))
         if deployment.review is not None and deployment.review.approved is not None:
             settle_review(deployment, self.deployments, self.workflows)
         self.announcements.changed(deployment)

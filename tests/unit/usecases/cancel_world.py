@@ -1,0 +1,81 @@
+"""Where deployments are cancelled: waiting, planning and applying."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.builders import NOW, any_job, deployment_in
+from tests.unit.usecases.terraform_world import World
+from tidegate.domain.deploys.deployment import Gate, State
+from tidegate.domain.deploys.job import JobKind, job_id
+from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.queues.end_deployment import DeploymentEnder
+
+LATER = "2026-03-02T10:00:00.000000+00:00"
+RUNNER = "arn:aws:ecs:eu-central-1:1:task/tidegate/1"
+
+
+class CancelWorld(World):
+    """A world in which deployments are cancelled."""
+
+    def canceller(self, **ports):
+        deployments = ports.get("deployments", self.deployments)
+        finisher = Finisher(deployments, self.jobs, self.audit)
+        ender = DeploymentEnder(self.queues, self.jobs, finisher, self.announcements, self.clock)
+        return DeploymentCanceller(
+            self.queues,
+            deployments,
+            self.jobs,
+            self.runners,
+            self.workflows,
+            self.announcements,
+            self.audit,
+            finisher,
+            ender.announce,
+        )
+
+    def cancel(self, deployment, by="reviewer", at=LATER, *, is_apply=False, **ports):
+        return self.canceller(**ports).cancel(deployment.id, by, at, is_apply=is_apply)
+
+    def job(self, deployment, kind, *, taken):
+        """Give a deployment in flight a job that is handed over, with the token ``job``."""
+        job = any_job(kind, id=job_id(deployment.id, kind, 1), deployment=deployment.id)
+        self.jobs.create(job)
+        self.jobs.hand_over(job.id, "job", "clone")
+        self.workflows.waiting.add("job")
+        if taken:
+            self.jobs.take(job.id, RUNNER)
+        return job.id
+
+    def planning(self, *, taken=True):
+        deployment = self.in_flight(deployment_in(State.PLANNING))
+        job = self.job(deployment, JobKind.PLAN, taken=taken)
+        return self.deployments.save(replace(deployment, plan_job=job))
+
+    def applying(self, *, taken=True):
+        deployment = self.in_flight(deployment_in(State.APPLYING))
+        self.job(deployment, JobKind.APPLY, taken=taken)
+        return deployment
+
+    def reviewed(self):
+        deployment = self.in_flight(deployment_in(State.AWAITING_REVIEW))
+        self.deployments.keep_review_token(deployment.id, deployment.review.id, "review")
+        self.workflows.waiting.add("review")
+        return deployment
+
+    def gated(self, state=State.GATED):
+        deployment = self.in_flight(deployment_in(state, gate=Gate("gate-1", NOW)))
+        self.deployments.keep_gate_token(deployment.id, "gate-1", "gate")
+        self.workflows.waiting.add("gate")
+        return deployment
+
+    def in_flight(self, deployment):
+        self.queues.enqueue(replace(deployment, state=State.QUEUED))
+        head, first = self.queues.read(deployment.queue)
+        self.queues.commit(head, replace(head, in_flight=deployment.id), take=first)
+        stored = self.deployments.get(deployment.id)
+        return self.deployments.save(replace(deployment, version=stored.version))
+
+    def now(self, deployment):
+        return self.deployments.get(deployment.id)

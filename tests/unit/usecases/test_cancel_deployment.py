@@ -1,0 +1,241 @@
+"""Whatever has not ended can be cancelled, and a cancelled deployment is never applied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_deployment, deployment_in
+from tests.unit.usecases.cancel_world import LATER, RUNNER, CancelWorld
+from tidegate.domain.check_runs.face import View
+from tidegate.domain.check_runs.states import face_of
+from tidegate.domain.deploys.cancelling import answer_given, cancelled, not_cancelled
+from tidegate.domain.deploys.deployment import Ending, State, is_final
+from tidegate.domain.errors import CloudUnavailable, Conflict, DeploymentCancelled, NotFound
+
+
+@pytest.fixture
+def world():
+    return CancelWorld()
+
+
+class Overtaken:
+    """Deployments whose next record somebody else changes right before it is saved."""
+
+    def __init__(self, deployments, change):
+        self._deployments, self._change = deployments, change
+
+    def save(self, deployment):
+        if self._change:
+            change, self._change = self._change, None
+            self._deployments.save(change(self._deployments.get(deployment.id)))
+        return self._deployments.save(deployment)
+
+    def __getattr__(self, name):
+        return getattr(self._deployments, name)
+
+
+def test_what_waits_in_line_leaves_it_and_the_next_one_is_first(world):
+    first, second = any_deployment(1), any_deployment(2)
+    world.queues.enqueue(first)
+    world.queues.enqueue(second)
+    decision = world.cancel(first)
+    assert decision.done
+    assert "reviewer" in decision.reason
+    assert [each.deployment for each in world.queues.waiting(first.queue)] == [second.id]
+    ended = world.now(first)
+    assert (ended.state, ended.history[-1].by) == (State.CANCELLED, "reviewer")
+    assert world.audit.states == ["CANCELLED"]
+    assert world.audit.published[0].body["cancelled_by"] == "reviewer"
+    assert State.CANCELLED in world.states()
+    assert first.queue in world.announcements.lines
+
+
+def test_a_deployment_that_was_taken_from_the_line_just_now_ends_as_well(world):
+    deployment = world.in_flight(any_deployment())
+    assert world.cancel(deployment).done
+    assert world.now(deployment).state is State.CANCELLED
+
+
+def test_a_plan_ends_its_runner_is_stopped_and_nobody_waits_for_it(world):
+    deployment = world.planning()
+    assert world.cancel(deployment).done
+    assert world.now(deployment).state is State.CANCELLED
+    assert list(world.runners.stopped) == [RUNNER]
+    assert world.workflows.failed["job"][0] == "DeploymentCancelled"
+
+
+def test_no_runner_takes_a_plan_that_was_cancelled_before_one_had_it(world):
+    deployment = world.planning(taken=False)
+    assert world.cancel(deployment).done
+    assert world.runners.stopped == {}
+    assert "job" in world.workflows.failed
+    assert not world.jobs.hand_over(deployment.plan_job, "later", "clone")
+
+
+def test_a_plan_whose_job_has_expired_ends_all_the_same(world):
+    deployment = world.in_flight(deployment_in(State.PLANNING, plan_job="network-plan-9"))
+    assert world.cancel(deployment).done
+    assert world.now(deployment).state is State.CANCELLED
+
+
+def test_a_review_is_not_waited_for_any_more(world):
+    deployment = world.reviewed()
+    assert world.cancel(deployment).done
+    assert world.now(deployment).state is State.CANCELLED
+    assert world.workflows.failed["review"][0] == "DeploymentCancelled"
+
+
+@pytest.mark.parametrize("state", [State.GATED, State.BLOCKED, State.AWAITING_REQUIREMENTS])
+def test_a_gate_is_not_waited_at_any_more(world, state):
+    deployment = world.gated(state)
+    assert world.cancel(deployment).done
+    assert world.now(deployment).state is State.CANCELLED
+    assert world.workflows.failed["gate"][0] == "DeploymentCancelled"
+
+
+def test_an_approved_deployment_whose_apply_has_not_begun_never_begins_it(world):
+    deployment = world.in_flight(deployment_in(State.APPROVED))
+    assert world.cancel(deployment).done
+    with pytest.raises(DeploymentCancelled):
+        not_cancelled(world.now(deployment))
+
+
+def test_who_begins_the_apply_first_wins(world):
+    deployment = world.in_flight(deployment_in(State.APPROVED))
+
+    def begin(one):
+        return replace(one.moved(State.APPLYING, LATER), apply_job=deployment_in(State.APPLYING).apply_job)
+
+    overtaken = Overtaken(world.deployments, begin)
+    decision = world.cancel(deployment, deployments=overtaken)
+    assert not decision.done
+    assert world.now(deployment).state is State.APPLYING
+    assert world.audit.published == []
+
+
+def test_who_begins_the_apply_after_the_cancel_cannot_save_it(world):
+    deployment = world.in_flight(deployment_in(State.APPROVED))
+    world.cancel(deployment)
+    with pytest.raises(Conflict):
+        world.deployments.save(deployment.moved(State.APPLYING, LATER))
+
+
+def test_an_apply_is_left_alone_unless_it_is_meant(world):
+    deployment = world.applying()
+    decision = world.cancel(deployment)
+    assert not decision.done
+    assert "partly changed" in decision.reason
+    assert world.now(deployment) == deployment
+    assert world.runners.stopped == {}
+
+
+def test_an_apply_is_interrupted_once_it_is_meant_and_ends_as_its_engine_says(world):
+    deployment = world.applying()
+    decision = world.cancel(deployment, is_apply=True)
+    assert decision.done
+    assert "partly changed" in decision.reason
+    now = world.now(deployment)
+    assert (now.state, now.cancelled.by) == (State.APPLYING, "reviewer")
+    assert list(world.runners.stopped) == [RUNNER]
+    assert world.workflows.failed == {}, "its runner answers"
+    assert world.audit.states == ["CANCELLING"]
+
+
+def test_an_apply_that_no_runner_has_taken_is_never_applied(world):
+    deployment = world.applying(taken=False)
+    decision = world.cancel(deployment, is_apply=True)
+    assert "Nothing of it was applied" in decision.reason
+    assert world.now(deployment).state is State.CANCELLED
+    assert world.workflows.failed["job"][0] == "DeploymentCancelled"
+    assert world.audit.states == ["CANCELLING", "CANCELLED"]
+
+
+def test_an_apply_is_not_interrupted_while_the_audit_topic_does_not_hear_of_it(world):
+    deployment = world.applying()
+    world.audit.unavailable = True
+    with pytest.raises(CloudUnavailable):
+        world.cancel(deployment, is_apply=True)
+    assert world.runners.stopped == {}
+    assert world.now(deployment).cancelled is None
+
+
+@pytest.mark.parametrize("is_apply", [False, True])
+def test_cancelling_once_more_is_harmless_and_names_who_did_it(world, is_apply):
+    deployment = world.applying() if is_apply else world.planning()
+    world.cancel(deployment, is_apply=is_apply)
+    again = world.cancel(deployment, by="somebody-else", is_apply=is_apply)
+    assert again.done
+    assert again.reason.startswith("reviewer ")
+    assert len(world.runners.stopped) == 1
+    assert len(world.audit.published) == 1
+
+
+@pytest.mark.parametrize("state", [state for state in State if is_final(state) and state is not State.CANCELLED])
+def test_what_has_ended_is_not_cancelled(world, state):
+    deployment = world.put(deployment_in(state))
+    decision = world.cancel(deployment, is_apply=True)
+    assert not decision.done
+    assert "has ended" in decision.reason
+    assert world.now(deployment) == deployment
+
+
+def test_what_somebody_has_rejected_before_stays_rejected(world):
+    rejected = Ending(State.REJECTED, "no", "", "", LATER)
+    deployment = world.in_flight(deployment_in(State.AWAITING_REVIEW, ending=rejected))
+    assert not world.cancel(deployment).done
+    assert world.now(deployment).ending == rejected
+
+
+def test_one_who_dies_after_the_decision_is_followed_by_the_reconciler(world):
+    deployment = world.reviewed()
+    world.deployments.save(cancelled(deployment, "reviewer", LATER))
+    assert world.canceller().go_on(deployment.id)
+    assert world.now(deployment).state is State.CANCELLED
+    assert "review" in world.workflows.failed
+    assert not world.canceller().go_on(deployment.id), "nothing is left to be done"
+
+
+def test_the_reconciler_cancels_nothing_by_itself(world):
+    deployment = world.reviewed()
+    assert not world.canceller().go_on(deployment.id)
+    assert not world.canceller().go_on("gone")
+    assert world.now(deployment) == deployment
+
+
+def test_a_runner_that_cannot_be_stopped_now_is_stopped_when_it_is_asked_again(world):
+    deployment = world.planning()
+    world.runners.refusals = 1
+    with pytest.raises(CloudUnavailable):
+        world.cancel(deployment)
+    assert world.cancel(deployment).done
+    assert list(world.runners.stopped) == [RUNNER]
+
+
+def test_an_unknown_deployment_is_not_cancelled(world):
+    with pytest.raises(NotFound):
+        world.canceller().cancel("gone", "reviewer", LATER)
+
+
+def test_there_is_nothing_to_say_of_one_that_nobody_cancelled():
+    with pytest.raises(ValueError, match="is not cancelled"):
+        answer_given(deployment_in(State.PLANNING))
+
+
+def test_its_check_run_is_cancelled_and_says_by_whom(world):
+    deployment = world.planning()
+    world.cancel(deployment)
+    face = face_of(world.now(deployment), View())
+    assert (face.status, face.conclusion) == ("completed", "cancelled")
+    assert "`reviewer`" in face.paragraphs[0]
+
+
+@pytest.mark.parametrize("state", [State.APPLYING, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.APPLIED])
+def test_an_apply_that_was_interrupted_never_looks_as_if_nothing_happened(world, state):
+    deployment = world.applying()
+    world.cancel(deployment, is_apply=True)
+    shown = replace(world.now(deployment), state=state)
+    text = " ".join(face_of(shown, View()).paragraphs)
+    assert "`reviewer` interrupted" in text
+    assert "Nothing was" not in text
