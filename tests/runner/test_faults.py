@@ -236,6 +236,7 @@ def test_sigterm_during_an_apply_is_one_interrupt_and_the_state_is_saved(bench: 
     ended = bench.finish(process)
     assert ended.code == 0
     assert bench.result()["error"] == "Interrupted"
+    assert bench.result()["ended"] is True
     assert "Interrupt received" in ended.output
     assert "Two interrupts received" not in ended.output
     assert bench.state().exists()
@@ -265,6 +266,7 @@ def test_an_engine_that_does_not_end_in_time_is_reported_and_not_killed(bench: B
     bench.aws.wait_for(lambda: bench.aws.answer(JOB_TOKEN))
     assert bench.result()["error"] == "Interrupted"
     assert "did not end within" in bench.result()["message"]
+    assert "ended" not in bench.result()
     bench.finish(process)
     assert bench.left_behind() != []  # The engine still works there.
     (bench.directory / "release").touch()

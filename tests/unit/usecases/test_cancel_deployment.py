@@ -10,7 +10,7 @@ from tests.builders import any_deployment, deployment_in
 from tests.unit.usecases.cancel_world import LATER, RUNNER, CancelWorld
 from tidegate.domain.check_runs.face import View
 from tidegate.domain.check_runs.states import face_of
-from tidegate.domain.deploys.cancelling import answer_given, cancelled, not_cancelled
+from tidegate.domain.deploys.cancelling import answer_given, can_be_cancelled, cancelled, not_cancelled
 from tidegate.domain.deploys.deployment import Ending, State, is_final
 from tidegate.domain.errors import CloudUnavailable, Conflict, DeploymentCancelled, NotFound
 
@@ -221,6 +221,16 @@ def test_an_unknown_deployment_is_not_cancelled(world):
 def test_there_is_nothing_to_say_of_one_that_nobody_cancelled():
     with pytest.raises(ValueError, match="is not cancelled"):
         answer_given(deployment_in(State.PLANNING))
+
+
+def test_it_is_offered_once(world):
+    waiting, planning = world.put(any_deployment(2)), world.applying()
+    assert can_be_cancelled(waiting)
+    assert can_be_cancelled(planning)
+    world.cancel(waiting)
+    world.cancel(planning, is_apply=True)
+    assert not can_be_cancelled(world.now(waiting))
+    assert not can_be_cancelled(world.now(planning))
 
 
 def test_its_check_run_is_cancelled_and_says_by_whom(world):

@@ -16,7 +16,7 @@ from tidegate.domain.deploys.cancelling import (
     is_cancelled,
     judge_cancelling,
 )
-from tidegate.domain.deploys.deployment import Deployment, Ending, is_final
+from tidegate.domain.deploys.deployment import Deployment, is_final
 from tidegate.domain.deploys.queue import QueueHead
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, DeploymentCancelled, NotFound, TooLate
 from tidegate.ports import Announcements, AuditLog, Deployments, DeployQueues, Jobs, Runners, Workflows
@@ -76,8 +76,10 @@ class DeploymentCanceller:
 
     def _end(self, deployment: Deployment) -> Deployment:
         """End the record, let the deployment leave the line, and tell whoever waits for it."""
+        ending = deployment.ending
+        assert ending is not None  # noqa: S101  # It is cancelled.
         if not is_final(deployment.state):
-            deployment = self._left(self.finisher.ended(deployment, _decided(deployment)))
+            deployment = self._left(self.finisher.ended(deployment, ending))
         self._release(deployment)
         self.announcements.changed(deployment)
         self.announcements.line_changed(deployment.queue)
@@ -130,8 +132,8 @@ class DeploymentCanceller:
 
     def _stop(self, job: str) -> None:
         task = self.jobs.runner(job)
-        if task is not None:
-            self.runners.stop(task, f"Somebody cancelled {job}.")
+        assert task is not None  # noqa: S101  # Whoever took it said who they are.
+        self.runners.stop(task, f"Somebody cancelled {job}.")
 
     def _audited(self, deployment: Deployment, at: str) -> Deployment:
         message = audit_message(deployment, CANCELLING, at)
@@ -140,9 +142,3 @@ class DeploymentCanceller:
         except AuditUnavailable as error:
             raise CloudUnavailable("SNS", str(error)) from error
         return with_audited(deployment, message)
-
-
-def _decided(deployment: Deployment) -> Ending:
-    if deployment.ending is None:
-        raise ValueError(f"{deployment.id} is not cancelled")
-    return deployment.ending
