@@ -238,6 +238,7 @@ def test_an_audit_message_names_what_was_approved_by_whom():
         "trigger": "merge",
         "pull_request": None,
         "forced": False,
+        "destroy": False,
         "initiating_user": "maintainer",
         "approved_by": "reviewer",
         "approved_at": "2026-03-02T08:00:00.000000+00:00",
