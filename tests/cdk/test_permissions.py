@@ -97,6 +97,7 @@ def test_tasks_are_stopped_and_listed_in_the_runners_cluster_only(allowed: list[
     assert all("ecs:cluster" in permission.condition for permission in stopping)
     may = {action: {p.role for p in stopping if action in p.actions} for action in ("ecs:StopTask", "ecs:ListTasks")}
     functions = ("BeginJob", "RecordResult", "BeginSpeculation", "RecordSpeculation", "Reconcile")
+    functions = (*functions, "AnswerButton", "FunctionsApi")
     assert may["ecs:StopTask"] == {role for role in may["ecs:StopTask"] if any(name in role for name in functions)}
     assert len(may["ecs:StopTask"]) == len(functions)
     assert len(may["ecs:ListTasks"]) == 1
