@@ -96,6 +96,7 @@ def note(text: str = "tidegate help", kind: str = "MergeRequest", **attributes: 
             "note": text,
             "noteable_type": kind,
             "author_id": 11,
+            "created_at": "2026-03-02 08:00:00 UTC",
             "system": False,
             "action": "create",
             "url": "https://gitlab.example/acme/platform/infra/-/merge_requests/5#note_4321",

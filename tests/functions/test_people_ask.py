@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import deployment_in
+from tests.builders import deployment_in, seen
 from tests.functions.wires import call, failures, sqs_event
 from tests.repositories import LOCKED
 from tidegate.adapters.deliveries import queues_of_events, to_message
@@ -86,6 +86,19 @@ def test_all_checks_of_a_commit_are_run_again(wires, failed):
     assert deployment.rerun_of == failed.id
 
 
+def test_a_comment_that_rejects_a_plan_is_read_by_one_function_and_carried_out_by_another(wires, commits):
+    wires.forge.seen[5] = seen(merge_sha="f" * 40, merged=True, is_open=False)
+    waiting = deployment_in(State.AWAITING_REVIEW, pull_request=5)
+    wires.queues.enqueue(waiting)
+    comment = {"pull_request": 5, "comment": 77, "text": "tidegate reject", "sender": "reviewer", "written_at": AT}
+    receive(wires, "discover_roots", "issue_comment", comment)
+    assert wires.deployments.get(waiting.id).state is State.AWAITING_REVIEW
+    (handed_over,) = wires.events.sent
+    assert failures(call("answer_button", sqs_event(to_message(handed_over)))) == []
+    assert wires.deployments.get(waiting.id).state is State.REJECTED
+    assert wires.deliveries.outcome(handed_over.id).deployments == (waiting.id,)
+
+
 def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
     queues = queues_of_events("discovery", "presses")
     assert {event for event, queue in queues.items() if queue == "discovery"} == {
@@ -100,4 +113,5 @@ def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
         "replan",
         "look_for_drift",
     }
-    assert {event for event, queue in queues.items() if queue == "presses"} == {"check_run", "rerun", "check_suite"}
+    presses = {"check_run", "rerun", "check_suite", "decision"}
+    assert {event for event, queue in queues.items() if queue == "presses"} == presses

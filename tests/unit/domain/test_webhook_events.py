@@ -243,8 +243,15 @@ def test_a_command_on_a_pull_request_is_accepted_as_it_was_written():
         "text": "tidegate deploy -p network",
         "installation": 42,
         "sender": "octocat",
+        "written_at": "2026-03-02T08:00:00.000000+00:00",
     }
     assert read_event("issue_comment", COMMENT) == Accepted("issue_comment", fields)
+
+
+@pytest.mark.parametrize("told", [..., None, 5, "yesterday", "2026-03-02T08:00:00"])
+def test_a_comment_of_which_nobody_says_when_it_was_written_is_of_an_unknown_time(told):
+    comment = changed(COMMENT, "comment.created_at", told)
+    assert read_event("issue_comment", comment).fields["written_at"] == ""
 
 
 @pytest.mark.parametrize("body", ["Tidegate help", "  tidegate\tdeploy \r\n", "tidegate\xa0deploy", "tidegate"])

@@ -96,6 +96,7 @@ def test_a_command_in_a_note_is_a_comment():
             "comment": 4321,
             "text": "Tidegate deploy network",
             "sender": "developer",
+            "written_at": "2026-03-02T08:00:00.000000+00:00",
         },
     )
 

@@ -40,7 +40,7 @@ SUITE = {
 COMMENT = {
     "action": "created",
     "issue": {"number": 5, "pull_request": {"url": "https://api.example/pulls/5"}},
-    "comment": {"id": 77, "body": "tidegate deploy -p network"},
+    "comment": {"id": 77, "body": "tidegate deploy -p network", "created_at": "2026-03-02T08:00:00Z"},
     "repository": {"full_name": "acme/infra"},
     "sender": {"login": "octocat", "type": "User"},
     "installation": {"id": 42},

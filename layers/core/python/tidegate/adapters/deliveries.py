@@ -195,7 +195,7 @@ _DISCOVERED = (
     "merge_group",
     "replan",
 )
-_ANSWERED = ("check_run", "rerun", "check_suite")
+_ANSWERED = ("check_run", "rerun", "check_suite", "decision")
 
 
 def queues_of_events(discovery: str, presses: str) -> dict[str, str]:

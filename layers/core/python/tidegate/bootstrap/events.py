@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tidegate.domain.pull_requests.apply_rules import ApplyRules
     from tidegate.ports import Delivery, DeliveryOutcome, KnownRepository
     from tidegate.usecases.comments.answer_comment import Comment, CommentWork
+    from tidegate.usecases.comments.decide_by_comment import CommentDecider
     from tidegate.usecases.comments.receive_comment import CommentReceiver
     from tidegate.usecases.deploys.check_run_view import CheckRunPainter
     from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher
@@ -143,7 +144,7 @@ class Events(Deploys):
             self.queue_locker.lock,
             self.repository_locker,
             self.pull_requests,
-            self.comment_works,
+            {**self._handed_over, **self.comment_works},
             doubts=self._doubts,
             hold=self._hold_policies,
         )
@@ -153,6 +154,29 @@ class Events(Deploys):
     ) -> Mapping[Key, tuple[HeldPolicySet, ...]]:
         """Store the policy sets that plans are held against."""
         return {}
+
+    @property
+    def _handed_over(self) -> Mapping[Verb, CommentWork]:
+        """What is decided by comments where buttons are answered."""
+        from tidegate.domain.comments.command import Verb
+        from tidegate.usecases.comments.hand_over_comment import CommentHandover
+
+        return dict.fromkeys((Verb.CONFIRM, Verb.REJECT, Verb.CANCEL), CommentHandover(self.deliveries, self.events))
+
+    @cached_property
+    def comment_decider(self) -> CommentDecider:
+        from tidegate.usecases.comments.decide_by_comment import CommentDecider
+
+        return CommentDecider(
+            self.deliveries,
+            self.deployments,
+            self.pull_requests,
+            self.forge,
+            self.authorizer,
+            self.review_decider.decide,
+            self.gate_decider.decide,
+            self.deployment_canceller,
+        )
 
     @property
     def comment_works(self) -> Mapping[Verb, CommentWork]:
@@ -204,7 +228,9 @@ class Events(Deploys):
                 return self.push_receiver.receive(delivery)
 
     def rerun(self, delivery: Delivery) -> str:
-        """Run one failed check again, or all of a commit, and return what became of it."""
+        """Run one failed check again, or all of a commit, or decide by a comment; return what became of it."""
+        if delivery.event == "decision":
+            return self.comment_decider.receive(delivery)
         if delivery.event == "check_suite":
             return self.rerun_requester.receive_suite(delivery)
         return self.rerun_requester.receive_check(delivery)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from tidegate.domain.access import Action
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.check_runs.face import CONFIRM, REJECT, Face, View, approval, counts_of, people, who_may
+from tidegate.domain.comments.decisions import confirm_command
 from tidegate.domain.deploys.deployment import Deployment, Review
 from tidegate.domain.deploys.review import REVIEW_DAYS, expires_at, needed_approvals
-from tidegate.domain.markdown import bounded, escaped
+from tidegate.domain.markdown import bounded, code, escaped
 from tidegate.domain.policies.text import verdict_lines
 from tidegate.domain.policies.unapproved import refusals
 
@@ -45,7 +46,9 @@ def awaiting_review(deployment: Deployment, _: View) -> Face:
             *_refused(deployment),
             (
                 "* **Confirm** applies exactly this plan: the same plan file, commit and engine version.\n"
-                "* **Reject** ends this deployment. Nothing is applied, and later revisions go on as usual."
+                "* **Reject** ends this deployment. Nothing is applied, and later revisions go on as usual.\n"
+                f"* Or comment {code(confirm_command(deployment))} on the pull request of this change, or "
+                f"{code(f'tidegate reject -p {deployment.root.name}')}."
             ),
             _who(deployment),
         ),

@@ -10,6 +10,9 @@
     tidegate destroy -p ROOT...
     tidegate lock [-p ROOT | --stack STACK | --all] [--for 2h] [--reason TEXT]
     tidegate unlock [-p ROOT | --stack STACK | --all]
+    tidegate confirm [-p ROOT]... DIGEST
+    tidegate reject [-p ROOT]...
+    tidegate cancel [-p ROOT]... [--apply]
     tidegate help
 """
 
@@ -36,25 +39,25 @@ MAXIMUM_ROOTS = 50
 _COMPARED = 200
 _STACK, _ALL, _FOR = ("--stack",), ("--all",), ("--for",)
 _ROOT, _DIRECTORY, _FORCE = ("-p", "--root", "--project"), ("-d", "--dir"), ("--force",)
+_INTERRUPT = "--apply"
 #: Words of the engines and of other tools, which mean something else here.
 _ENGINE_WORDS = frozenset({"init", "import", "state", "taint", "validate", "refresh"})
 _ENGINES = frozenset({"terraform", "tofu", "opentofu"})
 #: Words with which people would answer a review, or let a policy set pass, and what does that instead.
-_REVIEW_HINT = (
-    "No comment answers a review: press **Confirm** or **Reject** where the plan is shown, at the check "
-    "`tidegate/deploy: ROOT` or on the page that it leads to."
-)
+_REVIEW_HINT = "`confirm` confirms a plan that waits for its review, and `reject` rejects it."
 _POLICY_HINT = (
     "No comment lets a policy set pass: those who own it approve this pull request, at its newest commit, in a review."
 )
 _INSTEAD = {
-    **dict.fromkeys(("confirm", "approve", "accept", "reject"), _REVIEW_HINT),
+    **dict.fromkeys(("approve", "accept"), _REVIEW_HINT),
     **dict.fromkeys(("approve_policies", "approve-policies"), _POLICY_HINT),
 }
 #: What stands between a tag query and the engine's options, unless it is quoted.
 _SEPARATOR = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|(?<!\S)--(?!\S)""")
 #: Ends a tag query.
 _FORCED = re.compile(r"(?<=\s)--force$")
+#: The beginning of a plan's SHA-256, long enough to tell it from any other.
+_DIGEST = re.compile(r"[0-9a-f]{12,64}")
 #: Begins the reason of a lock, which is prose.
 _REASON = re.compile(r"(?<!\S)--reason(?:=|\s|$)")
 
@@ -68,6 +71,9 @@ class Verb(StrEnum):
     DESTROY = "destroy"
     LOCK = "lock"
     UNLOCK = "unlock"
+    CONFIRM = "confirm"
+    REJECT = "reject"
+    CANCEL = "cancel"
     HELP = "help"
 
 
@@ -78,6 +84,9 @@ _FLAGS: dict[Verb, tuple[str, ...]] = {
     Verb.DESTROY: _ROOT,
     Verb.LOCK: (*_ROOT, *_STACK, *_ALL, *_FOR, "--reason"),
     Verb.UNLOCK: (*_ROOT, *_STACK, *_ALL),
+    Verb.CONFIRM: _ROOT,
+    Verb.REJECT: _ROOT,
+    Verb.CANCEL: (*_ROOT, _INTERRUPT),
     Verb.HELP: (),
 }
 
@@ -89,6 +98,9 @@ _FORCELESS = {
     Verb.DESTROY: "Its plan is always reviewed.",
     Verb.LOCK: "A lock that is there stays until somebody unlocks.",
     Verb.UNLOCK: "Whoever may write to this repository may unlock.",
+    Verb.CONFIRM: "An operator overrides what is required, on the deployment's page.",
+    Verb.REJECT: "Who may decide about a plan may reject it.",
+    Verb.CANCEL: "To interrupt an apply, write `--apply`.",
 }
 
 
@@ -99,6 +111,7 @@ class Command:
     A ``plan`` or ``deploy`` may name directories beside the roots, or have a tag ``query`` in place of both, which can
     be parsed; ``options`` are the engine's, unjudged; ``reason`` is why a ``lock`` is asked for,
     ``duration`` how long it lasts, and ``scope`` the stack, or ``*`` for all roots, that is locked or unlocked at once.
+    ``digest`` begins the SHA-256 of the plan that is confirmed; ``interrupts`` tells that an apply is cancelled, too.
     """
 
     verb: Verb
@@ -110,6 +123,8 @@ class Command:
     reason: str = ""
     scope: str = ""
     duration: str = ""
+    digest: str = ""
+    interrupts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +158,7 @@ def usage(prefix: str = "tidegate") -> str:
         f"{prefix} destroy -p ROOT...\n"
         f"{prefix} lock [-p ROOT | --stack STACK | --all] [--for 2h] [--reason TEXT]\n"
         f"{prefix} unlock [-p ROOT | --stack STACK | --all]\n"
+        f"{prefix} confirm [-p ROOT]... DIGEST\n{prefix} reject [-p ROOT]...\n{prefix} cancel [-p ROOT]... [--apply]\n"
         f"{prefix} help\n```\n`{prefix} help` explains them."
     )
 
@@ -172,6 +188,10 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} unlock` | Unlocks the queues of the roots that this pull request changes: merges deploy again. |
 | `{prefix} unlock -p ROOT` | Unlocks the queue of this root only. |
 | `{prefix} unlock --stack STACK` | Takes the lock of a stack away, `--all` that of the repository. |
+| `{prefix} confirm DIGEST` | Confirms the plan whose SHA-256 begins so; `{prefix} confirm` names those that wait. |
+| `{prefix} reject -p ROOT` | Rejects the deployment of this root that waits: nothing is applied. |
+| `{prefix} cancel` | Cancels the deployments of this pull request that wait or plan; `-p ROOT` for one root. |
+| `{prefix} cancel --apply` | Interrupts their applies as well: the state may be partly changed. |
 | `{prefix} help` | Shows this. |
 
 A deploy by hand goes before merges that wait, and shows its plan as a check run on this pull request's head. \
@@ -216,6 +236,8 @@ def _command(text: str, prefix: str) -> Command:
             return _deploy(rest.strip(), prefix)
         case Verb.LOCK:
             return _lock(rest, prefix)
+        case Verb.CONFIRM | Verb.CANCEL:
+            return _decision(_words(rest), verb, prefix)
         case _:
             return _flags(_words(rest), verb, prefix)
 
@@ -249,6 +271,20 @@ def _lock(rest: str, prefix: str) -> Command:
     if len(reason) > LONGEST_REASON:
         raise _RefusalError(f"A reason has {LONGEST_REASON} characters at most.")
     return replace(_flags(_words(rest[: found.start()]), Verb.LOCK, prefix), reason=reason)
+
+
+def _decision(words: Sequence[str], verb: Verb, prefix: str) -> Command:
+    """Read what comes after ``confirm``, with a plan's digest, or ``cancel``, with whether an apply is meant."""
+    found = (at for at, word in enumerate(words) if _decides(verb, word) and words[max(at - 1, 0)] not in _ROOT)
+    at = next(found, None)
+    if at is None:
+        return _flags(words, verb, prefix)
+    command = _flags([*words[:at], *words[at + 1 :]], verb, prefix)
+    return replace(command, interrupts=True) if verb is Verb.CANCEL else replace(command, digest=words[at].lower())
+
+
+def _decides(verb: Verb, word: str) -> bool:
+    return word == _INTERRUPT if verb is Verb.CANCEL else _DIGEST.fullmatch(word.lower()) is not None
 
 
 def _parts(rest: str) -> tuple[str, str]:
@@ -357,6 +393,11 @@ def _unknown(word: str, verb: Verb, prefix: str) -> _RefusalError:
         near = did_you_mean(word, flags)
         after = f"Options of the engine come after `--`: `{prefix} plan -- OPTION`." if verb is Verb.PLAN else ""
         return _RefusalError(_sentences(f"`{verb}` has no option {code(word, 60)}.", near, after))
+    if verb is Verb.CONFIRM:
+        return _RefusalError(
+            f"{code(word, 60)} does not name a plan: write at least 12 characters of its SHA-256. "
+            f"{code(f'{prefix} confirm')} names those that wait."
+        )
     return _RefusalError(
         f"{code(word, 60)} does not belong here. Name a root with `-p`, such as "
         f"{code(f'{prefix} {verb} -p {word}', 100)}."

@@ -16,6 +16,7 @@ from tidegate.domain.webhooks.fields import (
     LOGIN,
     installation_in,
     matching_in,
+    moment_in,
     number_in,
     object_in,
     repository_in,
@@ -187,6 +188,7 @@ def _read_comment(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accept
         "text": command,
         "installation": installation_in(payload),
         "sender": sender,
+        "written_at": moment_in(comment, "created_at"),
     }
     return Accepted("issue_comment", fields)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from tidegate.domain.errors import InvalidName, InvalidWebhook
@@ -40,6 +41,18 @@ def number_in(payload: Mapping[str, Any], key: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 1 << 63:
         raise InvalidWebhook(f"The event has no {key}.")
     return value
+
+
+def moment_in(payload: Mapping[str, Any], key: str) -> str:
+    """Return a moment in ISO 8601 in UTC; empty if the event tells none."""
+    text = payload.get(key)
+    try:
+        moment = datetime.fromisoformat(text.replace(" UTC", "+00:00")) if isinstance(text, str) else None
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        return ""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def matching_in(pattern: re.Pattern[str], payload: Mapping[str, Any], key: str) -> str:

@@ -13,7 +13,7 @@ from tidegate.domain.errors import InvalidName, InvalidWebhook
 from tidegate.domain.root import commit_sha, repository_name
 from tidegate.domain.webhooks.decision import Accepted, Decision, Ignored, Refused
 from tidegate.domain.webhooks.events import COMMENT_PREFIXES, branch_name, command_in
-from tidegate.domain.webhooks.fields import LOGIN, matching_in, moved, number_in, object_in, text_in
+from tidegate.domain.webhooks.fields import LOGIN, matching_in, moment_in, moved, number_in, object_in, text_in
 
 #: What happens to a merge request, by GitLab's words, in the words of pull requests.
 _ACTIONS = {"open": "opened", "reopen": "reopened", "close": "closed", "merge": "closed"}
@@ -113,6 +113,7 @@ def _read_note(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accepted 
         "comment": number_in(note, "id"),
         "text": command,
         "sender": sender,
+        "written_at": moment_in(note, "created_at"),
     }
     return Accepted("issue_comment", fields)
 

@@ -34,7 +34,10 @@ _UNSEEN = "It is not looked at: who may only read is heard so many times in ten 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment, as the delivery (its id) tells it. ``pull_request`` and ``comment`` are the forge's numbers."""
+    """A comment, as the delivery (its id) tells it. ``pull_request`` and ``comment`` are the forge's numbers.
+
+    ``written_at`` is when it was written, as the forge says (ISO 8601 in UTC); empty if it does not.
+    """
 
     delivery: str
     repository: str
@@ -44,6 +47,7 @@ class Comment:
     installation: int
     sender: str
     received_at: str
+    written_at: str = ""
 
     @property
     def where(self) -> tuple[int, str]:

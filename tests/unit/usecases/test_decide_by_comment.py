@@ -1,0 +1,241 @@
+"""Comments that confirm, reject or cancel, from their words to what comes of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import (
+    NOW,
+    REPOSITORY,
+    any_artifact,
+    any_deployment,
+    any_plan,
+    any_pull_request_record,
+    any_review,
+    any_root,
+    deployment_in,
+    seen,
+    sha,
+)
+from tests.unit.usecases.cancel_world import LATER, CancelWorld
+from tidegate.adapters.memory import MemoryDeliveries, MemoryEventQueue
+from tidegate.domain.access import Access
+from tidegate.domain.changes.gate import GateAnswer
+from tidegate.domain.comments.command import Command, Verb
+from tidegate.domain.decision import Decision
+from tidegate.domain.deploys.deployment import Gate, State, Trigger
+from tidegate.domain.pull_requests.record import Applying
+from tidegate.ports import Delivery
+from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.comments.answer_comment import Comment
+from tidegate.usecases.comments.decide_by_comment import CommentDecider
+from tidegate.usecases.comments.hand_over_comment import CommentHandover
+from tidegate.usecases.deploys.finish import Finisher
+from tidegate.usecases.reviews.decide_review import ReviewDecider
+
+NUMBER, EARLIER = 5, "2026-03-02T07:59:59.000000+00:00"
+DIGEST = any_plan().file.sha256
+
+
+class DecidedWorld(CancelWorld):
+    """A merged pull request that people comment on."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.deliveries, self.at_gates, self.said = MemoryDeliveries(), [], 0
+        self.forge.seen[NUMBER] = seen(merged=True, is_open=False, merge_sha=sha(1))
+        finisher = Finisher(self.deployments, self.jobs, self.audit)
+        reviews = ReviewDecider(
+            self.deployments, self.workflows, self.announcements, finisher, self.artifacts, self.branches
+        )
+        self.decider = CommentDecider(
+            self.deliveries,
+            self.deployments,
+            self.pull_requests,
+            self.forge,
+            Authorizer(self.forge, self.queues, self.deployments),
+            reviews.decide,
+            self.at_gate,
+            self.canceller(),
+        )
+
+    def at_gate(self, deployment, answer, by, at):
+        self.at_gates.append((deployment, answer, by, at))
+        return Decision(True, f"{by} rejected it.")
+
+    def say(self, text, by="reviewer", written_at=LATER, delivery=None, **fields):
+        self.said += 1
+        where = {"repository": REPOSITORY, "installation": 7, "pull_request": NUMBER, "comment": 70 + self.said}
+        stored = delivery or Delivery(
+            f"decision-{self.said}",
+            "decision",
+            {**where, "text": text, "sender": by, "written_at": written_at, **fields},
+            LATER,
+        )
+        self.deliveries.store(stored)
+        return self.decider.receive(stored)
+
+    def waiting(self, root="network", digest=DIGEST, state=State.AWAITING_REVIEW, **fields):
+        plan = any_plan(file=any_artifact(sha256=digest))
+        one = deployment_in(state, root=any_root(name=root), plan=plan, **fields)
+        return self.in_flight(replace(one, id=f"{root}-{fields.get('stack', '1')}"))
+
+    @property
+    def reply(self):
+        return self.forge.comments[-1][1]
+
+
+@pytest.fixture
+def world():
+    return DecidedWorld()
+
+
+@pytest.mark.parametrize("roots", ["", "-p network "])
+def test_the_plan_that_a_comment_names_is_confirmed(world, roots):
+    one = world.waiting()
+    world.say(f"tidegate confirm {roots}{DIGEST[:12].upper()}")
+    now = world.now(one)
+    assert (now.state, now.review.by, now.review.at) == (State.APPROVED, "reviewer", LATER)
+    assert "✅ reviewer confirmed the plan" in world.reply
+
+
+def test_a_comment_that_names_no_plan_confirms_none_and_is_told_how_to(world):
+    one, other = world.waiting(), world.waiting("app", "cd" * 32)
+    world.say("tidegate confirm")
+    assert {world.now(each).state for each in (one, other)} == {State.AWAITING_REVIEW}
+    assert f"`tidegate confirm -p network {DIGEST[:16]}`" in world.reply
+    assert f"`tidegate confirm -p app {'cd' * 8}`" in world.reply
+
+
+def test_another_plan_than_the_one_that_waits_is_not_confirmed(world):
+    one = world.waiting()
+    world.say(f"tidegate confirm {'cd' * 8}")
+    assert world.now(one).state is State.AWAITING_REVIEW
+    assert f"`tidegate confirm -p network {DIGEST[:16]}`" in world.reply
+
+
+@pytest.mark.parametrize("written_at", [EARLIER, ""])
+def test_a_comment_that_was_written_before_the_plan_was_shown_does_not_confirm_it(world, written_at):
+    one = world.waiting(review=any_review(asked_at=NOW))
+    world.say(f"tidegate confirm {DIGEST}", written_at=written_at)
+    assert world.now(one).state is State.AWAITING_REVIEW
+    assert "before the plan was shown" in world.reply
+
+
+@pytest.mark.parametrize("text", [f"tidegate confirm {DIGEST}", "tidegate reject", "tidegate cancel"])
+def test_whom_no_rule_names_decides_nothing(world, text):
+    one = world.waiting(access=Access(review=("team:sre",)))
+    world.say(text)
+    assert world.now(one) == one
+    assert "Only team:sre may decide" in world.reply
+
+
+def test_a_plan_is_rejected_where_only_one_waits(world):
+    one = world.waiting()
+    world.say("tidegate reject")
+    assert (world.now(one).state, world.now(one).review.by) == (State.REJECTED, "reviewer")
+    assert "🚫" in world.reply
+
+
+def test_of_several_that_wait_the_one_that_is_named_is_rejected(world):
+    one, other = world.waiting(), world.waiting("app")
+    world.say("tidegate reject")
+    assert {world.now(each).state for each in (one, other)} == {State.AWAITING_REVIEW}
+    assert "`tidegate reject -p app`" in world.reply
+    world.say("tidegate reject -p app")
+    assert (world.now(one).state, world.now(other).state) == (State.AWAITING_REVIEW, State.REJECTED)
+
+
+@pytest.mark.parametrize("state", [State.GATED, State.BLOCKED, State.AWAITING_REQUIREMENTS])
+def test_what_waits_at_a_gate_is_rejected_there(world, state):
+    one = world.waiting(state=state, gate=Gate("g", NOW))
+    world.say("tidegate reject")
+    assert world.at_gates == [(one.id, GateAnswer.REJECT, "reviewer", LATER)]
+
+
+def test_all_of_a_pull_request_that_wait_or_plan_are_cancelled_and_applies_only_if_that_is_said(world):
+    one, applying = world.waiting(), world.applying()
+    app = world.waiting("app", state=State.PLANNING)
+    world.say("tidegate cancel")
+    assert [world.now(each).state for each in (one, app)] == [State.CANCELLED] * 2
+    assert world.now(applying).cancelled is None
+    assert "partly changed" in world.reply
+    world.say("tidegate cancel --apply")
+    assert world.now(applying).cancelled.by == "reviewer"
+
+
+def test_one_root_is_cancelled_by_its_name(world):
+    one, other = world.waiting(), world.waiting("app")
+    world.say("tidegate cancel -p app")
+    assert (world.now(one).state, world.now(other).state) == (State.AWAITING_REVIEW, State.CANCELLED)
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_meant"),
+    [
+        ({"revision": any_deployment(1).revision}, True),
+        ({"revision": any_deployment(2).revision}, False),
+        ({"revision": any_deployment(2).revision, "pull_request": NUMBER}, True),
+        ({"revision": any_deployment(2).revision, "id": "kept"}, True),
+        ({"revision": any_deployment(2).revision, "rerun_of": "kept", "trigger": Trigger.RERUN}, True),
+        ({"revision": any_deployment(2).revision, "pull_request": 6}, False),
+        ({"repository": "acme/other"}, False),
+    ],
+)
+def test_deployments_of_its_merge_and_of_its_head_are_meant_and_no_others(world, fields, is_meant):
+    world.pull_requests.save(any_pull_request_record(NUMBER, deploys=(Applying("network", "default", "kept"),)))
+    one = world.in_flight(replace(deployment_in(State.AWAITING_REVIEW), **fields))
+    world.say("tidegate reject")
+    assert (world.now(one).state is State.REJECTED) is is_meant
+
+
+@pytest.mark.parametrize("text", ["tidegate confirm", "tidegate reject -p app", "tidegate cancel"])
+def test_where_nothing_waits_that_is_said(world, text):
+    world.put(deployment_in(State.APPLIED))
+    world.say(text)
+    assert "**Nothing was done.** No" in world.reply
+
+
+def test_a_pull_request_that_the_forge_does_not_have_is_answered(world):
+    world.forge.seen.clear()
+    world.say("tidegate cancel")
+    assert "There is no pull request" in world.reply
+
+
+def test_what_cannot_be_read_is_answered(world):
+    world.say("tidegate confirm it")
+    assert "does not name a plan" in world.reply
+
+
+def test_a_comment_that_is_received_again_is_answered_once(world):
+    world.waiting()
+    stored = Delivery(
+        "decision-x",
+        "decision",
+        {
+            "repository": REPOSITORY,
+            "installation": 7,
+            "pull_request": NUMBER,
+            "comment": 71,
+            "text": "tidegate reject",
+            "sender": "reviewer",
+            "written_at": LATER,
+        },
+        LATER,
+    )
+    world.say("", delivery=stored)
+    world.say("", delivery=stored)
+    assert len(world.forge.comments) == 1
+
+
+def test_a_comment_is_handed_over_as_it_was_written():
+    deliveries, events = MemoryDeliveries(), MemoryEventQueue()
+    comment = Comment("guid", REPOSITORY, NUMBER, 70, "tidegate reject", 7, "reviewer", LATER, NOW)
+    told = CommentHandover(deliveries, events).carry_out(comment, Command(Verb.REJECT))
+    (sent,) = events.sent
+    assert (sent.id, sent.event, sent.received_at) == ("decision-guid", "decision", LATER)
+    assert Comment(delivery="guid", received_at=LATER, **sent.fields) == comment
+    assert deliveries.is_queued(sent.id)
+    assert sent.id in told.text
