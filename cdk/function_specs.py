@@ -78,7 +78,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "answer_button",
-        "Answers the buttons of check runs and runs checks again",
+        "Answers the buttons of check runs, decides by comments, and runs checks again",
         (
             _C.QUEUES,
             _C.MANY_DEPLOYMENTS,

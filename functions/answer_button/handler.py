@@ -1,4 +1,4 @@
-"""Press queue: answers presses of the buttons on check runs, and runs checks again."""
+"""Press queue: answers presses of the buttons on check runs, decides by comments, and runs checks again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _answer(body: str) -> None:
     delivery = from_message(body)
     if delivery.event != "check_run":
         outcome = wiring().rerun(delivery)
-        logger.info("run again", extra={"delivery": delivery.id, "by": delivery.fields["sender"], "outcome": outcome})
+        logger.info("carried out", extra={"delivery": delivery.id, "by": delivery.fields["sender"], "outcome": outcome})
         return
     press = read_press(delivery)
     answer = wiring().button_answerer.answer(press)
