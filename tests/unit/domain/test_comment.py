@@ -61,7 +61,7 @@ from tidegate.domain.comments.command import (
         ("tidegate unlock --stack=prod", Command(Verb.UNLOCK, scope="prod")),
         ("tidegate help deploy please", Command(Verb.HELP)),
         ("tidegate confirm ABCDEF123456", Command(Verb.CONFIRM, digest="abcdef123456")),
-        ("tidegate confirm abcdef123456 -p abcdefabcdef", Command(Verb.CONFIRM, ("abcdefabcdef",), digest="abcdef123456")),
+        (f"tidegate confirm {'a' * 12} -p {'b' * 12}", Command(Verb.CONFIRM, ("b" * 12,), digest="a" * 12)),
         ("tidegate confirm -p a abcdef123456", Command(Verb.CONFIRM, ("a",), digest="abcdef123456")),
         ("tidegate confirm", Command(Verb.CONFIRM)),
         ("tidegate Reject -p a", Command(Verb.REJECT, ("a",))),
