@@ -115,9 +115,9 @@ class TestWhatIsOnlyTold:
 
     def test_a_directory_that_holds_no_root_any_more_is_told(self, world):
         changes(world, {"live/app/main.tf": None})
-        what, notice = self.told(world)
-        assert what == "nothing"
-        assert notice == ""
+        assert opened(world)[0] == "plan"
+        assert [layer.gone for layer in world.found] == [True]
+        assert world.record.notice == ""
         assert "live/app" in world.record.notes
 
     def test_a_root_that_cannot_be_judged_is_told_beside_those_that_are_planned(self, world):
