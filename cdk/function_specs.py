@@ -229,6 +229,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.DEPLOYMENTS,
             _C.MANY_DEPLOYMENTS,
             _C.READ_CHANGE_SETS,
+            _C.READ_QUEUES,
             _C.JOBS,
             _C.AUDIT,
             _C.ANNOUNCE,
@@ -252,7 +253,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "wait_for_requirements",
         "Lets a deployment wait for what its root requires",
-        (_C.DEPLOYMENTS, _C.READ_PULL_REQUESTS, _C.ANNOUNCE, _C.ANSWER_JOBS, _C.FORGE),
+        (_C.DEPLOYMENTS, _C.READ_QUEUES, _C.READ_PULL_REQUESTS, _C.ANNOUNCE, _C.ANSWER_JOBS, _C.FORGE),
     ),
     FunctionSpec(
         "open_gates",

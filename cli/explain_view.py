@@ -14,6 +14,7 @@ from cli import screen
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.domain.access import Action
 from tidegate.domain.changes.stack import Stack, StackRules
+from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
 
@@ -37,6 +38,11 @@ class Explained:
     loaded: LoadedConfiguration
     modules: Sequence[str] = ()
     why: str = ""
+
+    @property
+    def freezes(self) -> list[Freeze]:
+        """The freeze windows that are about the root."""
+        return [each for each in self.loaded.freezes if each.matches(self.one.tagged)]
 
     @property
     def requirements(self) -> Requirements | None:
@@ -107,6 +113,8 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     yield "Plan review", _review(one), line("plan_review", 0)
     yield from _rights(one)
     yield "By hand", _required(each.requirements), _check_line(each)
+    for freeze in each.freezes:
+        yield "Frozen", f"{freeze.words}{f': {freeze.reason}' if freeze.reason else ''}", freeze.line
 
 
 def _rule_line(each: Explained, said: Callable[[StackRules], object]) -> int:
@@ -231,6 +239,7 @@ def document(each: Explained) -> dict[str, Any]:
         },
         "access": _access(one),
         "requirements": _required(each.requirements),
+        "freezes": [{"when": window.words, "reason": window.reason, "line": window.line} for window in each.freezes],
         "lines": {name: line for name, line in one.sources.items() if line},
     }
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, any_queue, any_root
 from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.freeze import Freeze, FreezeWindows
 from tidegate.domain.deploys.queue import QueueHead, Worker, waiting_for, with_another
 from tidegate.domain.deploys.repository_locks import WHOLE, RepositoryLocks
 from tidegate.domain.errors import Conflict, NotFound
@@ -69,6 +70,14 @@ def test_what_is_deployed_by_hand_is_read_without_the_locks_of_its_repository(st
     stores.queues.enqueue(one)
     stores.queues.keep_locks(RepositoryLocks(one.repository).with_lock(replace(any_lock(), scope=WHOLE)))
     assert stores.queues.read(one.queue)[0].lock is None
+
+
+def test_freeze_windows_of_a_repository_are_kept(stores):
+    assert stores.queues.freezes("acme/infra") == FreezeWindows("acme/infra")
+    kept = FreezeWindows("acme/infra", (Freeze("prod", "a fair", cron="0 16 * * FRI", minutes=60),))
+    stores.queues.keep_freezes(kept)
+    assert stores.queues.freezes("acme/infra") == kept
+    assert list(stores.queues.unfinished()) == []
 
 
 def test_what_expires_is_listed_until_it_is_taken_away(stores):

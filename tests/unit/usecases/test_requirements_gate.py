@@ -7,70 +7,17 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.builders import NOW, deployment_in, sha
-from tests.unit.usecases.terraform_world import World
+from tests.builders import NOW
+from tests.unit.usecases.requirements_world import AT, ONE, Waiting
 from tidegate.domain.changes.gate import GateAnswer
-from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Pushed, State
+from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, State
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.requirements_gate import expires_at, gate_id, looked_at
 from tidegate.domain.errors import CloudUnavailable, NotFound, RequirementsMissing, WrongState
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.withdrawal import is_waiting_for_people, may_be_withdrawn
-from tidegate.messages import BeginJob, WaitForRequirements
-from tidegate.usecases.deploys.begin_job import JobBeginner
-from tidegate.usecases.gates.decide_gate import GateDecider
-from tidegate.usecases.gates.decide_requirements import RequirementsDecider
-from tidegate.usecases.gates.judge_gate import GateJudge
-from tidegate.usecases.gates.wait_for_requirements import RequirementsGate
 from tidegate.usecases.repairs.look_at_requirements import LookAtRequirements
 from tidegate.usecases.repairs.turn import Turn
-
-ONE = Requirements(approvals=1, any_of=("team:sre",))
-AT = "2026-03-02T09:00:00.000000+00:00"
-
-
-class Waiting(World):
-    """A merge that came with no pull request, approved by its review rule, of a root that requires an approval."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        self.forge.writers |= {"ann", "eve"}
-        self.forge.teams = {"acme/sre": {"ann", "author", "maintainer"}}
-        self.forge.came_with = {sha(1): ()}
-        self.gate = RequirementsGate(
-            self.deployments, self.requirements, self.workflows, self.announcements, self.clock
-        )
-        decider = RequirementsDecider(
-            self.deployments, self.requirements, self.workflows, self.announcements, self.audit
-        )
-        nobody = lambda *_: None  # noqa: E731
-        self.decider = GateDecider(
-            self.deployments, self.change_sets, self.workflows, self.announcements, nobody, nobody, decider
-        )
-        pushed = (Pushed(sha(1), sha(1), "main"),)
-        approved = deployment_in(State.APPROVED, requires=(ONE,), pushed=pushed, authors=("author",))
-        self.id = self.put(approved).id
-
-    def begin(self):
-        judge = GateJudge(self.deployments, self.change_sets)
-        ports = self.jobs, self.forge, self.audit, self.announcements, self.clock
-        beginner = JobBeginner(self.deployments, *ports, judge, [].append, self.requirements, self.branches)
-        return beginner.begin(BeginJob(deployment=self.id, kind="apply", attempt=1))
-
-    def wait(self, token="token", entered=NOW):
-        self.workflows.waiting.add(token)
-        self.gate.wait(WaitForRequirements(deployment=self.id, token=token, entered=entered))
-
-    def decide(self, answer, by="ann", at=AT, reason=""):
-        return self.decider.decide(self.id, answer, by, at, reason)
-
-    @property
-    def now(self):
-        return self.deployments.get(self.id)
-
-    @property
-    def settled(self):
-        return [answer["next"] for answer in self.workflows.settled.values()]
 
 
 @pytest.fixture

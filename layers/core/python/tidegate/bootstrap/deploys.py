@@ -175,8 +175,9 @@ class Deploys(Adapters):
     @cached_property
     def apply_requirements(self) -> ApplyRequirements:
         from tidegate.usecases.gates.apply_requirements import ApplyRequirements
+        from tidegate.usecases.gates.freezes import FreezeGate
 
-        return ApplyRequirements(self.forge, self.pull_requests)
+        return ApplyRequirements(self.forge, self.pull_requests, FreezeGate(self.queues, self.clock).missing)
 
     @cached_property
     def requirements_gate(self) -> RequirementsGate:

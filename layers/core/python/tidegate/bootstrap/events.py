@@ -86,6 +86,7 @@ class Events(Deploys):
     def push_receiver(self) -> PushReceiver:
         from tidegate.usecases.discovery.mark_orphans import OrphanMarker
         from tidegate.usecases.discovery.receive_push import PushReceiver
+        from tidegate.usecases.gates.freezes import FreezeKeeper
 
         return PushReceiver(
             self.deliveries,
@@ -98,6 +99,7 @@ class Events(Deploys):
             self._hold_policies,
             self._organization,
             schedule_drift=self._schedule_drift,
+            keep_freezes=FreezeKeeper(self.queues, self.catalog).keep,
             tell_base_moved=self._tell_base_moved,
             confirm=self._confirmed,
             mark_orphans=OrphanMarker(self.catalog, self.queues, self.deployments).mark,

@@ -20,6 +20,7 @@ from tidegate.config.declarations import (
 )
 from tidegate.config.limits import Limits
 from tidegate.config.model.file import WHEN_MODIFIED
+from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.deploys.workflow import CloneSettings
@@ -72,7 +73,8 @@ class LoadedConfiguration:
     ``branch_tags`` and ``dest_branch_tags`` give tags to the branches that fit, the first that does.
     ``destination_branches`` are empty for the default branch alone, ``pull_requests`` says how those that go there are
     planned, ``policy_sets`` what their plans are held against, ``applying`` where they are applied. ``limits`` are the
-    organization's. ``masks`` are patterns of what is masked in logs, ``clone`` says what runners clone.
+    organization's. ``masks`` are patterns of what is masked in logs, ``clone`` says what runners clone, ``freezes`` are
+    times in which nothing is applied.
     """
 
     engine: Engine
@@ -101,6 +103,7 @@ class LoadedConfiguration:
     limits: Limits = field(default_factory=Limits)
     masks: tuple[str, ...] = ()
     clone: CloneSettings = field(default_factory=CloneSettings)
+    freezes: tuple[Freeze, ...] = ()
 
     def required_of(self, judged: Tagged) -> Requirements | None:
         """Return what deploys by hand require of a root with these tags, None when no check matches them."""

@@ -135,6 +135,9 @@ def _loaded(
         limits=organization.limits,
         masks=configuration.mask_patterns,
         clone=configuration.clone.settings,
+        freezes=tuple(
+            each.declared(document.place(("freeze", number))[0]) for number, each in enumerate(configuration.freeze)
+        ),
     )
     return replace(loaded, warnings=misleading(document, loaded))
 

@@ -32,6 +32,7 @@ _KEYS = {
     "branch_tags": "tags",
     "dest_branch_tags": "tags",
     "applying": "apply",
+    "freezes": "freeze",
 }
 #: Where things stand in a file decides nothing.
 _PLACES = frozenset({"line", "lines", "key_lines"})

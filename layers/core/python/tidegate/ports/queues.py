@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.domain.deploys.deployment import Deployment
+    from tidegate.domain.deploys.freeze import FreezeWindows
     from tidegate.domain.deploys.queue import QueueHead, Waiting
     from tidegate.domain.deploys.repository_locks import RepositoryLocks
 
@@ -64,6 +65,12 @@ class DeployQueues(Protocol):
 
     def keep_locks(self, locks: RepositoryLocks) -> RepositoryLocks:
         """Replace them if they still have this version; return them with their new one. Raise Conflict."""
+
+    def freezes(self, repository: str) -> FreezeWindows:
+        """Return the freeze windows of a repository."""
+
+    def keep_freezes(self, freezes: FreezeWindows) -> None:
+        """Replace them."""
 
     def expiring(self) -> Iterable[str]:
         """Return the repositories with locks that expire. It may be behind by a second."""

@@ -14,6 +14,7 @@ from tidegate.adapters.dynamodb.deployments import put_new, record_key, update_s
 from tidegate.adapters.dynamodb.table import OPEN_LOCKS, OPEN_QUEUES, Table, reasons, refusals_of
 from tidegate.adapters.records import from_item, pack, to_item, unpack
 from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.deploys.freeze import FreezeWindows
 from tidegate.domain.deploys.queue import QueueHead, Waiting, order, waiting_for
 from tidegate.domain.deploys.repository_locks import RepositoryLocks, own, under
 from tidegate.domain.errors import Conflict, NotFound
@@ -22,6 +23,8 @@ HEAD = "#head"
 _LINE = "waiting#"
 #: The locks of a repository: ``queue#OWNER/REPO`` / ``#locks``.
 _LOCKS = "#locks"
+#: Its freeze windows.
+_FREEZES = "#freezes"
 #: A query may see a transaction half done; it is over within milliseconds.
 _READS = 5
 _CONDITION_FAILED = "ConditionalCheckFailed"
@@ -97,13 +100,25 @@ class DynamoDeployQueues:
         return under(head, first, self.locks(head.home))
 
     def locks(self, repository: str) -> RepositoryLocks:
-        items = self._table.query(
-            f"The locks of {repository}",
+        return next(
+            (unpack(RepositoryLocks, each) for each in self._of(repository, _LOCKS)), RepositoryLocks(repository)
+        )
+
+    def freezes(self, repository: str) -> FreezeWindows:
+        found = self._of(repository, _FREEZES)
+        return next((unpack(FreezeWindows, each) for each in found), FreezeWindows(repository))
+
+    def keep_freezes(self, freezes: FreezeWindows) -> None:
+        item = {**pack(freezes), "pk": queue_key(freezes.repository), "sk": _FREEZES}
+        self._table.put(f"The freeze windows of {freezes.repository}", item)
+
+    def _of(self, repository: str, sk: str) -> Iterable[dict[str, Any]]:
+        return self._table.query(
+            f"The item {sk} of {repository}",
             ConsistentRead=True,
             KeyConditionExpression="pk = :pk AND sk = :sk",
-            ExpressionAttributeValues=to_item({":pk": queue_key(repository), ":sk": _LOCKS}),
+            ExpressionAttributeValues=to_item({":pk": queue_key(repository), ":sk": sk}),
         )
-        return next((unpack(RepositoryLocks, item) for item in items), RepositoryLocks(repository))
 
     def keep_locks(self, locks: RepositoryLocks) -> RepositoryLocks:
         kept = replace(locks, version=locks.version + 1)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.deploys.freeze import FreezeWindows
 from tidegate.domain.deploys.job import Job, TakenJob
 from tidegate.domain.deploys.queue import QueueHead, Waiting, order, waiting_for
 from tidegate.domain.deploys.repository_locks import RepositoryLocks, own, under
@@ -105,6 +106,7 @@ class MemoryDeployQueues:
         self._heads: dict[str, QueueHead] = {}
         self._lines: dict[str, list[Waiting]] = {}
         self._locks: dict[str, RepositoryLocks] = {}
+        self._freezes: dict[str, FreezeWindows] = {}
 
     def enqueue(self, deployment: Deployment, seen: QueueHead | None = None) -> bool:
         with self._deployments.lock:
@@ -186,6 +188,12 @@ class MemoryDeployQueues:
                 raise Conflict(f"The locks of {locks.repository}")
             self._locks[locks.repository] = replace(locks, version=locks.version + 1)
             return self._locks[locks.repository]
+
+    def freezes(self, repository: str) -> FreezeWindows:
+        return self._freezes.get(repository) or FreezeWindows(repository)
+
+    def keep_freezes(self, freezes: FreezeWindows) -> None:
+        self._freezes[freezes.repository] = freezes
 
     def expiring(self) -> Iterable[str]:
         with self._deployments.lock:

@@ -56,7 +56,7 @@ def _time(text: str) -> str:
     return text
 
 
-def _is_zone(name: str) -> bool:
+def is_zone(name: str) -> bool:
     """Tell whether there may be a time zone of this name: where nothing is known of any, the cloud tells."""
     return _is_known(name) or not _is_known("UTC")
 
@@ -85,7 +85,7 @@ class WindowSection(Section):
             raise refused(f"the window begins in {shown(start)} and ends in {shown(end)}", "Name one time zone")
         if self.start.partition(" ")[0] == self.end.partition(" ")[0]:
             raise refused("the window ends when it begins", "Leave it out, if it may run at any time")
-        if not _is_zone(start or end or "UTC"):
+        if not is_zone(start or end or "UTC"):
             raise refused(f"there is no time zone {shown(start or end)}", "Name one such as UTC or Europe/Berlin")
         return self
 

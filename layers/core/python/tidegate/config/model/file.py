@@ -10,6 +10,7 @@ from tidegate.config import section
 from tidegate.config.model.apply import Apply, MergeAfterApply
 from tidegate.config.model.branches import BranchTagsSection, Destination, DriftSection
 from tidegate.config.model.clone import CloneSection
+from tidegate.config.model.freeze import FreezeSection
 from tidegate.config.model.policies import MOST_SETS, PolicySetName, PolicySetSection
 from tidegate.config.model.pull_requests import PullRequestsSection
 from tidegate.config.model.rights import AccessSection, RequirementsSection
@@ -119,6 +120,11 @@ class Configuration(Section):
         BeforeValidator(empty_if_absent, json_schema_input_type=dict[str, PolicySetSection] | None),
         Field(default_factory=dict, max_length=MOST_SETS, description="Policies that plans are held against."),
     ]
+    freeze: Annotated[
+        tuple[FreezeSection, ...],
+        BeforeValidator(as_list, json_schema_input_type=list[FreezeSection]),
+        Field(max_length=100, description="Times in which nothing is applied."),
+    ] = ()
     drift: Annotated[DriftSection | None, _Empty, Field(description="When roots are looked at for drift.")] = None
 
     @property

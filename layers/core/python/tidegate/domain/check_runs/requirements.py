@@ -30,7 +30,7 @@ def awaiting_requirements(deployment: Deployment, _: View) -> Face:
         (
             (
                 "**Waiting for its requirements.** Nothing is applied until all is there that `apply_requirements` and "
-                "the owners of policy sets demand. Missing:"
+                "the owners of policy sets demand, and no freeze window holds it back. Missing:"
             ),
             "\n".join(f"* {sentence}" for sentence in deployment.missing),
             *((bounded(verdict_lines(failed), _SHOWN, "- {} more.".format),) if failed else ()),

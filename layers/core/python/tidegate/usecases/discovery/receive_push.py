@@ -22,6 +22,7 @@ from tidegate.domain.check_runs.configuration_check import (
 )
 from tidegate.domain.deploys.authors import UNKNOWN, Authors
 from tidegate.domain.deploys.deployment import Deployment, Pushed, Trigger
+from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.domain.moment import later
@@ -110,6 +111,10 @@ def _no_orphans(*_told: object) -> Sequence[str]:
     return ()
 
 
+def _no_freezes(_known: KnownRepository, _freezes: tuple[Freeze, ...]) -> None:
+    return None
+
+
 def _no_schedules(_known: KnownRepository, _drift: Drift) -> Sequence[str]:
     return ()
 
@@ -120,7 +125,7 @@ class PushReceiver:
 
     ``reviewed_unless_granted`` returns a deployment whose plan waits for people unless somebody may deploy it.
     ``around`` tells what holds around a repository's file, ``records`` who pushed to its pull requests. ``hold`` stores
-    the policy sets that plans are held against.
+    the policy sets that plans are held against. ``keep_freezes`` keeps the file's freeze windows.
     ``schedule_drift`` lets the cloud's schedules be those of the file, and returns a sentence for each that is refused.
     ``tell_base_moved`` is told what the push changed.
     ``mark_orphans`` returns a sentence for each root that the push takes away, and of which something stays behind.
@@ -138,6 +143,7 @@ class PushReceiver:
     around: Callable[[], Around] = always_reviewed
     indexes: RootIndexes = field(default_factory=RootIndexes)
     schedule_drift: Callable[[KnownRepository, Drift], Sequence[str]] = _no_schedules
+    keep_freezes: Callable[[KnownRepository, tuple[Freeze, ...]], object] = _no_freezes
     tell_base_moved: TellBaseMoved = _tell_nobody
     confirm: Callable[[Push], Push | None] = _confirmed
     mark_orphans: Callable[[str, Collection[str], Iterable[Root], str, str], Sequence[str]] = _no_orphans
@@ -211,6 +217,7 @@ class PushReceiver:
         except InvalidConfiguration as error:
             shown = self._show(push, render_invalid(push.after, error))
             return DeliveryOutcome(f"{error} Nothing is deployed. {shown}")
+        self.keep_freezes(known, discovery.configuration.freezes)
         self.changes.enqueue_all(deployments)
         left = self._left_behind(push, discovery)
         check_run = _check_run(push, discovery, left)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.domain.deploys.authors import Authors
@@ -23,16 +23,22 @@ _MOST_ASKED = 50
 _LETTERS = 500
 
 
+def _never(_deployment: Deployment) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class ApplyRequirements:
     """Judges deployments that are about to be applied: whatever asked for them, but for what operators override.
 
     What a merge deploys is judged on the pull requests that its commits came with. A plan that policy sets refuse needs
-    the approval of their owners, besides what the root requires.
+    the approval of their owners, besides what the root requires. ``frozen`` tells of freeze windows, which only an
+    operator passes over.
     """
 
     forge: Forge
     records: PullRequests
+    frozen: Callable[[Deployment], tuple[str, ...]] = _never
 
     def missing(self, deployment: Deployment) -> tuple[str, ...]:
         """Return what is missing, a sentence in Markdown for each. Raise ForgeUnavailable.
@@ -41,7 +47,12 @@ class ApplyRequirements:
         """
         if deployment.withdrawn and deployment.state is State.AWAITING_REQUIREMENTS:
             return (deployment.withdrawn,)
-        if deployment.override is not None or deployment.forced:
+        if deployment.override is not None:
+            return ()
+        return (*self.frozen(deployment), *self._required(deployment))
+
+    def _required(self, deployment: Deployment) -> tuple[str, ...]:
+        if deployment.forced:
             return ()
         told = (UNMATCHED,) if deployment.unmatched else ()
         wanted, refused = () if told else demanded(deployment), refusals(deployment)

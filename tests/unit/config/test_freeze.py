@@ -1,0 +1,88 @@
+"""Freeze windows in the file: what they may say, and when one holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import any_root
+from tests.configuration import load, refusal
+from tidegate.config.freezes import frozen_until
+from tidegate.domain.deploys.freeze import Freeze
+from tidegate.domain.tags.terms import tagged
+
+ONCE = "freeze: [{from: 2026-12-20T18:00:00+01:00, until: '2027-01-04T07:00:00Z', tag_query: prod, reason: holidays}]\n"
+WEEKENDS = "freeze: [{cron: 0 16 * * FRI, duration: 64h, timezone: Europe/Berlin}]\n"
+
+
+def test_a_window_has_its_moments_in_utc_its_roots_and_its_reason():
+    (window,) = load(ONCE).freezes
+    begins, ends = "2026-12-20T17:00:00.000000+00:00", "2027-01-04T07:00:00.000000+00:00"
+    assert window == Freeze("prod", "holidays", begins, ends)
+    assert window.line == 1
+    assert "2026" in window.words
+    assert (window.matches(tagged(any_root(), ["prod"])), window.matches(tagged(any_root()))) == (True, False)
+    assert load("freeze: []\n").freezes == ()
+
+
+def test_a_recurring_window_has_a_cron_expression_a_duration_and_a_time_zone():
+    (window,) = load(WEEKENDS).freezes
+    assert window == Freeze(cron="0 16 * * FRI", minutes=64 * 60, zone="Europe/Berlin")
+    assert window.words == "64 h from each '0 16 * * FRI' (Europe/Berlin)"
+    (short,) = load("freeze: [{cron: 0 0 1 1 *, duration: 90m}]\n").freezes
+    assert short.words.startswith("1 h 30 min from each")
+
+
+@pytest.mark.parametrize(
+    ("window", "words"),
+    [
+        ("{from: 2026-12-20, until: '2027-01-04T07:00:00Z'}", "is not a moment"),
+        ("{from: '2026-12-20T18:00:00', until: '2027-01-04T07:00:00Z'}", "Write date, time and offset"),
+        ("{from: [], until: '2027-01-04T07:00:00Z'}", "is not a moment"),
+        ("{from: '2027-01-05T07:00:00Z', until: '2027-01-04T07:00:00Z'}", "ends before it begins"),
+        ("{from: '2027-01-05T07:00:00Z'}", "has a beginning and an end"),
+        ("{reason: a}", "has a beginning and an end"),
+        ("{cron: 0 16 * * FRI}", "has cron and duration"),
+        ("{duration: 2h}", "has cron and duration"),
+        ("{cron: 0 16 * * FRI, duration: 2h, until: '2027-01-04T07:00:00Z'}", "once or again and again"),
+        ("{cron: 0 25 * * *, duration: 2h}", "is not a cron expression: Bad hour"),
+        ("{cron: often, duration: 2h}", "Write minute, hour"),
+        ("{cron: 0 16 * * FRI, duration: 2 hours}", "is not a duration"),
+        ("{cron: 0 16 * * FRI, duration: 2h, timezone: Mars/Olympus}", "there is no time zone"),
+        ("{cron: 0 16 * * FRI, duration: 2h, tag_query: 'branch:hot'}", "the tag of a branch"),
+        ("{cron: 0 16 * * FRI, duration: 2h, only: prod}", "only"),
+    ],
+)
+def test_what_a_window_cannot_be_is_told(window, words):
+    assert words in str(refusal(f"freeze: [{window}]\n"))
+
+
+@pytest.mark.parametrize(
+    ("now", "until"),
+    [
+        ("2026-12-20T16:59:59.999999+00:00", ""),
+        ("2026-12-20T17:00:00.000000+00:00", "2027-01-04T07:00:00.000000+00:00"),
+        ("2027-01-04T06:59:59.000000+00:00", "2027-01-04T07:00:00.000000+00:00"),
+        ("2027-01-04T07:00:00.000000+00:00", ""),
+    ],
+)
+def test_a_window_holds_from_its_beginning_until_before_its_end(now, until):
+    assert frozen_until(load(ONCE).freezes[0], now) == until
+
+
+@pytest.mark.parametrize(
+    ("now", "until"),
+    [
+        ("2026-03-27T14:59:59.999999+00:00", ""),
+        ("2026-03-27T15:00:00.000000+00:00", "2026-03-30T07:00:00.000000+00:00"),
+        ("2026-03-30T06:59:00.000000+00:00", "2026-03-30T07:00:00.000000+00:00"),
+        ("2026-03-30T07:00:00.000000+00:00", ""),
+        ("2026-07-03T14:00:30.000000+00:00", "2026-07-06T06:00:00.000000+00:00"),
+    ],
+)
+def test_a_recurring_window_begins_by_the_clock_of_its_zone_and_takes_its_time(now, until):
+    assert frozen_until(load(WEEKENDS).freezes[0], now) == until
+
+
+def test_windows_that_begin_before_others_end_hold_until_the_last_ends():
+    (window,) = load("freeze: [{cron: 0 * * * *, duration: 90m}]\n").freezes
+    assert frozen_until(window, "2026-03-02T10:10:00.000000+00:00") == "2026-03-02T11:30:00.000000+00:00"

@@ -1,0 +1,116 @@
+"""A deployment in a freeze window waits before its apply, and goes on when the window ends or an operator overrides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, REPOSITORY, any_deployment, any_root, deployment_in, sha
+from tests.unit.usecases.requirements_world import Waiting
+from tidegate.adapters.memory import MemoryCatalog
+from tidegate.domain.changes.gate import GateAnswer
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.freeze import Freeze, FreezeWindows
+from tidegate.domain.errors import RequirementsMissing
+from tidegate.ports import KnownRepository
+from tidegate.usecases.gates.apply_requirements import ApplyRequirements
+from tidegate.usecases.gates.decide_requirements import RequirementsDecider
+from tidegate.usecases.gates.freezes import FreezeGate, FreezeKeeper
+
+BEFORE, END = "2026-03-01T00:00:00.000000+00:00", "2026-03-02T12:00:00.000000+00:00"
+WINDOW = Freeze("stack_name:prod", "the <b>fair</b>", BEFORE, END)
+
+
+class Frozen(Waiting):
+    """An approved deployment of a root that requires nothing, in a stack whose window holds."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.queues.keep_freezes(FreezeWindows(REPOSITORY, (WINDOW,)))
+        frozen = FreezeGate(self.queues, self.clock).missing
+        self.requirements = ApplyRequirements(self.forge, self.pull_requests, frozen)
+        self.gate = replace(self.gate, requirements=self.requirements)
+        decider = RequirementsDecider(
+            self.deployments, self.requirements, self.workflows, self.announcements, self.audit
+        )
+        self.decider = replace(self.decider, requirements=decider)
+        self.id = self.put(deployment_in(State.APPROVED, 7, stack="prod")).id
+
+    def waits(self):
+        with pytest.raises(RequirementsMissing):
+            self.begin()
+        self.wait()
+
+
+@pytest.fixture
+def world():
+    return Frozen()
+
+
+def test_it_waits_with_the_windows_end_and_reason(world):
+    world.waits()
+    (told,) = world.now.missing
+    assert "frozen until" in told
+    assert "12:00" in told
+    assert "<b>" not in told
+    assert (world.now.state, world.settled) == (State.AWAITING_REQUIREMENTS, [])
+
+
+def test_it_goes_on_by_itself_when_the_window_ends(world):
+    world.waits()
+    assert not world.gate.look(world.id)
+    world.clock.at = END
+    assert world.gate.look(world.id)
+    world.begin()
+    assert world.now.state is State.APPLYING
+
+
+def test_it_goes_on_when_the_file_says_no_window_any_more(world):
+    world.waits()
+    world.queues.keep_freezes(FreezeWindows(REPOSITORY))
+    assert world.gate.look(world.id)
+
+
+def test_an_operator_overrides_it_and_the_audit_topic_hears_why(world):
+    world.waits()
+    assert "Say why" in world.decide(GateAnswer.OVERRIDE).reason
+    assert world.decide(GateAnswer.OVERRIDE, reason="an outage").done
+    assert [message.state for message in world.audit.published] == ["OVERRIDDEN"]
+    world.begin()
+    assert world.now.state is State.APPLYING
+
+
+def test_nobody_approves_it_and_people_may_reject_it(world):
+    world.waits()
+    assert "An operator may override" in world.decide(GateAnswer.APPROVE).reason
+    assert world.decide(GateAnswer.REJECT).done
+    assert world.settled == ["rejected"]
+
+
+def test_what_is_deployed_by_force_waits_as_well(world):
+    forced = any_deployment(8, stack="prod", forced=True, unmatched=True)
+    assert len(world.requirements.missing(forced)) == 1
+    assert world.requirements.missing(replace(forced, stack="dev")) == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "holds"),
+    [("", True), ("stack_name:live", True), ("team:sre", True), ("dir:roots/**", True), ("stack_name:dev", False)],
+)
+def test_windows_are_about_roots_by_their_tags(world, query, holds):
+    world.queues.keep_freezes(FreezeWindows(REPOSITORY, (replace(WINDOW, query=query, reason=""),)))
+    place = any_root(dir="roots/network")
+    one = any_deployment(9, root=place, stack="prod", within=("live",), tags=("team:sre",))
+    assert bool(world.requirements.missing(one)) is holds
+
+
+def test_the_newest_files_windows_are_kept(world):
+    known = KnownRepository(REPOSITORY, 7, "main", sha(2), NOW)
+    catalog = MemoryCatalog(world.deployments, world.queues)
+    catalog.remember(known)
+    keeper = FreezeKeeper(world.queues, catalog)
+    keeper.keep(replace(known, seen=sha(1)), ())
+    assert world.queues.freezes(REPOSITORY).windows == (WINDOW,)
+    keeper.keep(known, ())
+    assert world.queues.freezes(REPOSITORY).windows == ()
