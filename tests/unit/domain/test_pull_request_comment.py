@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.builders import any_layer, any_plan
 from tests.pull_request_layers import PLAN, comment_of, failed, planned, unchanged
 from tests.unit.domain.comment_text import in_state, is_whole
 from tidegate.domain.access import Access
@@ -46,9 +47,19 @@ def test_failures_come_first_then_what_destroys_then_the_plans():
     assert places == sorted(places)
 
 
-def test_roots_that_would_not_change_come_last():
-    views = [unchanged("a"), planned("b"), planned("c", changes=DESTROYING), failed("d")]
-    assert [each.root.name for each in by_importance(each.layer for each in views)] == ["d", "c", "b", "a"]
+def test_what_needs_people_most_comes_first_and_what_would_not_change_last():
+    views = [
+        unchanged("a"),
+        planned("b"),
+        planned("c", changes=PlannedChanges(replace=1)),
+        planned("d", changes=PlannedChanges(destroy=1)),
+        LayerView(any_layer("e", state=LayerState.CANCELLED, plan=any_plan(changes=DESTROYING))),
+        LayerView(any_layer("f", state=LayerState.PLANNED)),
+        LayerView(any_layer("g", state=LayerState.REFUSED)),
+        failed("h"),
+    ]
+    order = [each.root.name for each in by_importance(each.layer for each in views)]
+    assert order == ["h", "g", "e", "f", "d", "c", "b", "a"]
 
 
 def test_plans_of_one_kind_stand_in_the_order_in_which_they_are_deployed():

@@ -173,6 +173,26 @@ def test_what_is_seen_again_is_worked_on_again_only_if_it_was_a_draft_that_nobod
     assert (again.attempt - record.attempt, again.discovered) == ((1, "") if ready else (0, REVISION))
 
 
+def test_another_commit_takes_it_out_of_the_merge_queue_and_the_same_one_does_not():
+    record = any_pull_request_record(queued=sha(7))
+    assert followed(record, seen(record.spec), record.spec.base_sha, LATER).queued == sha(7)
+    assert followed(record, seen(replace(record.spec, head_sha=sha(9))), record.spec.base_sha, LATER).queued == ""
+
+
+def test_the_plans_of_the_commit_before_are_known_until_it_comes_back():
+    record = any_pull_request_record(discovered=REVISION, commented=REVISION)
+    newer = followed(record, seen(replace(record.spec, head_sha=sha(9))), record.spec.base_sha, LATER)
+    assert (newer.attempt, newer.discovered, newer.commented) == (record.attempt + 1, REVISION, REVISION)
+    back = followed(newer, seen(record.spec), record.spec.base_sha, LATER)
+    assert (back.attempt, back.discovered, back.commented) == (newer.attempt + 1, "", "")
+
+
+def test_what_is_opened_again_is_open_and_planned_anew():
+    closed = any_pull_request_record(discovered=REVISION, closed_at=NOW, merged=True, merge_sha=sha(7))
+    opened = followed(closed, seen(closed.spec), closed.spec.base_sha, LATER)
+    assert (opened.is_open, opened.merged, opened.merge_sha, opened.discovered) == (True, False, "", "")
+
+
 def test_a_record_is_open_until_it_is_closed():
     assert any_pull_request_record().is_open
     assert not any_pull_request_record(closed_at=NOW).is_open

@@ -119,7 +119,8 @@ def _circles(ahead: Mapping[_Node, Iterable[_Node]], first_of: Callable[[Sequenc
             first = first_of(circle)
             found[first] = _beginning_with(first, circle)
             left.add(first)
-            pending += _back_to(first, way)
+            while way.popitem()[0] != first:  # What followed is still pending: it may be in other circles.
+                pass
         elif node not in left:
             way[node] = iter(ahead[node])
     return found
@@ -129,14 +130,6 @@ def _since(node: _Node, way: dict[_Node, Iterator[_Node]]) -> list[_Node]:
     """Return the end of a way, from a node on."""
     after = iter(reversed(way).__next__, node)
     return [*after, node][::-1]
-
-
-def _back_to(node: _Node, way: dict[_Node, Iterator[_Node]]) -> list[_Node]:
-    """Take a node and what follows off a way, and return what followed: it may be in other circles."""
-    followed = []
-    while (last := way.popitem()[0]) != node:
-        followed.append(last)
-    return followed
 
 
 def _is_told(deployment: Deployment) -> bool:
