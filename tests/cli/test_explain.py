@@ -333,3 +333,12 @@ def test_validate_says_how_modules_that_fit_a_pattern_become_roots(library, tide
     assert "'modules/*'. There are modules" in tidegate("validate").output
     (library / "tidegate.yaml").write_text("dirs: {'**': {}, 'modules/*': {root: true}}\n")
     assert "! " not in tidegate("validate").output
+
+
+def test_the_freeze_windows_of_a_root_are_shown_with_their_line(checkout, tidegate):
+    window = "freeze: [{cron: 0 16 * * FRI, duration: 64h, tag_query: production, reason: weekend}]\n"
+    Path("tidegate.yaml").write_text(FILE + window)
+    assert "64 h from each '0 16 * * FRI' (UTC): weekend" in tidegate("explain", "live/prod").stdout
+    document = json.loads(tidegate("explain", "--json").stdout)
+    frozen = {each["name"]: [one["reason"] for one in each["freezes"]] for each in document["roots"]}
+    assert (frozen["live/prod"], frozen["live/dev"]) == (["weekend"], [])

@@ -40,6 +40,17 @@ def test_a_push_whose_delivery_has_expired_is_received_all_the_same(world):
     assert world.deliveries.outcomes == {}
 
 
+def test_the_files_freeze_windows_are_kept_before_anything_is_enqueued(world):
+    kept = []
+    plain = world.receiver
+    world.receiver = lambda: replace(plain(), keep_freezes=lambda known, windows: kept.append((windows, world.names)))
+    world.new = {**world.new, "tidegate.yaml": "version: 1\nfreeze: [{cron: 0 16 * * FRI, duration: 64h}]\n"}
+    world.receive()
+    (((window,), enqueued),) = kept
+    assert (window.cron, enqueued) == ("0 16 * * FRI", [])
+    assert world.names
+
+
 def test_a_deployment_tells_who_asked_for_what_and_when(world):
     world.receive()
     first = world.enqueued[0]
