@@ -245,15 +245,25 @@ def _end_marked(mark: str | None) -> None:
         with contextlib.suppress(OSError, ValueError):
             environ = (entry / "environ").read_bytes().split(b"\0")
             marks = [item.partition(b"=")[2].decode() for item in environ if item.startswith(_MARK.encode() + b"=")]
-            if marks and (marks[0] == mark if mark else _is_ours(int(entry.name))):
+            if marks and (marks[0] == mark if mark else _is_below(int(entry.name), os.getpid())):
                 os.kill(int(entry.name), signal.SIGKILL)
 
 
-def _is_ours(pid: int) -> bool:
+def _below(top: int) -> list[int]:
+    """Return the descendants of a process, whatever groups and environments they have by now."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            if _is_below(int(entry.name), top):
+                found.append(int(entry.name))
+    return found
+
+
+def _is_below(pid: int, top: int) -> bool:
     while pid > 1:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         pid = int(fields[1])
-        if pid == os.getpid():
+        if pid == top:
             return True
     return False
 
@@ -298,8 +308,11 @@ def _handle(connection: socket.socket, pids: dict[int, str]) -> bool:
             pids[pid] = message["id"]
         return True
     for pid in [pid for pid, mark in pids.items() if mark == message["id"]]:
-        with contextlib.suppress(OSError):
-            os.killpg(pid, message["signal"])
+        # A container that is killed ends with all that runs in it: also an engine that has a group of its own.
+        others = _below(pid) if message["signal"] == signal.SIGKILL else []
+        for end, each in ((os.killpg, pid), *((os.kill, other) for other in others)):
+            with contextlib.suppress(OSError):
+                end(each, message["signal"])
     return True
 
 

@@ -32,8 +32,8 @@ def alive(pid):
     return False
 
 
-def start(warden, seconds, tmp_path):
-    process = warden.start("p", [sys.executable, "-c", FORGETS, str(seconds)], dict(os.environ), tmp_path)
+def start(warden, seconds, tmp_path, program=FORGETS):
+    process = warden.start("p", [sys.executable, "-c", program, str(seconds)], dict(os.environ), tmp_path)
     with os.fdopen(process.output, "rb", buffering=0) as output:
         grandchild = int(output.readline())
     return process, grandchild
@@ -44,6 +44,15 @@ def test_what_a_process_started_and_forgot_ends_with_it(tmp_path):
     process, grandchild = start(warden, 0, tmp_path)
     assert process.wait(60) == 0
     until(lambda: not alive(grandchild))
+    warden.close()
+
+
+def test_an_engine_without_its_runners_environment_ends_when_that_is_killed(tmp_path):
+    warden = Warden()
+    process, engine = start(warden, 600, tmp_path, FORGETS.replace("start_new_session", "env={}, start_new_session"))
+    process.signal(signal.SIGKILL)
+    assert process.wait(60) == -signal.SIGKILL
+    until(lambda: not alive(engine))
     warden.close()
 
 
