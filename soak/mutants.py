@@ -116,7 +116,7 @@ SOAKED = (
                 '        return RevisionVerdict(True, "It is older.")',
             ),
         ),
-        ("push quickly", "push several", "webhook comes again", "confirm all"),
+        ("go back", "webhooks go wrong", "push", "confirm all"),
     ),
     Mutant(
         4,
