@@ -125,4 +125,4 @@ def test_what_is_taken_is_who_and_which_and_no_words_but_of_commands(answers):
     assert sent["push"] == where | {"before", "after", "branch", "forced", "authors"}
     assert sent["pull_request"] == where | {"pull_request", "action"}
     assert sent["pull_request_review"] == where | {"pull_request"}
-    assert sent["issue_comment"] == where | {"pull_request", "comment", "text"}
+    assert sent["issue_comment"] == where | {"pull_request", "comment", "text", "written_at"}

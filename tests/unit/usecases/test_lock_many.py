@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployment, any_root
+from tests.builders import any_deployment, any_lock, any_root
 from tests.unit.usecases.events_world import AT, HEAD, REPOSITORY, EventsWorld
 from tidegate.adapters.memory import MemoryClock
 from tidegate.domain.access import Access
@@ -14,11 +14,13 @@ from tidegate.domain.deploys.deployment import State, Trigger, Unlocking
 from tidegate.domain.deploys.locking import Locking, lock_end
 from tidegate.domain.deploys.queue import Deployed
 from tidegate.domain.deploys.repository_locks import WHOLE
+from tidegate.domain.deploys.root_query import parse_root_query
 from tidegate.domain.errors import CloudUnavailable, InvalidName
 from tidegate.domain.root import Revision, queue_id
 from tidegate.messages import ClaimDeployment, CloseWorker, WaitForSignal
 from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
 from tidegate.usecases.queues.close_worker import WorkerCloser
+from tidegate.usecases.queues.look_at_queue import QueueLooker
 from tidegate.usecases.queues.wait_for_signal import SignalWaiter
 from tidegate.usecases.repairs.release_locks import ReleaseLocks
 from tidegate.usecases.repairs.start_workers import StartWorkers
@@ -243,6 +245,22 @@ def test_who_may_not_unlock_one_of_its_roots_may_not_lock_a_stack(world):
     assert not world.many.may(where, "prod", "writer").done
     assert not world.many.may(where, WHOLE, "writer").done
     assert world.many.may(where, WHOLE, "writer").reason
+
+
+def test_rights_over_roots_of_other_stacks_do_not_matter_for_a_stack(world):
+    enqueue(world)
+    enqueue(world, "live/db", 2, stack="dev", access=Access(unlock=()))
+    assert world.many.may((42, REPOSITORY), "prod", "writer").done
+
+
+def test_a_list_shows_a_root_s_own_lock_before_that_of_its_stack(world):
+    one = enqueue(world)
+    lock(world, "prod")
+    head, _ = world.queues.read(one.queue)
+    world.queues.commit(head, replace(head, lock=any_lock()))
+    looker = QueueLooker(world.queues, world.deployments, world.catalog)
+    (view,) = looker.search(REPOSITORY, parse_root_query("stack_name:prod")).roots
+    assert view.head.lock.scope == ""
 
 
 def test_without_any_deployment_who_may_write_locks_the_repository(world):

@@ -107,15 +107,11 @@ def _confirmed(push: Push) -> Push:
     return push
 
 
-def _no_orphans(*_told: object) -> Sequence[str]:
-    return ()
-
-
 def _no_freezes(_known: KnownRepository, _freezes: tuple[Freeze, ...]) -> None:
     return None
 
 
-def _no_schedules(_known: KnownRepository, _drift: Drift) -> Sequence[str]:
+def _no_sentences(*_told: object) -> Sequence[str]:
     return ()
 
 
@@ -142,11 +138,11 @@ class PushReceiver:
     hold: Hold
     around: Callable[[], Around] = always_reviewed
     indexes: RootIndexes = field(default_factory=RootIndexes)
-    schedule_drift: Callable[[KnownRepository, Drift], Sequence[str]] = _no_schedules
+    schedule_drift: Callable[[KnownRepository, Drift], Sequence[str]] = _no_sentences
     keep_freezes: Callable[[KnownRepository, tuple[Freeze, ...]], object] = _no_freezes
     tell_base_moved: TellBaseMoved = _tell_nobody
     confirm: Callable[[Push], Push | None] = _confirmed
-    mark_orphans: Callable[[str, Collection[str], Iterable[Root], str, str], Sequence[str]] = _no_orphans
+    mark_orphans: Callable[[str, Collection[str], Iterable[Root], str, str], Sequence[str]] = _no_sentences
 
     def receive(self, delivery: Delivery) -> str:
         """Return, and store with the delivery, what became of the push.
