@@ -76,7 +76,7 @@ def _runners(stack: TidegateStack) -> None:
     for definition in (stack.runners.plan, stack.runners.apply, stack.runners.speculate):
         _say(definition, "AwsSolutions-ECS2", "The variables hold names and versions, no secrets.")
         _say(definition.obtain_execution_role(), _ANY, _REGISTRY)
-        for pattern in ("plans/*", "logs/*", "errored/*", *_SPECULATIVE):
+        for pattern in ("plans/*", "plans/*/lock.hcl", "logs/*", "errored/*", *_SPECULATIVE):
             _say(definition.task_role, f"AwsSolutions-IAM5[Resource::{bucket}/{pattern}]", _ONE_PREFIX)
     for name, role in stack.runners.engine_roles.items():
         for policy in stack.settings.engine_policies(name):
