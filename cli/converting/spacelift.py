@@ -90,12 +90,17 @@ def _of_blueprint(draft: Draft, top: Section, repository: str | None) -> list[_S
         each.noun = _NOUN
     wanted = one_repository([_repository(each) for each in sections], repository, draft.ledger.document.file)
     stacks: list[_Stack] = []
+    names: dict[Any, str] = {}
     for each in sections:
-        if _repository(each) == wanted:
+        found = _repository(each)
+        if found == wanted:
             stacks.append(_stack(draft, each))
+            names[each.content.get("key")] = stacks[-1].project.name
+        elif found:
+            draft.ledger.dropped(each.path, f"it is of the repository {found}.")
         else:
-            draft.ledger.dropped(each.path, f"it is of the repository {_repository(each)}.")
-    names = {each.content.get("key"): stack.project.name for each, stack in zip(sections, stacks, strict=False)}
+            text = f"{each.content.get('name')}: it is of no repository; deploy it from one, or not at all."
+            draft.ledger.lost(each.path, text, f"{_NOUN}.without-repository")
     for stack in stacks:
         stack.project.depends_on = [names.get(key, key) for key in stack.project.depends_on]
     return stacks

@@ -132,6 +132,15 @@ def test_stacks_of_spacelift_become_roots_with_their_hooks_variables_and_drift(f
     assert all(step["env"] == {"TF_VAR_region": "eu"} for step in workflow["plan"])
 
 
+def test_stacks_of_another_repository_are_left_out_and_change_nothing_of_the_others(files):
+    other = "- {key: first, name: first, vcs: {namespace: acme, repository: other}, vendor: {terraform: {}}}\n"
+    made, _ = files.made(BLUEPRINT.replace("- key: net", f"{other}- key: net"), "b.yaml", "--repository", "acme/live")
+    assert made["dirs"]["."]["workspaces"]["prod"]["when_modified"]["depends_on"] == "name:net"
+    assert set(made["dirs"]) == {"live/net", "."}
+    nowhere = "- {key: first, name: first, vendor: {terraform: {}}}\n"
+    assert files.lost(BLUEPRINT.replace("- key: net", f"{nowhere}- key: net"), "b.yaml") == ["stacks.without-repository"]
+
+
 RUNTIME = """\
 version: "1"
 stack_defaults:
