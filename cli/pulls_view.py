@@ -11,9 +11,12 @@ from rich.text import Text
 from cli import screen, views
 from cli.answers.pulls import Layer, Pull, PullBrief, Pulls, Verdict
 from tidegate.domain.forge_words import words_of
+from tidegate.domain.pull_requests.left_behind import stays
 
 #: Lines of a failed engine that are shown: the error is among them, and the log has all.
 _LAST_LINES = 12
+#: Roots that the command that destroys them names.
+_NAMED = 10
 _WORDS = {
     "DiscoveryNeeded": "looking for what it changes",
     "Planning": "planning",
@@ -72,6 +75,7 @@ def pull(one: Pull) -> RenderableType:
         ),
         *_notice(one),
         *(part for layer in one.layers for part in _layer(layer, passed)),
+        *_left_behind(one),
         *_sets(one),
     )
 
@@ -118,10 +122,13 @@ def _layer(layer: Layer, passed: Mapping[str, Sequence[str]]) -> Iterator[Render
     if layer.conflict:  # All have the same reason, which is said once.
         yield Text.assemble(screen.text(name, "bold"), "  ", screen.text("↷ not planned", "dim"))
         return
-    yield Text.assemble(screen.text(name, "bold"), "  ", screen.state(layer.state))
+    if layer.gone and layer.state == "no_changes":
+        yield Text.assemble(screen.text(name, "bold"), "  ", screen.text(f"gone: {stays(layer.left)}", "yellow"))
+    else:
+        yield Text.assemble(screen.text(name, "bold"), "  ", screen.state(layer.state))
     if layer.changes:
         yield Text.assemble("  ", views.changes(layer.changes))
-    for line in layer.reason.splitlines():
+    for line in (*([layer.why] if layer.gone else []), *layer.reason.splitlines()):
         yield from views.indented(line)
     for line in layer.last_lines.splitlines()[-_LAST_LINES:]:
         yield screen.text(f"    {line}", "dim")
@@ -129,6 +136,16 @@ def _layer(layer: Layer, passed: Mapping[str, Sequence[str]]) -> Iterator[Render
         yield from _verdict(verdict, passed)
     if layer.job:
         yield views.unfolded(f"  {layer.job.url}", "dim")
+
+
+def _left_behind(one: Pull) -> Iterator[RenderableType]:
+    """Yield what destroys what stays behind of roots that are gone."""
+    left = [layer.root for layer in one.layers if layer.gone and layer.state == "no_changes" and layer.left != 0]
+    if left:
+        yield Text()
+        command = f"tidegate destroy {one.repository} {' '.join(left[:_NAMED])}"
+        yield from views.indented("The merge destroys nothing of what is gone. To destroy it, once this is merged:")
+        yield views.unfolded(f"  {command}", "dim")
 
 
 def _sets(one: Pull) -> Iterator[RenderableType]:

@@ -38,6 +38,8 @@ class Layer(Answer):
     why: str = ""
     tier: int = 1
     changes: Changes | None = None
+    gone: bool = False
+    left: int | None = None
     policies: tuple[Verdict, ...] = ()
     last_lines: str = ""
     conflict: bool = False

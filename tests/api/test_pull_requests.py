@@ -21,6 +21,7 @@ from tests.builders import (
 )
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.domain.pull_requests.record import Applying, LetPass, PullRequestVerdict, VerdictKind, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
@@ -69,6 +70,25 @@ def test_the_api_tells_the_conditions_in_kubernetes_form_and_each_root(pull, rea
     assert (app["reason"], app["last_lines"], app["changes"], app["tier"]) == ("The plan failed.", "Error", None, 2)
     assert app["job"]["kind"] == "speculate"
     assert failed.job in app["job"]["url"]
+
+
+def test_a_root_that_is_gone_says_what_stays_behind_and_not_what_its_plan_would_change(wires, reader, browser):
+    plan = any_plan(changes=PlannedChanges(change=7, resources=12))
+    left = any_layer("network", state=LayerState.NO_CHANGES, plan=plan, gone=True, why="It is taken away.")
+    empty = any_layer("app", state=LayerState.NO_CHANGES, plan=any_plan(changes=PlannedChanges(resources=0)), gone=True)
+    failed = any_layer("data", state=LayerState.NO_CHANGES, gone=True, reason="No credentials.")
+    layers = (left, empty, failed)
+    wires.temporary_layers.create(layers)
+    record = any_pull_request_record(layers=tuple(each.id for each in layers), discovered=any_pull_request().revision)
+    wires.pull_requests.save(judged(record, layers, NOW))
+    shown = reader.get(f"/api/pulls/{REPOSITORY}/5").json["layers"]
+    told = [(each["gone"], each["left"], each["changes"]) for each in shown]
+    assert told == [(True, 12, None), (True, 0, None), (True, None, None)]
+    page = browser.get(f"/pulls/{REPOSITORY}/5").text
+    for part in ("Gone", "12 resources stay behind", "nothing stays", "could not be counted: No credentials."):
+        assert part in page
+    assert "tidegate destroy -p network" in page
+    assert "No changes" not in page
 
 
 def test_lists_of_pull_requests_show_stacks_and_are_searched_by_them(wires, reader, browser):

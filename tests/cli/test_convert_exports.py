@@ -138,7 +138,9 @@ def test_stacks_of_another_repository_are_left_out_and_change_nothing_of_the_oth
     assert made["dirs"]["."]["workspaces"]["prod"]["when_modified"]["depends_on"] == "name:net"
     assert set(made["dirs"]) == {"live/net", "."}
     nowhere = "- {key: first, name: first, vendor: {terraform: {}}}\n"
-    assert files.lost(BLUEPRINT.replace("- key: net", f"{nowhere}- key: net"), "b.yaml") == ["stacks.without-repository"]
+    assert files.lost(BLUEPRINT.replace("- key: net", f"{nowhere}- key: net"), "b.yaml") == [
+        "stacks.without-repository"
+    ]
 
 
 RUNTIME = """\

@@ -131,6 +131,14 @@ def test_a_pull_request_shows_what_a_merge_would_do(api, tidegate):
     assert "the first line" not in shown
 
 
+def test_a_root_that_is_gone_says_what_stays_behind(api, tidegate):
+    layer = {**LAYER, "state": "no_changes", "changes": None, "gone": True, "left": 12, "why": "It is taken away."}
+    api.answers["GET /api/pulls/acme/live/5"] = {**PULL, "layers": [layer]}
+    shown = tidegate("pulls", "acme/live", "5").stdout
+    for part in ("gone: 12 resources stay behind", "It is taken away.", "tidegate destroy acme/live network"):
+        assert part in shown
+
+
 def test_changed_rules_are_told(api, tidegate):
     api.answers["GET /api/pulls/acme/live/5"] = {**PULL, "rule_changes": ["access_control", "workflows.apply"]}
     assert "changes: access_control, workflows.apply." in tidegate("pulls", "acme/live", "5").stdout

@@ -8,9 +8,10 @@ from tests.builders import any_layer, any_plan, any_pull_request_record
 from tests.pull_request_layers import comment_of, planned
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.pull_requests.blocks import LayerView, stays
+from tidegate.domain.pull_requests.blocks import LayerView
 from tidegate.domain.pull_requests.checks import render_layer, render_whole
 from tidegate.domain.pull_requests.comment import render_comment
+from tidegate.domain.pull_requests.left_behind import stays
 from tidegate.domain.pull_requests.remarks import left_behind
 from tidegate.domain.pull_requests.tally import tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState
@@ -34,7 +35,7 @@ def whole(*views):
     [(12, "12 resources stay behind"), (1, "1 resource stays behind"), (0, "nothing stays"), (None, "not be counted")],
 )
 def test_a_root_that_is_gone_says_how_many_resources_stay_behind(resources, told):
-    assert told in stays(gone(resources=resources).layer)
+    assert told in stays(gone(resources=resources).layer.left)
 
 
 def test_the_check_of_such_a_root_says_what_stays_and_what_destroys_it():

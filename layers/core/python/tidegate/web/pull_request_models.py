@@ -62,7 +62,9 @@ class LayerModel(Shown):
     why: str = Field(description="Why the pull request affects it")
     tier: int = Field(description="What a merge deploys first is 1")
     changed_at: Moment
-    changes: Changes | None = Field(description="None until it is planned")
+    changes: Changes | None = Field(description="None until it is planned, and of a root that is gone")
+    gone: bool = Field(description="Whether the pull request takes the root away: the merge destroys nothing of it")
+    left: int | None = Field(description="How many resources stay behind of a root that is gone, null if not known")
     policies: list[VerdictModel]
     last_lines: str = Field(description="The end of the engine's output, if it failed")
     conflict: bool = Field(description="Whether it failed as head and base cannot be merged, which is so of all")
@@ -229,7 +231,9 @@ def _layer(shapes: Shapes, layer: TemporaryLayer) -> LayerModel:
         why=shapes.said(layer.why),
         tier=layer.tier,
         changed_at=layer.changed_at,
-        changes=changes_of(layer.plan.changes) if layer.plan else None,
+        changes=changes_of(layer.plan.changes) if layer.plan and not layer.gone else None,
+        gone=layer.gone,
+        left=layer.left,
         policies=[
             VerdictModel(
                 policy_set=each.policy_set,

@@ -22,6 +22,7 @@ from tidegate.domain.deploys.review import moment
 from tidegate.domain.drift.drift import DriftState
 from tidegate.domain.forge_words import GITHUB_WORDS, ForgeWords
 from tidegate.domain.markdown import plain, without_marks
+from tidegate.domain.pull_requests.left_behind import stays
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.web.grouping import grouped
@@ -122,6 +123,7 @@ class Rendering:
             pull_state=lambda record: _pull_look(record)[0],
             pull_tone=lambda record: _pull_look(record)[1],
             said=words.said,
+            stays=stays,
             without_marks=without_marks,
             moment=_moment,
             instant=_instant,

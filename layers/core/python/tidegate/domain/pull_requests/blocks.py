@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tidegate.domain.check_runs.face import counts, many
 from tidegate.domain.deploys.plan_text import cut_start, fenced_plan
 from tidegate.domain.markdown import bounded, code, escaped, fenced, folded, size, tagged_code
+from tidegate.domain.pull_requests.left_behind import stays
 from tidegate.domain.pull_requests.tally import tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
@@ -76,20 +77,9 @@ def result(layer: TemporaryLayer) -> str:
     """Return how a layer ended, in few words."""
     if layer.state is LayerState.PLANNED:
         return counts(layer.plan.changes) if layer.plan else "planned"
-    if layer.gone and layer.state is LayerState.NO_CHANGES:
-        return f"gone: {stays(layer)}"
+    if layer.is_gone:
+        return f"gone: {stays(layer.left)}"
     return _WORDS[layer.state]
-
-
-def stays(layer: TemporaryLayer) -> str:
-    """Return what stays behind of a root that is gone, in few words."""
-    if layer.left is None:
-        return "what stays behind could not be counted"
-    return (
-        f"{many(layer.left, 'resource')} {'stays' if layer.left == 1 else 'stay'} behind"
-        if layer.left
-        else "nothing stays behind"
-    )
 
 
 def link(name: str, url: str | None) -> str:

@@ -85,7 +85,7 @@ def render_layer(view: LayerView) -> CheckRun:
     title, conclusion = _CONFLICT if layer.conflict else _ENDED[layer.state]
     if layer.state is LayerState.PLANNED and layer.plan:
         title = counts(layer.plan.changes)
-    if layer.gone and layer.state is LayerState.NO_CHANGES:
+    if layer.is_gone:
         title = result(layer)
         conclusion = Conclusion.SUCCESS if layer.left == 0 else Conclusion.NEUTRAL
     return CheckRun(

@@ -234,7 +234,7 @@ def _said(layer: TemporaryLayer, passed: Collection[str]) -> Iterator[str]:
 
 
 def _unchanged(views: Sequence[LayerView]) -> str:
-    found = [each for each in views if each.layer.state is LayerState.NO_CHANGES and not each.layer.gone]
+    found = [each for each in views if each.layer.state is LayerState.NO_CHANGES and not each.layer.is_gone]
     return f"Unchanged: {names(found, _UNCHANGED)}." if found else ""
 
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 from tidegate.domain.check_runs.face import people
 from tidegate.domain.markdown import bounded, code, escaped
-from tidegate.domain.pull_requests.blocks import stays
+from tidegate.domain.pull_requests.left_behind import stays
 from tidegate.domain.pull_requests.record import Overtaken
-from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
+from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.domain.sentences import listed
 
 #: What a comment asks for who wants all of a pull request planned once more.
@@ -62,11 +62,10 @@ def rules(changes: Sequence[str]) -> str:
 
 def left_behind(layers: Sequence[TemporaryLayer], room: int) -> str:
     """Return what stays behind of roots that the merge takes away, and what destroys it; or nothing."""
-    gone = [each for each in layers if each.gone and each.state is LayerState.NO_CHANGES]
-    left = [each for each in gone if each.left != 0]
+    left = [each for each in layers if each.is_gone and each.left != 0]
     if not left:
         return ""
-    lines = [f"> * {code(each.root.name, _NAME)}: {stays(each)}. {escaped(_about(each), _WHY)}" for each in left]
+    lines = [f"> * {code(each.root.name, _NAME)}: {stays(each.left)}. {escaped(_about(each), _WHY)}" for each in left]
     command = code(f"tidegate destroy -p {left[0].root.name}", 2 * _NAME)
     head = (
         f"> [!WARNING]\n> **The merge destroys nothing of what is gone.** To destroy it, comment {command} here once "

@@ -57,7 +57,7 @@ def tally(layers: Collection[TemporaryLayer]) -> Tally:
     plans = [each.plan.changes for each in layers if each.state is LayerState.PLANNED and each.plan]
     verdicts = [verdict for each in layers for verdict in each.verdicts]
     failing = _names(each for each in verdicts if each.failed)
-    gone = sum(1 for each in layers if each.gone and each.state is LayerState.NO_CHANGES)
+    gone = sum(1 for each in layers if each.is_gone)
     return Tally(
         len(layers),
         of[LayerState.FAILED],

@@ -101,6 +101,11 @@ class TemporaryLayer:
         return self.state not in {LayerState.WAITING, LayerState.PLANNING}
 
     @property
+    def is_gone(self) -> bool:
+        """Whether the pull request takes the root away, and it is known what stays behind, or why it is not."""
+        return self.gone and self.state is LayerState.NO_CHANGES
+
+    @property
     def left(self) -> int | None:
         """How many resources stay behind of a root that is gone, None where that is not known."""
         return self.plan.changes.resources if self.gone and self.plan else None
