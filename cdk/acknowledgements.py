@@ -117,9 +117,9 @@ def _machines(stack: TidegateStack) -> None:
         _say(machine.role, f"AwsSolutions-IAM5[Resource::{family}]", "Revisions of one task definition.")
     cluster = _arn_of(stack, stack.runners.cluster).removesuffix(".Arn>")
     tasks = f"arn:<AWS::Partition>:ecs:{region}:task/{cluster}>/*"
-    for spec in SPECS:
-        role = stack.functions[spec.name].role
-        if Capability.STOP_RUNNERS in spec.capabilities and role is not None:
+    stopping = [stack.functions[spec.name].role for spec in SPECS if Capability.STOP_RUNNERS in spec.capabilities]
+    for role in (stack.terraform.role, stack.pull_request.role, stack.drift.role, *stopping):
+        if role is not None:
             _say(role, f"AwsSolutions-IAM5[Resource::{tasks}]", "The tasks of one cluster, by any name.")
     schedules = f"arn:<AWS::Partition>:scheduler:{region}:schedule/{stack.schedules.name}/*"
     for role in (discover, look):

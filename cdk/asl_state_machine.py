@@ -52,6 +52,11 @@ def execution_arn(scope: Construct, name: str) -> str:
     )
 
 
+def tasks_arn(scope: Construct, cluster: ecs.ICluster) -> str:
+    """Return the ARN pattern of all tasks of a cluster."""
+    return Stack.of(scope).format_arn(service="ecs", resource="task", resource_name=f"{cluster.cluster_name}/*")
+
+
 class AslStateMachine(Construct):
     """A Standard state machine from ``file``; each value in ``values`` grants what its type needs.
 
@@ -116,6 +121,14 @@ class AslStateMachine(Construct):
         )
         in_cluster = {"ArnEquals": {"ecs:cluster": task.cluster.cluster_arn}}
         self.role.add_to_policy(iam.PolicyStatement(actions=["ecs:RunTask"], resources=[family], conditions=in_cluster))
+        # Tasks get the tags of their definition (PropagateTags): without this, ECS refuses to start any.
+        self.role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["ecs:TagResource"],
+                resources=[tasks_arn(self, task.cluster)],
+                conditions={"StringEquals": {"ecs:CreateAction": "RunTask"}},
+            )
+        )
         self.role.add_to_policy(
             iam.PolicyStatement(
                 actions=["iam:PassRole"],

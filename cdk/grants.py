@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 
 from cdk.artifact_grants import check_policies, read_artifacts, read_organization, remove_layers, store_policies
-from cdk.asl_state_machine import execution_arn, machine_arn
+from cdk.asl_state_machine import execution_arn, machine_arn, tasks_arn
 from cdk.capabilities import (
     Capability,
     Grant,
@@ -262,7 +262,7 @@ def _stop_runners(around: Surroundings) -> Grant:
     table, cluster = around.storage.table, around.cluster
     statements = (
         on_records(table.table_arn, ("job",), *_READ),
-        allow("ecs:StopTask", on=_tasks(around), under=_in_cluster(around)),
+        allow("ecs:StopTask", on=tasks_arn(around.stack, cluster), under=_in_cluster(around)),
     )
     return Grant(statements, {"TIDEGATE_TABLE": table.table_name, "TIDEGATE_CLUSTER": cluster.cluster_arn})
 
@@ -271,13 +271,9 @@ def _list_runners(around: Surroundings) -> Grant:
     """ListTasks knows no resource for tasks on Fargate: the condition says which cluster's."""
     statements = (
         allow("ecs:ListTasks", on="*", under=_in_cluster(around)),
-        allow("ecs:DescribeTasks", on=_tasks(around), under=_in_cluster(around)),
+        allow("ecs:DescribeTasks", on=tasks_arn(around.stack, around.cluster), under=_in_cluster(around)),
     )
     return Grant(statements, {"TIDEGATE_CLUSTER": around.cluster.cluster_arn})
-
-
-def _tasks(around: Surroundings) -> str:
-    return around.stack.format_arn(service="ecs", resource="task", resource_name=f"{around.cluster.cluster_name}/*")
 
 
 def _in_cluster(around: Surroundings) -> Mapping[str, object]:

@@ -169,6 +169,9 @@ class Needs:
         yield Check("ecs:RunTask", (str(definition.arn),), {"ecs:cluster": [cluster]})
         roles = tuple(arn for arn in (definition.task_role_arn, definition.execution_role_arn) if arn)
         yield Check("iam:PassRole", roles, {"iam:PassedToService": ["ecs-tasks.amazonaws.com"]})
+        if call.parameters.get("tags") or call.parameters.get("propagateTags"):
+            tasks = f"{cluster.replace(':cluster/', ':task/')}/*"
+            yield Check("ecs:TagResource", (tasks,), {"ecs:CreateAction": ["RunTask"]})
 
     def _s3(self, call: Call) -> Iterable[Check]:
         bucket, key = call.parameters.get("Bucket"), call.parameters.get("Key")

@@ -161,6 +161,14 @@ def test_what_does_not_deploy_may_run_the_task_that_only_reads(allowed: list[Per
     assert "states:StartExecution" not in machine
 
 
+@pytest.mark.parametrize("role", ["TerraformRole", "PullRequestRole", "DriftRole"])
+def test_what_runs_tasks_may_tag_them_as_they_start_and_no_others(allowed: list[Permission], role: str):
+    """ECS refuses to start a task that gets tags, also those of its definition, to who may not tag it."""
+    tagging = _of(allowed, role)["ecs:TagResource"]
+    tasks = "arn:aws:ecs:REGION:ACCOUNT:task/<RunnersCluster>/*"
+    assert tagging == {(tasks, "ecs:CreateAction StringEquals RunTask")}
+
+
 def test_machines_may_invoke_exactly_the_functions_of_their_file(allowed: list[Permission], template: dict[str, Any]):
     for role, machine in ROLES:
         from tests.stepfunctions.machines import read
