@@ -66,27 +66,24 @@ class Alarms(Construct):
         construct_id = f"{machine.node.id}Failed"
         failed = machine.machine.metric_failed(period=_PERIOD, statistic="Sum")
         timed_out = machine.machine.metric_timed_out(period=_PERIOD, statistic="Sum")
-        both = cloudwatch.MathExpression(
-            expression="failed + late", using_metrics={"failed": failed, "late": timed_out}, period=_PERIOD
-        )
+        both = _sum({"failed": failed, "late": timed_out})
         self._alarm(construct_id, f"An execution of {machine.name} failed: a fault of Tidegate's own", both)
 
     def _webhook(self, webhook: lambda_.Function) -> None:
         errors = webhook.metric_errors(period=_PERIOD, statistic="Sum")
         throttles = webhook.metric_throttles(period=_PERIOD, statistic="Sum")
         refused = self._lines("WebhookNotStored", webhook, logs.FilterPattern.string_value("$.result", "=", "failed"))
-        metric = cloudwatch.MathExpression(
-            expression="errors + throttles + FILL(refused, 0)",
-            using_metrics={"errors": errors, "throttles": throttles, "refused": refused},
-            period=_PERIOD,
-        )
-        self._alarm("WebhookErrors", "Webhooks were not stored: redeliver them in the App's settings", metric)
+        every = _sum({"errors": errors, "throttles": throttles, "refused": refused})
+        self._alarm("WebhookErrors", "Webhooks were not stored: redeliver them in the App's settings", every)
 
     def _outcome_unknown(self, functions: Mapping[str, lambda_.Function]) -> None:
         """Watch the bus, where whichever function records the state announces it, and the log for what it refused."""
-        rule = events.Rule(
+        # Named, as the metric has the rule's name: a reference to a rule of such a bus is BUS|RULE.
+        name = f"{self._prefix}-outcome-unknown"
+        events.Rule(
             self,
             "OutcomeUnknownRule",
+            rule_name=name,
             description="An apply ended without a report",
             event_bus=self._messaging.bus,
             event_pattern=events.EventPattern(source=["tidegate"], detail={"state": ["outcome_unknown"]}),
@@ -95,7 +92,7 @@ class Alarms(Construct):
         matched = cloudwatch.Metric(
             namespace="AWS/Events",
             metric_name="MatchedEvents",
-            dimensions_map={"EventBusName": self._messaging.bus.event_bus_name, "RuleName": rule.rule_name},
+            dimensions_map={"EventBusName": self._messaging.bus.event_bus_name, "RuleName": name},
             period=_PERIOD,
             statistic="Sum",
         )
@@ -142,7 +139,9 @@ class Alarms(Construct):
             alarm_description=f"{description}. See docs/operations.md",
             metric=metric,
             threshold=1,
-            evaluation_periods=1,
+            # Data may come after their period ended, and FILL has judged it by then: it is judged again.
+            evaluation_periods=3,
+            datapoints_to_alarm=1,
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
@@ -150,7 +149,7 @@ class Alarms(Construct):
 
 
 def _sum(metrics: Mapping[str, cloudwatch.Metric]) -> cloudwatch.MathExpression:
-    """Return the sum of metrics that may have no data."""
+    """Return the sum of metrics that may have no data: without FILL, none of them counts while one has none."""
     return cloudwatch.MathExpression(
         expression=" + ".join(f"FILL({name}, 0)" for name in metrics), using_metrics=dict(metrics), period=_PERIOD
     )

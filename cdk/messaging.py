@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
@@ -55,6 +56,7 @@ class Messaging(Construct):
             master_key=kms.Alias.from_alias_name(self, "SnsKey", "alias/aws/sns"),
         )
         self.alarm = sns.Topic(self, "Alarm", enforce_ssl=True)
+        self.alarm.add_to_resource_policy(_alarms_may_publish(self.alarm))
         if alarm_email:
             self.alarm.add_subscription(subscriptions.EmailSubscription(alarm_email))
         self.bus = events.EventBus(self, "Bus", event_bus_name=prefix)
@@ -123,3 +125,17 @@ class Messaging(Construct):
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
         )
+
+
+def _alarms_may_publish(topic: sns.ITopic) -> iam.PolicyStatement:
+    """A topic that has a policy loses SNS's own one, which lets alarms of the account publish.
+
+    Rules of EventBridge get their statement from their target. It has no condition: EventBridge takes none here.
+    """
+    return iam.PolicyStatement(
+        sid="AllowAlarms",
+        principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+        actions=["sns:Publish"],
+        resources=[topic.topic_arn],
+        conditions={"StringEquals": {"aws:SourceAccount": Stack.of(topic).account}},
+    )

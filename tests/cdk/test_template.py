@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from typing import Any
 
 import pytest
@@ -226,6 +227,38 @@ def test_every_alarm_tells_people(resources):
         "AuditFailures",
     }
     assert all(alarm["AlarmActions"] for alarm in alarms.values())
+
+
+def test_alarms_may_publish_to_their_topic(resources):
+    """A topic that has a policy of its own has no other: what it does not allow does not get through."""
+    (topic,) = {json.dumps(alarm["AlarmActions"]) for alarm in resources("AWS::CloudWatch::Alarm").values()}
+    (policy,) = [p for p in resources("AWS::SNS::TopicPolicy").values() if json.dumps(p["Topics"]) == topic]
+    allowed = {
+        statement["Principal"]["Service"]: statement.get("Condition")
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow" and statement["Action"] == "sns:Publish"
+    }
+    assert allowed == {
+        "cloudwatch.amazonaws.com": {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}},
+        "events.amazonaws.com": None,
+    }
+
+
+def test_an_alarm_that_adds_metrics_counts_each_also_while_others_have_no_data(resources):
+    for alarm in resources("AWS::CloudWatch::Alarm").values():
+        metrics = {metric["Id"] for metric in alarm.get("Metrics", []) if "MetricStat" in metric}
+        for expression in [metric["Expression"] for metric in alarm.get("Metrics", []) if "Expression" in metric]:
+            assert set(re.findall(r"FILL\((\w+), 0\)", expression)) == metrics, alarm["AlarmName"]
+
+
+def test_the_alarm_on_an_unknown_outcome_watches_its_rule_by_name(resources):
+    (rule,) = [rule for rule in resources("AWS::Events::Rule").values() if "EventBusName" in rule]
+    (alarm,) = [a for a in resources("AWS::CloudWatch::Alarm").values() if a["AlarmName"].endswith("-OutcomeUnknown")]
+    (matched,) = [m["MetricStat"]["Metric"] for m in alarm["Metrics"] if m["Id"] == "matched"]
+    assert {each["Name"]: each["Value"] for each in matched["Dimensions"]} == {
+        "EventBusName": rule["EventBusName"],
+        "RuleName": rule["Name"],
+    }
 
 
 def test_an_unknown_outcome_is_told_even_if_the_event_bus_takes_no_event(resources):
