@@ -1,4 +1,4 @@
-"""The template, synthesized once for each worker."""
+"""The template, synthesized once and kept until an input changes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from local.stack.synth import synthesize
+
 
 @pytest.fixture(scope="session")
-def template_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template_file() -> Path:
     """Return the template's path; beside it lies what is deployed with it."""
-    from cdk.synthesis import synthesize
+    from cdk.layers import ROOT
 
-    return synthesize(tmp_path_factory.mktemp("template"))
+    return synthesize(ROOT, {}) / "Tidegate.template.json"
 
 
 @pytest.fixture(scope="session")
