@@ -8,6 +8,7 @@ from tests.builders import sha
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, PullRequestWorld, names, opened
 from tests.unit.usecases.pull_request_world import changes as files_change
 from tidegate.domain.deploys.workflow import StepKind
+from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests.temporary_layer import Checkout
 from tidegate.domain.root import EngineName
 
@@ -91,6 +92,24 @@ def test_a_root_that_the_file_names_anew_is_planned(world, before, after):
     assert names(world) == ["web"]
 
 
+@pytest.mark.parametrize(
+    "file", ["roots: [{{name: app, dir: {}}}]", "dirs: {{'**': {{}}, {}: {{name: app}}}}"], ids=["roots", "dirs"]
+)
+def test_a_root_that_the_file_moves_to_another_directory_is_planned_there_and_held_against_policies(world, file):
+    world.policies = (HeldPolicySet("base", "key", "digest"),)
+    moved = {"live/app/main.tf": None, "live/new/main.tf": "# anything"}
+    proposed(world, file.format("live/app"), file.format("live/new"), **moved)
+    found = layer(world, "app")
+    assert (found.root.dir, found.gone, found.is_extra) == ("live/new", False, False)
+    assert found.policy_sets == world.policies
+
+
+@pytest.mark.parametrize("file", ["roots: [{name: app, dir: live/app}, {name: db, dir: live/db}]"])
+def test_a_root_whose_directory_and_entry_are_deleted_is_gone_and_told(world, file):
+    proposed(world, file, "roots: [{name: db, dir: live/db}]", **{"live/app/main.tf": None})
+    assert [(each.root.name, each.gone) for each in world.found] == [("app", True)]
+
+
 def test_a_root_that_the_file_takes_away_is_planned_if_its_code_changes_too_and_told(world):
     two = "roots: [{name: app, dir: live/app}, {name: db, dir: live/db}]"
     proposed(world, two, "roots: [{name: app, dir: live/app}]", **{"live/db/main.tf": "# new"})
@@ -146,6 +165,12 @@ LOOSE = "access_control: {policies: [{tag_query: '', apply: ['*']}]}\n"
 STRICT = "access_control: {policies: [{tag_query: '', apply: ['team:sre']}]}\n"
 
 
+TAGGED = (
+    "freeze: [{tag_query: prod, from: 2026-01-01T00:00:00Z, until: 2026-01-02T00:00:00Z}]\n"
+    "roots: [{name: app, dir: live/app, tags: [prod]}]\n"
+)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
@@ -159,6 +184,7 @@ STRICT = "access_control: {policies: [{tag_query: '', apply: ['team:sre']}]}\n"
         ("version: 1\n", "hooks: {apply: {pre: [{type: run, cmd: [./x]}]}}\n", "hooks"),
         ("version: 1\n", "tags: {dest_branch: {main: main}}\n", "tags"),
         ("version: 1\n", "apply: in_pull_request\n", "apply"),
+        (TAGGED, TAGGED.replace("tags: [prod]", "tags: [dev]"), "freeze of app"),
         (
             "stacks: {names: {a: {tag_query: 'dir:a', rules: {apply_after: [b]}}, b: {tag_query: 'dir:b'}}}\n",
             "stacks: {names: {a: {tag_query: 'dir:a'}, b: {tag_query: 'dir:b'}}}\n",

@@ -144,6 +144,7 @@ def _said(loaded: LoadedConfiguration, each: ConfiguredRoot) -> Mapping[str, obj
         "apply_requirements": loaded.required_of(each.tagged),
         "policy_sets": sets_for(loaded.policy_sets, each.tagged),
         "workflows": each.workflow,
+        "freeze": tuple(window for window in loaded.freezes if window.matches(each.tagged)),
     }
 
 

@@ -242,10 +242,11 @@ class _Search:
         """Say what of the roots that the commit touches is not deployed; if it touches the file, of all."""
         found, configured, touched = self._index.found, self._index.configured, self._touched.names
         told = touched if self._own is None else touched | {root.name for root in found.roots}
-        gone, unnamed = [root for root in found.gone if self._own or root.name in touched], self._unnamed()
-        self.gone.update(root.dir for root in (*gone, *unnamed))
-        self.gone.update(self._touched.unmarked)
-        self.notes += [*(_gone(root.dir) for root in gone), *map(_unnamed, unnamed)]
+        unnamed = self._unnamed()
+        gone = {root.dir: None for root in found.gone if self._own or root.name in touched}
+        gone |= {root.dir: None for root in unnamed if root.dir not in self._index.modules}
+        self.gone.update(gone, (root.dir for root in unnamed), self._touched.unmarked)
+        self.notes += [*map(_gone, gone), *(_unnamed(root) for root in unnamed if root.dir not in gone)]
         self.notes += _unmarked(self._touched.unmarked)
         self.skipped += _left_out(configured, told)
         places = self._touched.places | self._misnamed_anew()
@@ -256,8 +257,8 @@ class _Search:
         """Return the roots that the file before names, and that are none now, under whatever name."""
         if self._own is None or self._earlier is None:
             return []
-        places = {(root.dir, root.workspace) for root in self._index.found.roots}
-        return [root for root in self._earlier.found.declared if (root.dir, root.workspace) not in places]
+        places, before = {(root.dir, root.workspace) for root in self._index.found.roots}, self._earlier.found
+        return [root for root in (*before.declared, *before.gone) if (root.dir, root.workspace) not in places]
 
     def _anew(self) -> Iterable[ConfiguredRoot]:
         """Return what the commit itself configures anew: put in a stack, moved, or with another engine or other steps.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from tidegate.domain.changes.change_set import Member
@@ -20,19 +20,25 @@ _GONE = "The pull request takes this root away."
 _READING = ("-refresh=false",)
 
 
-def gone_roots(trees: PushedTrees, found: Discovery, granted: Granted) -> tuple[Deployable, ...]:
-    """Return the default branch's roots whose directories hold nothing any more in what was ``found``."""
+def gone_roots(
+    trees: PushedTrees, found: Discovery, granted: Granted, known: Iterable[Deployable]
+) -> tuple[Deployable, ...]:
+    """Return the default branch's roots whose directories hold nothing any more in what was ``found``.
+
+    One whose name a root of the ``known`` has in its stack is not gone: the merge deploys that from another directory.
+    """
     places = found.gone.difference(found.index.modules.places) if found.gone else ()
     gone = [root for root in granted.roots if root.dir in places]
     if not gone:
         return ()
-    moved = _moved(trees, {root.dir for root in gone})
+    moved, there = _moved(trees, {root.dir for root in gone}), {each.member.key for each in known}
     return tuple(
         Deployable(
             Member(each.root, each.stack, _why(moved.get(each.root.dir))),
             replace(each, review_rule=ReviewRule(), run=with_options(each.run, _READING)),
         )
         for each in granted(granted.configuration, gone).roots
+        if each.key not in there
     )
 
 

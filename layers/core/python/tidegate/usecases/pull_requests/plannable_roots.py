@@ -82,7 +82,8 @@ class PlannableFinder:
             plannable = replace(plannable, preview=_preview(merged.trees, reading, plannable.members))
             plannable = _granted(plannable, self.granted)
             hidden = hidden_roots(merged.trees, spec.repository, self.granted, plannable.members)
-            return replace(plannable, hidden=hidden, gone=gone_roots(merged.trees, found, self.granted))
+            plannable = replace(plannable, hidden=hidden)
+            return replace(plannable, gone=gone_roots(merged.trees, found, self.granted, plannable.members))
 
 
 def _granted(plannable: Plannable, granted: Granted) -> Plannable:
