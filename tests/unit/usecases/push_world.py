@@ -42,6 +42,7 @@ class World:
     broken: set[str] = field(default_factory=set)
     enqueued: list = field(default_factory=list)
     moved: list[object] = field(default_factory=list)
+    unreadable: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
         self.queues = MemoryDeployQueues(self.deployments)
@@ -51,8 +52,11 @@ class World:
     @contextmanager
     def fetch(self, url, token, before, after):
         self.fetched.append((url, token, before, after))
-        if self.gone:
+        if self.gone or self.unreadable.get(after) == "":
             raise NotFound("commit", after)
+        if after in self.unreadable:
+            yield Trees(self.old, {**self.new, "tidegate.yaml": self.unreadable[after]})
+            return
         yield Trees(self.old, self.new, before_is_known=self.old_is_known)
 
     def enqueue(self, deployment):

@@ -126,3 +126,10 @@ access_control:
         world.file(MAIN, "roots: 7\n")
         world.comment("tidegate unlock")
         assert "live/app" in world.reply
+
+
+def test_a_root_that_only_the_head_has_may_be_any_of_the_default_branchs(world):
+    world.file(MAIN, "version: 1\n")
+    world.file(HEAD, "roots: [{name: app, dir: live/app}, {name: live/db, dir: live/db}]\n")
+    world.comment("tidegate deploy -p app -p live/db --force", by="maintainer")
+    assert {one.root.name: one.foreign for one in world.deployments.all()} == {"app": True, "live/db": False}

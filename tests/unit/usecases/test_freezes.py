@@ -10,7 +10,7 @@ from tests.builders import NOW, REPOSITORY, any_deployment, any_root, deployment
 from tests.unit.usecases.requirements_world import Waiting
 from tidegate.adapters.memory import MemoryCatalog
 from tidegate.domain.changes.gate import GateAnswer
-from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.freeze import Freeze, FreezeWindows
 from tidegate.domain.errors import RequirementsMissing
 from tidegate.ports import KnownRepository
@@ -103,6 +103,12 @@ def test_windows_are_about_roots_by_their_tags(world, query, holds):
     place = any_root(dir="roots/network")
     one = any_deployment(9, root=place, stack="prod", within=("live",), tags=("team:sre",))
     assert bool(world.requirements.missing(one)) is holds
+
+
+def test_a_root_that_only_a_pull_request_has_waits_for_each_window(world):
+    head = any_deployment(9, stack="dev", trigger=Trigger.MANUAL, pull_request=5)
+    assert world.requirements.missing(head) == ()
+    assert len(world.requirements.missing(replace(head, foreign=True))) == 1
 
 
 def test_the_newest_files_windows_are_kept(world):

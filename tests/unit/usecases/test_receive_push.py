@@ -173,6 +173,27 @@ def test_what_a_lost_push_before_this_one_changed_is_deployed_as_well_and_first(
     assert world.catalog.repository("acme/infra").seen == sha(4)
 
 
+def test_what_is_asked_of_a_lost_push_is_asked_of_the_one_that_contains_it(world):
+    world.receive()
+    world.enqueued.clear()
+    world.old = {**CHANGED, "tidegate.yaml": "version: 1\n"}
+    world.new = {**CHANGED, "tidegate.yaml": "plan_review: never\n", "live/db/main.tf": "# third"}
+    receive_later(world, sha(3), sha(4))
+    lost, own = Pushed(AFTER, sha(3), "main"), Pushed(sha(3), sha(4), "main")
+    assert {(each.pushed, each.rule_changes) for each in world.enqueued} == {((lost, own), ("plan_review",))}
+    assert [(before, after) for *_, before, after in world.fetched[1:]] == [(sha(3), sha(4)), (AFTER, sha(3))]
+
+
+@pytest.mark.parametrize("found", ["", "["], ids=["gone", "cannot be used"])
+def test_where_a_lost_push_cannot_be_read_it_may_have_changed_the_rules(world, found):
+    world.receive()
+    world.enqueued.clear()
+    world.old, world.new = CHANGED, {**CHANGED, "live/db/main.tf": "# third"}
+    world.unreadable[sha(3)] = found
+    receive_later(world, sha(3), sha(4))
+    assert {each.rule_changes for each in world.enqueued} == {("tidegate.yaml",)}
+
+
 def test_a_lost_push_is_found_again_when_the_push_after_it_is_received_again(world):
     world.receive()
     world.forge.failures = [ForgeUnavailable("502")]

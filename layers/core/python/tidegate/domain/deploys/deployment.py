@@ -342,7 +342,8 @@ class Deployment:
 
     ``plan_job`` is the newest job that makes its plan, ``apply_job`` the one that applies it.
     ``authors`` are the logins of those who made the change, ``authors_known`` whether these are all. ``pull_request``
-    is the one whose head is deployed by hand, ``base_sha`` the commit of its base branch that the head is merged with
+    is the one whose head is deployed by hand, ``foreign`` that its root may be any of the default branch's, as that has
+    none of its name in its place, ``base_sha`` the commit of its base branch that the head is merged with
     before, if the pull request is applied (``fork_sha`` the one that both come after, where the forge knows that there
     is but one), ``forced`` that its apply requirements were passed over, ``rerun_of`` the
     deployment that is run again, ``reruns_manual`` that the first of those was asked for by hand.
@@ -356,9 +357,10 @@ class Deployment:
     ``access`` says who may do what with it, by the default branch's configuration when it
     was asked for; without, whoever may write. ``superseded_by`` is the newer deployment of the root for which it
     gave up waiting at a gate, and ``supersedes`` the one that gave up for this one;
-    ``contains`` is the one before it in its queue that came to a bad end and that its revision contains; ``look_twice``
-    tells that it does not wait itself for all that such a one waited for. ``contained_by`` is a deployment of the same
-    root and stack, applied (or with nothing to change) at ``contained_at``, whose revision contains this one's.
+    ``contains`` is the one before it in its queue that came to a bad end and that its revision contains, ``carries``
+    are such that were dropped; ``look_twice`` tells that it does not wait itself for all that one of these waited for.
+    ``contained_by`` is a deployment of the same root and stack, applied (or with nothing to change) at
+    ``contained_at``, whose revision contains this one's.
     ``rule_changes`` are what its commit, or one that it contains and that was left undone, changes of what runs or
     grants something, in words: people look at its plan for that.
     ``policy_sets`` are those that its plan is held against before anybody reviews or applies it, ``verdicts`` what they
@@ -397,6 +399,7 @@ class Deployment:
     authors: tuple[str, ...] = ()
     authors_known: bool = True
     pull_request: int | None = None
+    foreign: bool = False
     base_sha: str = ""
     fork_sha: str = ""
     forced: bool = False
@@ -416,6 +419,7 @@ class Deployment:
     access: Access | None = None
     supersedes: str | None = None
     contains: str | None = None
+    carries: tuple[str, ...] = ()
     look_twice: bool = False
     contained_by: str | None = None
     contained_at: str = ""

@@ -121,7 +121,8 @@ class QueueHead:
     ``deployed`` is what later revisions are compared with; ``attempted`` is the last deployment that was
     let in and ended, however it ended: only its revision may be run again. ``undone`` is the newest one that was let
     in and came to a bad end, while nothing that contains it is done. ``unlocked`` is the last unlocking. ``by_stack``
-    tells the same three for each stack of a root that is in several.
+    tells the same three for each stack of a root that is in several. ``dropped`` are the merges that ended before they
+    were let in, as one that was cancelled in line, while nothing that contains them was applied (``dropped``).
     """
 
     queue: str
@@ -138,6 +139,7 @@ class QueueHead:
     undone: Deployed | None = None
     unlocked: Unlocking | None = None
     by_stack: tuple[Standing, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     @property
     def is_destroyed(self) -> bool:
@@ -163,7 +165,7 @@ class QueueHead:
 
 
 #: A deployment that ended like this was never let in: it is no attempt.
-_NOT_LET_IN = frozenset({State.REFUSED, State.SUPERSEDED})
+NOT_LET_IN = frozenset({State.REFUSED, State.SUPERSEDED})
 
 
 class Step(StrEnum):
@@ -280,7 +282,7 @@ def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed 
 
 def attempt_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
     """Return the latest attempt once ``deployment`` has ended: what was let in, however it ended."""
-    return before if deployment.state in _NOT_LET_IN else _as_deployed(deployment)
+    return before if deployment.state in NOT_LET_IN else _as_deployed(deployment)
 
 
 def undone_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
@@ -288,7 +290,7 @@ def undone_after(deployment: Deployment, before: Deployed | None) -> Deployed | 
 
     One that neither contains what was left undone before it, nor was looked at for its sake, leaves that as it is.
     """
-    was_let_in = deployment.state not in _NOT_LET_IN or deployment.gate is not None
+    was_let_in = deployment.state not in NOT_LET_IN or deployment.gate is not None
     takes_over = before is None or deployment.contains == before.deployment or deployment.look_twice
     if not (was_let_in and takes_over):
         return before

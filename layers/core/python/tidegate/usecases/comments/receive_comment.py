@@ -42,7 +42,7 @@ from tidegate.usecases.discovery.new_deployments import (
     Request,
     accesses,
     new_deployments,
-    requiring,
+    of_head,
 )
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.discovery.root_index import Deployable
@@ -150,7 +150,7 @@ class CommentReceiver:
             return self._refuse(comment, lacks)
         # No merge has looked at what policies say of this head: its plan is held against them, whatever is forced.
         held = self.hold(comment.where, granted, members)
-        deployments = requiring(deployments, granted.requirements)
+        deployments = of_head(deployments, granted)
         deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
         return self._enqueued(comment, command, pull_request, deployments, missing)
 

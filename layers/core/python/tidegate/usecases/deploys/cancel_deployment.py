@@ -17,6 +17,7 @@ from tidegate.domain.deploys.cancelling import (
     judge_cancelling,
 )
 from tidegate.domain.deploys.deployment import Deployment, is_final
+from tidegate.domain.deploys.dropped import with_dropped
 from tidegate.domain.deploys.queue import QueueHead
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, DeploymentCancelled, NotFound, TooLate
 from tidegate.ports import Announcements, AuditLog, Deployments, DeployQueues, Jobs, Runners, Workflows
@@ -91,7 +92,7 @@ class DeploymentCanceller:
         place = next((each for each in line if each.deployment == ended.id), None)
         if place is None:
             return self.deployments.save(ended)
-        after = self.queues.commit(head, head, take=place, deployment=ended)
+        after = self.queues.commit(head, with_dropped(head, ended), take=place, deployment=ended)
         saved = self.deployments.get(ended.id)
         self.announce(saved, after)
         return saved

@@ -17,13 +17,16 @@ _MOST = 20
 def find_pushed(queues: DeployQueues, standing: Standing, deployment: Deployment) -> tuple[Pushed, ...]:
     """Return the pushes of what is applied: the deployment's own, and those of what was attempted and not applied.
 
+    Those of what it carries as well, which left the line before anybody judged it.
+
     What no push asks for, such as by the API, holds all that came since the revision deployed last. The head of a pull
     request holds what waits in line, as far as its branch does. ``standing`` is the root's in the deployment's stack.
     """
     if deployment.destroys_deployed:
         return ()  # No push asks for it: what brought the files says nothing of their end.
     own = deployment.pushed or tuple(_since_deployed(standing, deployment))
-    found = tuple(dict.fromkeys((*_undone(queues, standing, deployment), *_in_line(queues, deployment), *own)))
+    before = (*_carried(queues, deployment), *_undone(queues, standing, deployment), *_in_line(queues, deployment))
+    found = tuple(dict.fromkeys((*before, *own)))
     if len(found) > _MOST:
         return (Pushed("", deployment.revision.sha, deployment.revision.branch),)
     return found
@@ -46,6 +49,12 @@ def _undone(queues: DeployQueues, standing: Standing, deployment: Deployment) ->
     except NotFound:
         return (Pushed("", undone.revision.sha, undone.revision.branch),)
     return record.pushed if record.apply_job is None else ()
+
+
+def _carried(queues: DeployQueues, deployment: Deployment) -> Iterator[Pushed]:
+    for identifier in deployment.carries:
+        _, record = queues.read_with(deployment.queue, identifier)
+        yield from record.pushed
 
 
 def _in_line(queues: DeployQueues, deployment: Deployment) -> Iterator[Pushed]:

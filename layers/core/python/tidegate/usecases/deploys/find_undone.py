@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.changes.gate import dependency, is_done, is_held_as
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment, moves_baseline
 from tidegate.domain.deploys.queue import Deployed
 from tidegate.domain.errors import NotFound
@@ -24,9 +26,11 @@ class UndoneBefore:
         So it is, too, when nobody knows any more. What began to be applied had passed its gate.
         """
         try:
-            old = self.deployments.get(undone.deployment)
+            return self._holds_up(deployment, self.deployments.get(undone.deployment))
         except NotFound:
             return True
+
+    def _holds_up(self, deployment: Deployment, old: Deployment) -> bool:
         if moves_baseline(old.state):
             return False
         if old.look_twice or not old.waits.any:
@@ -39,6 +43,31 @@ class UndoneBefore:
         old = self.deployments.many([undone.deployment]).get(undone.deployment)
         before = old.rule_changes if old is not None else ()
         return tuple(dict.fromkeys((*deployment.rule_changes, *before)))
+
+    def dropped(self, deployment: Deployment, dropped: Collection[str]) -> list[Deployment]:
+        """Return those of the merges that were ``dropped`` which a deployment may contain."""
+        known = self.deployments.many(dropped) if dropped else {}
+        every = [known[each] for each in dropped if each in known]
+        return [each for each in every if not deployment.shared or each.stack == deployment.stack]
+
+    def carrying(self, deployment: Deployment, dropped: Sequence[Deployment]) -> Deployment:
+        """Return a deployment that contains merges which were dropped: who made them, what rules, what they wait for.
+
+        Their pushes are found by their ids.
+        """
+        made = Authors(deployment.authors, deployment.authors_known)
+        for old in dropped:
+            made = made.and_also(Authors(old.authors, old.authors_known))
+        rules = dict.fromkeys((*deployment.rule_changes, *(one for old in dropped for one in old.rule_changes)))
+        is_held_up = any(self._holds_up(deployment, old) for old in dropped)
+        return replace(
+            deployment,
+            carries=tuple(old.id for old in dropped),
+            authors=made.logins,
+            authors_known=made.known,
+            rule_changes=tuple(rules),
+            look_twice=deployment.look_twice or is_held_up,
+        )
 
     def behind(self, deployment: Deployment, deployed: Deployed) -> Deployment:
         """Return a deployment that is superseded by one that was deployed last and came to a bad end, as it is saved.

@@ -33,7 +33,7 @@ class Request:
 
     ``tells_apart`` is a text that other requests for the same revision do not have. ``base_sha`` is the commit that the
     revision is merged with before, if a pull request is applied; ``fork_sha`` is as deployments have it.
-    ``pushed`` is the push that asks for them, if one does.
+    ``pushed`` is the push that asks for them, if one does, after others that nobody told of.
     """
 
     repository: str
@@ -48,7 +48,7 @@ class Request:
     forced: bool = False
     base_sha: str = ""
     fork_sha: str = ""
-    pushed: Pushed | None = None
+    pushed: tuple[Pushed, ...] = ()
 
 
 def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Deployment]:
@@ -77,6 +77,12 @@ def requiring(
     """Return deployments with what their roots require of every apply, by root and stack; None where no check says."""
     found = [(each, required[each.root.name, each.stack]) for each in deployments]
     return [replace(each, requires=wanted or (), unmatched=wanted is None) for each, wanted in found]
+
+
+def of_head(deployments: Iterable[Deployment], granted: Granted) -> list[Deployment]:
+    """Return deployments of a head with what the default branch requires, which they were judged by."""
+    required = requiring(deployments, granted.requirements)
+    return [replace(each, foreign=not granted.has(each.root)) for each in required]
 
 
 def required_of(
@@ -154,7 +160,7 @@ def _deployment(request: Request, each: Deployable, at: str, change: str, layers
         base_sha=request.base_sha,
         fork_sha=request.fork_sha,
         forced=request.forced,
-        pushed=(request.pushed,) if request.pushed else (),
+        pushed=request.pushed,
         review_rule=configured.review_rule,
         stack=member.stack,
         within=configured.within,

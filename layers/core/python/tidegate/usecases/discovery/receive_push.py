@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
@@ -11,6 +12,7 @@ from tidegate.config.declarations import Drift
 from tidegate.config.loader import Around, always_reviewed
 from tidegate.config.organization import Organization
 from tidegate.config.resolution import configure
+from tidegate.config.rule_changes import UNKNOWN_BEFORE
 from tidegate.domain.access import EVERYBODY
 from tidegate.domain.check_runs.check_run import CheckRun
 from tidegate.domain.check_runs.configuration_check import (
@@ -24,7 +26,7 @@ from tidegate.domain.deploys.authors import UNKNOWN, Authors
 from tidegate.domain.deploys.deployment import Deployment, Pushed, Trigger
 from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.deploys.review_rule import PlanReview
-from tidegate.domain.errors import ForgeRefused, InvalidConfiguration, NotFound
+from tidegate.domain.errors import CyclicChange, ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.domain.moment import later
 from tidegate.domain.pull_requests.apply_rules import ApplyRules
 from tidegate.domain.revision import Comparison
@@ -37,6 +39,7 @@ from tidegate.ports import (
     Forge,
     KnownRepository,
     PullRequests,
+    PushedTrees,
     SourceHistory,
 )
 from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
@@ -67,7 +70,8 @@ class Push:
     """A push to the default branch, as the delivery tells it.
 
     ``authors`` are the logins of those who made the commits, ``forced`` whether it was forced; None when that is not
-    known yet. ``told`` is whether a webhook told of it, ``sender_known`` whether ``sender`` is who made it.
+    known yet. ``told`` is whether a webhook told of it, ``sender_known`` whether ``sender`` is who made it. ``lost`` is
+    the commit at which pushes before it begin that nobody told of: what it deploys may contain them.
     """
 
     delivery: str
@@ -82,6 +86,13 @@ class Push:
     authors: tuple[str, ...] | None = None
     told: bool = True
     sender_known: bool = True
+    lost: str = ""
+
+    @property
+    def pushed(self) -> tuple[Pushed, ...]:
+        """What it brings to the branch, and what was brought before it that nobody told of."""
+        lost = (Pushed(self.lost, self.before, self.branch),) if self.lost else ()
+        return (*lost, Pushed(self.before, self.after, self.branch))
 
     def by(self, sender: str | None) -> Push:
         """Return the push as made by somebody, None for nobody knows whom."""
@@ -175,11 +186,14 @@ class PushReceiver:
         known = KnownRepository(push.repository, push.installation, push.branch, push.after, push.received_at)
         lost = self._lost(push)
         self.catalog.remember(known)
-        outcome = self._deployed(push, known)
-        return replace(outcome, text=f"{outcome.text} {lost}") if lost else outcome
+        outcome = self._deployed(replace(push, lost=lost), known)
+        if not lost:
+            return outcome
+        told = f"What changed from {lost} to {push.before} was not told of; it is received as well."
+        return replace(outcome, text=f"{outcome.text} {told}")
 
     def _lost(self, push: Push) -> str:
-        """Store a delivery for pushes before this one that nobody told of. Return what to add to the outcome.
+        """Store a delivery for pushes before this one that nobody told of. Return the commit that they begin at.
 
         It is not queued at once, as for heads (``CatchUpHeads``): such a push may only have been overtaken. What it
         deploys comes before what this push deploys, if that still waits; if not, what is contained is superseded.
@@ -188,7 +202,7 @@ class PushReceiver:
         if known is None or not self._is_ahead(push, known):
             return ""
         self.deliveries.store(missed_push(known, push.before, _just_before(push.received_at)))
-        return f"What changed from {known.seen} to {push.before} was not told of; it is received as well."
+        return known.seen
 
     def _seen_before(self, push: Push) -> KnownRepository | None:
         """Return what is known of the repository if this push does not follow on it; a forced one need not."""
@@ -232,16 +246,30 @@ class PushReceiver:
         return self.mark_orphans(push.repository, discovery.gone, there, push.after, push.received_at)
 
     def _discover(self, push: Push) -> Discovery:
-        url = self.forge.clone_url(push.repository)
-        token = self.forge.clone_token(push.installation, push.repository)
-        with self.history.fetch(url, token, push.before, push.after) as trees:
-            configuring = partial(configure, branch=push.branch, dest_branch=push.branch)
-            around = self.around()
-            place = push.repository, f"{push.branch}\n{_digest(around)}"  # Another file around it, another index.
+        with self._fetch(push, push.before, push.after) as trees:
+            reading = self._reading(push)
+            # Another file around it, another index.
+            place = push.repository, f"{push.branch}\n{_digest(reading.around)}"
             known = self.indexes.take(*place, push.before)
-            discovery = discover_roots(trees, Reading(push.repository, around, configuring), known=known)
+            discovery = discover_roots(trees, reading, known=known)
             self.indexes.keep(*place, push.after, discovery.index)
             return discovery
+
+    def _fetch(self, push: Push, before: str, after: str) -> AbstractContextManager[PushedTrees]:
+        token = self.forge.clone_token(push.installation, push.repository)
+        return self.history.fetch(self.forge.clone_url(push.repository), token, before, after)
+
+    def _reading(self, push: Push) -> Reading:
+        configuring = partial(configure, branch=push.branch, dest_branch=push.branch)
+        return Reading(push.repository, self.around(), configuring)
+
+    def _rules_lost(self, push: Push) -> tuple[str, ...]:
+        """Return what pushes that nobody told of change of the rules: what contains them is reviewed for that."""
+        try:
+            with self._fetch(push, push.lost, push.before) as trees:
+                return discover_roots(trees, self._reading(push)).rule_changes
+        except (NotFound, InvalidConfiguration, CyclicChange):
+            return UNKNOWN_BEFORE
 
     def _deployments(self, push: Push, discovery: Discovery) -> list[Deployment]:
         if not discovery.members:
@@ -255,10 +283,12 @@ class PushReceiver:
             push.sender,
             push.received_at,
             self._authors(push, discovery),
-            pushed=Pushed(push.before, push.after, push.branch),
+            pushed=push.pushed,
         )
         # Before the first push of a repository there were no rules.
         changes = discovery.rule_changes if push.before.strip("0") else ()
+        if push.lost:
+            changes = tuple(dict.fromkeys((*changes, *self._rules_lost(push))))
         required = required_of(discovery.configuration, discovery.members)
         deployments = requiring(new_deployments(request, discovery.members), required)
         held = holding(self.hold, request, discovery.configuration, discovery.members, deployments)

@@ -49,6 +49,12 @@ class Granted:
         self.requirements.update(judged.requirements)
         return judged.configured
 
+    def has(self, root: Root) -> bool:
+        """Tell whether the default branch has a root, by its name and in its place."""
+        return any(
+            (each.name, each.dir, each.workspace) == (root.name, root.dir, root.workspace) for each in self.roots
+        )
+
     def propose(self, merged: LoadedConfiguration, roots: Iterable[Root]) -> ConfiguredRoots:
         """Return what holds for plans of roots of a merge whose file says ``merged``."""
         branches = {"branch": self.branch, "dest_branch": self.dest_branch}

@@ -32,8 +32,11 @@ class FreezeGate:
     clock: Clock
 
     def missing(self, deployment: Deployment) -> tuple[str, ...]:
-        """Return a sentence in Markdown for each window that holds, with its end and its reason."""
+        """Return a sentence in Markdown for each window that holds, with its end and its reason.
+
+        A root that only a pull request has may be any of the default branch's, renamed or moved: each window holds.
+        """
         windows = self.queues.freezes(deployment.repository).windows
         now, judged = self.clock.now(), frozen_tags(deployment)
-        held = [(each, frozen_until(each, now)) for each in windows if each.matches(judged)]
+        held = [(each, frozen_until(each, now)) for each in windows if deployment.foreign or each.matches(judged)]
         return tuple(sentence(each, until) for each, until in held if until)

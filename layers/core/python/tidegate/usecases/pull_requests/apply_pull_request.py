@@ -31,7 +31,7 @@ from tidegate.usecases.comments.check_requirements import RequirementsChecker
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.discovery.chosen_roots import Head, chosen_roots
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments, requiring
+from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments, of_head
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
 from tidegate.usecases.policies.judge_policies import PolicyJudge
 from tidegate.usecases.pull_requests.find_makers import pushed_by
@@ -115,7 +115,7 @@ class PullRequestApplier:
                 self._step_back(asked, deployments, [_applying(each, earlier) for each, earlier in repeats])
             return self._refuse(asked, missing)
         # What is applied is planned anew, perhaps with another result: that plan is held against the same sets.
-        deployments = requiring(deployments, asked.granted.requirements)
+        deployments = of_head(deployments, asked.granted)
         deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
         before = self._remember(asked, deployments)
         repeats = enqueue_once(self.queues, self.authorizer.deployments, self.changes, deployments)

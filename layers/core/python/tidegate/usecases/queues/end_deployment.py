@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tidegate.domain.deploys.deployment import DONE, Deployment, Ending, State, is_final
+from tidegate.domain.deploys.dropped import after_end
 from tidegate.domain.deploys.queue import QueueHead, Worker, head_after, lock_at_end, locks_queue
 from tidegate.ports import Announcements, Clock, DeployQueues, Jobs
 from tidegate.usecases.decide_again import deciding_again
@@ -34,7 +35,7 @@ class DeploymentEnder:
         if not is_final(deployment.state):
             ended = self.finisher.ended(deployment, self._without_result(deployment, error, at))
         after = replace(
-            head_after(head, ended),
+            after_end(head, head_after(head, ended), ended),
             in_flight=None,
             last=ended.id,
             worker=worker,
@@ -80,11 +81,11 @@ class DeploymentEnder:
 
     def _contained(self, done: Deployment) -> Iterator[str]:
         """Say of each before it that came to a bad end that its changes are applied; yield their change sets."""
-        identifier = done.contains
-        while identifier is not None:
-            older = deciding_again(partial(self._mark, identifier, done))
+        ahead = _before(done)
+        while ahead:
+            older = deciding_again(partial(self._mark, ahead.pop(0), done))
             yield older.change_set
-            identifier = older.contains
+            ahead += _before(older)
 
     def _mark(self, identifier: str, done: Deployment) -> Deployment:
         older = self.finisher.deployments.get(identifier)
@@ -98,3 +99,7 @@ class DeploymentEnder:
     def _without_result(self, deployment: Deployment, error: str | None, at: str) -> Ending:
         taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)
         return deployment.ending_without_result(error, at, apply_was_taken=taken)
+
+
+def _before(deployment: Deployment) -> list[str]:
+    return [*([deployment.contains] if deployment.contains else []), *deployment.carries]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deploys.cancelling import is_cancelled
@@ -52,6 +53,7 @@ class RevisionValidator:
         standing = standing_of(head, deployment)
         former = self.formers.of(deployment) if head.deployed is None and head.attempted is None else None
         deployed = former.deployed if former else standing.deployed
+        before = standing_of(former, deployment) if former else standing
         relations = self._relations(deployment, deployed)
         verdict = judge_revision(deployment, deployed, standing.attempted, relations)
         locked = apply_refusal(deployment.root.name, deployment.pull_request, head.lock) if deployment.base_sha else ""
@@ -63,12 +65,12 @@ class RevisionValidator:
             verdict = RevisionVerdict(allowed=False, reason=deployment.withdrawn)
         if is_reduced(deployment):
             verdict = RevisionVerdict(allowed=False, reason=TOO_LARGE)
-        if verdict.allowed and deployment.review_rule.exclude_authors and not deployment.destroys_deployed:
-            authors = find_authors(self.queues, self.forge, standing, deployment)
-            deployment = replace(deployment, authors=authors.logins, authors_known=authors.known)
-        deployment = self._after_undone(deployment, standing)
+        if verdict.allowed and not deployment.destroys_deployed:
+            dropped = (*(former.dropped if former else ()), *head.dropped)
+            deployment = self._with_authors(self._carrying(deployment, dropped), before)
+        deployment = self._after_undone(deployment, before)
         if deployment.requires or deployment.policy_sets:
-            deployment = replace(deployment, pushed=find_pushed(self.queues, standing, deployment))
+            deployment = replace(deployment, pushed=find_pushed(self.queues, before, deployment))
         if not verdict.allowed and deployed is not None and relations.to_deployed is Comparison.BEHIND:
             deployment = self._contained(deployment, deployed)
         self._record(head, deployment, verdict)
@@ -106,6 +108,22 @@ class RevisionValidator:
         is_held_up = deployment.look_twice or self.undone.is_held_up(deployment, undone)
         rules = self.undone.rule_changes(deployment, undone) if contains else deployment.rule_changes
         return replace(deployment, contains=contains, look_twice=is_held_up, rule_changes=rules)
+
+    def _with_authors(self, deployment: Deployment, standing: Standing) -> Deployment:
+        if not deployment.review_rule.exclude_authors:
+            return deployment
+        authors = find_authors(self.queues, self.forge, standing, deployment)
+        return replace(deployment, authors=authors.logins, authors_known=authors.known)
+
+    def _carrying(self, deployment: Deployment, dropped: Sequence[str]) -> Deployment:
+        """Say what the revision contains that left the line before anybody judged it."""
+        found = [each for each in self.undone.dropped(deployment, dropped) if self._contains(deployment, each)]
+        return self.undone.carrying(deployment, found) if found else deployment
+
+    def _contains(self, deployment: Deployment, older: Deployment) -> bool:
+        """Tell whether what is planned contains an older revision: the head of a pull request by its base as well."""
+        commits = filter(None, (deployment.revision.sha, deployment.base_sha))
+        return any(is_on_branch(self._compared(deployment, older.revision.sha, each)) for each in commits)
 
     def _contained(self, deployment: Deployment, deployed: Deployed) -> Deployment:
         """Say of what is not let in that its changes are applied: those that wait for it need not do so any more.

@@ -1,0 +1,162 @@
+"""What left the line before anybody judged it is part of the next plan, and so is all that was to be asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, any_deployed, any_deployment, any_root, deployment_in, sha
+from tests.unit.usecases.deploy_queue.world import LATER, QUEUE
+from tidegate.adapters.memory import MemoryRunners
+from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.deployment import Destruction, Pushed, State, Trigger
+from tidegate.domain.deploys.oversized import reduced
+from tidegate.domain.deploys.requirements import Requirements
+from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.domain.revision import Comparison
+from tidegate.messages import RecordOutcome
+from tidegate.ports import Enrolled
+from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
+
+REQUIRED = (Requirements(approvals=1),)
+
+
+def merge(number, **fields):
+    """A merge of a root that requires an approval."""
+    pushed = (Pushed(sha(number - 1), sha(number), "main"),)
+    return any_deployment(number, **{"requires": REQUIRED, "pushed": pushed, **fields})
+
+
+def push(number):
+    return merge(number).pushed[0]
+
+
+def cancel(world, deployment):
+    ender = world.recorder.ender
+    ports = world.queues, world.deployments, world.jobs, MemoryRunners(), world.workflows, world.announcements
+    canceller = DeploymentCanceller(*ports, world.audit, ender.finisher, ender.announce)
+    assert canceller.cancel(deployment.id, "author", LATER).done
+
+
+def dropped(world, *merges):
+    """Put merges in line, and cancel them there."""
+    for each in merges:
+        world.enqueuer.enqueue(each)
+        cancel(world, each)
+
+
+def let_in(world, deployment):
+    world.in_flight(deployment)
+    assert world.validate(deployment).allowed
+    return world.deployments.get(deployment.id)
+
+
+def ends(world, deployment, state):
+    now = let_in(world, deployment)
+    world.deployments.save(replace(now, state=state))
+    world.recorder.record(RecordOutcome(queue=QUEUE, deployment=deployment.id, error=None))
+    return now
+
+
+def test_the_pushes_of_what_was_cancelled_in_line_are_judged_with_what_contains_it(world):
+    dropped(world, merge(1), merge(2))
+    assert let_in(world, merge(3)).pushed == (push(1), push(2), push(3))
+
+
+def test_so_are_the_rules_that_it_changes_and_who_made_it(world):
+    dropped(world, merge(1, rule_changes=("workflows",), authors=("eve",), authors_known=False))
+    rule = ReviewRule(exclude_authors=True)
+    now = let_in(world, merge(2, rule_changes=("hooks",), authors=("ann",), review_rule=rule))
+    assert (now.rule_changes, now.authors, now.authors_known) == (("hooks", "workflows"), ("ann", "eve"), False)
+
+
+def test_people_look_if_it_was_to_wait_for_others(world):
+    world.change_sets.enroll("change", [Enrolled("app", "dev", "any", NOW)])
+    dropped(world, merge(1, stack="prod", waits=Waits(apply_after=("dev",)), change_set="change"))
+    assert let_in(world, merge(2, stack="prod")).look_twice
+
+
+def test_what_does_not_contain_it_brings_nothing_of_it(world):
+    dropped(world, merge(2))
+    world.forge.comparisons[sha(2), sha(1)] = Comparison.BEHIND
+    assert let_in(world, merge(1)).pushed == (push(1),)
+    assert world.head.dropped == (merge(2).id,)
+
+
+def test_the_head_of_a_pull_request_contains_it_by_its_base(world):
+    dropped(world, merge(1))
+    world.forge.comparisons[sha(1), sha(5)] = Comparison.DIVERGED
+    head = merge(5, trigger=Trigger.MANUAL, pull_request=5, base_sha=sha(2), pushed=())
+    assert let_in(world, head).pushed == (push(1),)
+
+
+def test_what_is_destroyed_contains_nothing_that_came_since(world):
+    world.change(deployed=any_deployed(5), dropped=(merge(1).id,))
+    one = merge(5, trigger=Trigger.MANUAL, destroy=Destruction("last"), pushed=())
+    assert let_in(world, one).carries == ()
+
+
+@pytest.mark.parametrize("state", [State.REJECTED, State.PLAN_FAILED, State.CANCELLED])
+def test_it_is_brought_along_until_what_contains_it_begins_to_be_applied(world, state):
+    dropped(world, merge(1))
+    ends(world, merge(2), state)
+    assert ends(world, merge(3), State.APPLIED).pushed[0] == push(1)
+    assert let_in(world, merge(4)).pushed == (push(4),)
+
+
+@pytest.mark.parametrize("state", [State.APPLY_FAILED, State.OUTCOME_UNKNOWN])
+def test_what_was_let_pass_once_is_not_judged_again(world, state):
+    dropped(world, merge(1))
+    ends(world, merge(2), state)
+    assert world.head.dropped == ()
+
+
+def test_once_what_contains_it_is_applied_its_changes_are_as_well(world):
+    dropped(world, merge(1, change_set="change"))
+    ends(world, merge(2), State.REJECTED)
+    ends(world, merge(3), State.APPLIED)
+    contained = [world.deployments.get(merge(number).id).contained_by for number in (1, 2)]
+    assert contained == [merge(3).id, merge(3).id]
+    assert "change" in world.announcements.moved
+
+
+@pytest.mark.parametrize("trigger", [Trigger.MANUAL, Trigger.RERUN, Trigger.DRIFT])
+def test_what_no_merge_brought_is_not_remembered(world, trigger):
+    dropped(world, merge(1, trigger=trigger))
+    assert world.head.dropped == ()
+
+
+def test_of_a_root_in_several_stacks_each_stack_has_its_own(world):
+    dropped(world, merge(1, stack="dev", shared=True))
+    assert let_in(world, merge(2, stack="prod", shared=True)).pushed == (push(2),)
+
+
+def test_one_that_is_too_large_to_be_let_in_is_brought_along_as_well(world):
+    world.in_flight(reduced(merge(1)))
+    assert not world.validate(merge(1)).allowed
+    world.record(merge(1))
+    assert let_in(world, merge(2)).pushed == (push(1), push(2))
+
+
+def test_one_that_is_cancelled_before_it_is_judged_hides_behind_none_before_it(world):
+    ends(world, merge(1), State.REJECTED)
+    world.in_flight(merge(2))
+    cancel(world, merge(2))
+    world.record(merge(2))
+    assert let_in(world, merge(3)).pushed == (push(2), push(1), push(3))
+
+
+def test_a_new_name_of_a_root_leaves_nothing_behind(world):
+    net = any_root(name="net")
+    world.deployments.add(deployment_in(State.REJECTED, 1, root=net, id="net-1", pushed=(push(1),)))
+    world.deployments.add(deployment_in(State.APPLIED, 9, root=net, id="net-0"))
+    line = merge(2, root=net, id="net-2")
+    world.enqueuer.enqueue(line)
+    cancel(world, line)
+    head = world.queues.read(line.queue)[0]
+    deployed, undone = any_deployed(9, deployment="net-0"), any_deployed(1, deployment="net-1", state=State.REJECTED)
+    world.queues.commit(head, replace(head, worker=None, deployed=deployed, undone=undone))
+    now = let_in(world, merge(3))
+    assert now.pushed == (push(2), push(1), push(3))
+    assert now.contains == "net-1"
