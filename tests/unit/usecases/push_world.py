@@ -16,7 +16,7 @@ from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments,
 from tidegate.adapters.memory.world import MemoryArtifacts
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import CloudUnavailable, NotFound
-from tidegate.ports import Delivery
+from tidegate.ports import Delivery, Merged
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.discovery.mark_orphans import OrphanMarker
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
@@ -43,6 +43,7 @@ class World:
     enqueued: list = field(default_factory=list)
     moved: list[object] = field(default_factory=list)
     unreadable: dict[str, str] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
         self.queues = MemoryDeployQueues(self.deployments)
@@ -58,6 +59,10 @@ class World:
             yield Trees(self.old, {**self.new, "tidegate.yaml": self.unreadable[after]})
             return
         yield Trees(self.old, self.new, before_is_known=self.old_is_known)
+
+    @contextmanager
+    def merge(self, _url, _token, _base, _head, _common):
+        yield Merged(Trees(self.old, self.made))
 
     def enqueue(self, deployment):
         if deployment.root.name in self.broken:

@@ -165,6 +165,13 @@ def test_where_it_is_not_known_what_a_push_brought_something_is_missing(forge, b
     assert missing(forge, merge(TWO, pushed=()))
 
 
+def test_what_a_merge_holds_besides_its_pull_request_is_vouched_for_by_people_here(forge):
+    approve(forge, "ann", "ben")
+    altered = merge(TWO, pushed=(Pushed(BEFORE, MERGED, "main", (MERGED,)),))
+    assert "holds more than the pull request that it merged" in missing(forge, altered)[0]
+    assert missing(forge, merge(TWO)) == ()
+
+
 def test_of_very_many_commits_not_all_are_looked_at(forge):
     many = tuple(sha(100 + number) for number in range(60))
     forge.changes[BEFORE, MERGED] = Change(BEFORE, AUTHORS, commits=many)

@@ -342,6 +342,20 @@ def test_without_pull_requests_nobody_is_told(world):
     assert world.moved == []
 
 
+@pytest.mark.parametrize(("more", "altered"), [({}, ()), ({"live/db/main.tf": "# evil"}, (AFTER,))])
+def test_deployments_know_which_merges_hold_more_than_their_pull_request(world, more, altered):
+    head, base = sha(7), {**CHANGED, "tidegate.yaml": "apply_requirements: {approved: {any_of_count: 2}}\n"}
+    world.old = {**BASE, "tidegate.yaml": base["tidegate.yaml"]}
+    world.new, world.made = {**base, **more}, base
+    world.forge.changes[sha(1), AFTER] = Change(sha(1), Authors(), commits=(head, AFTER))
+    world.forge.changes[sha(1), head] = Change(sha(1), Authors(), commits=(head,))
+    world.forge.came_with = {AFTER: (5,)}
+    spec = replace(seen().spec, head_sha=head, base="main")
+    world.forge.seen[5] = replace(seen(spec, is_open=False, merged=True), merge_sha=AFTER)
+    world.receive()
+    assert {each.pushed for each in world.enqueued} == {(Pushed(sha(1), AFTER, "main", altered),)}
+
+
 def test_deployments_know_the_push_that_brought_them_and_what_their_roots_require(world):
     checks = "{checks: [{tag_query: 'dir:live/db', approved: {any_of_count: 2}}]}"
     world.new = {**CHANGED, "tidegate.yaml": f"version: 1\napply_requirements: {checks}\n"}

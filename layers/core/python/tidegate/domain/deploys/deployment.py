@@ -277,11 +277,15 @@ class Cancellation:
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """Commits that came to a branch: all that ``after`` has and ``before`` has not. ``before`` is empty if unknown."""
+    """Commits that came to a branch: all that ``after`` has and ``before`` has not. ``before`` is empty if unknown.
+
+    ``altered`` are those by which pull requests were merged, and that hold more than git makes of branch and head.
+    """
 
     before: str
     after: str
     branch: str
+    altered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

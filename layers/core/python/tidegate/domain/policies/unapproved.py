@@ -61,7 +61,7 @@ def unapproved(origin: Origin, refused: Sequence[Refusal], same: Collection[int]
 
 def _makers(origin: Origin) -> Authors:
     """Return who made what is applied: where it did not come with pull requests alone, whoever the deployment names."""
-    found = Authors() if origin.complete and not origin.without else origin.makers
+    found = Authors() if origin.is_of_pull_requests else origin.makers
     for each in origin.merged:
         pull_request = each.pull_request
         found = found.and_also(Authors((pull_request.author,))).and_also(pull_request.made_by)

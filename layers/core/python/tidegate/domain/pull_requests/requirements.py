@@ -50,7 +50,8 @@ class Merged:
 class Origin:
     """What the changes came with that are applied: pull requests, or none.
 
-    ``without`` are commits that came with no pull request, ``complete`` tells whether all were read. ``here`` are
+    ``without`` are commits that came with no pull request, ``altered`` such that merged one and hold more than it and
+    its branch, ``complete`` tells whether all were read. ``here`` are
     those who approved the deployment itself, ``makers`` who made or pushed those commits.
     """
 
@@ -59,6 +60,12 @@ class Origin:
     complete: bool = True
     here: tuple[Person, ...] = ()
     makers: Authors = field(default_factory=Authors)
+    altered: tuple[str, ...] = ()
+
+    @property
+    def is_of_pull_requests(self) -> bool:
+        """Whether all of it came with pull requests."""
+        return self.complete and not (self.without or self.altered)
 
 
 def missing_before_apply(origin: Origin, required: Sequence[Requirements]) -> tuple[str, ...]:
@@ -83,7 +90,7 @@ def missing_before_apply(origin: Origin, required: Sequence[Requirements]) -> tu
 
 def _missing_without(origin: Origin, wanted: Requirements) -> Iterator[str]:
     """Yield what is missing of commits of which no pull request is known: only people can vouch for them."""
-    if origin.complete and not origin.without:
+    if origin.is_of_pull_requests:
         return
     told = _stray(origin)
     if not wanted.asks_people:
@@ -95,11 +102,16 @@ def _missing_without(origin: Origin, wanted: Requirements) -> Iterator[str]:
 
 
 def _stray(origin: Origin) -> str:
-    if not origin.without:
-        return "Of some commits it is not known which pull request they came with"
-    names = ", ".join(code(sha[:7]) for sha in origin.without[:_NAMED])
-    more = len(origin.without) - _NAMED
-    return f"Commit {names}{f' and {more} more' if more > 0 else ''} came with no pull request"
+    if origin.without:
+        return f"Commit {_commits(origin.without)} came with no pull request"
+    if origin.altered:
+        return f"Commit {_commits(origin.altered)} holds more than the pull request that it merged"
+    return "Of some commits it is not known which pull request they came with"
+
+
+def _commits(commits: Sequence[str]) -> str:
+    names, more = ", ".join(code(sha[:7]) for sha in commits[:_NAMED]), len(commits) - _NAMED
+    return f"{names}{f' and {more} more' if more > 0 else ''}"
 
 
 def _unapproved_here(origin: Origin, wanted: Requirements) -> Iterator[str]:

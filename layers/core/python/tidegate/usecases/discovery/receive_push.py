@@ -42,6 +42,7 @@ from tidegate.ports import (
     PushedTrees,
     SourceHistory,
 )
+from tidegate.usecases.discovery.check_merges import MergeCheck
 from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
 from tidegate.usecases.discovery.new_deployments import (
     ChangeEnqueuer,
@@ -292,7 +293,11 @@ class PushReceiver:
         required = required_of(discovery.configuration, discovery.members)
         deployments = requiring(new_deployments(request, discovery.members), required)
         held = holding(self.hold, request, discovery.configuration, discovery.members, deployments)
-        return self._reviewed(push, [replace(each, rule_changes=changes) for each in held])
+        pushed = push.pushed
+        if any(each.requires for each in held):
+            where = push.installation, push.repository
+            pushed = tuple(MergeCheck(self.forge, self.history).checked(where, each) for each in pushed)
+        return self._reviewed(push, [replace(each, rule_changes=changes, pushed=pushed) for each in held])
 
     def _reviewed(self, push: Push, deployments: list[Deployment]) -> list[Deployment]:
         """Let plans wait for people where who merged may not deploy: each rule is judged once."""

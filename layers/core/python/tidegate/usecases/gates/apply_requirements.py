@@ -79,7 +79,8 @@ class ApplyRequirements:
         if deployment.destroys_deployed:
             search.without.append(deployment.revision.sha)
         makers = Authors((*deployment.authors, deployment.requested_by), deployment.authors_known)
-        return Origin(tuple(merged), tuple(search.without), search.complete, here, makers)
+        without, altered = tuple(search.without), tuple(dict.fromkeys(search.altered))
+        return Origin(tuple(merged), without, search.complete, here, makers, altered)
 
     def _same(self, deployment: Deployment, origin: Origin) -> Collection[int]:
         """Return the pull requests that showed the very plan of a deployment, at the heads that were merged."""
@@ -121,12 +122,14 @@ class _Search:
     where: tuple[int, str]
     found: dict[int, str] = field(default_factory=dict)
     without: list[str] = field(default_factory=list)
+    altered: list[str] = field(default_factory=list)
     complete: bool = True
     asked: int = 0
 
     def look(self, push: Pushed) -> None:
         commits = self._commits(push.before, push.after)
         self.complete &= commits is not None
+        self.altered += push.altered
         left = dict.fromkeys((push.after, *reversed(commits or ())))
         while left:
             if self.asked >= _MOST_ASKED:

@@ -1,0 +1,132 @@
+"""A merge that holds more than its pull request and its branch is no pull request's: nobody reviewed it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import REPOSITORY, seen, sha
+from tests.unit.usecases.trees import Trees, merged
+from tidegate.adapters.memory import MemoryForge
+from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.deployment import Pushed
+from tidegate.domain.errors import NotFound
+from tidegate.ports import Change
+from tidegate.usecases.discovery.check_merges import MergeCheck
+
+BEFORE, HEAD, MERGE, OTHER, SECOND = (sha(number) for number in (1, 2, 3, 4, 5))
+FILES = {"app/main.tf": "", "db/main.tf": ""}
+CHANGED = {**FILES, "app/main.tf": "# new"}
+BOTH = {**CHANGED, "db/main.tf": "# new"}
+
+
+class World:
+    """A push from BEFORE to MERGE, by which the head of pull request 5 was merged; ``trees`` are files of commits."""
+
+    def __init__(self):
+        self.trees = {BEFORE: FILES, HEAD: CHANGED, MERGE: CHANGED}
+        self.forge = MemoryForge(main="main")
+        self.pull(5, HEAD, MERGE)
+        self.came(BEFORE, HEAD, HEAD)
+        self.came(BEFORE, MERGE, HEAD, MERGE)
+        self.forge.came_with = {HEAD: (5,), MERGE: (5,)}
+
+    def pull(self, number, head, merge_sha, *, is_merged=True, base="main"):
+        found = seen(replace(seen().spec, number=number, head_sha=head, base=base), is_open=False, merged=is_merged)
+        self.forge.seen[number] = replace(found, merge_sha=merge_sha)
+
+    def came(self, before, after, *commits):
+        self.forge.changes[before, after] = Change(BEFORE, Authors(), commits=commits)
+
+    @contextmanager
+    def fetch(self, _url, _token, before, after):
+        if after not in self.trees:
+            raise NotFound("commit", after)
+        yield Trees(self.trees[before], self.trees[after])
+
+    @contextmanager
+    def merge(self, _url, _token, base, head, common):
+        if head not in self.trees:
+            raise NotFound("commit", head)
+        yield merged(self.trees[base], self.trees[head], self.trees[common], {})
+
+    def altered(self, before=BEFORE, after=MERGE):
+        push = Pushed(before, after, "main")
+        return MergeCheck(self.forge, self).checked((7, REPOSITORY), push).altered
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def test_a_merge_as_git_makes_it_holds_nothing_else(world):
+    assert world.altered() == ()
+
+
+@pytest.mark.parametrize(
+    "held",
+    [{**CHANGED, "db/main.tf": "# evil"}, {**CHANGED, "more/main.tf": ""}, FILES],
+    ids=["changed", "new", "less"],
+)
+def test_a_merge_that_holds_something_else_is_told(world, held):
+    world.trees[MERGE] = held
+    assert world.altered() == (MERGE,)
+
+
+def test_a_conflict_that_somebody_resolved_in_the_merge_is_something_else(world):
+    world.trees |= {OTHER: {**FILES, "app/main.tf": "# theirs"}, MERGE: CHANGED}
+    world.came(OTHER, MERGE, MERGE)
+    world.came(OTHER, HEAD, HEAD)
+    assert world.altered(before=OTHER) == (MERGE,)
+
+
+def test_a_head_that_nobody_has_any_more_cannot_be_merged_again(world):
+    del world.trees[HEAD]
+    assert world.altered() == (MERGE,)
+
+
+def test_a_head_that_became_the_branch_is_what_was_reviewed(world):
+    world.pull(5, HEAD, HEAD)
+    world.trees[HEAD] = BOTH
+    assert world.altered(after=HEAD) == ()
+
+
+def test_each_merge_of_several_is_made_upon_the_one_before(world):
+    world.trees |= {OTHER: {**FILES, "db/main.tf": "# new"}, SECOND: BOTH}
+    world.pull(6, OTHER, SECOND)
+    world.came(BEFORE, SECOND, HEAD, MERGE, OTHER, SECOND)
+    world.came(BEFORE, OTHER, OTHER)
+    world.came(MERGE, OTHER, OTHER)
+    world.forge.came_with |= {OTHER: (6,), SECOND: (6,)}
+    assert world.altered(after=SECOND) == ()
+    world.trees[MERGE] = {**CHANGED, "db/main.tf": "# evil"}
+    assert MERGE in world.altered(after=SECOND)
+
+
+def test_commits_that_were_rebased_are_those_of_one_merge(world):
+    world.came(BEFORE, MERGE, OTHER, MERGE)
+    world.forge.came_with |= {OTHER: (5,)}
+    world.trees[OTHER] = FILES
+    assert world.altered() == ()
+
+
+@pytest.mark.parametrize("fields", [{"is_merged": False}, {"base": "release"}], ids=["open", "another branch"])
+def test_what_was_not_merged_here_is_looked_at_by_nobody(world, fields):
+    world.pull(5, HEAD, MERGE, **fields)
+    world.trees[MERGE] = BOTH
+    assert world.altered() == ()
+
+
+@pytest.mark.parametrize("before", ["0" * 40, OTHER], ids=["a new branch", "gone"])
+def test_where_the_commits_are_not_known_the_requirements_say_so(world, before):
+    assert world.altered(before=before) == ()
+
+
+def test_of_very_many_commits_so_many_are_asked_for(world):
+    many = [sha(number) for number in range(100, 200)]
+    world.came(BEFORE, sha(199), *many)
+    world.forge.came_with |= dict.fromkeys(many, ())
+    assert world.altered(after=sha(199)) == ()
