@@ -67,7 +67,7 @@ class Template:
             for resource in self.resources.values()
             if resource["Type"] == "AWS::ECS::TaskDefinition"
         }
-        for title, state in _states(json.loads(properties["DefinitionString"])):
+        for title, state in states(json.loads(properties["DefinitionString"])):
             if state["Type"] == "Task":
                 arguments = _placed(state.get("Arguments", {}), properties["DefinitionSubstitutions"])
                 definition = families.get(str(arguments.get("TaskDefinition")), {})
@@ -212,13 +212,13 @@ def _filled(template: Template, source: Source, text: str, it: str) -> Iterator[
 def _fits(statement: Mapping[str, Any], request: Request) -> bool:
     known = {key.lower(): value for key, value in request.context.items()}
     conditions = [
-        condition_holds(operator, [readable(each) for each in _listed(expected)], _known(known, key))
+        condition_holds(operator, [readable(each) for each in listed(expected)], _known(known, key))
         for operator, keys in statement.get("Condition", {}).items()
         for key, expected in keys.items()
     ]
     return (
-        any(matches(action.lower(), request.action.lower()) for action in _listed(statement["Action"]))
-        and any(matches(readable(each), request.resource) for each in _listed(statement["Resource"]))
+        any(matches(action.lower(), request.action.lower()) for action in listed(statement["Action"]))
+        and any(matches(readable(each), request.resource) for each in listed(statement["Resource"]))
         and all(conditions)
     )
 
@@ -234,12 +234,12 @@ def _permission(properties: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"Effect": "Allow", "Action": properties["Action"], "Resource": resource, "Condition": condition}
 
 
-def _states(machine: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def states(machine: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for title, state in machine["States"].items():
         yield title, state
         for inner in (state.get("ItemProcessor"), *state.get("Branches", [])):
             if inner:
-                yield from _states(inner)
+                yield from states(inner)
 
 
 def _placed(value: Any, substitutions: Mapping[str, Any]) -> Any:
@@ -273,5 +273,5 @@ def reference(value: Any) -> tuple[str, str] | None:
     return None
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
