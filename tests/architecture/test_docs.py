@@ -11,12 +11,14 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from tidegate.config.loader import load_configuration
+from tidegate.web.authorization import RULES
 
 TOP = Path(__file__).parents[2]
 DOCUMENTS = sorted(
     [*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("cdk/*.md"), *TOP.glob("stepfunctions/*.md")]
 )
 README = (TOP / "README.md").read_text(encoding="utf-8")
+REPAIRS = (TOP / "layers/core/python/tidegate/bootstrap/repairs.py").read_text(encoding="utf-8")
 
 #: What CI runs; the rest of the README's commands is run by the tests named here.
 RUN_BY_TESTS = {
@@ -55,6 +57,15 @@ def test_every_tidegate_command_of_the_readme_exists(command):
     words = [word for word in command.split()[1:] if not word.startswith("-")]
     result = CliRunner().invoke(app, [*words[:2], "--help"])
     assert result.exit_code == 0, result.output
+
+
+def test_every_repair_and_every_route_of_the_api_has_a_row_in_its_document():
+    repairs = re.findall(r'^ +"([a-z_]+)": ', REPAIRS, re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z_]+)` \|", (TOP / "docs/operations.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(repairs) == sorted(rows)
+    routes = {re.sub(r"<(\w+)>", r"{\1}", route) for route in RULES if " /api/" in route} - {"GET /api/openapi.json"}
+    told = re.findall(r"^\| `([A-Z]+ /api/[^ ?`]+)", (TOP / "docs/web.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(routes) == sorted(told)
 
 
 def test_every_link_to_a_file_leads_somewhere():
