@@ -9,11 +9,12 @@ from constructs import Construct
 
 from cdk.indexes import INDEXES
 
-#: Plans and their JSON hold secrets in clear and are of no use after the two weeks of a gate and a review's one.
-_PLAN_DAYS = 22
+#: Plans and their JSON hold secrets in clear, and are of no use after all that a plan may wait for: four weeks at its
+#: gate, one for its review, four for its requirements.
+_PLAN_DAYS = 64
 _LOG_DAYS = 365
-#: Policies are stored anew whenever a pull request is looked at.
-_POLICY_DAYS = 22
+#: Policies are stored anew with each push; what waits in line behind such a plan is still to be held against them.
+_POLICY_DAYS = 180
 #: States that an engine could not save wait for a person.
 _ERRORED_DAYS = 180
 

@@ -13,6 +13,7 @@ from local.stack.template import DEPLOYED, LEFT_OUT
 from tidegate.domain.changes.gate import GATE_DAYS
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.queue import QueueHead
+from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.domain.deploys.review import REVIEW_DAYS
 
 
@@ -55,7 +56,8 @@ def test_the_bucket_is_private_encrypted_and_forgets(resources):
         for rule in bucket["LifecycleConfiguration"]["Rules"]
         if "Prefix" in rule
     }
-    assert days["plans/"] > GATE_DAYS + REVIEW_DAYS, "a plan waits at its gate, and then for its review"
+    assert days["plans/"] > GATE_DAYS + REVIEW_DAYS + REQUIREMENTS_DAYS, "a plan waits at each of them in turn"
+    assert days["policies/"] > days["plans/"], "what waits in line behind it is held against policies as well"
     assert set(days) == {"plans/", "logs/", "errored/", "policies/"}
 
 

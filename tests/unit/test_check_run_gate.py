@@ -138,8 +138,8 @@ def test_a_deployment_that_waits_for_nothing_known_waits_for_others():
 def test_a_gated_deployment_tells_where_it_can_be_rejected_and_until_when_it_waits():
     summary = shown(State.GATED, View(page_url="https://web.example/d"), gate=Gate("job", NOW)).summary
     assert "**Reject** on [its page](https://web.example/d) ends this deployment" in summary
-    assert "It waits until 2026-03-16 08:00 UTC at most" in summary
-    assert "It waits for 14 days at most" in shown(State.GATED).summary
+    assert "It waits until 2026-03-30 08:00 UTC at most" in summary
+    assert "It waits for 28 days at most" in shown(State.GATED).summary
 
 
 def test_a_blocked_deployment_says_what_failed_and_offers_to_retry_and_to_reject():
@@ -270,7 +270,7 @@ def test_what_was_superseded_before_its_plan_says_so():
 
 def test_a_gate_that_expired_says_after_how_long_and_what_was_not_done():
     summary = shown(State.GATE_EXPIRED, plan=None).summary
-    assert "was not deployed within 14 days**, so it ended on 2026-03-02 08:00 UTC" in summary
+    assert "was not deployed within 28 days**, so it ended on 2026-03-02 08:00 UTC" in summary
     assert "Nothing was planned or applied" in summary
     assert "so it ended. Nothing" in shown(State.GATE_EXPIRED, changed_at="").summary
 

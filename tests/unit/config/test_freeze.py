@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.builders import any_root
 from tests.configuration import load, refusal
-from tidegate.config.freezes import frozen_until
+from tidegate.config.freezes import frozen_until, longest_hold
 from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.tags.terms import tagged
 
@@ -50,10 +52,23 @@ def test_a_recurring_window_has_a_cron_expression_a_duration_and_a_time_zone():
         ("{cron: 0 16 * * FRI, duration: 2h, timezone: Mars/Olympus}", "there is no time zone"),
         ("{cron: 0 16 * * FRI, duration: 2h, tag_query: 'branch:hot'}", "the tag of a branch"),
         ("{cron: 0 16 * * FRI, duration: 2h, only: prod}", "only"),
+        ("{from: '2026-12-01T00:00:00Z', until: '2026-12-22T00:01:00Z'}", "more than 21 days"),
+        ("{cron: 0 0 1 * *, duration: 22d}", "more than 21 days"),
+        ("{cron: 0 0 * 12 *, duration: 24h}", "more than 21 days"),
+        ("{cron: 0 * * * *, duration: 90m}", "Shorten it"),
+        ("{cron: '* * * * *', duration: 1m}", "more than 21 days"),
     ],
 )
 def test_what_a_window_cannot_be_is_told(window, words):
     assert words in str(refusal(f"freeze: [{window}]\n"))
+
+
+def test_a_window_may_hold_as_long_as_what_waits_for_it():
+    assert longest_hold(load("freeze: [{cron: 0 0 1 * *, duration: 21d}]\n").freezes[0]) == timedelta(days=21)
+    assert longest_hold(load(WEEKENDS).freezes[0]) == timedelta(hours=64)
+    assert longest_hold(load(ONCE).freezes[0]) == timedelta(days=14, hours=14)
+    (never,) = load("freeze: [{cron: 0 0 29 2 *, duration: 1h}]\n").freezes
+    assert longest_hold(never) == timedelta(hours=1)
 
 
 @pytest.mark.parametrize(
@@ -84,5 +99,5 @@ def test_a_recurring_window_begins_by_the_clock_of_its_zone_and_takes_its_time(n
 
 
 def test_windows_that_begin_before_others_end_hold_until_the_last_ends():
-    (window,) = load("freeze: [{cron: 0 * * * *, duration: 90m}]\n").freezes
+    (window,) = load("freeze: [{cron: 0 8-18 * * *, duration: 90m}]\n").freezes
     assert frozen_until(window, "2026-03-02T10:10:00.000000+00:00") == "2026-03-02T11:30:00.000000+00:00"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -99,12 +100,14 @@ def test_very_many_roots_are_counted():
         ([State.APPLY_FAILED], 10, False),
         ([State.APPLIED, None], 0, False),
         ([State.APPLIED, None], 2, True),
-        ([State.APPLY_FAILED], 15, True),
+        ([State.AWAITING_REQUIREMENTS], 28, False),
+        ([State.APPLY_FAILED], 36, True),
     ],
 )
-def test_comments_follow_until_all_is_deployed_or_two_weeks_have_passed(states, days, settled):
+def test_comments_follow_until_all_is_deployed_or_five_weeks_have_passed(states, days, settled):
     roots = [root(f"r{number}", state) for number, state in enumerate(states)]
-    assert is_settled(roots, NOW, f"2026-03-{2 + days:02}T08:00:01.000000+00:00") is settled
+    now = datetime.fromisoformat(NOW) + timedelta(days=days, seconds=1)
+    assert is_settled(roots, NOW, now.isoformat(timespec="microseconds")) is settled
 
 
 def test_nothing_of_a_reason_or_a_name_is_read_as_markup():

@@ -11,8 +11,10 @@ from tests.builders import NOW
 from tests.unit.usecases.requirements_world import AT, ONE, Waiting
 from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, State
+from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.requirements_gate import expires_at, gate_id, looked_at
+from tidegate.domain.deploys.review import REVIEW_DAYS
 from tidegate.domain.errors import CloudUnavailable, NotFound, RequirementsMissing, WrongState
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.withdrawal import is_waiting_for_people, may_be_withdrawn
@@ -177,9 +179,9 @@ def test_a_confirmed_plan_that_came_back_to_its_gate_is_not_let_through_by_its_r
     assert looked_at(waiting.now, (), NOW) == waiting.now
 
 
-def test_the_wait_ends_after_a_week_and_each_plan_has_a_gate_of_its_own(waiting):
+def test_the_wait_outlasts_the_longest_freeze_by_a_review_and_each_plan_has_a_gate_of_its_own(waiting):
     gate = waiting.now.gate
-    assert expires_at(gate) - datetime.fromisoformat(gate.since) == timedelta(days=7)
+    assert expires_at(gate) - datetime.fromisoformat(gate.since) == timedelta(days=LONGEST_FREEZE_DAYS + REVIEW_DAYS)
     assert gate_id(replace(waiting.now, plan=None)) != gate_id(waiting.now)
     with pytest.raises(NotFound):
         waiting.deployments.gate_token(waiting.id, "another")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Self
 
 from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
+from tidegate.config.freezes import longest_hold
 from tidegate.config.model.branches import is_zone
 from tidegate.config.section import Section
 from tidegate.config.values import Query, refused, shown
-from tidegate.domain.deploys.freeze import Freeze
+from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS, Freeze
 from tidegate.domain.deploys.locking import DURATION, LONGEST_REASON
 from tidegate.domain.tags.query import TagQuery, parse_tag_query
 
@@ -94,6 +95,11 @@ class FreezeSection(_WithFrom):
             raise refused("the freeze ends before it begins", "Write an until after from")
         if not is_zone(self.timezone):
             raise refused(f"there is no time zone {shown(self.timezone)}", "Name one such as UTC or Europe/Berlin")
+        if longest_hold(self.declared(0)) > timedelta(days=LONGEST_FREEZE_DAYS):
+            problem = f"the freeze holds for more than {LONGEST_FREEZE_DAYS} days without a break"
+            raise refused(
+                problem, "Shorten it, as no deployment waits that long; tidegate lock holds merges back longer"
+            )
         return self
 
     def declared(self, line: int) -> Freeze:

@@ -14,13 +14,14 @@ from functools import cached_property
 
 from tidegate.domain.changes.waits import MOST_REFUSED
 from tidegate.domain.deploys.deployment import DONE, AfterGate, Deployment, Ending, Gate, State, Trigger
+from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS
 from tidegate.domain.deploys.rerun import run_again
-from tidegate.domain.deploys.review import Need, judge_plan
+from tidegate.domain.deploys.review import REVIEW_DAYS, Need, judge_plan
 from tidegate.domain.sentences import listed
 
-#: How long the Terraform machine waits at a gate (its TimeoutSeconds): twice as long as at a review, as what is
-#: waited for may itself wait for its review and then be run again.
-GATE_DAYS = 14
+#: How long the Terraform machine waits at a gate (its TimeoutSeconds): what is waited for may itself wait through the
+#: longest freeze window and for its review, or for its review and then be run again.
+GATE_DAYS = LONGEST_FREEZE_DAYS + REVIEW_DAYS
 #: The id of the gate before the plan. The one before the apply has the id of the plan's job.
 BEFORE_PLAN = "plan"
 #: So many are named in a reason, and so many are counted one by one. Of more it tells the power of two below: each

@@ -10,6 +10,10 @@ from tidegate.domain.markdown import escaped
 from tidegate.domain.tags.query import parse_tag_query
 from tidegate.domain.tags.terms import Tagged, tagged
 
+#: How long a window may hold without a break. What waits for its end, and what waits for that, must outlast it
+#: (``GATE_DAYS``, ``REQUIREMENTS_DAYS``), and plans are kept as long.
+LONGEST_FREEZE_DAYS = 21
+
 
 @dataclass(frozen=True, slots=True)
 class Freeze:

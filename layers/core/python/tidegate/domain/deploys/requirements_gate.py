@@ -7,12 +7,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Deployment, Ending, Gate, Override, State, Trigger
+from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review import REVIEW_DAYS
 
-#: How long the Terraform machine waits for what is required (its TimeoutSeconds): as long as for a review, as the plan
-#: that waits rarely fits the infrastructure after that.
-REQUIREMENTS_DAYS = REVIEW_DAYS
+#: How long the Terraform machine waits for what is required (its TimeoutSeconds): through the longest freeze window,
+#: and as long as for a review after it.
+REQUIREMENTS_DAYS = LONGEST_FREEZE_DAYS + REVIEW_DAYS
 #: Characters of an operator's reason.
 MAXIMUM_REASON = 500
 

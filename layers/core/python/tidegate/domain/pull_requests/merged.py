@@ -9,13 +9,15 @@ from datetime import datetime, timedelta
 from tidegate.domain.check_runs.face import many
 from tidegate.domain.deploys.deployment import DONE, Deployment, State, is_final
 from tidegate.domain.deploys.plan_text import cut_start
+from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS
+from tidegate.domain.deploys.review import REVIEW_DAYS
 from tidegate.domain.markdown import bounded, code, escaped, fenced, folded, size, tagged_code
 from tidegate.domain.pull_requests.blocks import LAST_LINES, link
 from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT
 
-#: How long the comments of a merged pull request follow what is not applied: a plan waits a week for its review, and
-#: what failed is mostly run again soon.
-FOLLOWED = timedelta(days=14)
+#: How long the comments of a merged pull request follow what is not applied: a plan waits for its review and its
+#: requirements, and what failed is mostly run again soon.
+FOLLOWED = timedelta(days=REVIEW_DAYS + REQUIREMENTS_DAYS)
 #: How long a root may have no deployment: a push that no webhook told of is found within minutes.
 UNKNOWN = timedelta(days=1)
 _HEADING = "### Merged"
