@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from functools import cache, lru_cache
+from typing import Any
 
 import regorus
+
+from tidegate.adapters.rego.patterns import NotTranslated, UnusablePattern, as_opa_reads, of_glob
 
 _NAMES = """
 abs ceil count floor format_int max min numbers.range numbers.range_step product round sort sum to_number
@@ -41,13 +45,27 @@ BUILTINS = frozenset(_NAMES.split())
 DEPRECATED = frozenset({"all", "any", "net.cidr_overlap", "re_match"})
 
 
+#: Functions by the position of their pattern, and the function of ours that translates one for the engine.
+PATTERNS = {"regex.find_all_string_submatch_n": 0, "regex.find_n": 0, "regex.match": 0, "regex.replace": 1}
+TRANSLATING = "tidegate_pattern"
+#: Answers of functions with patterns that are kept: plans ask the same of the same types and names over and over.
+#: Longer texts are asked about each time.
+_KEPT, _SHORT = 100_000, 500
+_MATCH = "regex.match(input[0], input[1])"
+
+
 def add_missing(engine: regorus.Engine) -> None:
-    """Give the engine functions that it lacks."""
+    """Give the engine functions that it lacks, and those that it has otherwise than OPA."""
     engine.add_extension("all", 1, _all)
     engine.add_extension("any", 1, _any)
+    engine.add_extension("lower", 1, _lower)
+    engine.add_extension("upper", 1, _upper)
     engine.add_extension("net.cidr_intersects", 2, _intersects)
     engine.add_extension("net.cidr_overlap", 2, _overlaps)
-    engine.add_extension("re_match", 2, _matches)
+    engine.add_extension("glob.match", 3, _glob_matches)
+    engine.add_extension("re_match", 2, _re_match)
+    engine.add_extension(TRANSLATING, 1, _translated)
+    engine.add_extension("regex.is_valid", 1, _is_valid)
 
 
 def _all(values: Collection[object]) -> bool:
@@ -64,6 +82,27 @@ def _elements(values: Collection[object]) -> Collection[object]:
     return values
 
 
+def _lower(value: object) -> str:
+    text = _text(value)
+    return text.lower() if text.isascii() else "".join(map(_small, text))
+
+
+def _upper(value: object) -> str:
+    text = _text(value)
+    return text.upper() if text.isascii() else "".join(map(_capital, text))
+
+
+def _small(character: str) -> str:
+    """Return the one small letter of a character, without what stands around it."""
+    return character.lower()[0]
+
+
+def _capital(character: str) -> str:
+    """Return the one capital letter of a character; itself where there is none, or only several."""
+    forms = character.upper(), character.title()
+    return next((form for form in forms if len(form) == 1), character)
+
+
 def _intersects(one: str, other: str) -> bool:
     return _network(one).overlaps(_network(other))
 
@@ -73,12 +112,60 @@ def _overlaps(network: str, address: str) -> bool:
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    if "/" not in text:
+    bits = text.partition("/")[2]
+    if not (bits.isascii() and bits.isdecimal()):
         raise ValueError(f"{text} is no CIDR")
     return ipaddress.ip_network(text, strict=False)
 
 
-def _matches(pattern: str, text: str) -> bool:
-    found = regorus.Engine().eval_query_as_json(f"regex.match({json.dumps(pattern)}, {json.dumps(text)})")
-    matches: bool = json.loads(found)["result"][0]["expressions"][0]["value"]
-    return matches
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a string is expected")
+    return value
+
+
+def _glob_matches(glob: object, delimiters: Sequence[str] | None, text: object) -> Any:
+    if not (delimiters is None or isinstance(delimiters, list)):
+        raise TypeError("delimiters are an array or null")
+    translated = _glob(_text(glob), None if delimiters is None else tuple(delimiters))
+    return _asked(_MATCH, translated, _text(text))
+
+
+_glob = lru_cache(_KEPT)(of_glob)
+_pattern = lru_cache(_KEPT)(as_opa_reads)
+
+
+def _translated(pattern: object) -> str:
+    return _pattern(_text(pattern))
+
+
+def _re_match(pattern: object, text: object) -> Any:
+    return _asked(_MATCH, _translated(pattern), _text(text))
+
+
+def _is_valid(pattern: object) -> Any:
+    try:
+        return isinstance(pattern, str) and _asked("regex.is_valid(input[0])", _pattern(pattern))
+    except NotTranslated:
+        raise
+    except UnusablePattern:
+        return False
+
+
+@cache
+def _engine() -> regorus.Engine:
+    return regorus.Engine()
+
+
+def _asked(query: str, *given: Any) -> Any:
+    is_short = sum(len(each) for each in given if isinstance(each, str)) <= _SHORT
+    return json.loads(_kept(query, *given) if is_short else _answer(query, *given))
+
+
+def _answer(query: str, *given: Any) -> str:
+    engine = _engine()
+    engine.set_input_json(json.dumps(given))
+    return json.dumps(json.loads(engine.eval_query_as_json(query))["result"][0]["expressions"][0]["value"])
+
+
+_kept = lru_cache(_KEPT)(_answer)

@@ -7,10 +7,12 @@ OPA evaluates the arguments of what is negated before it negates: ``not startswi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 Node = Mapping[str, Any]
+#: Where in a source something is added, in which order there, and what.
+Addition = tuple[int, int, bytes]
 
 #: Values that are always there.
 _CONSTANTS = frozenset({"String", "RawString", "Number", "Bool", "True", "False", "Null"})
@@ -25,13 +27,14 @@ class UnsafeNegation(Exception):
         self.name, self.line = name, line
 
 
-def with_arguments_first(module: Mapping[str, Any], own: Collection[str]) -> str:
+def with_arguments_first(module: Mapping[str, Any], own: Collection[str], more: Iterable[Addition] = ()) -> str:
     """Return a module's source with the arguments of each negated statement before it. No line moves.
 
-    ``own`` are the names of rules and imports: other names are variables. Raise UnsafeNegation.
+    ``own`` are the names of rules and imports: other names are variables. ``more`` is added as well. Raise
+    UnsafeNegation.
     """
     source: bytes = module["source"]["contents"].encode()
-    added: list[tuple[int, int, bytes]] = []
+    added: list[Addition] = []
     for rule in module["ast"]["rules"]:
         for statement in _negated(rule):
             _require_names(source, statement, rule, own)
@@ -40,7 +43,7 @@ def with_arguments_first(module: Mapping[str, Any], own: Collection[str]) -> str
             if next(_negated(body), None) and not _has_braces(source, body):
                 start, end = body["query"]["stmts"][0]["span"]["start"], body["query"]["span"]["end"]
                 added += [(start, -1, b"{ "), (end, 1 << 30, b" }")]
-    for position, _, text in sorted(added, reverse=True):
+    for position, _, text in sorted([*added, *more], reverse=True):
         source = source[:position] + text + source[position:]
     return source.decode()
 
@@ -52,7 +55,7 @@ def _has_braces(source: bytes, body: Node) -> bool:
     return any(b"{" in line.partition(b"#")[0] for line in before.split(b"\n"))
 
 
-def _additions(source: bytes, statement: Node, number: int) -> Iterator[tuple[int, int, bytes]]:
+def _additions(source: bytes, statement: Node, number: int) -> Iterator[Addition]:
     modifiers = b"".join(b" " + _text(source, each) for each in statement.get("with_mods", ()))
     for argument in _arguments(statement["literal"]["NotExpr"]["expr"]):
         name = f"tidegate_argument_{number}".encode()

@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tidegate.adapters.rego.builtins import BUILTINS, DEPRECATED
+from tidegate.adapters.rego.builtins import BUILTINS, DEPRECATED, PATTERNS, TRANSLATING
+from tidegate.adapters.rego.negation import Addition
 
 _PLACE = re.compile(r"--> m(\d+)\.rego:(\d+):(\d+)")
 _FILE = re.compile(r"\bm(\d+)\.rego\b")
+#: What stands before the words of a function of ours.
+_RAISED = re.compile(r"^extension '[\w.]+' raises Python error: \w+: ")
 _LONGEST = 500
 #: A width for anything but a whole number, or the fraction of another.
 _WIDTH = re.compile(r"%(?!0?\d*d|\.\d+f)[-+# 0-9.]+[A-Za-z]")
@@ -32,7 +35,7 @@ class Unusable(Exception):  # It is told to whoever wrote the policies.
         """Return what the engine says of its failure, with the location."""
         text = str(error).partition("\n\nStack backtrace:")[0]
         place = _PLACE.search(text)
-        said = text.partition("\nerror: ")[2] or text
+        said = _RAISED.sub("", text.partition("\nerror: ")[2] or text)
         problem = _FILE.sub(lambda name: paths[int(name[1])], said.strip().partition("\n")[0].rstrip(":"))[:_LONGEST]
         return cls(problem, paths[int(place[1])], int(place[2]), int(place[3])) if place else cls(problem)
 
@@ -162,6 +165,19 @@ def refuse_hidden(rules: Iterable[Rule], data: Mapping[str, Any]) -> None:
             above = above.get(part) if isinstance(above, dict) else None
         if isinstance(above, dict) and rule.name in above:
             raise Unusable(f"Data has the name of a rule, {rule.shown}, and would hide it. Give it another one")
+
+
+def translated_patterns(policies: Policies, module: Mapping[str, Any]) -> Iterator[Addition]:
+    """Yield what is to be added to a module's source, so that regular expressions mean what they mean to OPA."""
+    own = own_names(policies, module)
+    for call in _below(module["ast"]["rules"], "Call"):
+        called = _path_of(call["fcn"])
+        at = PATTERNS.get(".".join(called), len(call["params"]))
+        if called[0] not in own and at < len(call["params"]):
+            ((kind, pattern),) = call["params"][at].items()
+            quote = 1 if kind in {"String", "RawString"} else 0  # Their spans are without.
+            yield pattern["span"]["start"] - quote, 0, f"{TRANSLATING}(".encode()
+            yield pattern["span"]["end"] + quote, 0, b")"
 
 
 def _head(rule: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:

@@ -21,7 +21,15 @@ import yaml
 
 from tidegate.adapters.rego.builtins import add_missing
 from tidegate.adapters.rego.negation import UnsafeNegation, with_arguments_first
-from tidegate.adapters.rego.policies import Policies, Rule, Unusable, own_names, refuse_hidden, refuse_unknown
+from tidegate.adapters.rego.policies import (
+    Policies,
+    Rule,
+    Unusable,
+    own_names,
+    refuse_hidden,
+    refuse_unknown,
+    translated_patterns,
+)
 
 #: Conftest's rules, and those of tests.
 _RULES = re.compile(r"(?:deny|violation|warn)(?:_[A-Za-z0-9_]+)?")
@@ -131,7 +139,8 @@ def _parsed(number: int, source: str, paths: Sequence[str]) -> dict[str, Any]:
 
 def _as_evaluated(policies: Policies, module: Mapping[str, Any], path: str) -> str:
     try:
-        return with_arguments_first(module, own_names(policies, module))
+        own, patterns = own_names(policies, module), translated_patterns(policies, module)
+        return with_arguments_first(module, own, patterns)
     except UnsafeNegation as unsafe:
         raise Unusable(f"The variable {unsafe.name} has no value under not", path, unsafe.line) from None
 

@@ -1,0 +1,222 @@
+"""Patterns as OPA reads them, for the engine's regular expressions (docs/decisions/0177).
+
+OPA's are RE2's: the short classes, such as that of words, and the bounds of words know ASCII alone, and classes have no
+sets in them. The engine's know all letters, and ``[a&&b]``; its globs see bytes where OPA's see characters. Who opens a
+pull request chooses the texts in its plan: a letter that is one to the engine alone would be a way around a rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+#: What the short classes stand for, between brackets.
+_CLASSES = {"w": "0-9A-Za-z_", "d": "0-9", "s": r"\t\n\f\r "}
+_LETTERS = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
+_POSIX = re.compile(r"\[:\^?(?:alnum|alpha|ascii|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit):\]")
+_PROPERTY = re.compile(r"[pP](?:[A-Z]|\{[A-Za-z_]+\})")
+_HEXADECIMAL = re.compile(r"x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]{1,6})\})")
+_GROUP = re.compile(r"\(\?(?:P?<[A-Za-z0-9_]+>|[imsU]*(?:-[imsU]+)?[:)])")
+_REPETITION = re.compile(r"(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??")
+_MOST = 1000
+#: Behind a backslash: quoted text, single bytes, numbers of eight, negated properties.
+_NOT_TRANSLATED = frozenset("QEC01234567pP")
+_META = frozenset("^$.|()")
+_ANY = "(?s:.)"
+
+
+class UnusablePattern(ValueError):
+    """A pattern that OPA does not take, and why, as a clause."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"The pattern cannot be used: {why}")
+
+
+class NotTranslated(UnusablePattern):
+    """A pattern with something that OPA may take, and that is not translated."""
+
+
+def as_opa_reads(pattern: str) -> str:
+    """Return a regular expression that means to the engine what ``pattern`` means to OPA. Raise UnusablePattern."""
+    return _Reader(pattern).translated()
+
+
+def of_glob(glob: str, delimiters: Sequence[str] | None) -> str:
+    """Return the regular expression, for the engine, that a glob of OPA is. Raise UnusablePattern.
+
+    No ``delimiters`` are a dot, and None is for none at all.
+    """
+    between = "".join(map(_literal, _delimiters(delimiters)))
+    return _GlobReader(glob, f"[^{between}]" if between else _ANY).translated()
+
+
+def _delimiters(delimiters: Sequence[str] | None) -> Sequence[str]:
+    if delimiters is None:
+        return ()
+    if not all(isinstance(each, str) and len(each) == 1 for each in delimiters):
+        raise UnusablePattern("delimiters are single characters")
+    return delimiters or (".",)
+
+
+def _literal(character: str) -> str:
+    return character if character.isalnum() and character.isascii() else f"\\x{{{ord(character):x}}}"
+
+
+class _Reader:
+    """Reads a pattern from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text, 0
+
+    def translated(self) -> str:
+        parts = []
+        while self._at < len(self._text):
+            parts.append(self._part())
+        return "".join(parts)
+
+    def _part(self) -> str:
+        if found := self._taken(_REPETITION):
+            if _REPETITION.match(self._text, self._at):
+                raise UnusablePattern("a repetition is repeated")
+            if any(int(number) > _MOST for number in re.findall("[0-9]+", found)):
+                raise UnusablePattern(f"nothing is repeated more than {_MOST} times")
+            return found
+        if found := self._taken(_GROUP):
+            return found.replace("(?<", "(?P<")
+        if self._text.startswith("(?", self._at):
+            raise UnusablePattern("a group begins with what is not known here")
+        character = self._next()
+        if character == "[":
+            return self._class()
+        if character == "\\":
+            return self._escape()
+        return character if character in _META else _literal(character)
+
+    def _taken(self, what: re.Pattern[str]) -> str:
+        found = what.match(self._text, self._at)
+        self._at = found.end() if found else self._at
+        return found[0] if found else ""
+
+    def _next(self) -> str:
+        if self._at == len(self._text):
+            raise UnusablePattern("it ends too early")
+        self._at += 1
+        return self._text[self._at - 1]
+
+    def _escape(self) -> str:
+        if self._text[self._at : self._at + 1] in _CLASSES:
+            return f"[{_CLASSES[self._next()]}]"
+        if self._text[self._at : self._at + 1].lower() in _CLASSES:
+            return f"[^{_CLASSES[self._next().lower()]}]"
+        if found := self._taken(_PROPERTY):
+            return f"\\{found}"
+        if self._text[self._at : self._at + 1] in {"A", "z", "b", "B"}:
+            return f"(?-u:\\{self._next()})"
+        return _literal(self._escaped())
+
+    def _escaped(self) -> str:
+        """Return the character that stands behind a backslash, in a class or not."""
+        if found := _HEXADECIMAL.match(self._text, self._at):
+            self._at = found.end()
+            number = int(found[1] or found[2], 16)
+            if number > 0x10FFFF:  # noqa: PLR2004  # Unicode's.
+                raise UnusablePattern("there is no such character")
+            return chr(number)
+        character = self._next()
+        if character in _LETTERS:
+            return chr(_LETTERS[character])
+        if character in _NOT_TRANSLATED:
+            raise NotTranslated(f"\\{character} is not known here")
+        if character.isalnum() or not character.isascii():
+            raise UnusablePattern(f"\\{character} is not known here")
+        return character
+
+    def _class(self) -> str:
+        """Read a class of characters, behind its bracket: one that stands first is no end."""
+        begins = "[^" if self._text.startswith("^", self._at) else "["
+        self._at += len(begins) - 1
+        parts = [self._member()]
+        while not self._text.startswith("]", self._at):
+            parts.append(self._member())
+        self._at += 1
+        return f"{begins}{''.join(parts)}]"
+
+    def _member(self) -> str:
+        if found := self._taken(_POSIX):
+            return found
+        if self._text.startswith("[:", self._at):
+            raise UnusablePattern("a class has a name that there is not")
+        if self._text.startswith("\\", self._at):
+            follows = self._text[self._at + 1 : self._at + 2]
+            if follows.lower() in _CLASSES or follows.lower() == "p":
+                self._at += 1
+                return self._escape()
+        low = self._character()
+        if not self._text.startswith("-", self._at) or self._text.startswith("-]", self._at):
+            return _literal(low)
+        self._at += 1
+        return f"{_literal(low)}-{_literal(self._character())}"
+
+    def _character(self) -> str:
+        character = self._next()
+        return self._escaped() if character == "\\" else character
+
+
+class _GlobReader(_Reader):
+    """Reads a glob. ``one`` stands for a character that is no delimiter."""
+
+    def __init__(self, text: str, one: str) -> None:
+        super().__init__(text)
+        self._one, self._open = one, 0
+
+    def translated(self) -> str:
+        found = super().translated()
+        if self._open:
+            raise UnusablePattern("a brace is left open")
+        return f"\\A(?:{found})\\z"
+
+    def _part(self) -> str:
+        character = self._next()
+        read: Callable[[], str] | None = {"*": self._star, "[": self._range, "\\": self._plain}.get(character)
+        if read:
+            return read()
+        if character == "?":
+            return self._one
+        if character == "{":
+            self._open += 1
+            return "(?:"
+        if self._open and character in ",}":
+            self._open -= character == "}"
+            return "|" if character == "," else ")"
+        return _literal(character)
+
+    def _star(self) -> str:
+        if not self._text.startswith("*", self._at):
+            return f"{self._one}*"
+        self._at += 1
+        return f"{_ANY}*"
+
+    def _plain(self) -> str:
+        return _literal(self._next())
+
+    def _range(self) -> str:
+        """Read ``[a-z]`` or ``[xyz]``, which ``!`` negates: one or the other, and nothing else."""
+        begins = "[^" if self._text.startswith("!", self._at) else "["
+        self._at += len(begins) - 1
+        low = self._next()
+        if self._text.startswith("-", self._at):
+            self._at += 1
+            members = f"{_literal(low)}-{_literal(self._next())}"
+        else:
+            self._at -= 1
+            members = "".join(self._listed())
+        if self._next() != "]" or not members:
+            raise UnusablePattern("a range does not end where it should")
+        return f"{begins}{members}]"
+
+    def _listed(self) -> list[str]:
+        found = []
+        while not self._text.startswith("]", self._at):
+            character = self._next()
+            found.append(_literal(self._next() if character == "\\" else character))
+        return found
