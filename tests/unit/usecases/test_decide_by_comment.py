@@ -166,6 +166,20 @@ def test_all_of_a_pull_request_that_wait_or_plan_are_cancelled_and_applies_only_
     assert world.now(applying).cancelled.by == "reviewer"
 
 
+def test_a_cancel_says_that_plans_which_show_the_merge_go_on_as_long_as_they_do(world):
+    record = any_pull_request_record(NUMBER)
+    world.pull_requests.save(record)
+    for text, told in (("tidegate cancel", True), ("tidegate reject", False)):
+        world.say(text)
+        assert ("A new commit, or closing" in world.reply) is told
+    world.waiting()
+    world.say("tidegate cancel")
+    assert "A new commit, or closing" in world.reply
+    world.pull_requests.save(replace(world.pull_requests.get(REPOSITORY, NUMBER), closed_at=NOW))
+    world.say("tidegate cancel")
+    assert "A new commit, or closing" not in world.reply
+
+
 def test_one_root_is_cancelled_by_its_name(world):
     one, other = world.waiting(), world.waiting("app")
     world.say("tidegate cancel -p app")

@@ -9,10 +9,11 @@ from tidegate.domain.access import Action
 from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.comments import replies
 from tidegate.domain.comments.command import Command, Misread, Verb, read_comment
-from tidegate.domain.comments.decisions import Unclear, meant, written_too_early
+from tidegate.domain.comments.decisions import Unclear, goes_on_planning, meant, written_too_early
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Deployment, State, is_final
 from tidegate.domain.deploys.review import Answer
+from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome, Deployments, Forge, PullRequests
 from tidegate.usecases.authorize import Asking, Authorizer
 from tidegate.usecases.comments.answer_comment import Comment, answerer, outcome, refused
@@ -49,25 +50,26 @@ class CommentDecider:
         command = read_comment(comment.text, comment.prefix)
         if isinstance(command, Misread):
             return refused(self.forge, self.deliveries, comment, command.reply)
+        record = next(iter(self.records.many([(comment.repository, comment.pull_request)])), None)
+        planning = goes_on_planning(command, record)
         try:
-            found = meant(command, self._open(comment), comment.prefix)
+            found = meant(command, self._open(comment, record), comment.prefix)
         except replies.ANSWERED as error:
             found = Unclear(replies.why_not(error))
         if isinstance(found, Unclear):
-            return refused(self.forge, self.deliveries, comment, found.reply)
+            return refused(self.forge, self.deliveries, comment, _paragraphs(found.reply, planning))
         asking = self.authorizer.asking(comment.where, comment.sender)
         told = [(each.root.name, self._decided(each, comment, command, asking)) for each in found]
-        reply = replies.locks_changed(told, _SIGNS[command.verb])
+        reply = _paragraphs(replies.locks_changed(told, _SIGNS[command.verb]), planning)
         if not any(decision.done for _, decision in told):
             return refused(self.forge, self.deliveries, comment, f"**Nothing was done.**\n\n{reply}")
         text = " ".join(f"{name}: {decision.reason}" for name, decision in told)
         return outcome(text, answerer(self.forge, comment).reply(reply), deployments=tuple(each.id for each in found))
 
-    def _open(self, comment: Comment) -> Sequence[Deployment]:
+    def _open(self, comment: Comment, record: PullRequestRecord | None) -> Sequence[Deployment]:
         """Return the deployments of the pull request that have not ended: of its head, and of its merge."""
         merge = self.forge.seen_pull_request(*comment.where, comment.pull_request).merge_sha
-        records = self.records.many([(comment.repository, comment.pull_request)])
-        known = {each.deployment for record in records for each in (*record.applies, *record.deploys)} - {""}
+        known = {each.deployment for each in (*record.applies, *record.deploys)} - {""} if record else set()
 
         def is_of_it(each: Deployment) -> bool:
             asked = each.pull_request == comment.pull_request or (merge and each.revision.sha == merge)
@@ -92,3 +94,7 @@ class CommentDecider:
                 return self.decide(each.id, Answer.REJECT, by, at, None)
             case _:
                 return self.decide_gate(each.id, GateAnswer.REJECT, by, at)
+
+
+def _paragraphs(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
