@@ -97,7 +97,6 @@ SPECS: tuple[FunctionSpec, ...] = (
             _C.READ_PULL_REQUESTS,
             _C.OPEN_INDEX,
             _C.READ_ARTIFACTS,
-            _C.READ_PULL_REQUESTS,
             _C.FORGE,
         ),
     ),

@@ -8,6 +8,7 @@ from tests.builders import seen, sha
 from tests.functions.wires import call, failures, sqs_event
 from tests.repositories import LOCKED
 from tidegate.adapters.deliveries import to_message
+from tidegate.domain.comments.command import Verb
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import ForgeUnavailable
 from tidegate.ports import Delivery
@@ -110,3 +111,8 @@ def test_an_event_of_a_pull_request_starts_its_machine(wires):
     assert failures(call("discover_roots", sqs_event(to_message(delivery)))) == []
     record = wires.pull_requests.get("acme/infra", 5)
     assert list(wires.workflows.planned) == [record.execution]
+
+
+def test_every_command_of_a_comment_is_carried_out_by_somebody(wires):
+    by_itself = {Verb.HELP, Verb.DEPLOY, Verb.LOCK, Verb.UNLOCK}
+    assert wires.comment_receiver.others.keys() == set(Verb) - by_itself

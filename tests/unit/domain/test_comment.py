@@ -13,11 +13,11 @@ from tidegate.domain.comments.command import (
     Command,
     Misread,
     Verb,
-    did_you_mean,
     help_text,
     read_comment,
     usage,
 )
+from tidegate.domain.nearest import did_you_mean
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_command_is_read_like_a_command_line(text, command):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("tidegate", "What shall I do?"),
+        ("tidegate", "No command is named"),
         ("tidegate deply", "Did you mean `deploy`?"),
         ("tidegate UNLOK", "Did you mean `unlock`?"),
         ("tidegate dance", "There is no command `dance`."),

@@ -380,12 +380,6 @@ def test_a_deployment_that_could_not_be_enqueued_comes_again(world):
     assert len(world.workflows.starts) == 1
 
 
-def test_what_is_not_carried_out_here_is_answered_with_what_there_is(world):
-    assert world.comment("tidegate apply").startswith("Refused:")
-    assert "`tidegate apply` is not carried out here yet" in world.reply
-    assert "`tidegate deploy`" in world.reply
-
-
 POLICIES = """
 version: 1
 policy_sets:

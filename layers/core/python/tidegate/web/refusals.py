@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.domain.comments.command import nearest
 from tidegate.domain.errors import TidegateError, quoted
+from tidegate.domain.nearest import nearest
 
 
 class NotSignedIn(TidegateError):

@@ -18,7 +18,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -29,14 +28,15 @@ from tidegate.domain.deploys.locking import DURATION, LONGEST_REASON
 from tidegate.domain.deploys.repository_locks import WHOLE
 from tidegate.domain.errors import InvalidName
 from tidegate.domain.markdown import code, escaped, fenced, plain
+from tidegate.domain.nearest import did_you_mean
 from tidegate.domain.root import directory, root_name
 from tidegate.domain.tags.query import parse_tag_query
 from tidegate.domain.tags.words import InvalidTagQuery
 
 #: Roots, directories and options that one command may name, of each so many.
 MAXIMUM_ROOTS = 50
-#: Characters of a word that are compared with what is known.
-_COMPARED = 200
+#: Characters of a tag query in which a column is shown.
+_SHOWN = 200
 _STACK, _ALL, _FOR = ("--stack",), ("--all",), ("--for",)
 _ROOT, _DIRECTORY, _FORCE = ("-p", "--root", "--project"), ("-d", "--dir"), ("--force",)
 _INTERRUPT = "--apply"
@@ -202,19 +202,6 @@ until somebody unlocks them, so that none undoes unseen what was tried here.
 Who may write to this repository may ask. Comments must have one line; edits are not read."""
 
 
-def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """Return a sentence in Markdown that names the nearest of ``known``, empty if none is near."""
-    near = nearest(word, known)
-    return f"Did you mean {code(near)}?" if near else ""
-
-
-def nearest(word: str, known: Sequence[str]) -> str | None:
-    """Return the one of ``known`` that a word was probably meant to be, if one is near."""
-    tried = word[:_COMPARED]
-    near = difflib.get_close_matches(tried, known, n=1) or difflib.get_close_matches(tried.lower(), known, n=1)
-    return near[0] if near else None
-
-
 def _words(text: str) -> list[str]:
     try:
         return shlex.split(text)
@@ -225,7 +212,7 @@ def _words(text: str) -> list[str]:
 def _command(text: str, prefix: str) -> Command:
     first = text.split(maxsplit=2)
     if len(first) == 1:
-        raise _RefusalError("What shall I do?")
+        raise _RefusalError("No command is named.")
     verb, rest = _verb(first[1], prefix), "".join(first[2:])
     match verb:
         case Verb.HELP:
@@ -305,10 +292,10 @@ def _query(text: str) -> str:
 def _pointing(text: str, error: InvalidTagQuery) -> str:
     """Return what is wrong with a tag query, with a mark below the column, if that is near enough to be seen."""
     said = f"The tag query fails at column {error.column}: {escaped(error.problem)}. {escaped(error.allowed)}."
-    if error.column > _COMPARED or plain(text) != text:
+    if error.column > _SHOWN or plain(text) != text:
         return said
     mark = " " * (error.column - 1) + "^"
-    shown = "\n".join((text[:_COMPARED], mark))
+    shown = "\n".join((text[:_SHOWN], mark))
     return f"{said}\n\n{fenced(shown)}"
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from tidegate.domain.changes.change_set import Candidate
-from tidegate.domain.comments.command import did_you_mean
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys import repeats
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.errors import AppLacksPermission, CyclicChange, InvalidConfiguration, NotFound
 from tidegate.domain.markdown import code, escaped
+from tidegate.domain.nearest import did_you_mean
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.pull_request import PullRequest
 from tidegate.domain.pull_requests.requirements import Missing
@@ -34,14 +34,6 @@ _UNKNOWN = 5
 def answering(comment: str, reply: str) -> str:
     """Return a reply below the beginning of the comment that it answers: several are answered in any order."""
     return f"> {code(comment, _QUOTED)}\n\n{reply}"
-
-
-def not_here(verb: str, prefix: str) -> str:
-    """Return that a command is not carried out here."""
-    return (
-        f"**Nothing was done**: {code(f'{prefix} {verb}')} is not carried out here yet. Merge the pull request to "
-        f"deploy it, or comment {code(f'{prefix} deploy')}, which deploys its head and waits for a review of the plan."
-    )
 
 
 def not_confirmed(doubt: str) -> str:

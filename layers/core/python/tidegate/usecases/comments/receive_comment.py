@@ -66,9 +66,8 @@ class CommentReceiver:
     """Receives comments; receiving one again is harmless.
 
     ``unlock`` and ``lock`` change a queue's lock and say what came of it, ``locker`` that of many. ``others`` carry out
-    verbs besides those of
-    this class. ``doubts`` refuses a comment that the forge itself does not confirm. ``hold`` stores the policy sets
-    that the plans of heads are held against. ``records`` tell who pushed to pull requests.
+    all other verbs. ``doubts`` refuses a comment that the forge itself does not confirm. ``hold`` stores the policy
+    sets that the plans of heads are held against. ``records`` tell who pushed to pull requests.
     """
 
     deliveries: Deliveries
@@ -116,10 +115,8 @@ class CommentReceiver:
                 return self._change_locks(comment, command)
             case Verb.DEPLOY:
                 return self._deploy(comment, command)
-            case verb if verb in self.others:
-                return self.others[verb].carry_out(comment, command)
             case verb:
-                return self._refuse(comment, replies.not_here(verb, comment.prefix))
+                return self.others[verb].carry_out(comment, command)
 
     def _refuse(self, comment: Comment, reply: str) -> DeliveryOutcome:
         return refused(self.forge, self.deliveries, comment, reply)

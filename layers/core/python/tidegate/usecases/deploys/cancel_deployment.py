@@ -19,8 +19,9 @@ from tidegate.domain.deploys.cancelling import (
 from tidegate.domain.deploys.deployment import Deployment, is_final
 from tidegate.domain.deploys.dropped import with_dropped
 from tidegate.domain.deploys.queue import QueueHead
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, DeploymentCancelled, NotFound, TooLate
+from tidegate.domain.errors import DeploymentCancelled, NotFound, TooLate
 from tidegate.ports import Announcements, AuditLog, Deployments, DeployQueues, Jobs, Runners, Workflows
+from tidegate.usecases.audit_first import audit_first
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.deploys.finish import Finisher
 
@@ -138,8 +139,5 @@ class DeploymentCanceller:
 
     def _audited(self, deployment: Deployment, at: str) -> Deployment:
         message = audit_message(deployment, CANCELLING, at)
-        try:
-            self.audit.publish(message)
-        except AuditUnavailable as error:
-            raise CloudUnavailable("SNS", str(error)) from error
+        audit_first(self.audit, message)
         return with_audited(deployment, message)

@@ -17,11 +17,11 @@ from tidegate.domain.deploys.requirements_gate import (
     rejected,
     waits,
 )
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable
 from tidegate.domain.policies.unapproved import asked_here
 from tidegate.domain.pull_requests.requirements import is_asked
 from tidegate.domain.sentences import listed
 from tidegate.ports import Announcements, AuditLog, Deployments, Workflows
+from tidegate.usecases.audit_first import audit_first
 from tidegate.usecases.comments.check_requirements import RequirementsChecker
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.gates.apply_requirements import ApplyRequirements
@@ -94,10 +94,7 @@ class RequirementsDecider:
     def _audited(self, deployment: Deployment, at: str) -> Deployment:
         """Tell the audit topic before anything follows. Raise CloudUnavailable."""
         message = audit_message(deployment, OVERRIDDEN, at)
-        try:
-            self.audit.publish(message)
-        except AuditUnavailable as error:
-            raise CloudUnavailable("SNS", str(error)) from error
+        audit_first(self.audit, message)
         return with_audited(deployment, message)
 
     def _reject(self, deployment: Deployment, by: str, at: str) -> Decision:

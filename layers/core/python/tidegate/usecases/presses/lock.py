@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.audit import lock_message
 from tidegate.domain.deploys.locking import Locking, judge_locking, lock_by_hand
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable
 from tidegate.ports import Announcements, AuditLog, DeployQueues
+from tidegate.usecases.audit_first import audit_first
 from tidegate.usecases.decide_again import deciding_again
 
 
@@ -34,10 +34,7 @@ class QueueLocker:
             return decision
         if head.lock is None:
             lock = lock_by_hand(locking)
-            try:
-                self.audit.publish(lock_message(head, lock))
-            except AuditUnavailable as error:
-                raise CloudUnavailable("SNS", str(error)) from error
+            audit_first(self.audit, lock_message(head, lock))
             self.queues.commit(head, replace(head, lock=lock))
         self.announcements.line_changed(queue)
         return decision

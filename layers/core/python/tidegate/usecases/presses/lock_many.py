@@ -13,10 +13,11 @@ from tidegate.domain.deploys.deployment import Deployment, Unlocking
 from tidegate.domain.deploys.locking import Locking
 from tidegate.domain.deploys.queue import Lock
 from tidegate.domain.deploys.repository_locks import WHOLE, judge_scoped_locking, named, scoped_lock
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, quoted
+from tidegate.domain.errors import quoted
 from tidegate.domain.permission import Permission
 from tidegate.domain.sentences import listed
 from tidegate.ports import Announcements, AuditLog, Catalog, Deployments, DeployQueues
+from tidegate.usecases.audit_first import audit_first
 from tidegate.usecases.authorize import Authorizer, subject
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
@@ -102,10 +103,7 @@ class RepositoryLocker:
         return [head.queue for head in self.catalog.roots(repository) if head.length]
 
     def _tell(self, repository: str, lock: Lock, unlocking: Unlocking | None = None) -> None:
-        try:
-            self.audit.publish(scoped_lock_message(repository, lock, unlocking))
-        except AuditUnavailable as error:
-            raise CloudUnavailable("SNS", str(error)) from error
+        audit_first(self.audit, scoped_lock_message(repository, lock, unlocking))
 
 
 def _accesses(deployments: Iterable[Deployment], scope: str) -> dict[str, Access | None]:

@@ -10,8 +10,9 @@ from tidegate.domain.deploys.deployment import Deployment, Unlocking
 from tidegate.domain.deploys.queue import Lock, QueueHead
 from tidegate.domain.deploys.repository_locks import named
 from tidegate.domain.deploys.review import moment
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, NotFound
+from tidegate.domain.errors import NotFound
 from tidegate.ports import Announcements, AuditLog, Deployments, DeployQueues
+from tidegate.usecases.audit_first import audit_first
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
 
@@ -68,10 +69,7 @@ class QueueUnlocker:
         if lock.unlocking is None:
             lock = replace(lock, unlocking=by)
             head = self.queues.commit(head, replace(head, lock=lock))
-        try:
-            self.audit.publish(unlock_message(head, lock, by))
-        except AuditUnavailable as error:
-            raise CloudUnavailable("SNS", str(error)) from error
+        audit_first(self.audit, unlock_message(head, lock, by))
         locking = self._locking(lock)
         unlocked = replace(locking, unlocked=by) if locking else None
         self.queues.commit(head, replace(head, lock=None, unlocked=by), deployment=unlocked)

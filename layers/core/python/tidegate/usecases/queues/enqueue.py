@@ -9,8 +9,9 @@ from tidegate.domain.deploys.audit import forced_message, with_audited
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.oversized import reduced
 from tidegate.domain.deploys.queue import with_another
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, Conflict, OversizedRecord
+from tidegate.domain.errors import Conflict, OversizedRecord
 from tidegate.ports import Announcements, AuditLog, Deployments, DeployQueues
+from tidegate.usecases.audit_first import audit_first
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.queues.ensure_worker import Seen, WorkerEnsurer
 
@@ -61,8 +62,5 @@ class Enqueuer:
         if not deployment.forced:
             return deployment
         message = forced_message(deployment)
-        try:
-            self.audit.publish(message)
-        except AuditUnavailable as error:
-            raise CloudUnavailable("SNS", str(error)) from error
+        audit_first(self.audit, message)
         return with_audited(deployment, message)

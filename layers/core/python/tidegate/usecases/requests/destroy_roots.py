@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,12 +12,12 @@ from tidegate.config.resolution import configure
 from tidegate.config.trust import required
 from tidegate.domain.access import Access, Action
 from tidegate.domain.changes.change_set import Member
-from tidegate.domain.comments.command import nearest
 from tidegate.domain.deploys.deployment import Deployment, Destruction, Trigger
 from tidegate.domain.deploys.queue import Deployed, QueueHead
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import quoted
 from tidegate.domain.moment import later
+from tidegate.domain.nearest import unknown_roots
 from tidegate.domain.root import Revision, Root, deployment_id
 from tidegate.domain.tags.terms import tagged
 from tidegate.ports import Catalog
@@ -90,7 +90,7 @@ class RootDestroyer:
 
     def _made(self, asked: Destroy, there: AllRoots) -> tuple[list[Deployment], list[str]]:
         heads = {head.root_name: head for head in self.catalog.roots(asked.where[1])}
-        problems = list(_unknown([name for name in asked.roots if name not in heads], heads))
+        problems = unknown_roots([name for name in asked.roots if name not in heads], heads)
         problems += [_still_there(name) for name in asked.roots if name in heads and name in there.names]
         made: list[Deployment] = []
         for name in (each for each in asked.roots if each in heads and each not in there.names):
@@ -132,12 +132,6 @@ def _problem(head: QueueHead, records: Sequence[Deployment], there: AllRoots) ->
 
 def _place(root: Root) -> tuple[str, str]:
     return root.dir, root.workspace
-
-
-def _unknown(names: Sequence[str], known: Mapping[str, QueueHead]) -> Iterator[str]:
-    for name in names:
-        near = nearest(name, sorted(known))
-        yield f"There is no root {quoted(name)}." + (f" Did you mean {quoted(near)}?" if near else "")
 
 
 def _still_there(name: str) -> str:

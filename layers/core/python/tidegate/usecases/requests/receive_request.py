@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from tidegate.config.resolution import configure
 from tidegate.domain.access import Action
-from tidegate.domain.comments.command import nearest
 from tidegate.domain.deploys.authors import UNKNOWN
 from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.repeats import in_line_already
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
+from tidegate.domain.nearest import unknown_roots
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.root import Revision
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
@@ -88,8 +88,7 @@ class RequestReceiver:
         if problems:
             return DeliveryOutcome(f"{' '.join(problems)} Nothing is destroyed.")
         if repeats:
-            told = " ".join(f"{in_line_already(each, earlier)}, as {earlier.id}." for each, earlier in repeats)
-            return DeliveryOutcome(told, tuple(earlier.id for _, earlier in repeats))
+            return _repeated(repeats)
         names = ", ".join(request.roots)
         text = f"The destruction of {names} is planned, and waits for a review."
         return DeliveryOutcome(text, tuple(each.id for each in made))
@@ -102,7 +101,7 @@ class RequestReceiver:
         with self.source.fetch(*where, head.sha) as trees:
             known = all_roots(trees, self.source.reading(request.repository, configuring))
         unknown = [name for name in request.roots if name not in known.names]
-        problems = [unknown_roots(unknown, known.names)] if unknown else known.problems(request.roots)
+        problems = unknown_roots(unknown, known.names) or known.problems(request.roots)
         meant = [each for each in known.configured.roots if request.meant.chooses(each.root.name, each.tagged)]
         if not (problems or meant):
             problems = [_nothing_meant(request)]
@@ -115,9 +114,7 @@ class RequestReceiver:
         deployments = holding(self.destroyer.hold, asked, known.configuration, members, deployments)
         repeats = self._enqueued(request, deployments)
         if repeats:
-            told = " ".join(f"{in_line_already(each, earlier)}, as {earlier.id}." for each, earlier in repeats)
-            text = f"{told} Nothing is deployed anew: follow that, or ask with force."
-            return DeliveryOutcome(text, tuple(earlier.id for _, earlier in repeats))
+            return _repeated(repeats, " Nothing is deployed anew: follow that, or ask with force.")
         names = ", ".join(dict.fromkeys(each.root.name for each in deployments))
         return DeliveryOutcome(f"Enqueued at {head.short}: {names}.", tuple(each.id for each in deployments))
 
@@ -141,14 +138,10 @@ class RequestReceiver:
         return Revision(self.deliveries.bind(request.id, sha), branch)
 
 
-def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
-    """Return sentences that say which roots do not exist, and which may have been meant."""
-    names = sorted(known)
-    told = []
-    for name in unknown:
-        near = nearest(name, names)
-        told.append(f"There is no root {quoted(name)}." + (f" Did you mean {quoted(near)}?" if near else ""))
-    return " ".join(told)
+def _repeated(repeats: Sequence[Repeat], instead: str = "") -> DeliveryOutcome:
+    """Return what of a request goes on already, and the sentence that says what to do instead."""
+    told = " ".join(f"{in_line_already(each, earlier)}, as {earlier.id}." for each, earlier in repeats)
+    return DeliveryOutcome(f"{told}{instead}", tuple(earlier.id for _, earlier in repeats))
 
 
 def _nothing_meant(request: DeployRequest) -> str:

@@ -1,0 +1,34 @@
+"""What was probably meant by a name that nothing has."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from tidegate.domain.errors import quoted
+from tidegate.domain.markdown import code
+
+#: Characters of a word that are compared with what is known.
+COMPARED = 200
+
+
+def nearest(word: str, known: Sequence[str]) -> str | None:
+    """Return the one of ``known`` that a word was probably meant to be, if one is near."""
+    tried = word[:COMPARED]
+    near = difflib.get_close_matches(tried, known, n=1) or difflib.get_close_matches(tried.lower(), known, n=1)
+    return near[0] if near else None
+
+
+def did_you_mean(word: str, known: Sequence[str]) -> str:
+    """Return a sentence in Markdown that names the nearest of ``known``, empty if none is near."""
+    near = nearest(word, known)
+    return f"Did you mean {code(near)}?" if near else ""
+
+
+def unknown_roots(unknown: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return a sentence for each root that does not exist, with the one that was probably meant."""
+    names, told = sorted(known), []
+    for name in unknown:
+        near = nearest(name, names)
+        told.append(f"There is no root {quoted(name)}." + (f" Did you mean {quoted(near)}?" if near else ""))
+    return told
