@@ -14,7 +14,8 @@ from tidegate.domain.access import Access as RootAccess
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.ports import KnownRepository
-from tidegate.web.authorization import RULES, About, Remembered, Right
+from tidegate.web.remembered import Remembered
+from tidegate.web.rules import RULES, About, Right
 
 SECRET_REPOSITORY = "acme/secret"
 ABOUT_SOMETHING = [route for route, rule in RULES.items() if rule.about is not About.NOTHING]

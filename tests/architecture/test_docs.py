@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from tidegate.config.loader import load_configuration
-from tidegate.web.authorization import RULES
+from tidegate.web.rules import RULES
 
 TOP = Path(__file__).parents[2]
 DOCUMENTS = sorted(

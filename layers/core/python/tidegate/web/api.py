@@ -20,14 +20,14 @@ from tidegate.domain.deploys.summary import summary_of
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import MAXIMUM_REPOSITORY, queue_id
 from tidegate.usecases.deploys.search_deployments import SEARCHED
-from tidegate.web import models
+from tidegate.web import models, request_models
 from tidegate.web.answer_size import fitting
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.change_models import ChangeModel
-from tidegate.web.models import LAST_PART, MAXIMUM_OWNER, OWNER, REPOSITORY, RootName
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden, NotPossible
+from tidegate.web.request_models import LAST_PART, MAXIMUM_OWNER, OWNER, REPOSITORY, RootName
 from tidegate.web.shapes import Shapes
 
 #: Deployments of one page, if nobody says how many, and at most: a page stays one read.
@@ -142,7 +142,7 @@ class Api:
             tags=["queues"],
             responses=described(200, "It is locked", models.Locked, 403, 404, 409),
         )
-        def lock(asked: Annotated[models.LockRequest, Body()]) -> models.Locked:
+        def lock(asked: Annotated[request_models.LockRequest, Body()]) -> models.Locked:
             access = _access(app)
             name = queue_id(access.repository, asked.root)
             at = parts.clock.now()
@@ -158,7 +158,7 @@ class Api:
             tags=["queues"],
             responses=described(200, "What came of it", models.Unlocked, 403, 404, 409),
         )
-        def unlock(asked: Annotated[models.QueueName, Body()]) -> models.Unlocked:
+        def unlock(asked: Annotated[request_models.QueueName, Body()]) -> models.Unlocked:
             access = _access(app)
             name = queue_id(access.repository, asked.root)
             decision = parts.unlock(name, Unlocking(access.login, parts.clock.now()))
@@ -209,7 +209,7 @@ class Api:
             tags=["deployments"],
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
-        def review(id: _Id, answer: Annotated[models.ReviewAnswer, Body()]) -> models.Decided:
+        def review(id: _Id, answer: Annotated[request_models.ReviewAnswer, Body()]) -> models.Decided:
             by, at = _access(app).login, parts.clock.now()
             decision = parts.decide(id, Answer(answer.decision), by, at, answer.plan_digest)
             if not decision.done:
@@ -222,7 +222,7 @@ class Api:
             tags=["deployments"],
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
-        def cancel(id: _Id, asked: Annotated[models.CancelRequest, Body()]) -> models.Decided:
+        def cancel(id: _Id, asked: Annotated[request_models.CancelRequest, Body()]) -> models.Decided:
             decision = parts.cancel(id, _access(app).login, parts.clock.now(), is_apply=asked.apply)
             if not decision.done:
                 raise NotPossible(decision.reason)
@@ -250,7 +250,7 @@ class Api:
             status_code=202,
             responses=described(202, "The request is stored", models.Accepted, 403, 404, 409),
         )
-        def request(asked: Annotated[models.DeployRequest, Body()]) -> models.Accepted:
+        def request(asked: Annotated[request_models.DeployRequest, Body()]) -> models.Accepted:
             access = _access(app)
             wish = asked.model_dump(include={"force", "destroy", "directories", "query"})
             made = parts.request(access.repository, asked.roots, access.login, **wish)
@@ -288,7 +288,7 @@ class Api:
             tags=["changes"],
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
-        def gate(id: _Id, answer: Annotated[models.GateAnswer, Body()]) -> models.Decided:
+        def gate(id: _Id, answer: Annotated[request_models.GateAnswer, Body()]) -> models.Decided:
             by, at = _access(app).login, parts.clock.now()
             decision = parts.decide_gate(id, GateAnswer(answer.decision), by, at, answer.reason)
             if not decision.done:

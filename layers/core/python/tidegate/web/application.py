@@ -20,7 +20,7 @@ from tidegate.telemetry import logger
 from tidegate.web import models
 from tidegate.web.answer_size import fits
 from tidegate.web.api import Api
-from tidegate.web.authorization import RULES, Access, Authorization, Right, Rule
+from tidegate.web.authorization import Access, Authorization
 from tidegate.web.change_pages import ChangePages
 from tidegate.web.drift_pages import DriftPages
 from tidegate.web.lock_pages import LockPages
@@ -40,6 +40,7 @@ from tidegate.web.refusals import (
     TooLarge,
 )
 from tidegate.web.rendering import Rendering, see_other
+from tidegate.web.rules import RULES, Right, Rule
 from tidegate.web.session import Session
 from tidegate.web.shapes import Shapes
 from tidegate.web.signing_in import SigningIn

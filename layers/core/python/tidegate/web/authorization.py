@@ -1,18 +1,14 @@
-"""Who may do what: one table of all routes, and the one function that every request goes through.
+"""Who may do what: the one function that every request goes through, by the rule of its route.
 
-A route that has no entry is answered as one that does not exist. What somebody may not read is answered
-as what does not exist.
+What somebody may not read is answered as what does not exist.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from enum import Enum
 from hashlib import sha256
-from typing import Generic, TypeVar
 
 from tidegate.domain.access import Action
 from tidegate.domain.decision import Decision
@@ -35,127 +31,18 @@ from tidegate.ports import (
 from tidegate.usecases.authorize import Asking, Authorizer
 from tidegate.web.nested import whole_owner
 from tidegate.web.refusals import Hidden, NoOperator, NotAllowed, NotGranted
+from tidegate.web.remembered import Remembered
+from tidegate.web.rules import About, Right, Rule
 
-Value = TypeVar("Value")
-
-#: Seconds that an answer of the forge is used again for reading. Who may act is always asked anew.
-REMEMBERED_SECONDS = 60.0
 #: Seconds that it is used again for whether a list names a repository: its page asks sooner.
 LISTED_SECONDS = 600.0
 #: Repositories that the forge is asked about for one person's lists, in a minute.
 LISTED_ANEW = 60
-#: Answers that are kept at once.
-REMEMBERED = 5000
 #: Questions to the forge at once: it asks for no more than 100 at a time, of all that an App does.
 _AT_ONCE = 8
 #: Deployments of a change that are looked up for its repository: not all may be in line yet.
 _SOME = 100
 REQUEST_EVENT = "manual"
-
-
-class Right(Enum):
-    """What a route demands."""
-
-    PUBLIC = "nothing"
-    SIGNED_IN = "an account of the forge"
-    READ = "read permission on the repository"
-    ACT = "what the root's access control grants"
-    WRITE = "write permission on the repository"
-    OPERATE = "membership in the operators' team"
-
-
-class About(Enum):
-    """What tells the repository that a request is about."""
-
-    NOTHING = "none"
-    REPOSITORY = "its name"
-    ANY_REPOSITORY = "its name, or none: then all that one may read"
-    DEPLOYMENT = "the deployment's id"
-    JOB = "the job's id"
-    CHANGE = "the change's id"
-    REQUEST = "the id of a request for deployments"
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What a route demands, and for what; ``action`` is what is done there, ``at_gate`` by the answer that is given."""
-
-    right: Right
-    about: About = About.NOTHING
-    action: Action | None = None
-    at_gate: bool = False
-
-    def done_by(self, given: Mapping[str, str]) -> Action | None:
-        """Return what a request does: who lets others run again deploys, whatever the route is for.
-
-        Whose approval is required, and may be given here, is not told by access control.
-        """
-        if self.action is None or not self.at_gate:
-            return self.action
-        return {"retry": Action.APPLY, "approve": None, "override": None}.get(given.get("decision", ""), self.action)
-
-    def right_for(self, given: Mapping[str, str]) -> Right:
-        """Return what a request demands: only operators override what is required."""
-        return Right.OPERATE if self.at_gate and given.get("decision") == "override" else self.right
-
-
-_PUBLIC, _SIGNED_IN = Rule(Right.PUBLIC), Rule(Right.SIGNED_IN)
-_REVIEW = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW)
-_GATE = Rule(Right.ACT, About.DEPLOYMENT, Action.REVIEW, at_gate=True)
-_UNLOCK = Rule(Right.ACT, About.REPOSITORY, Action.UNLOCK)
-#: Whether access control of each root lets somebody who may write lock many is judged where these are known.
-_LOCKS = Rule(Right.WRITE, About.REPOSITORY)
-_LOOK = Rule(Right.WRITE, About.REPOSITORY)
-
-RULES: Mapping[str, Rule] = {
-    "GET /api/openapi.json": _PUBLIC,
-    "GET /api/me": _SIGNED_IN,
-    "GET /api/repositories": _SIGNED_IN,
-    "GET /api/repositories/<owner>/<name>/roots": Rule(Right.READ, About.REPOSITORY),
-    "GET /api/queue": Rule(Right.READ, About.REPOSITORY),
-    "POST /api/queue/lock": _UNLOCK,
-    "POST /api/queue/unlock": _UNLOCK,
-    "POST /api/locks": _LOCKS,
-    "POST /api/locks/remove": _LOCKS,
-    "GET /api/deployments": Rule(Right.READ, About.ANY_REPOSITORY),
-    "POST /api/deployments": Rule(Right.OPERATE, About.REPOSITORY),
-    "GET /api/deployments/<id>": Rule(Right.READ, About.DEPLOYMENT),
-    "POST /api/deployments/<id>/review": _REVIEW,
-    "POST /api/deployments/<id>/gate": _GATE,
-    "POST /api/deployments/<id>/cancel": _REVIEW,
-    "GET /api/changes/<id>": Rule(Right.READ, About.CHANGE),
-    "GET /api/pulls": Rule(Right.READ, About.ANY_REPOSITORY),
-    "GET /api/pulls/<owner>/<name>/<number>": Rule(Right.READ, About.REPOSITORY),
-    "GET /api/drift": Rule(Right.READ, About.ANY_REPOSITORY),
-    "POST /api/drift/look": _LOOK,
-    "GET /api/requests/<id>": Rule(Right.READ, About.REQUEST),
-    "GET /api/jobs/<id>": Rule(Right.READ, About.JOB),
-    "GET /api/jobs/<id>/log": Rule(Right.READ, About.JOB),
-    "GET /": _SIGNED_IN,
-    "GET /login": _PUBLIC,
-    "GET /login/callback": _PUBLIC,
-    "POST /logout": _SIGNED_IN,
-    "GET /static/<file>": _PUBLIC,
-    "GET /repositories/<owner>/<name>": Rule(Right.READ, About.REPOSITORY),
-    "GET /repositories/<owner>/<name>/deployments": Rule(Right.READ, About.REPOSITORY),
-    "GET /queue": Rule(Right.READ, About.REPOSITORY),
-    "POST /queue/lock": _UNLOCK,
-    "POST /queue/unlock": _UNLOCK,
-    "POST /locks": _LOCKS,
-    "POST /locks/remove": _LOCKS,
-    "GET /deployments/<id>": Rule(Right.READ, About.DEPLOYMENT),
-    "POST /deployments/<id>/review": _REVIEW,
-    "POST /deployments/<id>/gate": _GATE,
-    "POST /deployments/<id>/cancel": _REVIEW,
-    "GET /changes/<id>": Rule(Right.READ, About.CHANGE),
-    "GET /drift": Rule(Right.READ, About.ANY_REPOSITORY),
-    "POST /drift/look": _LOOK,
-    "GET /pulls": Rule(Right.READ, About.ANY_REPOSITORY),
-    "GET /pulls/<owner>/<name>/<number>": Rule(Right.READ, About.REPOSITORY),
-    "GET /jobs/<id>": Rule(Right.READ, About.JOB),
-    "GET /jobs/<id>/lines": Rule(Right.READ, About.JOB),
-    "GET /jobs/<id>/raw": Rule(Right.READ, About.JOB),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,38 +67,6 @@ class Access:
     @property
     def where(self) -> tuple[int, str]:
         return self.installation, self.repository
-
-
-class Remembered(Generic[Value]):
-    """Answers of the forge, each used again for some time; the oldest goes when there are too many."""
-
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
-        self._known: OrderedDict[tuple[str, ...], tuple[float, Value]] = OrderedDict()
-
-    def known(self, key: tuple[str, ...], seconds: float = REMEMBERED_SECONDS) -> Value | None:
-        """Return the answer for ``key`` if it is not older than that."""
-        at = self._known.get(key)
-        return at[1] if at is not None and self._monotonic() < at[0] + seconds else None
-
-    def get(self, key: tuple[str, ...], ask: Callable[[], Value], *, anew: bool = False) -> Value:
-        """Return the answer for ``key``, which ``ask`` gives. ``anew``: do not use an older one."""
-        known = None if anew else self.known(key)
-        return self.put(key, ask()) if known is None else known
-
-    def put(self, key: tuple[str, ...], value: Value) -> Value:
-        """Remember an answer, and return it."""
-        self._known.pop(key, None)
-        self._known[key] = (self._monotonic(), value)
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-        return value
-
-    def forget(self, key: tuple[str, ...]) -> None:
-        self._known.pop(key, None)
-
-    def __len__(self) -> int:
-        return len(self._known)
 
 
 class Authorization:

@@ -19,11 +19,11 @@ from tidegate.usecases.drift.look_at_drift import DriftView
 from tidegate.web.api import described
 from tidegate.web.authorization import Authorization
 from tidegate.web.drift_models import DriftList, Looking, drift_schedule
-from tidegate.web.models import RepositoryName, ScheduleName
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
 from tidegate.web.refusals import NotPossible, UnknownSchedule
 from tidegate.web.rendering import Rendering, address, see_other
+from tidegate.web.request_models import RepositoryName, ScheduleName
 from tidegate.web.shapes import Shapes
 
 #: What the page says about what was just done.

@@ -12,7 +12,7 @@ from tidegate.domain.deploys.deployment import Unlocking
 from tidegate.domain.deploys.locking import Locking, lock_end
 from tidegate.domain.deploys.repository_locks import WHOLE
 from tidegate.domain.root import queue_id, root_name
-from tidegate.web import models
+from tidegate.web import models, request_models
 from tidegate.web.api import described
 from tidegate.web.authorization import Access
 from tidegate.web.parts import Parts
@@ -41,7 +41,7 @@ class LockPages:
             tags=["queues"],
             responses=described(200, "It is locked", models.Locked, 403, 404, 409),
         )
-        def lock(asked: Annotated[models.ScopedLockRequest, Body()]) -> models.Locked:
+        def lock(asked: Annotated[request_models.ScopedLockRequest, Body()]) -> models.Locked:
             decision = self._lock(app.context["access"], asked.stack, asked.reason, asked.duration)
             if not decision.done:
                 raise NotPossible(decision.reason)
@@ -53,7 +53,7 @@ class LockPages:
             tags=["queues"],
             responses=described(200, "What came of it", models.Unlocked, 403, 404, 409),
         )
-        def unlock(asked: Annotated[models.LockScope, Body()]) -> models.Unlocked:
+        def unlock(asked: Annotated[request_models.LockScope, Body()]) -> models.Unlocked:
             decision = self._unlock(app.context["access"], asked.stack)
             return models.Unlocked(unlocked=decision.done, message=decision.reason)
 

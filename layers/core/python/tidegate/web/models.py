@@ -1,50 +1,18 @@
-"""What the HTTP API takes and gives, as its OpenAPI description says it."""
+"""What the HTTP API gives, as its OpenAPI description says it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from tidegate.domain.changes.gate import Point
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.locking import DURATION, LONGEST_REASON
 from tidegate.domain.deploys.review_rule import PlanReview
-from tidegate.domain.root import MAXIMUM_PATH, MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
-from tidegate.domain.tags.words import MAXIMUM_LENGTH
 from tidegate.usecases.deploys.read_log import LogState
 
-#: A part of a repository's name: neither ``.`` nor ``..``, which are directories.
-_PART = r"\.{0,2}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,97}"
-#: A repository's name; what stands before its last part, in a path with colons between; and the last part.
-REPOSITORY = rf"^{_PART}(/{_PART}){{1,20}}$"
-OWNER = rf"^{_PART}(:{_PART}){{0,19}}$"
-LAST_PART = rf"^{_PART}$"
-#: It leaves room for a slash and the longest last part.
-MAXIMUM_OWNER = MAXIMUM_REPOSITORY - 101
-RepositoryName = Annotated[
-    str,
-    Field(pattern=REPOSITORY, max_length=MAXIMUM_REPOSITORY, description="owner/name, or group/subgroup/name"),
-]
-RootName = Annotated[
-    str,
-    Field(
-        pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$",
-        max_length=MAXIMUM_ROOT_NAME,
-        description="The root's name in tidegate.yaml",
-    ),
-]
-_Directory = Annotated[str, Field(min_length=1, max_length=MAXIMUM_PATH)]
-Duration = Annotated[
-    str,
-    Field(pattern=rf"^({DURATION})?$", description="How long, such as `90m`, `2h`, `3d`; without it until unlocked"),
-]
 Moment = Annotated[str, Field(description="ISO 8601 in UTC", examples=["2026-03-02T09:00:00.000000+00:00"])]
-
-
-class _Given(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Shown(BaseModel):
@@ -336,41 +304,6 @@ class QueueModel(Shown):
     waiting: list[PlaceModel]
 
 
-class QueueName(_Given):
-    """Which queue."""
-
-    repository: RepositoryName
-    root: RootName
-
-
-class ScheduleName(_Given):
-    """Which schedule that looks for drift."""
-
-    repository: RepositoryName
-    schedule: str = Field(min_length=1, max_length=200, description="Its name in tidegate.yaml")
-
-
-class LockRequest(QueueName):
-    """Which queue, and why merges are to wait."""
-
-    reason: str = Field(default="", max_length=LONGEST_REASON, description="Shown wherever the lock is")
-    duration: Duration = ""
-
-
-class LockScope(_Given):
-    """What is locked at once: a stack, or all roots of a repository."""
-
-    repository: RepositoryName
-    stack: str = Field(default="", max_length=100, description="The stack, or a nest; without it, all roots")
-
-
-class ScopedLockRequest(LockScope):
-    """What is to be locked, why, and for how long."""
-
-    reason: str = Field(default="", max_length=LONGEST_REASON, description="Shown wherever the lock is")
-    duration: Duration = ""
-
-
 class Locked(Shown):
     """What came of it."""
 
@@ -384,76 +317,11 @@ class Unlocked(Shown):
     message: str
 
 
-class ReviewAnswer(_Given):
-    """An answer to a plan review."""
-
-    decision: Literal["approve", "reject"]
-    plan_digest: str = Field(
-        default="", max_length=64, description="The `plan_digest` of the deployment as you saw it; an approval needs it"
-    )
-
-
 class Decided(Shown):
     """What came of it."""
 
     message: str
     deployment: DeploymentBrief
-
-
-class GateAnswer(_Given):
-    """What is to become of a deployment that waits for others, or for what is required of it."""
-
-    decision: Literal["retry", "reject", "approve", "override"]
-    reason: str = Field(default="", max_length=500, description="Why what is required is overridden, for the audit")
-
-
-class CancelRequest(_Given):
-    """Cancel a deployment."""
-
-    apply: bool = Field(
-        default=False,
-        description="Also while it is applied: the engine is interrupted, and the state may be partly changed",
-    )
-
-
-class DeployRequest(_Given):
-    """Deploy the default branch's head to roots (by name, directory, or tag query), or destroy what they made."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [{"required": ["roots"]}, {"required": ["directories"]}, {"required": ["query"]}],
-            "not": {
-                "required": ["destroy"],
-                "properties": {"destroy": {"const": True}},
-                "anyOf": [{"required": ["directories"]}, {"required": ["query"]}],
-            },
-        }
-    )
-
-    repository: RepositoryName
-    roots: Annotated[tuple[RootName, ...], Field(min_length=1, max_length=50)] = ()
-    directories: Annotated[tuple[_Directory, ...], Field(min_length=1, max_length=50)] = Field(
-        default=(), description="All roots in these directories and below"
-    )
-    query: str = Field(
-        default="",
-        pattern=r"\S",
-        max_length=MAXIMUM_LENGTH,
-        description="All roots, in the stacks, that match this tag query",
-    )
-    force: bool = Field(default=False, description="Also where the same is in line by hand already, at the same commit")
-    destroy: bool = Field(
-        default=False,
-        description="Destroy what these roots made, which the default branch does not have any more; always reviewed",
-    )
-
-    @model_validator(mode="after")
-    def _means_something(self) -> Self:
-        if not (self.roots or self.directories or self.query):
-            raise ValueError("Name roots, directories or a query.")
-        if self.destroy and {"directories", "query"} & self.model_fields_set:
-            raise ValueError("What is destroyed is named root by root.")
-        return self
 
 
 class Accepted(Shown):

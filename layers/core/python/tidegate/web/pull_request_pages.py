@@ -20,12 +20,12 @@ from tidegate.domain.tags.words import InvalidTagQuery
 from tidegate.usecases.pull_requests.look_at_pull_request import FoundPullRequests, PullRequestView
 from tidegate.web.api import NameInPath, OwnerInPath, described
 from tidegate.web.authorization import Authorization
-from tidegate.web.models import RepositoryName
 from tidegate.web.parts import Parts
 from tidegate.web.pull_request_models import PullRequestDetails, PullRequestsList, brief, details, refusing_sets
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden
 from tidegate.web.rendering import Rendering
+from tidegate.web.request_models import RepositoryName
 from tidegate.web.shapes import Shapes
 
 _QUERY = "A tag query (docs/web.md): pull requests that affect a root which matches, such as `stack_name:prod`"
