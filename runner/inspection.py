@@ -12,7 +12,8 @@ from pathlib import Path
 
 from runner.faults import CodeRefused
 from runner.workspace import place_in
-from tidegate.domain.pull_requests.untrusted_code import NOTHING_ALLOWS, Allowed, Examined, Finding, examine
+from tidegate.domain.pull_requests.allowed_code import NOTHING_ALLOWS, Allowed, Finding
+from tidegate.domain.pull_requests.untrusted_code import Examined, examine
 
 _SUFFIXES = (".tf", ".tf.json", ".tofu", ".tofu.json")
 #: What the engine would take from the root's directory as installed by itself: programs, among others.

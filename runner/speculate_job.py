@@ -25,7 +25,8 @@ from runner.workspace import Git, other_addresses, place_in
 from tidegate.domain.deploys.job import Job, TakenJob
 from tidegate.domain.deploys.workflow import WorkflowStep
 from tidegate.domain.deploys.workflow_rules import plan_problem
-from tidegate.domain.pull_requests.untrusted_code import Allowed, locked_providers, patterns_of
+from tidegate.domain.pull_requests.allowed_code import Allowed, patterns_of
+from tidegate.domain.pull_requests.untrusted_code import locked_providers
 
 #: What a step's command may name without running it.
 _DATA = (".hcl", ".json", ".md", ".tf", ".tfvars", ".tofu", ".txt", ".yaml", ".yml")

@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.comments.command import (
-    MAXIMUM_ROOTS,
-    Command,
-    Misread,
-    Verb,
-    help_text,
-    read_comment,
-    usage,
-)
+from tidegate.domain.comments.command import MAXIMUM_ROOTS, Command, Misread, Verb, read_comment
+from tidegate.domain.comments.help import help_text, usage
 from tidegate.domain.nearest import did_you_mean
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.roots import hcl
-from tidegate.domain.roots.hcl import HclFile, Kind, decoded
+from tidegate.domain.roots import hcl_tokens
+from tidegate.domain.roots.hcl import HclFile
+from tidegate.domain.roots.hcl_tokens import Kind, decoded
 
 
 def problem(text: str) -> str | None:
@@ -127,7 +128,7 @@ def test_names_beyond_ascii_are_legal_and_too_strange_to_be_judged() -> None:
 
 def test_what_is_too_deep_or_too_long_has_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     assert problem("a {\n" * 101 + "}\n" * 101) == "101: an argument or a block must begin here"
-    monkeypatch.setattr(hcl, "_MOST_TOKENS", 10)
+    monkeypatch.setattr(hcl_tokens, "_MOST_TOKENS", 10)
     assert problem("x = 1\n" * 9) == "3: it has more than 10 words and signs"
 
 

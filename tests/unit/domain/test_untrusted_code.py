@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.pull_requests.untrusted_code import Allowed, examine, locked_providers, patterns_of
+from tidegate.domain.pull_requests.allowed_code import Allowed, patterns_of
+from tidegate.domain.pull_requests.untrusted_code import examine, locked_providers
 
 DEFAULTS = Allowed()
 

@@ -9,7 +9,8 @@ from tidegate.config.loaded import LoadedConfiguration
 from tidegate.domain.access import Action
 from tidegate.domain.changes.change_set import Key
 from tidegate.domain.comments import replies
-from tidegate.domain.comments.command import Command, Misread, Verb, help_text, read_comment
+from tidegate.domain.comments.command import Command, Misread, Verb, read_comment
+from tidegate.domain.comments.help import help_text
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment, Trigger, Unlocking
