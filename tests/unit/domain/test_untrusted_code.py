@@ -102,6 +102,9 @@ def test_a_required_provider_is_told_with_its_line() -> None:
     document = {"terraform": [{"required_providers": {"x": {"source": "evil/x"}, "y": {"source": "hashicorp/aws"}}}]}
     assert told_of(document) == ["0: the provider 'evil/x' may not run in pull requests."]
     assert told_of({"terraform": {"required_providers": {"x": {"source": 3}}}}) == []
+    assert told_of({"terraform": [{"required_providers": [{"aws": "5", "external": "~> 2.0"}, 3]}]}) == [
+        "0: the provider 'hashicorp/external' may not run in pull requests."
+    ]
 
 
 # Modules

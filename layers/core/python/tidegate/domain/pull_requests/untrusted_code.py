@@ -260,12 +260,19 @@ def _is_computed(value: object) -> bool:
 
 
 def _unsafe_requirements(document: Any, allowed: Allowed) -> Iterator[Finding]:
+    """Yield why required providers are refused. Without a source one is HashiCorp's of this name."""
     for block in _under(document, "required_providers"):
-        for pair in _pairs(block):
-            if pair.key == "source" and isinstance(pair.value, str):
-                finding = allowed.refused_provider(pair.value)
-                if finding:
+        for required in _entries(block):
+            sources = [each.value for each in _pairs(required.value) if each.key == "source"]
+            for source in sources or [required.key]:
+                if isinstance(source, str) and (finding := allowed.refused_provider(source)):
                     yield finding
+
+
+def _entries(value: Any) -> Iterator[_Pair]:
+    """Yield the keys of a block, or of the blocks in a list, with their values."""
+    blocks = value if isinstance(value, list) else [value]
+    return (pair for each in blocks if isinstance(each, tuple) for pair in each)
 
 
 def _under(document: Any, key: str) -> Iterator[Any]:
