@@ -90,6 +90,14 @@ def test_a_change_tells_who_made_and_who_committed_its_commits(world, base, head
     assert set(world.forge.change(*world.where, "main", head).committers.logins) == {"developer"}
 
 
+def test_who_made_all_that_a_commit_has_is_told_from_the_first_on(world, base, head):
+    newest = world.push({"network/main.tf": "# three\n"}, "feature", by="reviewer")
+    made = world.forge.authors(*world.where, newest)
+    assert (set(made.logins), made.known) == ({"maintainer", "developer", "reviewer"}, True)
+    with pytest.raises(NotFound):
+        world.forge.authors(*world.where, MISSING)
+
+
 def test_a_change_begins_where_the_branches_part(world, base, head):
     assert world.forge.change(*world.where, base, head).fork_sha == base
     newer = world.push({"db/main.tf": "# three\n"})

@@ -97,6 +97,15 @@ def test_a_head_that_no_push_told_of_is_deployed_as_its_push_would_be(world):
     assert world.names == ["live/app", "live/db"]
 
 
+def test_who_made_a_repositorys_first_push_is_who_made_all_that_it_has(world):
+    world.forge.made_by[AFTER] = Authors(("author", "other"))
+    head = Delivery("head-1", "head", {**HEAD, "before": "0" * 40}, "2026-03-02T08:00:00.000000+00:00")
+    world.deliveries.store(head)
+    world.receiver().receive(head)
+    assert {each.authors for each in world.enqueued} == {("author", "other")}
+    assert all(each.authors_known for each in world.enqueued)
+
+
 def test_a_head_whose_earlier_commit_is_gone_has_no_known_authors(world):
     head = Delivery("head-1", "head", HEAD, "2026-03-02T08:00:00.000000+00:00")
     world.deliveries.store(head)

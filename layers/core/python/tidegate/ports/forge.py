@@ -83,6 +83,9 @@ class Forge(ForgeAddresses, Protocol):
         Raise NotFound when they have no commit in common.
         """
 
+    def authors(self, installation: int, repository: str, head: str) -> Authors:
+        """Return who made all that a commit has, from the first of its repository on. Raise NotFound."""
+
     def permission(self, installation: int, repository: str, user: str) -> Permission:
         """Return what ``user`` may do in the repository; NONE also when there is no such user."""
 

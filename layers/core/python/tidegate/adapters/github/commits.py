@@ -64,6 +64,18 @@ class GitHubCommits:
 
         return self._access.call(installation, repository, READ_CONTENTS, call)
 
+    def authors(self, installation: int, repository: str, head: str) -> Authors:
+        def call(repo: Repository) -> Authors:
+            try:
+                commits = _history(repo, head)
+            except GithubException as error:
+                if error.status not in {NOT_FOUND, UNPROCESSABLE}:
+                    raise
+                raise NotFound("commit", head) from None
+            return UNKNOWN if commits is None else _people(commits, len(commits))[0]
+
+        return self._access.call(installation, repository, READ_CONTENTS, call)
+
     def branch_head(self, installation: int, repository: str, branch: str) -> str:
         path = f"/commits/{quote(f'heads/{branch}', safe='')}?per_page=1"
 
@@ -101,6 +113,18 @@ def _compared(repo: Repository, base: str, head: str) -> tuple[_Json, Sequence[_
         _, more = repo.requester.requestJsonAndCheck("GET", f"{path}&page={page}")
         commits += more["commits"]
     return first, commits
+
+
+def _history(repo: Repository, head: str) -> Sequence[_Json] | None:
+    """Return a commit and all that it comes after, None if those are more than are read."""
+    commits: list[_Json] = []
+    for page in range(1, _PAGES + 1):
+        path = f"{repo.url}/commits?sha={quote(head)}&per_page={_COMMITS_PER_PAGE}&page={page}"
+        _, some = repo.requester.requestJsonAndCheck("GET", path)
+        commits += some
+        if len(some) < _COMMITS_PER_PAGE:
+            return commits
+    return None
 
 
 def _people(commits: Sequence[_Json], total: int) -> tuple[Authors, Authors]:

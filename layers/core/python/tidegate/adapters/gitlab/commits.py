@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
@@ -40,6 +41,18 @@ class GitLabCommits:
         commits = found["commits"]
         every = tuple(commit_sha(each["id"]) for each in commits) if len(commits) < MAXIMUM_COMMITS else None
         return Change(commit_sha(common), *self._people(commits), forks_once=common in {base, head}, commits=every)
+
+    def authors(self, installation: int, repository: str, head: str) -> Authors:
+        every = self._access.pages(f"{project(repository)}/repository/commits", ref_name=head)
+        try:
+            commits = [*islice(every, MAXIMUM_COMMITS)]
+        except ForgeRefused as error:
+            if error.status != NOT_FOUND:
+                raise
+            commits = []
+        if not commits or commits[0]["id"] != head:
+            raise NotFound("commit", head)
+        return self._people(commits)[0]
 
     def branch_head(self, installation: int, repository: str, branch: str) -> str:
         found = self._access.find(f"{project(repository)}/repository/branches/{quote(branch, safe='')}")

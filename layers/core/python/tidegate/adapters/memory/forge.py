@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.domain.check_runs.check_run import CheckRun
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.errors import ForgeRefused, NotFound, TidegateError
 from tidegate.domain.permission import Permission
 from tidegate.domain.pull_requests.apply_rules import MergeMethod
@@ -21,7 +22,8 @@ class MemoryForge:
 
     ``comparisons`` is keyed by (base, head); what is not in it is ``comparison``. ``writers`` may write,
     ``readers`` read. ``branches`` are the commits that branches are at, ``main`` the default branch;
-    ``changes`` is keyed by (base, head), ``came_with`` (the numbers of a commit's pull requests) by commit.
+    ``changes`` is keyed by (base, head), ``came_with`` (the numbers of a commit's pull requests) and ``made_by`` (who
+    made all that it has) by commit.
     ``seen`` are pull requests by number, as records hold them; ``comments`` are those that were written (pull
     request, text): the first has the id 1; of these ``foreign`` ones are others', ``deleted`` ones are gone, and
     ``edits`` are the ids of those that were updated, in order. ``reactions`` are pairs of a comment and a reaction,
@@ -44,6 +46,7 @@ class MemoryForge:
     branches: dict[str, str] = field(default_factory=dict)
     main: str = "main"
     changes: dict[tuple[str, str], Change] = field(default_factory=dict)
+    made_by: dict[str, Authors] = field(default_factory=dict)
     came_with: dict[str, tuple[int, ...]] = field(default_factory=dict)
     pull_requests: dict[int, PullRequest] = field(default_factory=dict)
     seen: dict[int, SeenPullRequest] = field(default_factory=dict)
@@ -72,6 +75,12 @@ class MemoryForge:
         if (base, head) not in self.changes:
             raise NotFound("common commit of", f"{base} and {head}")
         return self.changes[base, head]
+
+    def authors(self, installation: int, repository: str, head: str) -> Authors:
+        self._called(installation, repository)
+        if head not in self.made_by:
+            raise NotFound("commit", head)
+        return self.made_by[head]
 
     def permission(self, installation: int, repository: str, user: str) -> Permission:
         self._called(installation, repository)

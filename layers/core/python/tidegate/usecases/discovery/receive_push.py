@@ -334,8 +334,11 @@ class PushReceiver:
         """Return who made the commits; the forge is asked only if the delivery does not tell."""
         if push.authors is not None:
             return Authors(push.authors)
+        where = push.installation, push.repository
         try:
-            return self.forge.change(push.installation, push.repository, push.before, push.after).authors
+            if not push.before.strip("0"):
+                return self.forge.authors(*where, push.after)
+            return self.forge.change(*where, push.before, push.after).authors
         except NotFound:
             return UNKNOWN
 
