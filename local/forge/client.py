@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from local.forge import large_files
 from local.forge.client_calls import ForgeAnswered
 from local.forge.client_git import Pusher
 from local.forge.settings import Settings
@@ -26,6 +27,12 @@ class ForgeClient(Pusher):
         """Make an empty repository; the first push makes a private one too."""
         owner, _, name = repository.partition("/")
         self.call("POST", f"/orgs/{owner}/repos", {"name": name, "private": private})
+
+    def store_large_file(self, repository: str, content: bytes) -> str:
+        """Put a file into Git LFS, and return what stands for it in a commit."""
+        path = f"/{repository}.git/{large_files.OBJECTS}{large_files.digest(content)}"
+        self.send("PUT", path, {"Authorization": f"Bearer {self.credential}"}, content)
+        return large_files.pointer(content)
 
     def set_private(self, repository: str, *, private: bool) -> None:
         """Make a repository private, or let everybody read it (maintainers only)."""

@@ -35,16 +35,20 @@ class Pusher(Levers):
         *,
         branch: str = "main",
         base: str | None = None,
+        submodules: Mapping[str, str] | None = None,
     ) -> str:
         """Commit ``files`` (None deletes one) to ``branch``, push, and return the commit's SHA.
 
-        A branch that does not exist begins at ``base``, or, in an empty repository, at nothing. Raise ForgeAnswered.
+        ``submodules`` are commits by paths. A branch that does not exist begins at ``base``, or, in an empty
+        repository, at nothing. Raise ForgeAnswered.
         """
         with tempfile.TemporaryDirectory(prefix="tidegate-push-") as directory:
             tree = Path(directory)
             self._check_out(tree, repository, branch, base)
             _write(tree, files)
             self._git(tree, "add", "--all")
+            for path, commit in (submodules or {}).items():
+                self._git(tree, "update-index", "--add", "--cacheinfo", f"160000,{commit},{path}")
             self._git(tree, "commit", "--quiet", "--allow-empty", "-m", message)
             self._git(tree, "push", "--quiet", self.clone_url(repository), f"HEAD:refs/heads/{branch}")
             return self._git(tree, "rev-parse", "HEAD").strip()

@@ -1,10 +1,10 @@
-"""git over HTTP: who may fetch and push, and what follows a push."""
+"""git and Git LFS over HTTP: who may fetch and push, and what follows a push."""
 
 from __future__ import annotations
 
 from werkzeug.wrappers import Request, Response
 
-from local.forge import git_backend, pushes
+from local.forge import git_backend, large_files, pushes
 from local.forge.hosting import Hosting
 from local.forge.identity import Caller
 from local.forge.records import Repository
@@ -13,9 +13,12 @@ from local.forge.refusals import Refusal
 
 def answer(hosting: Hosting, request: Request, owner: str, name: str, rest: str) -> Response:
     """Answer one request of a git client. Raise Refusal."""
-    if rest not in {"info/refs", *git_backend.SERVICES}:
+    large = rest.startswith(large_files.OBJECTS)
+    if not large and rest not in {"info/refs", *git_backend.SERVICES}:
         raise Refusal(404, "Not Found")
-    pushing = "git-receive-pack" in {rest, request.args.get("service")}
+    pushing = "git-receive-pack" in {rest, request.args.get("service")} or (
+        large and large_files.is_writing(request, rest)
+    )
     caller = _caller(hosting, request)
     repository = hosting.repository(f"{owner}/{name}")
     if repository is None and pushing and caller.kind == "person" and _may_create(caller, owner):
@@ -26,6 +29,8 @@ def answer(hosting: Hosting, request: Request, owner: str, name: str, rest: str)
     caller = there
     if not caller.may("contents:write" if pushing else "contents:read"):
         raise Refusal(403, "Write access to repository not granted." if pushing else "Repository access not granted.")
+    if large:
+        return large_files.answer(request, hosting.git(repository).path, rest)
     if rest != "git-receive-pack":
         return git_backend.run(hosting.git(repository).path, request, rest, caller.login)
     with hosting.writing(repository):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -114,3 +115,25 @@ def test_what_was_stored_survives_a_restart(tmp_path):
         pull = ForgeClient(after.url).call("GET", f"/repos/acme/infra/pulls/{number}")
         assert (pull["title"], pull["head"]["sha"], pull["changed_files"]) == ("Change it", head, 1)
         assert after.app_private_key == key
+
+
+def test_a_large_file_lies_beside_the_repository_for_who_may_read_it(forge, api, maintainer, sha):
+    pointer = maintainer.store_large_file("acme/infra", b"large\n")
+    oid = pointer.partition("sha256:")[2].partition("\n")[0]
+    visitor, asked = ForgeClient(forge.url, "visitor"), [{"oid": oid, "size": 6}, {"oid": "0" * 64, "size": 1}]
+
+    def batch(person, operation):
+        wanted = {"operation": operation, "transfers": ["basic"], "objects": asked}
+        sent = {"Authorization": f"Bearer {person.credential}"}
+        answered = person.send("POST", "/acme/infra.git/info/lfs/objects/batch", sent, wanted)
+        return json.loads(answered)["objects"]
+
+    here, gone = batch(visitor, "download")
+    download = here["actions"]["download"]
+    assert visitor.send("GET", download["href"].removeprefix(forge.url), download["header"], None) == "large\n"
+    assert gone["error"]["code"] == 404
+    assert ["actions" in each for each in batch(maintainer, "upload")] == [False, True]
+    with pytest.raises(ForgeAnswered, match="403"):
+        batch(visitor, "upload")
+    with pytest.raises(ForgeAnswered, match="403"):
+        visitor.store_large_file("acme/infra", b"other\n")
