@@ -15,6 +15,15 @@ terraform {
   }
 }
 """
+#: A resource that cannot be made, after ``thing``.
+FAILS_TO_APPLY = """
+resource "terraform_data" "fails" {
+  depends_on = [terraform_data.thing]
+  provisioner "local-exec" {
+    command = "echo a word before the end; exit 3"
+  }
+}
+"""
 
 
 def backend(bucket: str, key: str) -> str:

@@ -9,6 +9,8 @@ import sys
 from html import unescape
 from urllib.parse import urljoin
 
+import httpx
+
 #: An answer takes much less, unless the machine is busy.
 SECONDS = 120
 
@@ -34,6 +36,14 @@ def sign_in(browser, path):
     """Ask for a page without a session, sign in at the forge, and return the page."""
     page = browser.get("/login", params={"next": path})
     return press(browser, page, "/login/oauth/authorize")
+
+
+def post(cloud, path, body, by="reviewer"):
+    """Call the HTTP API as somebody; return status and answer."""
+    token = {"Authorization": f"Bearer {by}"}
+    with httpx.Client(base_url=cloud.api_url, headers=token, trust_env=False, timeout=SECONDS) as api:
+        answer = api.post(path, json=body)
+    return answer.status_code, answer.json()
 
 
 def run_tidegate(project, *arguments):

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from tests.e2e.modules import thing
+from tests.e2e.modules import FAILS_TO_APPLY, thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import title, words
 
 FAILS_TO_INITIALIZE = 'module "gone" {\n  source = "./nowhere"\n}\n'
 FAILS_TO_PLAN = 'output "x" {\n  value = local.undeclared\n}\n'
-FAILS_TO_APPLY = """
-resource "terraform_data" "thing" {
-  input = "partly"
-}
-resource "terraform_data" "fails" {
-  depends_on = [terraform_data.thing]
-  provisioner "local-exec" {
-    command = "echo a word before the end; exit 3"
-  }
-}
-"""
 
 
 def test_an_engine_that_fails_says_why_on_the_check_run_and_the_root_beside_it_is_deployed(project):
-    sha = project.push({"init": FAILS_TO_INITIALIZE, "plan": FAILS_TO_PLAN, "apply": FAILS_TO_APPLY, "fine": thing()})
+    fails = {"init": FAILS_TO_INITIALIZE, "plan": FAILS_TO_PLAN, "apply": thing("partly") + FAILS_TO_APPLY}
+    sha = project.push({**fails, "fine": thing()})
     project.confirmed(sha, "apply")
     project.deployed(sha, "fine")
     init, plan, apply = (project.ended(sha, root) for root in ("init", "plan", "apply"))

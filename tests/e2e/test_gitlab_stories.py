@@ -9,6 +9,7 @@ import pytest
 
 from local.client import LocalCloud
 from tests.e2e.gitlab_project import Project, confirm, succeeded
+from tests.e2e.modules import FAILS_TO_APPLY
 from tests.e2e.patience import eventually
 from tests.e2e.policies import POLICY, SETS
 from tests.e2e.project import rests
@@ -93,6 +94,28 @@ def test_a_head_that_moved_on_after_its_approval_is_not_applied(project):
     developer.note(project.name, iid, "tidegate apply")
     assert "1 approval of the current head" in reply(project, iid, "**Nothing of")
     assert project.value("app") == "one"
+
+
+def test_the_note_of_a_merged_request_follows_its_deployments_until_all_is_done(project):
+    first = begun(project, "plan_review: never\n", "app", "db")
+    for root in ("app", "db"):
+        project.status(first, f"tidegate/deploy: {root}", succeeded)
+    fails = f"{project.root('db', 'two')}{FAILS_TO_APPLY}"
+    changed = {"app/main.tf": project.root("app", "two"), "db/main.tf": fails}
+    head = project.push_files(changed, branch="feature", base="main")
+    iid = project.person("developer").open_merge_request(project.name, "feature", title="Two")
+    project.status(head, "tidegate/plan", succeeded)
+    reply(project, iid, "**2 roots**")
+    merged = project.person("maintainer").merge(project.name, iid)
+    project.status(merged, "tidegate/deploy: db", lambda state, _: state == "failed")
+    half = reply(project, iid, "**1 of 2 roots deployed**, 1 failed")
+    assert "a word before the end" in half
+    assert f"]({project.cloud.info['api_url']}/deployments/" in half
+
+    mended = project.push({"db": "three"})
+    whole = reply(project, iid, "**All is deployed**: 2 roots.")
+    assert f"with the newer `{mended[:7]}`" in whole
+    assert len(project.notes(iid, "**2 roots**")) == 1
 
 
 @pytest.mark.parametrize("resets", [False, True])
