@@ -102,8 +102,8 @@ class _Applying:
         job = self._taken.job
         found = self._links.result() if self._quick else None
         if found is None or not link_providers(engine.root, found):
-            environ = self._preparation.git_environ(self._taken)
-            engine.init(environ, step.extra_args, readonly=job.lock_file is not None)
+            with self._preparation.modules_access(self._taken) as environ:
+                engine.init(environ, step.extra_args, readonly=job.lock_file is not None)
         if job.root.workspace != "default":
             _set_workspace(engine.root, job.root.workspace)
 

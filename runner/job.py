@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from runner.background import Background
+from runner.credentials import answering
 from runner.engine import Engine
 from runner.engine_environment import engine_environment
 from runner.engine_install import InstalledEngine, find_engine
@@ -20,7 +22,7 @@ from runner.merging import check_out_merged
 from runner.process import ProcessRunner
 from runner.settings import Settings
 from runner.submodules import check_out_submodules
-from runner.workspace import Git, check_out, git_environment
+from runner.workspace import Git, addresses, check_out, git_environment
 from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.adapters.aws.signing import Credentials
 from tidegate.adapters.git.environment import authorization
@@ -77,14 +79,14 @@ class Preparation:
         tools.log.say(f"{job.root.engine.name} {installed.version} in {job.root.dir}, commit {job.sha[:12]}")
         return Engine(job.root.engine.name, installed.program, root, environ, tools.processes), installed.version
 
-    def git_environ(self, taken: TakenJob) -> dict[str, str]:
-        """Return what lets the engine's ``init`` read modules from the job's repositories."""
-        home = self._tools.directory / "home"
-        environ = git_environment({}, home, taken.job, taken.clone_token)
-        # A module may come from elsewhere by another protocol; the token is sent to the job's repositories only.
-        return {
-            name: value for name, value in environ.items() if name.startswith("GIT_") and name != "GIT_ALLOW_PROTOCOL"
-        }
+    @contextmanager
+    def modules_access(self, taken: TakenJob) -> Iterator[dict[str, str]]:
+        """Yield what lets git under the engine read modules from the job's repositories, in this context only."""
+        with answering(taken.clone_token, addresses(taken.job)) if taken.clone_token else nullcontext("") as helper:
+            environ = git_environment({}, self._tools.directory / "home", taken.job, "", helper=helper)
+            # A module may come from elsewhere by another protocol; the token is sent to the job's repositories only.
+            del environ["GIT_ALLOW_PROTOCOL"]
+            yield {name: value for name, value in environ.items() if name.startswith("GIT_")}
 
     def git(self, taken: TakenJob) -> Git:
         """Return git in the place of the checkout."""

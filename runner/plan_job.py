@@ -84,7 +84,8 @@ class Planning:
     def init(self, engine: Engine, step: WorkflowStep) -> None:
         if (stored := self._taken.job.lock_file) is not None:
             _restore_lock(self._tools, stored, engine.root / LOCK_FILE)
-        engine.init(self._preparation.git_environ(self._taken), step.extra_args, readonly=False)
+        with self._preparation.modules_access(self._taken) as environ:
+            engine.init(environ, step.extra_args, readonly=False)
         self.check_backend(engine)
         if self._taken.job.root.workspace != "default":
             engine.select_workspace(self._taken.job.root.workspace)

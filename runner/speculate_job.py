@@ -90,14 +90,15 @@ class _Speculating(Planning):
 
     def _init(self, engine: Engine, step: WorkflowStep) -> None:
         """Initialize, with a look at everything that comes from somewhere before it could run."""
-        environ = self._preparation.git_environ(self._taken)
         # Once more: programs may have run since.
         uses_modules = self._inspection.files()
         self._inspection.settings(step.extra_args)
         if uses_modules:
-            engine.get(environ)
+            with self._preparation.modules_access(self._taken) as environ:
+                engine.get(environ)
             self._inspection.modules()
-        engine.init(environ, step.extra_args, readonly=False)
+        # What was looked at is what is used: no module is fetched once more.
+        engine.init({}, (*step.extra_args, "-get=false"), readonly=False)
         self._inspection.providers()
         self.check_backend(engine)
         if self._taken.job.root.workspace != "default":

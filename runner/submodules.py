@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from runner.faults import CommitRefused
 from runner.merging import file_of
-from runner.workspace import Git, other_addresses
+from runner.workspace import Git, addresses
 from tidegate.domain.deploys.job import Job
 
 _FILE = ".gitmodules"
@@ -26,7 +26,7 @@ _MOST, _DEEPEST = 100, 5
 
 def check_out_submodules(git: Git, job: Job) -> None:
     """Put the submodules of the commit that is in place in theirs. Raise CommitRefused and RunnerFault."""
-    addresses = _addresses((job.clone_url, *other_addresses(job)))
+    known = _known(addresses(job))
     ahead, seen = [(git, 0)], 0
     while ahead:
         above, depth = ahead.pop()
@@ -34,7 +34,7 @@ def check_out_submodules(git: Git, job: Job) -> None:
             seen += 1
             if seen > _MOST or depth == _DEEPEST:
                 raise CommitRefused(f"There are more than {_MOST} submodules, or {_DEEPEST} in each other. Use fewer.")
-            address = addresses.get(_plain(_absolute(url, above.clone_url)))
+            address = known.get(_plain(_absolute(url, above.clone_url)))
             if address is None:
                 raise CommitRefused(
                     f"The submodule {path!a} is from {url[:200]!a}, which clone.repositories in the default branch's "
@@ -102,7 +102,7 @@ def _absolute(url: str, above: str) -> str:
     return parts._replace(path=posixpath.normpath(posixpath.join(parts.path, url))).geturl()
 
 
-def _addresses(urls: Sequence[str]) -> Mapping[str, str]:
+def _known(urls: Sequence[str]) -> Mapping[str, str]:
     """Return the addresses of repositories by all forms in which they may be written."""
     return {_plain(form): url for url in urls for form in _forms(url)}
 

@@ -67,12 +67,22 @@ class Git:
         return self.run(["git", "-C", str(self.directory), *arguments], self.directory, self.environ, output)
 
 
-def git_environment(environ: Mapping[str, str], home: Path, job: Job, token: str) -> dict[str, str]:
-    """Return the environment of git for a job. Raise RunnerFault when its address must not be used with a token."""
+def git_environment(
+    environ: Mapping[str, str], home: Path, job: Job, token: str, *, helper: str = ""
+) -> dict[str, str]:
+    """Return the environment of git for a job, with its token, or with the ``helper`` that is asked for one.
+
+    Raise RunnerFault when the job's address must not be used with a token.
+    """
     if refused := git.refusal(job.clone_url):
         raise RunnerFault(refused)
-    urls = (job.clone_url, *other_addresses(job))
-    return git.git_environment(environ, home, urls, token, {"fetch.fsckObjects": "true"})
+    settings = {"fetch.fsckObjects": "true"}
+    return git.git_environment(environ, home, addresses(job), token, settings, helper=helper)
+
+
+def addresses(job: Job) -> tuple[str, ...]:
+    """Return the addresses of all repositories that a job may clone, its own first."""
+    return job.clone_url, *other_addresses(job)
 
 
 def other_addresses(job: Job) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ class Forge:
         self.repository = directory / "acme" / "infra.git"
         self.url = ""
         self.tokens: list[str] = []
+        self.requests: list[str] = []
         self.large: dict[str, bytes] = {}
         #: Commits by path, which a commit with a .gitmodules has as its submodules.
         self.submodules: dict[str, str] = {}
@@ -161,12 +162,13 @@ def running_forge(directory: Path) -> Iterator[Forge]:
         disable_nagle_algorithm = True
 
         def answer(self) -> None:
+            forge.requests.append(self.path)
             sent = self.headers.get("authorization", "").removeprefix("Basic ")
             forge.tokens.append(base64.b64decode(sent).decode())
             if self.path.startswith("/large/"):
                 status, headers, content = 200, [], forge.large[self.path.removeprefix("/large/")]
             elif forge.tokens[-1] != f"x-access-token:{CLONE_TOKEN}":
-                status, headers, content = 401, [], b""
+                status, headers, content = 401, [("www-authenticate", 'Basic realm="forge"')], b""
             elif self.path == "/acme/infra.git/info/lfs/objects/batch":
                 status, headers, content = forge.batch(self)
             else:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runner.credentials import answering
 from runner.engine import link_providers, provider_links
 from runner.faults import RunnerFault
 from runner.plan_json import entries, read_plan
@@ -201,6 +202,35 @@ def test_the_token_is_sent_to_the_jobs_repositories_only(tmp_path: Path) -> None
     urls = {f"https://github.com/acme/{name}" for name in ("infra", "infra.git", "modules", "modules.git")}
     assert {key for key, value in pairs if value == header} == {f"http.{url}.extraHeader" for url in urls}
     assert environ["GIT_ALLOW_PROTOCOL"] == "https"
+
+
+def asked(helper: str, question: str) -> str:
+    """Return what git's credential helper answers, as git asks it."""
+    done = subprocess.run(
+        ["sh", "-c", f"{helper[1:]} get"], input=question, capture_output=True, text=True, check=False
+    )
+    return done.stdout
+
+
+def test_git_is_told_the_token_for_the_jobs_repositories_only_and_as_long_as_it_may_ask() -> None:
+    own = ("https://git.example.com:8443/acme/infra.git", "https://git.example.com:8443/acme/modules.git")
+    question = 'protocol=https\nhost={}\npath={}\nwwwauth[]=Basic realm="x"\n'
+    with answering("token-of-the-forge", own) as helper:
+        for path in ("acme/infra.git", "acme/modules", "acme/infra"):
+            answer = asked(helper, question.format("git.example.com:8443", path))
+            assert answer == "username=x-access-token\npassword=token-of-the-forge\n"
+        for host, path in (
+            ("git.example.com", "acme/infra.git"),
+            ("evil.example:8443", "acme/infra.git"),
+            ("git.example.com:8443", "acme/infra-2.git"),
+            ("git.example.com:8443", ""),
+        ):
+            assert asked(helper, question.format(host, path)) == ""
+        own_question = question.format("git.example.com:8443", "acme/infra")
+        assert asked(helper, f"POST / HTTP/1.1\n{own_question}") == ""
+        assert asked(helper, "host=x\n") == ""
+        assert "token-of-the-forge" not in helper
+    assert asked(helper, own_question) == ""
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 
 import pytest
 
 from tests.runner.conftest import Bench
 from tests.runner.engines import fake_engine
+from tests.runner.git_forge import CLONE_TOKEN
 from tests.runner.speculation import DEFAULT_PLAN, Commit, planned, refused, resource
-from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
+from tidegate.adapters.git.environment import authorization
+from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.workflow import CloneSettings, RunSettings, StepKind, WorkflowStep
 
 
 def refuse_to_run(bench: Bench) -> str:
@@ -152,6 +157,38 @@ def test_the_lists_of_the_job_allow_what_is_refused_else(bench: Bench) -> None:
     )
     assert "is not allowed in pull requests" in refused(bench, sha)
     assert planned(bench, sha, allowed_modules=(f"git::{bench.forge.url}/acme/*",))["changes"]["add"] == 1
+
+
+def test_nothing_that_expressions_could_read_holds_the_clone_token(bench: Bench) -> None:
+    # OpenTofu evaluates expressions while it initializes: file("/proc/self/environ") is one.
+    engine = bench.directory / "terraform"
+    reading = f"cat /proc/$$/environ >> {bench.directory}/environment-of-$1"
+    engine.write_text(f'#!/bin/sh\n{reading}\nexec {shutil.which("terraform")} "$@"\n')
+    engine.chmod(0o755)
+    call = f'module "queue" {{\n  source = "git::{bench.forge.url}/acme/modules.git//queue"\n}}\n'
+    bench.forge.other("modules", {"queue/main.tf": resource("queue")})
+    sha = bench.forge.commit({"network/main.tf": bench.backend() + call})
+    run = RunSettings(clone=CloneSettings(("modules",)))
+    bench.run(bench.job(JobKind.SPECULATE, sha, run=run), PATH=f"{bench.directory}:{os.environ['PATH']}")
+    assert bench.result()["changes"]["add"] == 1
+    for command in ("get", "init", "plan"):
+        environment = (bench.directory / f"environment-of-{command}").read_text()
+        assert "AWS_ACCESS_KEY_ID=ASIAENGINE" in environment
+        assert CLONE_TOKEN not in environment
+        assert authorization(CLONE_TOKEN) not in environment
+
+
+def test_a_module_that_was_looked_through_is_not_fetched_once_more(bench: Bench) -> None:
+    source = f"git::{bench.forge.clone_url}//modules/shared"
+    files = {"modules/shared/main.tf": resource("shared")}
+    sha = bench.forge.commit({"network/main.tf": f'{bench.backend()}module "m" {{ source = "{source}" }}\n', **files})
+    upgrading = WorkflowStep(StepKind.INIT, extra_args=("-upgrade",))
+    run = RunSettings(plan=(upgrading, *DEFAULT_PLAN[1:]))
+    planned(bench, sha, run=run, allowed_modules=(f"git::{bench.forge.url}/acme/*",))
+    fetched = bench.forge.requests.count("/acme/infra.git/git-upload-pack")
+    again = planned(bench, sha, allowed_modules=(f"git::{bench.forge.url}/acme/*",))
+    assert again["changes"]["add"] == 1
+    assert bench.forge.requests.count("/acme/infra.git/git-upload-pack") == 2 * fetched
 
 
 def test_a_module_from_elsewhere_is_looked_through_before_anything_of_it_runs(bench: Bench) -> None:

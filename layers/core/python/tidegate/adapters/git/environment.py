@@ -66,16 +66,21 @@ def git_environment(
     urls: Sequence[str],
     token: str,
     settings: Mapping[str, str] = MappingProxyType({}),
+    *,
+    helper: str = "",
 ) -> dict[str, str]:
     """Return the whole environment of git for the repository at the first of ``urls``.
 
     The token is for it and for the others; their SSH addresses mean the same. ``settings`` go beside the house's own.
+    ``helper`` is who is asked for a token that is not given.
     """
     parts = urlsplit(urls[0])
     pairs = [*settings.items(), *_SETTINGS.items()]
     if token:
         header = f"Authorization: {authorization(token)}"
         pairs += ((f"http.{form}.extraHeader", header) for each in urls for form in _forms(each))
+    if helper:
+        pairs += (("credential.helper", helper), ("credential.useHttpPath", "true"))
     pairs += (pair for each in urls for pair in _instead_of_ssh(each))
     return {
         **{name: environ[name] for name in PASSED_ON if name in environ},

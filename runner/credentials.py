@@ -1,0 +1,64 @@
+"""Lets git read the job's repositories under the engine, which never has the token itself (docs/decisions/0201).
+
+OpenTofu evaluates expressions of a pull request while it fetches modules and initializes. They can read files, its own
+environment among them, but ask no port.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+
+_HELPER = Path(__file__).with_name("credential_helper.py")
+#: Lines of a question, and bytes of one.
+_MOST_LINES, _LONGEST = 50, 4096
+_SECONDS = 10.0
+_POLL_SECONDS = 0.02
+
+
+@contextmanager
+def answering(token: str, addresses: Collection[str]) -> Iterator[str]:
+    """Answer git's questions for credentials of these repositories until the context ends; yield the helper to ask."""
+    known = frozenset(map(_plain, addresses))
+
+    class Handler(StreamRequestHandler):
+        timeout = _SECONDS
+
+        def handle(self) -> None:
+            asked = dict(self._fields())
+            if _plain("{protocol}://{host}/{path}".format_map(_Missing(asked))) in known:
+                self.wfile.write(f"username=x-access-token\npassword={token}\n".encode())
+
+        def _fields(self) -> Iterator[tuple[str, str]]:
+            """Yield the fields of a question: nothing of what is none, such as a request of HTTP."""
+            for _ in range(_MOST_LINES):
+                line = self.rfile.readline(_LONGEST).decode("utf-8", "replace").removesuffix("\n")
+                name, equals, value = line.partition("=")
+                if not equals or " " in name:
+                    return
+                yield name, value
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(_POLL_SECONDS,), name="credentials", daemon=True).start()
+        try:
+            port = server.server_address[1]
+            yield f"!{shlex.join([sys.executable, '-I', '-S', str(_HELPER), str(port)])}"
+        finally:
+            server.shutdown()
+
+
+class _Missing(dict[str, str]):
+    """Fields, of which those that are missing are empty."""
+
+    def __missing__(self, _name: str) -> str:
+        return ""
+
+
+def _plain(url: str) -> str:
+    return url.rstrip("/").removesuffix(".git")
