@@ -6,6 +6,7 @@ run or fetch is looked at before the engine sees them (docs/security.md).
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from runner.merging import changed_files, file_of
 from runner.plan_job import Planning
 from runner.steps import StepRunner
 from runner.submodules import with_files_of_submodules
-from runner.workspace import Git, other_addresses, place_in
+from runner.workspace import Git, links_on, other_addresses, place_in
 from tidegate.domain.deploys.job import Job, TakenJob
 from tidegate.domain.deploys.workflow import WorkflowStep
 from tidegate.domain.deploys.workflow_rules import plan_problem
@@ -146,10 +147,12 @@ class _Guard:
 
     def _is_written(self, file: Path) -> bool:
         """Tell whether a file was written while the engine ran."""
-        return file.is_file() and any(began <= file.stat().st_ctime_ns <= ended for began, ended in self._spans)
+        if not os.path.isfile(file):  # noqa: PTH113  # A word of a command may be longer than any name.
+            return False
+        return any(began <= file.stat().st_ctime_ns <= ended for began, ended in self._spans)
 
     def _is_of_commit(self, file: Path) -> bool:
-        return bool(self._git.ask("ls-tree", "-z", "HEAD", "--", file.relative_to(self._top).as_posix())[1])
+        return bool(self._git.ask("ls-tree", "-z", "HEAD", "--", self._name(file))[1])
 
     def _check_home(self) -> None:
         """Raise CodeRefused when the engine has written where programs look for their settings."""
@@ -168,7 +171,7 @@ class _Guard:
             if "\0" in word or place.suffix in _DATA:
                 continue
             file = place_in(self._top, place)
-            if file is not None and file.relative_to(self._top).as_posix() in self._changed:
+            if any(self._is_changed(each) for each in (file, *links_on(place)) if each is not None):
                 raise CodeRefused(_not_as_before(f"would run {word!a}"))
             if file is not None and self._is_written(file) and self._is_of_commit(file):
                 raise CodeRefused(
@@ -179,6 +182,12 @@ class _Guard:
                 self._check_imports(argv, file.parent)
         if "-m" in argv:
             self._check_imports(argv, self._root)
+
+    def _is_changed(self, place: Path) -> bool:
+        return place.is_relative_to(self._top) and self._name(place) in self._changed
+
+    def _name(self, place: Path) -> str:
+        return place.relative_to(self._top).as_posix()
 
     def _check_imports(self, argv: Sequence[str], directory: Path) -> None:
         """Raise CodeRefused when Python may find what the pull request changes, as it looks into this directory."""

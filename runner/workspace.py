@@ -5,7 +5,8 @@ git runs in the environment that ``tidegate.adapters.git.environment`` makes for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -18,6 +19,8 @@ from tidegate.domain.root import commit_sha, directory
 #: Runs a program: arguments, directory, environment, and a file for its standard output, else that goes to the log.
 Run = Callable[[list[str], Path, Mapping[str, str], IO[bytes] | None], int]
 
+#: Links that a path may lead through, as on Linux.
+_MOST_LINKS = 40
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance")
 
 
@@ -118,6 +121,22 @@ def place_in(top: Path, path: Path) -> Path | None:
     except RuntimeError:  # What Python before 3.13 raises for a link that leads to itself.
         return None
     return place if place.is_relative_to(top.resolve()) else None
+
+
+def links_on(path: Path) -> Iterator[Path]:
+    """Yield the links that an absolute path leads through, each as it lies where other links have led to."""
+    ahead, here, left = list(reversed(path.parts)), Path(), _MOST_LINKS
+    while ahead:
+        part = ahead.pop()
+        if part == "..":
+            here = here.parent
+            continue
+        here /= part
+        if left and os.path.islink(here):  # noqa: PTH114  # A word of a command may be longer than any name.
+            left -= 1
+            yield here
+            ahead += reversed(here.readlink().parts)
+            here = here.parent
 
 
 def _inside(target: Path, root_directory: str) -> Path:

@@ -6,12 +6,14 @@ import base64
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 
 CLONE_TOKEN = "clone-token-0123456789"
 
@@ -37,21 +39,31 @@ class Forge:
     def commit(self, files: Files, links: Mapping[str, str] | None = None) -> str:
         """Make the repository with one commit of these files; return its SHA."""
         work = self._begin()
-        for name, target in (links or {}).items():
-            (work / name).parent.mkdir(parents=True, exist_ok=True)
-            (work / name).symlink_to(target)
+        _link(work, links or {})
         sha = self._commit(work, files)
         self._publish(work)
         return sha
 
-    def pull_request(self, common: Files, head: Files, base: Files, commits: int = 0) -> tuple[str, str]:
+    def pull_request(
+        self,
+        common: Files,
+        head: Files,
+        base: Files,
+        commits: int = 0,
+        *,
+        common_links: Mapping[str, str] = MappingProxyType({}),
+        links: Mapping[str, str] = MappingProxyType({}),
+    ) -> tuple[str, str]:
         """Make the repository with two branches of a common commit; return the SHAs of head and base.
 
         Each changes the files that it has; with None, it deletes them. ``commits`` lie in the base between them.
+        ``links`` are those that the head has in place of what was there.
         """
         work = self._begin()
+        _link(work, common_links)
         self._commit(work, common)
         self._git(work, "checkout", "--quiet", "-b", "head")
+        _link(work, links)
         ours = self._commit(work, head) if head else self._git(work, "rev-parse", "HEAD")
         self._git(work, "checkout", "--quiet", "main")
         stream = "".join(
@@ -151,6 +163,16 @@ class Forge:
         ]
         status = next((int(value.split()[0]) for name, value in headers if name == "Status"), 200)
         return status, [header for header in headers if header[0] != "Status"], content
+
+
+def _link(work: Path, links: Mapping[str, str]) -> None:
+    for name, target in links.items():
+        place = work / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if place.is_dir():
+            shutil.rmtree(place)
+        place.unlink(missing_ok=True)
+        place.symlink_to(target)
 
 
 @contextmanager

@@ -32,6 +32,35 @@ def test_a_program_that_the_pull_request_changes_does_not_run(bench: Bench, *, m
 
 
 @pytest.mark.parametrize(
+    ("links", "named"),
+    [
+        ({"tools/check.sh": "../.git/index"}, "../tools/check.sh"),
+        ({"tools/check.sh": "other.sh"}, "../tools/check.sh"),
+        ({"tools": "others"}, "../tools/check.sh"),
+        ({"tools/check.sh": "other.sh"}, "../linked/check.sh"),
+        ({"tools/check.sh": "other.sh"}, "linked.sh"),
+    ],
+)
+def test_a_link_of_the_pull_request_leads_to_no_program(bench: Bench, links: dict[str, str], named: str) -> None:
+    # git's index holds the names of files, and to a shell these are commands.
+    evil = f"\ntouch {bench.directory}/ran\n".replace("/", "$SLASH")
+    programs = {"tools/check.sh": "echo checked\n", "tools/other.sh": "echo other\n", "others/check.sh": "echo x\n"}
+    common = {"network/main.tf": bench.backend() + resource("network"), **programs}
+    head, base = bench.forge.pull_request(
+        common, {evil: "x"}, {}, common_links={"linked": "tools", "network/linked.sh": "../tools/check.sh"}, links=links
+    )
+    step = WorkflowStep(StepKind.RUN, command=("sh", named), env=(("SLASH", "/"),))
+    message = refused(bench, head, base_sha=base, run=RunSettings(plan=(step, *DEFAULT_PLAN)))
+    assert "which is not as the base branch has it" in message
+    assert not (bench.directory / "ran").exists()
+
+
+def test_a_word_may_be_longer_than_any_name_of_a_file(bench: Bench, commit: Commit) -> None:
+    step = WorkflowStep(StepKind.RUN, command=("sh", "-c", f"echo {'x' * 300}"))
+    planned(bench, commit(resource("network")), run=RunSettings(plan=(step, *DEFAULT_PLAN)))
+
+
+@pytest.mark.parametrize(
     ("command", "added"),
     [
         (("python3", "../tools/judge.py"), "tools/json.py"),
