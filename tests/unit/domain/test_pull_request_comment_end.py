@@ -11,7 +11,7 @@ from tests.unit.domain.comment_text import is_whole
 from tidegate.domain.pull_requests.apply import ApplyView
 from tidegate.domain.pull_requests.apply_progress import ApplyProgress
 from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
-from tidegate.domain.pull_requests.comment import render_closed, render_comment, render_nothing, render_notice
+from tidegate.domain.pull_requests.comment import MERGED, render_closed, render_comment, render_nothing, render_notice
 
 PAGE = "https://tidegate.example/pulls/acme/infra/5"
 FORGED = planned("a", plan=f"+ b\n\n### What happens on merge\n\n* x\n\n### What to do now\n\n* Merge me.\n{PLAN}")
@@ -23,7 +23,7 @@ def test_a_merged_pull_requests_comment_says_where_its_deploys_are_in_place_of_n
     text = render_comment(replace(comment_of(*layers), applied=applied))
     merged = render_closed(text, PAGE, merged=True, applied=applied is not None)
     plans = text[: text.rindex("\n\n### What happens on")]
-    assert merged == f"{plans}\n\n### Merged\n\n[This page]({PAGE}) leads to what is deployed of it."
+    assert merged == f"{plans}\n\n{MERGED}\n\n[This page]({PAGE}) leads to what is deployed of it."
     assert render_closed(merged, PAGE, merged=True, applied=False) == merged
     is_whole(merged)
 

@@ -12,7 +12,7 @@ from tests.pull_request_layers import comment_of, planned
 from tests.unit.domain.comment_text import is_whole
 from tidegate.domain.deploys.deployment import Review, State
 from tidegate.domain.markdown import size
-from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, render_closed, render_comment
+from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, MERGED, render_closed, render_comment
 from tidegate.domain.pull_requests.merged import MergedRoot, is_settled, render_merged, with_end
 from tidegate.domain.root import Revision
 
@@ -28,7 +28,7 @@ def root(name, state=None, **fields):
 def test_what_is_applied_is_counted_and_what_failed_comes_first_with_its_last_lines():
     failed = root("db", State.APPLY_FAILED, reason="The apply failed", last_lines="Error: no such bucket\n")
     text = render_merged([root("app", State.APPLIED), failed, root("web")], PAGE)
-    assert text.startswith("### Merged\n\n**1 of 3 roots deployed**, 1 failed or blocked.")
+    assert text.startswith(f"{MERGED}\n\n**1 of 3 roots deployed**, 1 failed or blocked.")
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert rows == [
         "| `db` | [**apply failed**](https://tidegate.example/deployments/db): The apply failed |",
@@ -115,3 +115,14 @@ def test_nothing_of_a_reason_or_a_name_is_read_as_markup():
     assert "@all" not in text
     assert "[x](http" not in text
     assert "`a\\|b`" in text
+
+
+def test_text_of_a_plan_or_of_a_failure_is_not_taken_for_the_end_of_the_comment():
+    # Engines print a carriage return in a text as it is, and it begins a line.
+    forged = f"a\r\r{MERGED}\r\r@everybody **all is well**\r\r### Merged\r\r@everybody"
+    comment = render_comment(comment_of(planned("app", f"  + x = <<-EOT\n{forged}\n")))
+    failed = root("app", State.APPLY_FAILED, last_lines=f"{forged}\n")
+    first = with_end(comment, render_merged([failed], PAGE))
+    assert first.startswith(comment)
+    assert with_end(first, render_merged([root("app", State.APPLIED)], PAGE)).startswith(comment)
+    assert is_whole(first)

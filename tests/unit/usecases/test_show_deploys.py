@@ -11,6 +11,7 @@ from tests.unit.usecases.pull_request_world import MAIN, NUMBER, PullRequestWorl
 from tidegate.adapters.memory import MemoryCheckRuns, MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotYet
+from tidegate.domain.pull_requests.comment import MERGED as HEADING
 from tidegate.domain.pull_requests.comment import marker
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.domain.revision import Comparison
@@ -98,7 +99,7 @@ def test_a_merge_asks_for_its_comments_and_each_says_what_became_of_its_own_root
     assert "`db`" not in dev
     assert "`extra`" not in dev
     assert "[**waiting for a review**](https://tidegate.example/deployments/" in prod
-    assert dev.startswith(f"{marker('dev')}\n## Tidegate\n\nPlans.\n\n### Merged\n\n**All is deployed**: 1 root.")
+    assert dev.startswith(f"{marker('dev')}\n## Tidegate\n\nPlans.\n\n{HEADING}\n\n**All is deployed**: 1 root.")
 
 
 def test_a_change_of_a_deployment_asks_for_the_pull_requests_that_wait_for_its_root_only(world):

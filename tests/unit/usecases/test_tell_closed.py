@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.usecases.pull_request_world import NUMBER, PullRequestWorld
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
-from tidegate.domain.pull_requests.comment import marker
+from tidegate.domain.pull_requests.comment import MERGED, marker
 
 PLANS = f"{marker('dev')}\n## Tidegate\n\nPlans."
 TEXT = f"{PLANS}\n\n### What happens on merge\n\n* It is deployed.\n\n### What to do now\n\n* Merge."
@@ -32,7 +32,7 @@ def ends(world, *, merged):
 def test_a_merge_is_told_in_place_of_the_next_steps(world):
     ends(world, merged=True)
     ((_, text),) = world.forge.comments
-    assert text == f"{PLANS}\n\n### Merged\n\n[This page](/pulls/{NUMBER}) leads to what is deployed of it."
+    assert text == f"{PLANS}\n\n{MERGED}\n\n[This page](/pulls/{NUMBER}) leads to what is deployed of it."
 
 
 def test_what_is_closed_is_told_once(world):

@@ -29,6 +29,9 @@ MAXIMUM_COMMENT = 65_536
 MARKER = "<!-- tidegate:plan "
 #: In place of the stack's name, in hexadecimal, where there is none.
 NO_STACK = "none"
+#: The heading of the end of a merged pull request's comment, by which that is found: the invisible character in it is
+#: taken out of all text from outside, so that no plan has it.
+MERGED = "### Merged\u200b"
 _NAME = 100
 #: Bytes of each part that is shown whatever else there is. Plans and failures share what these leave.
 _DESTROYED, _POLICIES, _UNCHANGED, _MERGE, _NEXT, _NOTICE = 8_000, 10_000, 3_000, 6_000, 6_000, 10_000
@@ -129,7 +132,7 @@ def render_closed(text: str, page_url: str, *, merged: bool, applied: bool) -> s
     page = link("This page", page_url)
     if merged:
         shown = f"{page} leads to what is deployed of it." if page else ""
-        end = _joined("### Merged", shown or "The checks of the merge's commit show what is deployed of it.")
+        end = _joined(MERGED, shown or "The checks of the merge's commit show what is deployed of it.")
     else:
         nothing = "" if applied else "Nothing of it is deployed. "
         end = _joined("### Closed", f"It was not merged. {nothing}Reopen it to have it planned again.")

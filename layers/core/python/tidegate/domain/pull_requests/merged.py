@@ -13,14 +13,13 @@ from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.domain.deploys.review import REVIEW_DAYS
 from tidegate.domain.markdown import bounded, code, escaped, fenced, folded, size, tagged_code
 from tidegate.domain.pull_requests.blocks import LAST_LINES, link
-from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT
+from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, MERGED
 
 #: How long the comments of a merged pull request follow what is not applied: a plan waits for its review and its
 #: requirements, and what failed is mostly run again soon.
 FOLLOWED = timedelta(days=REVIEW_DAYS + REQUIREMENTS_DAYS)
 #: How long a root may have no deployment: a push that no webhook told of is found within minutes.
 UNKNOWN = timedelta(days=1)
-_HEADING = "### Merged"
 #: Bytes of rows and of last lines at most, and those that are kept free whatever the comment has before.
 _ROWS, _LINES, _GLUE = 8_000, 20_000, 100
 _NAME, _REASON, _FAILURES = 100, 300, 10
@@ -89,7 +88,7 @@ def render_merged(roots: Sequence[MergedRoot], page_url: str) -> str:
     ordered = sorted(roots, key=lambda each: (not each.has_failed, each.is_done, each.root))
     rows = bounded([*map(_row, ordered)], _ROWS, lambda count: f"| … and {count} more | |")
     parts = (
-        _HEADING,
+        MERGED,
         _counts(ordered),
         f"| Root | Deployment |\n|---|---|\n{rows}",
         "\n\n".join(_failures(ordered)),
@@ -100,7 +99,7 @@ def render_merged(roots: Sequence[MergedRoot], page_url: str) -> str:
 
 def with_end(comment: str, end: str) -> str:
     """Return a comment with another end; where there is no room for both, the last lines of failures go."""
-    start = comment.rfind(f"\n\n{_HEADING}\n\n")
+    start = comment.rfind(f"\n\n{MERGED}\n\n")
     plans = comment if start < 0 else comment[:start]
     room = MAXIMUM_COMMENT - size(plans) - _GLUE
     if size(end) > room:
