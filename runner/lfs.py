@@ -98,11 +98,11 @@ def _fetch(pointer: _Pointer, action: Any, top: Path) -> None:
         raise CommitRefused(
             f"The forge does not have {name!a} in Git LFS, which this commit has. Push it: git lfs push --all origin."
         )
-    written, digest, size = pointer.file.with_name(f".{pointer.oid}.lfs"), hashlib.sha256(), 0
+    written, digest, size = top.with_name("large-file"), hashlib.sha256(), 0
     try:
         with (
             _OPENER.open(_request(action["href"], action.get("header") or {}), timeout=_SECONDS) as response,
-            written.open("xb") as file,
+            written.open("wb") as file,
         ):
             while size <= pointer.size and (chunk := response.read(_CHUNK)):
                 digest.update(chunk)

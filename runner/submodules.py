@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from runner.faults import CommitRefused
+from runner.faults import CommitRefused, RunnerFault
 from runner.merging import file_of
 from runner.workspace import Git, addresses
 from tidegate.domain.deploys.job import Job
@@ -60,7 +60,14 @@ def _check_out(above: Git, path: str, commit: str, address: str) -> Git:
     place.rmdir()  # git makes it, empty.
     git = replace(above, directory=place, clone_url=address)
     git.begin(commit)
-    git.fetch(commit)
+    try:
+        git.fetch(commit)
+    except RunnerFault as fault:
+        git.fetch("HEAD")  # Where that works, neither the forge nor the network failed.
+        raise CommitRefused(
+            f"The submodule {path!a} is at the commit {commit}, which its repository does not have. "
+            "Push that commit there, or move the submodule."
+        ) from fault
     git.do("checkout", "--quiet", "--force", "--detach", commit)
     return git
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from tests.runner.conftest import Bench
@@ -55,6 +57,15 @@ def test_a_submodule_that_gitmodules_does_not_name_is_refused(bench: Bench) -> N
     assert "no path and URL of the submodule 'vendor'" in bench.result()["message"]
 
 
+def test_a_submodule_at_a_commit_that_there_is_not_is_the_authors_mistake(bench: Bench) -> None:
+    declared = submodule(bench, "../modules.git")
+    bench.forge.submodules = {"vendor": "1" * 40}
+    sha = bench.forge.commit({"network/main.tf": bench.backend() + CALL, ".gitmodules": declared})
+    bench.run(bench.job(JobKind.PLAN, sha, run=SUBMODULES))
+    assert bench.result()["error"] == "TerraformClientError"
+    assert "'vendor'" in bench.result()["message"]
+
+
 def test_a_program_of_a_submodule_that_a_pull_request_moves_is_not_run(bench: Bench) -> None:
     declared = submodule(bench, "../modules.git")
     head, base = bench.forge.pull_request(
@@ -70,6 +81,13 @@ def test_files_in_git_lfs_are_fetched_and_the_token_is_sent_to_the_forge_alone(b
     sha = bench.forge.commit({"network/main.tf": bench.backend(), "network/large.tf": pointer})
     assert bench.plan(sha, run=LFS)["changes"]["add"] == 1
     assert set(bench.forge.tokens) == {f"x-access-token:{CLONE_TOKEN}", ""}
+
+
+def test_no_name_of_a_file_is_in_the_way_of_one_in_git_lfs(bench: Bench) -> None:
+    pointer = bench.forge.store(MODULE.encode())
+    taken = f"network/.{hashlib.sha256(MODULE.encode()).hexdigest()}.lfs"
+    sha = bench.forge.commit({"network/main.tf": bench.backend(), "network/large.tf": pointer, taken: "x"})
+    assert bench.plan(sha, run=LFS)["changes"]["add"] == 1
 
 
 def test_a_file_that_is_not_in_git_lfs_is_the_authors_mistake(bench: Bench) -> None:

@@ -178,6 +178,10 @@ def test_a_source_that_is_no_plain_string_is_refused(source: str) -> None:
         ('data "terraform_remote_state" "x" {\n  backend = "kubernetes"\n}', "the backend 'kubernetes'"),
         ('provider "aws" {\n  shared_config_files = ["x"]\n}', "shared_config_files may name a file"),
         ('backend "oss" {\n  shared_credentials_file = "x"\n}', "shared_credentials_file may name a file"),
+        (
+            'provider "vault" {\n  auth_login_aws {\n    aws_shared_credentials_file = "x"\n  }\n}',
+            "shared_credentials_file may name a file",
+        ),
         ('terraform {\n  state_store "a_b" {}\n}', "state_store starts a provider"),
         ('encryption {\n  key_provider "external" "x" {}\n}', "the key provider 'external'"),
         ('encryption {\n  method "external" "x" {}\n}', "the encryption method 'external'"),

@@ -93,8 +93,8 @@ def _unsafe_words(file: HclFile, allowed: Allowed) -> Iterator[Finding]:
     """Yield what is refused wherever it stands."""
     for number, (kind, text, at) in enumerate(file.tokens):
         if kind is Kind.NAME:
-            if _FILES_OF_CREDENTIALS.fullmatch(text):
-                yield Finding(file.line(at), _credentials(text))
+            if named := _FILES_OF_CREDENTIALS.search(text):
+                yield Finding(file.line(at), _credentials(named[0]))
             elif text == "state_store":
                 yield Finding(file.line(at), _STATE_STORES)
             elif text in _KEYWORDS and (label := _label(text, file.tokens[number + 1 : number + 3])):
@@ -234,8 +234,8 @@ def _examine_json(text: str, allowed: Allowed) -> Examined:
 
 def _unsafe_pair(pair: _Pair) -> Iterator[Finding]:
     inner = {each.key for each in _pairs(pair.value)}
-    if _FILES_OF_CREDENTIALS.fullmatch(pair.key):
-        yield Finding(0, _credentials(pair.key))
+    if named := _FILES_OF_CREDENTIALS.search(pair.key):
+        yield Finding(0, _credentials(named[0]))
     elif pair.key == "state_store":
         yield Finding(0, _STATE_STORES)
     elif pair.key == "backend" and (pair.value == "kubernetes" or "kubernetes" in inner):
