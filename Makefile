@@ -2,6 +2,9 @@
 .DEFAULT_GOAL := help
 # The forge's port; the API and the AWS endpoint take the next two. Empty: 4750, or any free ones when it is taken.
 PORT ?=
+# The installation on AWS, where there are several in an account and region. Empty: the one that cdk.json names.
+PREFIX ?=
+CONTEXT := $(if $(PREFIX),-c prefix=$(PREFIX))
 
 .PHONY: help setup demo up lint test test-nightly mutants soak soak-mutants bench sbom base-images synth layers docs pictures doctor deploy
 
@@ -71,8 +74,8 @@ sbom: setup ## Write what is deployed of others as a software bill of materials:
 base-images: ## The digests that the images' tags have today, to compare with those in the Dockerfiles
 	@python3 .ci/base-images
 
-synth: setup sbom ## Write the CloudFormation template to cdk.out
-	$(PYTHON) cdk/app.py
+synth: setup sbom ## Write the CloudFormation template to cdk.out (PREFIX= for another installation)
+	$(if $(PREFIX),CDK_CONTEXT_JSON='{"prefix": "$(PREFIX)"}') $(PYTHON) cdk/app.py
 
 layers: setup ## Export the locked requirements of the layer, of root discovery and of policies
 	$(UV) export --frozen --quiet --only-group layer --no-emit-project --no-header --no-annotate \
@@ -93,8 +96,8 @@ docs: setup ## Generate docs/permissions.md, stepfunctions/README.md, the comman
 pictures: setup ## Take the pictures in docs/images anew, from a running local cloud (needs Chromium)
 	$(PYTHON) -m docs.images.take
 
-doctor: setup ## Check what a deploy to AWS needs
-	$(BIN)/tidegate doctor
+doctor: setup ## Check what a deploy to AWS needs (PREFIX=)
+	$(BIN)/tidegate doctor $(CONTEXT)
 
-deploy: setup doctor sbom ## Deploy to the caller's AWS account
-	PATH="$(CURDIR)/$(dir $(UV)):$$PATH" $(PYTHON) -m cdk.command deploy Tidegate
+deploy: setup doctor sbom ## Deploy to the caller's AWS account (PREFIX= for another installation)
+	PATH="$(CURDIR)/$(dir $(UV)):$$PATH" $(PYTHON) -m cdk.command deploy $(CONTEXT)

@@ -1,6 +1,6 @@
 """Runs the CDK's own command line at a pinned version, on the node that comes with the Python environment.
 
-``python -m cdk.command deploy Tidegate``; whatever follows is the CDK's.
+``python -m cdk.command deploy -c prefix=tidegate``; whatever follows is the CDK's.
 """
 
 from __future__ import annotations

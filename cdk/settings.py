@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cdk.runner_settings import Context, InvalidContext, RunnerSettings, read_runner_settings
 
 _FORGE = re.compile("github|gitlab")
-_APP_SECRETS = {"github": "tidegate/github-app", "gitlab": "tidegate/gitlab"}
+_APP_SECRETS = {"github": "github-app", "gitlab": "gitlab"}
 _PREFIX = re.compile(r"[a-z][a-z0-9-]{0,19}")
 _URL = re.compile(r"https?://[^\s/?#]+(/[^\s?#]*)?")
 _URL_WITH_QUERY = re.compile(r"https?://[^\s]+")
@@ -50,6 +50,11 @@ class Settings:
     comment_prefixes: str
     runners: RunnerSettings
 
+    @property
+    def stack(self) -> str:
+        """The name of the installation's stack: each prefix has one of its own."""
+        return self.prefix.capitalize()
+
     def engine_policies(self, kind: str) -> tuple[str, ...]:
         """Return the managed policies of the engine of this kind of runner: ``plan``, ``apply`` or ``speculate``."""
         policies = {"plan": self.plan_policies, "apply": self.apply_policies, "speculate": self.pull_request_policies}
@@ -61,13 +66,14 @@ def read_settings(context: Context) -> Settings:
     text = _Texts(context)
     forge = text.matching("forge", _FORGE, "github or gitlab", "github")
     forge_url, forge_api_url = _addresses(text, forge)
+    prefix = text.matching("prefix", _PREFIX, "up to 20 small letters, digits and hyphens", "tidegate")
     return Settings(
-        prefix=text.matching("prefix", _PREFIX, "up to 20 small letters, digits and hyphens", "tidegate"),
+        prefix=prefix,
         forge=forge,
         forge_url=forge_url,
         forge_api_url=forge_api_url,
-        webhook_secret_name=text.get("webhook_secret_name", "tidegate/webhook-secret"),
-        app_secret_name=text.get("app_secret_name", _APP_SECRETS[forge]),
+        webhook_secret_name=text.get("webhook_secret_name", f"{prefix}/webhook-secret"),
+        app_secret_name=text.get("app_secret_name", f"{prefix}/{_APP_SECRETS[forge]}"),
         default_terraform=text.matching("default_terraform", _VERSION, "a version like 1.11.4", "1.11.4"),
         default_tofu=text.matching("default_tofu", _VERSION, "a version like 1.10.6", "1.10.6"),
         release_mirror=text.optional("release_mirror", _URL, "a URL").rstrip("/"),

@@ -74,6 +74,7 @@ class TidegateStack(Stack):
             construct_id,
             description="Tidegate: GitOps for Terraform and OpenTofu",
             synthesizer=DefaultStackSynthesizer(generate_bootstrap_version_rule=False),
+            termination_protection=True,
         )
         Tags.of(self).add("tidegate", settings.prefix)
         self.settings = settings

@@ -37,5 +37,6 @@ def synthesize(outdir: Path | None = None, plugins: Iterable[Plugin] = ()) -> Pa
     app = aws_cdk.App(analytics_reporting=False, context=context, outdir=directory)
     for plugin in plugins:
         aws_cdk.Validations.of(app).add_plugins(plugin(app))
-    stack = TidegateStack(app, "Tidegate", read_settings(app.node))
+    settings = read_settings(app.node)
+    stack = TidegateStack(app, settings.stack, settings)
     return Path(app.synth().directory) / stack.template_file

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from cli import aws
 from cli.diagnosis import Finding
 from cli.gitlab_examination import GitLabExamination
 from cli.harmless import plain
+from cli.secret import APP, GITLAB, WEBHOOK
 
 #: Two plans and two applies at once, at one vCPU each.
 NEEDED_VCPUS = 4
@@ -48,8 +50,7 @@ _QUOTAS = {"fargate": "L-3032A538", "lambda": "L-B99A9384"}
 _BUILDER_SECONDS = 10
 _BUILDERS = ("docker", "podman", "finch")
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
-_DEFAULT_SECRETS = {"webhook_secret_name": "tidegate/webhook-secret", "app_secret_name": "tidegate/github-app"}
-_GITLAB_SECRETS = {**_DEFAULT_SECRETS, "app_secret_name": "tidegate/gitlab"}
+_PREFIX = "tidegate"
 #: The name that the design has for a GitLab's address.
 _GITLAB_URL = "BURRITO_CONTROLLER_GITLABCONFIG_URL"
 
@@ -85,13 +86,22 @@ class Doctor:
         ask_forge: AskForge,
     ) -> None:
         self._is_gitlab = context.get("forge") == "gitlab"
-        self._context = {**(_GITLAB_SECRETS if self._is_gitlab else _DEFAULT_SECRETS), **context}
+        self._prefix = str(context.get("prefix") or _PREFIX)
+        app = GITLAB if self._is_gitlab else APP
+        usual = {"webhook_secret_name": f"{self._prefix}/{WEBHOOK}", "app_secret_name": f"{self._prefix}/{app}"}
+        self._context = {**usual, **context}
         self._environ = environ
         self._client = client
         self._ask_forge = ask_forge
 
     def findings(self) -> Iterator[Finding]:
         """Yield what each check found. Without credentials, what needs them is not looked at."""
+        for finding in self._findings():
+            yield (
+                finding if self._prefix == _PREFIX else replace(finding, do=_for_installation(finding.do, self._prefix))
+            )
+
+    def _findings(self) -> Iterator[Finding]:
         yield self._node()
         yield self._builder()
         region = self._region()
@@ -275,6 +285,11 @@ _HOW_TO_CREATE = {
     'the form is {"app_id": "…", "private_key": "PEM"}.',
 }
 _HOW_TO_STORE_TOKENS = "Run `tidegate secret gitlab --token-file FILE --clone-token-file FILE`."
+
+
+def _for_installation(do: str, prefix: str) -> str:
+    """Return what to do, with the prefix where a command needs it."""
+    return re.sub(r"`(tidegate secret \w+)", rf"`\1 --prefix {prefix}", do)
 
 
 def _sign_in(content: Mapping[str, Any], command: str = "app") -> Finding:

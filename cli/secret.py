@@ -22,26 +22,37 @@ app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Store the secrets of the GitHub App, or of GitLab, in Secrets Manager."
 )
 
-WEBHOOK = "tidegate/webhook-secret"
-APP = "tidegate/github-app"
-GITLAB = "tidegate/gitlab"
+WEBHOOK, APP, GITLAB = "webhook-secret", "github-app", "gitlab"
 #: The names that the design has for the token of who comments on GitHub, and for GitLab's.
 GITHUB_TOKEN = "BURRITO_CONTROLLER_GITHUBCONFIG_APITOKEN"  # noqa: S105  # A name, no value.
 GITLAB_TOKEN = "BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN"  # noqa: S105  # A name, no value.
 
-_Name = Annotated[str, typer.Option("--name", help="The secret's name, if not the default one.")]
+_Prefix = Annotated[
+    str,
+    typer.Option(
+        "--prefix",
+        envvar="TIDEGATE_PREFIX",
+        metavar="PREFIX",
+        help="The installation's prefix, which secrets begin with.",
+    ),
+]
+_Name = Annotated[
+    str | None,
+    typer.Option("--name", show_default=False, help="The secret's name, if not the installation's usual one."),
+]
 
 
 @app.command(cls=Command, name="webhook")
 def webhook(
     *,
-    name: _Name = WEBHOOK,
+    prefix: _Prefix = "tidegate",
+    name: _Name = None,
     rotate: Annotated[bool, typer.Option("--rotate", help="Make a new secret; the one before stays valid.")] = False,
     retire: Annotated[bool, typer.Option("--retire", help="Let only the newest secret be valid.")] = False,
     json: Json = False,
 ) -> None:
     """Make a webhook secret, store it, and print it once, to be pasted into the App's, or GitLab's, settings."""
-    client = _client()
+    client, name = _client(), name or f"{prefix}/{WEBHOOK}"
     known = _webhook_secrets(client, name)
     if retire:
         if not known:
@@ -100,7 +111,8 @@ def github_app(
     client_id: _AppClientId = None,
     client_secret_file: _AppSecretFile = None,
     comment_token_file: _CommentTokenFile = None,
-    name: _Name = APP,
+    prefix: _Prefix = "tidegate",
+    name: _Name = None,
     json: Json = False,
 ) -> None:
     """Store the App's id and private key, and what people sign in with on the web pages.
@@ -118,7 +130,7 @@ def github_app(
     }
     if not fields:
         raise WrongUsage("Nothing to store.", "Give --id and --key, or --client-id and --client-secret-file, or all.")
-    client = _client()
+    client, name = _client(), name or f"{prefix}/{APP}"
     _store(client, name, {**(_read(client, name) or {}), **fields})
     deletable = " and ".join(
         str(file) for file in (key, client_secret_file, comment_token_file) if file and str(file) != "-"
@@ -164,7 +176,8 @@ def gitlab(
     clone_token_file: _CloneTokenFile = None,
     client_id: _GitLabClientId = None,
     client_secret_file: _GitLabSecretFile = None,
-    name: _Name = GITLAB,
+    prefix: _Prefix = "tidegate",
+    name: _Name = None,
     json: Json = False,
 ) -> None:
     """Store the tokens of Tidegate's user on GitLab, and what people sign in with on the web pages.
@@ -181,7 +194,7 @@ def gitlab(
     }
     if not fields:
         raise WrongUsage("Nothing to store.", "Give --token-file and --clone-token-file.")
-    client = _client()
+    client, name = _client(), name or f"{prefix}/{GITLAB}"
     whole = {**(_read(client, name) or {}), **fields}
     if whole.get("token") == whole.get("clone_token") and "token" in whole:
         raise Refused("Both tokens are the same.", "Runners get the second one: it must read repositories and no more.")

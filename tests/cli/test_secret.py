@@ -50,6 +50,18 @@ def test_a_new_webhook_secret_is_stored_and_printed_once():
     assert stored("tidegate/webhook-secret") == {"secrets": [result.stdout.strip()]}
 
 
+def test_each_installation_has_secrets_of_its_own(monkeypatch):
+    first = run("webhook").stdout.strip()
+    second = run("webhook", "--prefix", "acme").stdout.strip()
+    monkeypatch.setenv("TIDEGATE_PREFIX", "other")
+    third = run("webhook").stdout.strip()
+    assert stored("tidegate/webhook-secret") == {"secrets": [first]}
+    assert stored("acme/webhook-secret") == {"secrets": [second]}
+    assert stored("other/webhook-secret") == {"secrets": [third]}
+    assert run("webhook", "--name", "mine").exit_code == 0
+    assert stored("mine")["secrets"]
+
+
 def test_secrets_are_stored_in_the_region_that_awss_other_tools_take(monkeypatch):
     monkeypatch.setenv("AWS_REGION", "eu-north-1")
     monkeypatch.delenv("AWS_DEFAULT_REGION")

@@ -106,6 +106,14 @@ def test_a_complete_account_has_nothing_that_fails(complete: None, path: str):
     assert found["CDK bootstrap"].found == "Version 21."
 
 
+def test_another_installation_is_looked_at_by_its_own_names(complete: None, path: str):
+    doctor = Doctor({"prefix": "acme"}, {"PATH": path, "AWS_REGION": REGION}, _client, lambda *_: COMPLETE)
+    found = {finding.check: finding for finding in doctor.findings()}
+    assert found["secret acme/webhook-secret"].verdict == "fail"
+    assert "`tidegate secret webhook --prefix acme`" in found["secret acme/webhook-secret"].do
+    assert "`tidegate secret app --prefix acme " in found["secret acme/github-app"].do
+
+
 def test_secrets_are_never_shown(complete: None, path: str, pem: str):
     shown = " ".join(f"{finding.found} {finding.do}" for finding in _examine(path).values())
     assert SECRET not in shown

@@ -1,0 +1,80 @@
+"""Installations side by side in one account and region: each prefix has its own stack, names and secrets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cdk.layers import ROOT
+from cdk.settings import read_settings
+from local.stack.synth import synthesize
+
+#: Names that live inside of something else that has a name of its own, or are of AWS.
+WITHIN = {
+    "AWS::ApiGatewayV2::Stage StageName": "in its API",
+    "AWS::CloudWatch::Alarm MetricName": "in its namespace",
+    "AWS::CloudWatch::Alarm Namespace": "of AWS",
+    "AWS::DynamoDB::Table AttributeName": "in its table",
+    "AWS::DynamoDB::Table IndexName": "in its table",
+    "AWS::ECS::TaskDefinition Name": "of a container or a volume",
+    "AWS::ECS::TaskDefinition SourceVolume": "in its task definition",
+    "AWS::IAM::Policy PolicyName": "in its role",
+    "AWS::Logs::MetricFilter MetricName": "in its namespace",
+}
+
+
+@pytest.fixture(scope="module")
+def other() -> dict[str, Any]:
+    """Return the template of an installation with another prefix."""
+    (file,) = synthesize(ROOT, {"prefix": "acme-prod"}).glob("*.template.json")
+    assert file.name == "Acme-prod.template.json"
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def _names(template: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield every name that a resource gets in clear, by its type and key."""
+    for resource in template["Resources"].values():
+        for key, value in resource.get("Properties", {}).items():
+            if isinstance(value, str) and (key.endswith("Name") or key == "Family"):
+                yield f"{resource['Type']} {key}", value
+
+
+def test_two_installations_share_no_name(template: dict[str, Any], other: dict[str, Any]):
+    shared = {each for each in set(_names(template)) & set(_names(other)) if each[0] not in WITHIN}
+    assert not shared
+    assert {value for key, value in _names(template) if key not in WITHIN}, "there are names to compare"
+
+
+def test_all_that_has_a_name_of_its_own_begins_with_the_prefix(other: dict[str, Any]):
+    for key, name in _names(other):
+        assert key in WITHIN or name.removeprefix("/aws/vendedlogs/states/").startswith("acme-prod"), f"{key}: {name}"
+
+
+def test_what_an_installation_counts_and_knows_is_its_own(other: dict[str, Any]):
+    text = json.dumps(other)
+    for of_the_first in ("tidegate/webhook-secret", "tidegate/github-app", ":tidegate-", '"tidegate-', "/tidegate-"):
+        assert of_the_first not in text
+    counted = [each["Properties"] for each in other["Resources"].values() if each["Type"] == "AWS::Logs::MetricFilter"]
+    assert {each["MetricTransformations"][0]["MetricNamespace"] for each in counted} == {"acme-prod"}
+
+
+def test_no_stack_is_deleted_by_mistake():
+    manifest = json.loads((synthesize(ROOT, {}) / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["artifacts"]["Tidegate"]["properties"]["terminationProtection"] is True
+
+
+class _Given(dict[str, object]):
+    def try_get_context(self, key: str) -> object:
+        return self.get(key)
+
+
+@pytest.mark.parametrize(("prefix", "stack"), [("tidegate", "Tidegate"), ("a", "A"), ("acme-prod", "Acme-prod")])
+def test_each_prefix_has_a_stack_and_secrets_of_its_own(prefix: str, stack: str):
+    settings = read_settings(_Given(prefix=prefix))
+    assert settings.stack == stack
+    assert settings.webhook_secret_name == f"{prefix}/webhook-secret"
+    assert settings.app_secret_name == f"{prefix}/github-app"
+    assert read_settings(_Given(prefix=prefix, app_secret_name="mine")).app_secret_name == "mine"
