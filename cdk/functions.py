@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aws_cdk import Duration, RemovalPolicy
-from aws_cdk import aws_ecr_assets as ecr_assets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -14,7 +13,7 @@ from constructs import Construct
 
 from cdk.function_specs import SPECS, FunctionSpec
 from cdk.images import FUNCTION_CONTEXT
-from cdk.layers import ARCHITECTURE, ROOT, RUNTIME, Layers
+from cdk.layers import ROOT, RUNTIME, Layers
 
 
 class Functions(Construct):
@@ -54,7 +53,7 @@ class Functions(Construct):
             "Resource",
             description=spec.description,
             runtime=RUNTIME,
-            architecture=ARCHITECTURE,
+            architecture=self._layers.architecture.functions,
             handler="handler.lambda_handler",
             code=lambda_.Code.from_asset(str(ROOT / "functions" / spec.name), exclude=["**/__pycache__"]),
             layers=self._layers_of(spec),
@@ -77,7 +76,7 @@ class Functions(Construct):
             file=f"functions/{spec.image}/Dockerfile",
             build_args={"FUNCTION": spec.name},
             cmd=["handler.lambda_handler"],
-            platform=ecr_assets.Platform.LINUX_ARM64,
+            platform=self._layers.architecture.images,
             exclude=FUNCTION_CONTEXT.exclude,
             ignore_mode=FUNCTION_CONTEXT.ignore_mode,
         )
@@ -85,7 +84,7 @@ class Functions(Construct):
             place,
             "Resource",
             description=spec.description,
-            architecture=ARCHITECTURE,
+            architecture=self._layers.architecture.functions,
             code=code,
             role=role,
             log_group=log_group,

@@ -11,12 +11,13 @@ from aws_cdk import BundlingOptions, DockerImage, ILocalBundling, RemovalPolicy
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from cdk.architecture import Architecture
+
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIME = lambda_.Runtime.PYTHON_3_13
-ARCHITECTURE = lambda_.Architecture.ARM_64
 #: The fakes of the adapters are for tests.
 _CORE_EXCLUDE = ["**/__pycache__", "python/tidegate/adapters/memory"]
-_PLATFORM, _PYTHON = "aarch64-manylinux2014", "3.13"
+_PYTHON = "3.13"
 
 
 class LayerBuildFailed(RuntimeError):  # Named for what it tells.
@@ -27,11 +28,14 @@ class LayerBuildFailed(RuntimeError):  # Named for what it tells.
 class UvBundling:
     """Installs the locked requirements with uv, as wheels for Lambda's platform only."""
 
+    def __init__(self, platform: str) -> None:
+        self._platform = platform
+
     def try_bundle(self, output_dir: str, *_: object, **__: object) -> bool:
         """Fill ``output_dir``. Raise LayerBuildFailed; there is no fallback that would build something else."""
         uv = shutil.which("uv") or str(ROOT / ".venv" / "bin" / "uv")
         arguments = [uv, "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--no-deps"]
-        platform = ["--python-platform", _PLATFORM, "--python-version", _PYTHON]
+        platform = ["--python-platform", self._platform, "--python-version", _PYTHON]
         source = ["--target", f"{output_dir}/python", "--requirements", str(ROOT / "layers/deps/requirements.txt")]
         try:
             subprocess.run([*arguments, *platform, *source], check=True)
@@ -43,10 +47,11 @@ class UvBundling:
 class Layers(Construct):
     """``core`` is what every function needs, ``third_party`` what all but the webhook function need."""
 
-    def __init__(self, scope: Construct, construct_id: str) -> None:
+    def __init__(self, scope: Construct, construct_id: str, architecture: Architecture) -> None:
         super().__init__(scope, construct_id)
+        self.architecture = architecture
         self.core = self._layer("Core", lambda_.Code.from_asset(str(ROOT / "layers/core"), exclude=_CORE_EXCLUDE))
-        bundling = BundlingOptions(image=DockerImage.from_registry("scratch"), local=UvBundling())
+        bundling = BundlingOptions(image=DockerImage.from_registry("scratch"), local=UvBundling(architecture.wheels))
         self.third_party = self._layer("Deps", lambda_.Code.from_asset(str(ROOT / "layers/deps"), bundling=bundling))
 
     def _layer(self, construct_id: str, code: lambda_.Code) -> lambda_.LayerVersion:
@@ -55,7 +60,7 @@ class Layers(Construct):
             construct_id,
             code=code,
             compatible_runtimes=[RUNTIME],
-            compatible_architectures=[ARCHITECTURE],
+            compatible_architectures=[self.architecture.functions],
             # Versions of functions that still run keep their layers.
             removal_policy=RemovalPolicy.RETAIN,
         )

@@ -15,6 +15,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from cdk.architecture import ARCHITECTURES
 from cdk.asl_state_machine import machine_arn
 from cdk.capabilities import SPECULATIONS, allow, on_jobs, tell_missing
 from cdk.images import RUNNER_CONTEXT
@@ -65,6 +66,7 @@ class Runners(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._settings, self._storage = settings, storage
+        self._architecture = ARCHITECTURES[settings.architecture]
         self.cluster = ecs.Cluster(
             self,
             "Cluster",
@@ -106,7 +108,7 @@ class Runners(Construct):
             "Image",
             directory=str(ROOT),
             file="runner/Dockerfile",
-            platform=ecr_assets.Platform.LINUX_ARM64,
+            platform=self._architecture.images,
             exclude=RUNNER_CONTEXT.exclude,
             ignore_mode=RUNNER_CONTEXT.ignore_mode,
         )
@@ -123,7 +125,7 @@ class Runners(Construct):
             memory_limit_mib=2048,
             ephemeral_storage_gib=_SCRATCH_GIB,
             runtime_platform=ecs.RuntimePlatform(
-                cpu_architecture=ecs.CpuArchitecture.ARM64, operating_system_family=ecs.OperatingSystemFamily.LINUX
+                cpu_architecture=self._architecture.tasks, operating_system_family=ecs.OperatingSystemFamily.LINUX
             ),
             task_role=role,
             execution_role=iam.Role(

@@ -10,6 +10,7 @@ from cdk.runner_settings import Context, InvalidContext, RunnerSettings, read_ru
 
 _FORGE = re.compile("github|gitlab")
 _APP_SECRETS = {"github": "github-app", "gitlab": "gitlab"}
+_ARCHITECTURE = re.compile("arm64|x86_64")
 _PREFIX = re.compile(r"[a-z][a-z0-9-]{0,19}")
 _URL = re.compile(r"https?://[^\s/?#]+(/[^\s?#]*)?")
 _URL_WITH_QUERY = re.compile(r"https?://[^\s]+")
@@ -27,6 +28,7 @@ class Settings:
     """An installation's settings. Policies are names or ARNs of managed policies for the engine's roles."""
 
     prefix: str
+    architecture: str
     forge: str
     forge_url: str
     forge_api_url: str
@@ -69,6 +71,7 @@ def read_settings(context: Context) -> Settings:
     prefix = text.matching("prefix", _PREFIX, "up to 20 small letters, digits and hyphens", "tidegate")
     return Settings(
         prefix=prefix,
+        architecture=text.matching("architecture", _ARCHITECTURE, "arm64 or x86_64", "arm64"),
         forge=forge,
         forge_url=forge_url,
         forge_api_url=forge_api_url,

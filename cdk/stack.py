@@ -10,6 +10,7 @@ from constructs import Construct
 
 from cdk.acknowledgements import acknowledge_findings
 from cdk.alarms import Alarms
+from cdk.architecture import ARCHITECTURES
 from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value
 from cdk.capabilities import Surroundings
 from cdk.engine_denials import EngineDenials
@@ -106,9 +107,8 @@ class TidegateStack(Stack):
             machine=self._name("drift"),
             undelivered=self.messaging.undelivered,
         )
-        self.functions = Functions(
-            self, "Functions", layers=Layers(self, "Layers"), undelivered=self.messaging.undelivered
-        ).by_name
+        layers = Layers(self, "Layers", ARCHITECTURES[settings.architecture])
+        self.functions = Functions(self, "Functions", layers=layers, undelivered=self.messaging.undelivered).by_name
         self.api = PublicApi(self, "WebhookApi", name=settings.prefix, forge=settings.forge, functions=self.functions)
         EngineDenials(
             self,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,9 +15,9 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from cli import aws
+from cli.builders import base_image, find_builder, try_architecture
 from cli.diagnosis import Finding
 from cli.gitlab_examination import GitLabExamination
-from cli.harmless import plain
 from cli.secret import APP, GITLAB, WEBHOOK
 
 #: Two plans and two applies at once, at one vCPU each.
@@ -46,11 +44,8 @@ NEEDED_EVENTS = frozenset(
     {"push", "check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "merge_group"}
 )
 _QUOTAS = {"fargate": "L-3032A538", "lambda": "L-B99A9384"}
-#: A daemon that answers does so at once; one in a machine that sleeps may need a few seconds.
-_BUILDER_SECONDS = 10
-_BUILDERS = ("docker", "podman", "finch")
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
-_PREFIX = "tidegate"
+_PREFIX, _ARCHITECTURE = "tidegate", "arm64"
 #: The name that the design has for a GitLab's address.
 _GITLAB_URL = "BURRITO_CONTROLLER_GITLABCONFIG_URL"
 
@@ -76,7 +71,10 @@ AskForge = Callable[[str, str, str], App]
 
 
 class Doctor:
-    """Runs the checks. ``ask_forge`` takes the API's address, the App's id and key, and may raise the errors above."""
+    """Runs the checks. ``ask_forge`` takes the API's address, the App's id and key, and may raise the errors above.
+
+    ``image`` is what containers are tried with, if they are.
+    """
 
     def __init__(
         self,
@@ -84,6 +82,7 @@ class Doctor:
         environ: Mapping[str, str],
         client: Callable[[str], Any],
         ask_forge: AskForge,
+        image: str = "",
     ) -> None:
         self._is_gitlab = context.get("forge") == "gitlab"
         self._prefix = str(context.get("prefix") or _PREFIX)
@@ -93,6 +92,7 @@ class Doctor:
         self._environ = environ
         self._client = client
         self._ask_forge = ask_forge
+        self._image = image
 
     def findings(self) -> Iterator[Finding]:
         """Yield what each check found. Without credentials, what needs them is not looked at."""
@@ -103,7 +103,11 @@ class Doctor:
 
     def _findings(self) -> Iterator[Finding]:
         yield self._node()
-        yield self._builder()
+        builder, finding = find_builder(self._environ)
+        yield finding
+        if builder and self._image:
+            architecture = str(self._context.get("architecture") or _ARCHITECTURE)
+            yield try_architecture(builder, self._environ, architecture, self._image)
         region = self._region()
         yield region
         if region.verdict == "fail":
@@ -127,24 +131,6 @@ class Doctor:
         if not os.access(node, os.X_OK):
             return Finding("node", "fail", f"{node.name} cannot be executed.", "Run `make setup` again.")
         return Finding("node", "ok", "node comes with the Python environment.")
-
-    def _builder(self) -> Finding:
-        """Look for a program that builds images and whose daemon or machine answers."""
-        wanted = self._environ.get("CDK_DOCKER")
-        silent = ""
-        for program in [wanted] if wanted else _BUILDERS:
-            path = shutil.which(program, path=self._environ.get("PATH", os.defpath))
-            if path is None:
-                continue
-            problem = _builder_problem(path, self._environ)
-            if not problem:
-                hint = "" if wanted or program == "docker" else f"Set CDK_DOCKER={program}."
-                return Finding("container builder", "ok", f"{program} builds images.", hint)
-            silent = silent or f"{program} is on PATH, but cannot build: {problem}"
-        start = "Start its daemon or machine (docker: Docker itself; podman machine start; finch vm start)."
-        install = "Install one: the runner and root discovery are images. Set CDK_DOCKER when it is not docker."
-        missing = f"{wanted} is not on PATH." if wanted else f"None of {', '.join(_BUILDERS)} is on PATH."
-        return Finding("container builder", "fail", silent or missing, start if silent else install)
 
     def _region(self) -> Finding:
         region = self._environ.get("AWS_REGION") or self._environ.get("AWS_DEFAULT_REGION") or _configured_region()
@@ -354,27 +340,6 @@ def ask_github(url: str, number: str, private_key: str) -> App:
         integration.close()
 
 
-def _builder_problem(path: str, environ: Mapping[str, str]) -> str:
-    """Return why a program cannot build images now; nothing when it can: ``info`` asks its daemon."""
-    try:
-        done = subprocess.run(
-            [path, "info"],
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_BUILDER_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return f"it did not answer within {_BUILDER_SECONDS} s."
-    except OSError as error:
-        return f"it cannot be run ({error.strerror})."
-    if done.returncode == 0:
-        return ""
-    said = plain(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])
-    return said[:200] or f"`info` ended with {done.returncode}."
-
-
 def _configured_region() -> str | None:
     region: str | None = boto3.session.Session().region_name
     return region
@@ -407,4 +372,5 @@ def examine(configuration: Path, given: Mapping[str, str]) -> Iterator[Finding]:
     The context is that of this cdk.json; what is ``given`` goes before it.
     """
     context = {**read_context(configuration), **given}
-    yield from Doctor(context, os.environ, aws_client, ask_github).findings()
+    image = base_image(configuration.parent / "runner" / "Dockerfile")
+    yield from Doctor(context, os.environ, aws_client, ask_github, image).findings()

@@ -25,6 +25,20 @@ def template(template_file: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
+def other_file() -> Path:
+    """Return the path of the template of another installation: with another prefix, for other machines."""
+    from cdk.layers import ROOT
+
+    (file,) = synthesize(ROOT, {"prefix": "acme-prod", "architecture": "x86_64"}).glob("*.template.json")
+    return file
+
+
+@pytest.fixture(scope="session")
+def other(other_file: Path) -> dict[str, Any]:
+    return json.loads(other_file.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
 def resources(template: dict[str, Any]):
     """Find resources of a type: a mapping of logical ids to properties."""
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from cdk.images import FUNCTION_CONTEXT
-from cdk.layers import ARCHITECTURE
 
 PACKAGE = Path(__file__).parents[2] / "layers/core/python/tidegate"
 CHECK_POLICIES = Path(__file__).parents[2] / "functions/check_policies"
@@ -38,11 +37,11 @@ def test_all_of_the_package_is_deployed_but_the_fakes_for_tests(packages: list[P
         assert sources(package) == wanted
 
 
-def test_the_image_that_evaluates_policies_has_the_engine_for_its_architecture():
+@pytest.mark.parametrize("machine", ["aarch64", "x86_64"])
+def test_the_image_that_evaluates_policies_has_the_engine_for_its_architecture(machine: str):
     requirements = (CHECK_POLICIES / "requirements.txt").read_text()
     lock = tomllib.loads((CHECK_POLICIES.parents[1] / "uv.lock").read_text())
     (engine,) = (each for each in lock["package"] if each["name"] == "gordon-to-regorus")
-    machine = {"arm64": "aarch64", "x86_64": "x86_64"}[ARCHITECTURE.name]
     wheels = [each for each in engine["wheels"] if re.search(rf"-manylinux_2_34_{machine}\.whl$", each["url"])]
     assert [each["hash"] in requirements for each in wheels] == [True]
 

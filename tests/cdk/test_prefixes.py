@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cdk.layers import ROOT
 from cdk.settings import read_settings
-from local.stack.synth import synthesize
 
 #: Names that live inside of something else that has a name of its own, or are of AWS.
 WITHIN = {
@@ -26,12 +25,8 @@ WITHIN = {
 }
 
 
-@pytest.fixture(scope="module")
-def other() -> dict[str, Any]:
-    """Return the template of an installation with another prefix."""
-    (file,) = synthesize(ROOT, {"prefix": "acme-prod"}).glob("*.template.json")
-    assert file.name == "Acme-prod.template.json"
-    return json.loads(file.read_text(encoding="utf-8"))
+def test_the_stack_is_named_like_the_prefix(template_file: Path, other_file: Path):
+    assert (template_file.name, other_file.name) == ("Tidegate.template.json", "Acme-prod.template.json")
 
 
 def _names(template: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -61,8 +56,8 @@ def test_what_an_installation_counts_and_knows_is_its_own(other: dict[str, Any])
     assert {each["MetricTransformations"][0]["MetricNamespace"] for each in counted} == {"acme-prod"}
 
 
-def test_no_stack_is_deleted_by_mistake():
-    manifest = json.loads((synthesize(ROOT, {}) / "manifest.json").read_text(encoding="utf-8"))
+def test_no_stack_is_deleted_by_mistake(template_file: Path):
+    manifest = json.loads((template_file.parent / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["artifacts"]["Tidegate"]["properties"]["terminationProtection"] is True
 
 

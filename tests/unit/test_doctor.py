@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from moto import mock_aws
 from typer.testing import CliRunner
 
+from cli.builders import base_image
 from cli.diagnosis import Finding
 from cli.examination import (
     NEEDED_EVENTS,
@@ -278,11 +280,61 @@ def test_another_builder_is_taken_when_docker_does_not_answer(aws: None, tmp_pat
 
 
 def test_a_builder_that_never_answers_is_not_waited_for(aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("cli.examination._BUILDER_SECONDS", 0.2)
+    monkeypatch.setattr("cli.builders._BUILDER_SECONDS", 0.2)
     _program(tmp_path, "docker", "while :; do :; done")
     finding = _builder(tmp_path)
     assert finding.verdict == "fail"
     assert "did not answer" in finding.found
+
+
+def _architecture(directory: Path, **context: str) -> Finding:
+    environment = {"PATH": f"{directory}:{os.environ['PATH']}", "AWS_REGION": REGION}
+    doctor = Doctor(context, environment, _client, lambda *_: COMPLETE, "python:3.13")
+    return next(finding for finding in doctor.findings() if finding.check.startswith("images for"))
+
+
+def test_an_image_is_tried_on_the_machines_that_it_is_deployed_to(aws: None, tmp_path: Path):
+    _program(tmp_path, "docker", 'echo "$@" >> "$0.log"; test "$1" = info || echo aarch64')
+    assert _architecture(tmp_path).verdict == "ok"
+    tried = (tmp_path / "docker.log").read_text().splitlines()[1]
+    assert tried == "run --rm --platform linux/arm64 --entrypoint uname python:3.13 -m"
+
+
+def test_a_machine_that_lacks_emulation_is_told_how_to_get_it(aws: None, tmp_path: Path):
+    _program(tmp_path, "docker", 'test "$1" = info || { echo "exec /usr/bin/uname: exec format error" >&2; exit 255; }')
+    finding = _architecture(tmp_path)
+    assert finding.verdict == "fail"
+    assert "exec format error" in finding.found
+    assert "--install arm64" in finding.do
+    assert "set `architecture` to x86_64" in finding.do
+
+
+def test_a_container_of_another_machine_than_asked_for_does_not_count(aws: None, tmp_path: Path):
+    _program(tmp_path, "docker", 'test "$1" = info || echo aarch64')
+    finding = _architecture(tmp_path, architecture="x86_64")
+    assert (finding.check, finding.verdict) == ("images for x86_64", "fail")
+    assert "set `architecture` to arm64" in finding.do
+
+
+def test_an_architecture_that_there_is_not_fails(aws: None, path: str):
+    finding = _architecture(Path(path), architecture="riscv")
+    assert (finding.verdict, finding.do) == ("fail", "Set it to arm64 or x86_64.")
+
+
+@pytest.mark.parametrize("script", ["exit 125", "while :; do :; done"])
+def test_a_container_that_was_never_started_says_nothing(
+    aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+):
+    monkeypatch.setattr("cli.builders._RUN_SECONDS", 0.2)
+    _program(tmp_path, "docker", f'test "$1" = info || {{ {script}; }}')
+    assert _architecture(tmp_path).verdict == "warn"
+
+
+def test_the_image_that_is_tried_is_the_one_that_a_deploy_pulls():
+    top = Path(__file__).parents[2]
+    image = base_image(top / "runner" / "Dockerfile")
+    assert re.fullmatch(r"public\.ecr\.aws/\S+@sha256:[0-9a-f]{64}", image)
+    assert base_image(top / "no-such-file") == ""
 
 
 def test_a_forge_that_cannot_be_reached_is_told_apart_from_a_refusal(pem: str):
