@@ -9,10 +9,13 @@ import pytest
 
 from tests.builders import any_pull_request
 from tests.contract.forges import KINDS, Tried
+from tidegate.adapters.git.trees import GitSource
 from tidegate.adapters.memory import MemoryForge
+from tidegate.domain.deploys.deployment import Pushed
 from tidegate.domain.errors import ForgeRefused
 from tidegate.domain.pull_requests.apply_rules import MergeMethod
 from tidegate.domain.pull_requests.record import SeenPullRequest
+from tidegate.usecases.discovery.check_merges import MergeCheck
 
 AT = "2026-03-02T08:00:00.000000+00:00"
 
@@ -78,6 +81,18 @@ class InMemory:
     protect = draft = conflict
 
 
+class Merging(GitSource):
+    """A source that knows what it has merged."""
+
+    def __init__(self):
+        super().__init__(protocols=("http",))
+        self.merged = []
+
+    def merge(self, url, token, base, head, common):
+        self.merged.append((base, head))
+        return super().merge(url, token, base, head, common)
+
+
 @pytest.fixture(params=[*KINDS, "memory"])
 def pull(request, tmp_path, forges):
     if request.param == "memory":
@@ -122,6 +137,16 @@ def test_the_commit_that_a_merge_brought_to_the_branch_is_told(real, method):
 def test_a_pull_request_is_merged_at_the_head_that_is_named(pull, method):
     merge(pull, method=method)
     assert state(pull) == "merged"
+
+
+@pytest.mark.parametrize("method", MergeMethod)
+def test_what_a_forge_merges_is_what_git_makes_of_it_upon_a_branch_that_moved_on(real, method):
+    before = real.tried.push({"other.tf": "# moved on\n"})
+    merge(real, method=method)
+    push = Pushed(before, real.forge.branch_head(*real.where, "main"), "main")
+    source = Merging()
+    assert MergeCheck(real.forge, source).checked(real.where, push).altered == ()
+    assert source.merged == [(before, real.head)]
 
 
 def test_who_asks_for_a_pull_request_is_told_whether_it_is_merged(real):
