@@ -351,9 +351,14 @@ def test_without_pull_requests_nobody_is_told(world):
     assert world.moved == []
 
 
-@pytest.mark.parametrize(("more", "altered"), [({}, ()), ({"live/db/main.tf": "# evil"}, (AFTER,))])
-def test_deployments_know_which_merges_hold_more_than_their_pull_request(world, more, altered):
-    head, base = sha(7), {**CHANGED, "tidegate.yaml": "apply_requirements: {approved: {any_of_count: 2}}\n"}
+@pytest.mark.parametrize(
+    ("wanted", "more", "altered"),
+    [(2, {}, ()), (2, {"live/db/main.tf": "# evil"}, (AFTER,)), (0, {"live/db/main.tf": "# evil"}, ())],
+    ids=["as git makes it", "edited", "nothing is required"],
+)
+def test_deployments_know_which_merges_hold_more_than_their_pull_request(world, wanted, more, altered):
+    file = f"apply_requirements: {{approved: {{any_of_count: {wanted}}}}}\n" if wanted else "version: 1\n"
+    head, base = sha(7), {**CHANGED, "tidegate.yaml": file}
     world.old = {**BASE, "tidegate.yaml": base["tidegate.yaml"]}
     world.new, world.made = {**base, **more}, base
     world.forge.changes[sha(1), AFTER] = Change(sha(1), Authors(), commits=(head, AFTER))

@@ -25,6 +25,7 @@ from tidegate.domain.check_runs.configuration_check import (
 from tidegate.domain.deploys.authors import UNKNOWN, Authors
 from tidegate.domain.deploys.deployment import Deployment, Pushed, Trigger
 from tidegate.domain.deploys.freeze import Freeze
+from tidegate.domain.deploys.requirements_gate import demanded
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import CyclicChange, ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.domain.moment import later
@@ -294,7 +295,7 @@ class PushReceiver:
         deployments = requiring(new_deployments(request, discovery.members), required)
         held = holding(self.hold, request, discovery.configuration, discovery.members, deployments)
         pushed = push.pushed
-        if any(each.requires for each in held):
+        if any(map(demanded, held)):
             where = push.installation, push.repository
             pushed = tuple(MergeCheck(self.forge, self.history).checked(where, each) for each in pushed)
         return self._reviewed(push, [replace(each, rule_changes=changes, pushed=pushed) for each in held])
