@@ -26,7 +26,7 @@ from runner.workspace import Git, links_on, other_addresses, place_in
 from tidegate.domain.deploys.job import Job, TakenJob
 from tidegate.domain.deploys.workflow import WorkflowStep
 from tidegate.domain.deploys.workflow_rules import plan_problem
-from tidegate.domain.pull_requests.allowed_code import Allowed, patterns_of
+from tidegate.domain.pull_requests.allowed_code import Allowed, engine_problem, patterns_of
 from tidegate.domain.pull_requests.untrusted_code import locked_providers
 
 #: What a step's command may name without running it.
@@ -43,6 +43,9 @@ def run_speculation(tools: Tools, preparation: Preparation, taken: TakenJob) -> 
     if problem := plan_problem(job.run.plan):
         raise StepFailed(f"The steps of the plan cannot be run: {problem}. Nothing was planned.")
     engine, version = preparation.engine(taken)
+    # What looks for drift plans the base branch's own code.
+    if job.sha != job.base_sha and (problem := engine_problem(engine.name, version)):
+        raise CodeRefused(f"{problem} Nothing was planned.")
     git = preparation.git(taken)
     base, place = job.base_sha, Path(job.root.dir) / LOCK_FILE
     locked = locked_providers(file_of(git, base, place.as_posix())) if base else ()

@@ -15,6 +15,7 @@ from tests.runner.speculation import DEFAULT_PLAN, Commit, planned, refused, res
 from tidegate.adapters.git.environment import authorization
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.workflow import CloneSettings, RunSettings, StepKind, WorkflowStep
+from tidegate.domain.root import Engine, EngineName
 
 
 def refuse_to_run(bench: Bench) -> str:
@@ -157,6 +158,18 @@ def test_the_lists_of_the_job_allow_what_is_refused_else(bench: Bench) -> None:
     )
     assert "is not allowed in pull requests" in refused(bench, sha)
     assert planned(bench, sha, allowed_modules=(f"git::{bench.forge.url}/acme/*",))["changes"]["add"] == 1
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_an_engine_that_starts_what_lies_in_a_root_plans_no_pull_request(
+    bench: Bench, commit: Commit, *, changes: bool
+) -> None:
+    path = fake_engine(bench, "0.12.31", "get|init|plan", f"touch {bench.directory}/started")
+    sha = commit("", **{"network/terraform-provider-null_v99.0.0_x4": "#!/bin/sh\n"})
+    engine = Engine(EngineName.TERRAFORM, "0.12.31")
+    bench.run(bench.job(JobKind.SPECULATE, sha, engine=engine, base_sha="" if changes else sha), PATH=path)
+    assert ("terraform 0.12.31 plans no pull request" in bench.result()["message"]) is changes
+    assert (bench.directory / "started").exists() is not changes
 
 
 def test_nothing_that_expressions_could_read_holds_the_clone_token(bench: Bench) -> None:

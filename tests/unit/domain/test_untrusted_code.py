@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.pull_requests.allowed_code import Allowed, patterns_of
+from tidegate.domain.pull_requests.allowed_code import Allowed, engine_problem, patterns_of
 from tidegate.domain.pull_requests.untrusted_code import examine, locked_providers
+from tidegate.domain.root import EngineName
 
 DEFAULTS = Allowed()
 
@@ -22,6 +23,22 @@ def told(text: str, name: str = "main.tf", allowed: Allowed = DEFAULTS) -> list[
 
 def told_of(document: Any, allowed: Allowed = DEFAULTS) -> list[str]:
     return told(json.dumps(document), "main.tf.json", allowed)
+
+
+# Engines
+
+
+@pytest.mark.parametrize("version", ["0.12.31", "1.0.8", "1.5.6", "1.5.0-rc1"])
+def test_an_engine_by_which_unreviewed_code_could_run_programs_plans_no_pull_request(version: str) -> None:
+    assert "1.5.7" in str(engine_problem(EngineName.TERRAFORM, version))
+
+
+@pytest.mark.parametrize(
+    ("engine", "version"),
+    [(EngineName.TERRAFORM, "1.5.7"), (EngineName.TERRAFORM, "1.14.0-beta1"), (EngineName.TOFU, "1.6.0")],
+)
+def test_later_engines_do(engine: EngineName, version: str) -> None:
+    assert engine_problem(engine, version) is None
 
 
 # Providers

@@ -1,4 +1,4 @@
-"""Which providers and modules a plan of a pull request may use.
+"""Which engines, providers and modules a plan of a pull request may use.
 
 No pydantic here: the runner imports this module.
 """
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from glob import escape
+
+from tidegate.domain.root import EngineName
 
 PROVIDERS_KEY = "pull_requests.allowed_providers"
 MODULES_KEY = "pull_requests.allowed_modules"
@@ -32,6 +34,23 @@ NEVER_BY_DEFAULT = frozenset(
 _BUILT_IN = "terraform.io/builtin/terraform"
 _REGISTRIES = ("registry.terraform.io/", "registry.opentofu.org/")
 NOTHING_ALLOWS = "Nothing allows it in a pull request."
+
+
+#: Terraform before 0.13 starts providers that lie in the root's directory, and until 1.5.6 a configuration could have
+#: ``init`` write any file (CVE-2023-4782). OpenTofu began later.
+_FLOOR = (1, 5, 7)
+
+
+def engine_problem(engine: EngineName, version: str) -> str | None:
+    """Return why an engine plans no pull request, as sentences; None if it may."""
+    numbers = tuple(map(int, version.partition("-")[0].split(".")))
+    if engine is not EngineName.TERRAFORM or numbers >= _FLOOR:
+        return None
+    floor = ".".join(map(str, _FLOOR))
+    return (
+        f"terraform {version} plans no pull request, as code that nobody has reviewed could run programs with it. "
+        f"Choose {floor} or a later one."
+    )
 
 
 @dataclass(frozen=True, slots=True)
