@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tidegate.domain.errors import InvalidConfiguration
 from tidegate.domain.roots.links import Links
 
 
@@ -49,3 +50,13 @@ def test_a_file_is_reached_by_links_to_it_to_its_directories_and_to_links() -> N
 def test_directories_that_hold_links_to_themselves_or_each_other_are_followed_once() -> None:
     links = Links({"a/self": ".", "a/up": "..", "a/b": "../b", "b/a": "../a"})
     assert set(links.seen_as("a/main.tf")) == {"b/a/main.tf", "a/b/a/main.tf"}
+
+
+def test_links_that_take_too_long_to_follow_are_refused() -> None:
+    chain = {f"chain{number}": f"{'a/../' * 800}chain{number + 1}" for number in range(39)}
+    with pytest.raises(InvalidConfiguration, match="too long"):
+        Links(chain | {f"link{number}": "chain0" for number in range(10_000)})
+
+
+def test_a_link_that_no_system_could_make_leads_nowhere() -> None:
+    assert Links({"a": "x/" * 2_048}).outside == {"a"}

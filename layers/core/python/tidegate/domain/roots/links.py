@@ -6,8 +6,12 @@ import posixpath
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-#: Links that one path may lead through, as on Linux.
-_MOST_LINKS = 40
+from tidegate.domain.errors import InvalidConfiguration
+
+#: Links that one path may lead through, and letters of a link, as on Linux.
+_MOST_LINKS, _LONGEST = 40, 4095
+#: Letters of all links that are followed for a commit, those on the way included: far more than any repository has.
+_MOST_LETTERS = 10_000_000
 
 
 class LeadsOut(Exception):
@@ -21,6 +25,7 @@ class Links:
         self._texts = dict(texts or {})
         self._through: dict[str, list[str]] = {}
         self.outside: set[str] = set()
+        letters = 0
         for link in self._texts:
             visited: set[str] = set()
             try:
@@ -28,6 +33,9 @@ class Links:
             except LeadsOut:
                 self.outside.add(link)
                 continue
+            letters += sum(len(self._texts[each]) for each in visited)
+            if letters > _MOST_LETTERS:
+                raise too_many(link, "it takes too long to follow the links of this repository")
             for each in visited | ({place} if place is not None else set()):
                 if each != link:
                     self._through.setdefault(each, []).append(link)
@@ -88,12 +96,17 @@ class Links:
             left -= 1
             if left < 0:
                 return None
-            if text.startswith("/") or "\0" in text:
+            if text.startswith("/") or "\0" in text or len(text) > _LONGEST:
                 raise LeadsOut(path)
             visited.add("/".join(there))
             there.pop()
             ahead.extendleft(reversed(text.split("/")))
         return "/".join(there) or "."
+
+
+def too_many(link: str, problem: str) -> InvalidConfiguration:
+    """Return the refusal of a commit whose links cost too much."""
+    return InvalidConfiguration(link, 1, problem, "Use fewer or shorter links")
 
 
 def _at_and_above(path: str) -> Iterator[str]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 
 from tidegate.config.engine_files import engine_file_of, is_engine_file
 from tidegate.config.patterns import FilePatterns, root_patterns
 from tidegate.domain.root import Root
 from tidegate.domain.roots.discovery import Standing, directory_of, is_module_file, owner_of, strict_users_of, users_of
+from tidegate.domain.roots.links import too_many
 from tidegate.ports import PushedTrees
 from tidegate.usecases.discovery.find_roots import FoundByThemselves
 from tidegate.usecases.discovery.root_index import RootIndex
 
 #: Changed files outside of a root's directory that are looked at, to say by which of them it is reached.
 _LOOKED_AT = 10
+#: Paths by which all changed files are reached, by links too.
+_MOST_PATHS = 2_000_000
 #: Characters of a path that a sentence shows.
 _SHOWN = 120
 
@@ -31,8 +35,10 @@ class TouchedRoots:
     def __init__(self, trees: PushedTrees, index: RootIndex) -> None:
         self._index = index
         links = index.modules.links
-        seen = {path: None for change in trees.changes for path in (change.path, *links.seen_as(change.path))}
-        self._paths = list(seen)
+        reached = (path for change in trees.changes for path in (change.path, *links.seen_as(change.path)))
+        self._paths = list(dict.fromkeys(islice(reached, _MOST_PATHS)))
+        for path in reached:
+            raise too_many(path, "changed files are reached by links in too many ways")
         self._submodules = [change.path for change in trees.changes if change.before is change.after is None]
 
     @cached_property
