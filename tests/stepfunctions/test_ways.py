@@ -15,7 +15,8 @@ from tests.stepfunctions.contracts import BY_TOKEN, CONTRACTS
 from tests.stepfunctions.histories import all_edges
 from tests.stepfunctions.interpreter import Fails
 from tests.stepfunctions.machines import MACHINES
-from tests.stepfunctions.walks import GIVEN, WAYS
+from tests.stepfunctions.walks import WAYS
+from tests.stepfunctions.way import GIVEN
 
 _BY_NAME = {machine.name: machine for machine in MACHINES}
 

@@ -1,0 +1,151 @@
+"""The ways through the pull-request machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.stepfunctions import pull_cases as pulls
+from tests.stepfunctions.way import (
+    ENGINE,
+    JOB,
+    NO_PLACE,
+    PLAN,
+    REFUSED,
+    RUNNER,
+    SILENT,
+    STOPPED,
+    TIMEOUT,
+    TWICE,
+    Way,
+    late,
+    stumbling,
+)
+
+_LOOK = (*pulls.FOUND, *pulls.EACH, *pulls.PLANNING)
+_PLACED = (*pulls.FOUND, *pulls.EACH, *pulls.WAITING)
+_GOOD = (*pulls.RECORDED, "Layer planned", *pulls.SHOWN)
+_FAULTY = (*pulls.FAULT, *pulls.ALARMED)
+
+
+def _pull(name: str, states: tuple[str, ...], records: str | None = None, **more: Any) -> Way:
+    return Way("pull_request", name, states, records=records, **more)
+
+
+_HELD_AGAINST = {"Record the plan": {"state": "planned", "policies": True}}
+PULL_REQUEST = [
+    _pull("plans", (*_LOOK, *_GOOD)),
+    _pull(
+        "everything stumbles",
+        (*_PLACED, *pulls.PLANNING, *pulls.JUDGED, "Layer planned", *pulls.SHOWN),
+        answers={
+            **stumbling(
+                "pull_request",
+                "Find what the pull request changes",
+                "Wait for a free place",
+                "Plan",
+                "Hold the plan against the policies",
+                "Show what the merge would do",
+            ),
+            "Begin the plan": [NO_PLACE, *TWICE, JOB],
+            "Record the plan": [
+                *TWICE,
+                _HELD_AGAINST["Record the plan"],
+            ],
+        },
+    ),
+    _pull("its plan fails", (*_LOOK, *pulls.FAILED), "TerraformClientError", answers={"Plan": ENGINE}),
+    _pull(
+        "its failed plan stumbles",
+        (*_LOOK, *pulls.FAILED),
+        "TerraformClientError",
+        answers={"Plan": ENGINE, **stumbling("pull_request", "Record that the plan failed")},
+    ),
+    _pull("its runner starts late", (*_LOOK, *_GOOD), answers=late("Start a runner for the plan")),
+    _pull(
+        "its runner never starts",
+        (*_LOOK[:-1], *_FAULTY),
+        "States.Timeout",
+        answers={"Start a runner for the plan": TIMEOUT},
+    ),
+    *(
+        _pull(
+            f"its runner {what}",
+            (*_LOOK, *pulls.AGAIN, *pulls.PLANNING, *_GOOD),
+            answers={"Plan": [error, PLAN]},
+        )
+        for what, error in (("dies", STOPPED), ("falls silent", SILENT))
+    ),
+    _pull(
+        "plans twice for a fault of the runner, and stumbles when it records that",
+        (*_LOOK, *pulls.AGAIN, *pulls.PLANNING, pulls.AGAIN[0], *_FAULTY),
+        "RunnerFault",
+        answers={"Plan": RUNNER, **stumbling("pull_request", "Record that Tidegate failed")},
+    ),
+    _pull(
+        "finds no place",
+        (*_PLACED, *_FAULTY),
+        "NoFreePlace",
+        answers={"Begin the plan": NO_PLACE, "Wait for a free place": TIMEOUT},
+    ),
+    _pull(
+        "may not wait for a place",
+        (*_PLACED, *_FAULTY),
+        REFUSED.error,
+        answers={"Begin the plan": NO_PLACE, "Wait for a free place": REFUSED},
+    ),
+    *(
+        _pull(f"{state} is refused", (*states, *_FAULTY), REFUSED.error, answers={state: REFUSED})
+        for state, states in (("Begin the plan", _LOOK[:-2]), ("Record the plan", (*_LOOK, pulls.RECORDED[0])))
+    ),
+    _pull(
+        "cannot be held against policies",
+        (*_LOOK, *pulls.JUDGED, *_FAULTY),
+        REFUSED.error,
+        answers={**_HELD_AGAINST, "Hold the plan against the policies": REFUSED},
+    ),
+    *(
+        _pull(
+            f"{record} is refused",
+            (*_LOOK, *states, record, "Layer at fault", *pulls.ALARMED),
+            how.error,
+            answers={"Plan": how, record: REFUSED},
+        )
+        for record, states, how in (
+            ("Record that the plan failed", (), ENGINE),
+            ("Record that Tidegate failed", (*pulls.AGAIN, *pulls.PLANNING, pulls.AGAIN[0]), RUNNER),
+        )
+    ),
+    _pull(
+        "cannot be looked at, and that is told",
+        (*pulls.FOUND[:2], *pulls.TOLD),
+        REFUSED.error,
+        answers={
+            "Find what the pull request changes": REFUSED,
+            **stumbling("pull_request", "Show that Tidegate failed"),
+        },
+    ),
+    _pull(
+        "cannot be looked at, and nobody is told",
+        (*pulls.FOUND[:2], *pulls.TOLD),
+        REFUSED.error,
+        answers={"Find what the pull request changes": REFUSED, "Show that Tidegate failed": REFUSED},
+    ),
+    _pull(
+        "cannot be shown",
+        (*_LOOK, *pulls.RECORDED, "Layer planned", pulls.SHOWN[0], "Tidegate failed"),
+        answers={"Show what the merge would do": REFUSED},
+    ),
+    *(
+        _pull(
+            f"is to {what}",
+            (*pulls.FOUND, *states),
+            answers={"Find what the pull request changes": {"next": what, "layers": []}},
+        )
+        for what, states in (("nothing", ("Nothing to plan",)), ("comment", pulls.SHOWN), ("stop", ("Overtaken",)))
+    ),
+    _pull(
+        "is overtaken before it is shown",
+        (*_LOOK, *pulls.RECORDED, "Layer planned", *pulls.SHOWN[:-1], "Overtaken"),
+        answers={"Show what the merge would do": {"outcome": "overtaken"}},
+    ),
+]

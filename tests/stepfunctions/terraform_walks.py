@@ -1,0 +1,339 @@
+"""The ways through the Terraform machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.stepfunctions.interpreter import Fails
+from tests.stepfunctions.way import (
+    ENGINE,
+    JOB,
+    PLAIN,
+    PLAN,
+    REFUSED,
+    RUNNER,
+    SILENT,
+    STOPPED,
+    TIMEOUT,
+    TWICE,
+    Way,
+    going_on,
+    late,
+    stumbling,
+)
+from tests.stepfunctions.ways import (
+    AGAIN,
+    APPLIED,
+    APPLY,
+    APPLYING,
+    BEFORE_APPLY,
+    BEFORE_PLAN,
+    BEGUN,
+    EXPIRED,
+    FAULTED,
+    GATED,
+    HELD,
+    LACKING,
+    OPENED,
+    PLANNED,
+    PLANNED_AFTER_OTHERS,
+    PLANNED_AGAIN,
+    PLANNING,
+    REPLANNED,
+    REVIEWED,
+    UNKNOWN,
+)
+
+
+def _deployment(name: str, states: tuple[str, ...], records: str | None = None, **more: Any) -> Way:
+    return Way("terraform", name, states, records=records, **more)
+
+
+_REVIEW = going_on("review")
+_GATE = going_on("gate")
+_LACKS = Fails("RequirementsMissing")
+_WAITS = {"deployment": "deployment-1", "waits": True}
+_FAILED_PLAN = ("Record that the plan failed", "Plan failed")
+_FAILED_APPLY = ("Record that the apply failed", "Apply failed")
+_FROM_APPLY = (*APPLY, *APPLIED[-2:])
+_REVIEWING = ("Wait for the plan review", "Was the plan approved?")
+_BACK_AT_THE_GATE = ("Begin the apply", *BEFORE_APPLY, "What follows from the gate?")
+TERRAFORM = [
+    _deployment("is confirmed", (*REVIEWED, *_FROM_APPLY), answers={"Record the plan": _REVIEW}),
+    _deployment(
+        "is rejected",
+        (*REVIEWED, "Rejected"),
+        answers={
+            "Record the plan": _REVIEW,
+            "Wait for the plan review": {"approved": False, "by": "reviewer", "at": "2026-01-01"},
+        },
+    ),
+    _deployment("needs no review", APPLIED),
+    _deployment("changes nothing", (*PLANNED, "Nothing to change"), answers={"Record the plan": going_on("nothing")}),
+    _deployment(
+        "everything stumbles",
+        (*BEGUN, *BEFORE_PLAN, "What follows from the gate?", *PLANNED[2:], *HELD, *_REVIEWING, *_FROM_APPLY),
+        given=_WAITS,
+        answers={
+            **stumbling(
+                "terraform",
+                "Wait for what this depends on",
+                "Begin the plan",
+                "Plan",
+                "Hold the plan against the policies",
+                "Wait for the plan review",
+                "Begin the apply",
+                "Record that it was applied",
+            ),
+            "Record the plan": [*TWICE, going_on("policies")],
+            "Judge the plan by its policies": [
+                *TWICE,
+                _REVIEW,
+            ],
+            "Apply": [Fails("Lambda.TooManyRequestsException"), Fails("ForgeUnavailable"), PLAIN["terraform"]["Apply"]],
+        },
+    ),
+    *(
+        _deployment(
+            f"stumbles at {state}",
+            states,
+            error,
+            given=given,
+            answers={**how, **stumbling("terraform", state)},
+        )
+        for state, states, error, given, how in (
+            (
+                "Record that the plan failed",
+                (*PLANNED[:-2], *_FAILED_PLAN),
+                "TerraformClientError",
+                {},
+                {"Plan": ENGINE},
+            ),
+            (
+                "Record that the apply failed",
+                (*APPLYING, *_FAILED_APPLY),
+                "TerraformClientError",
+                {},
+                {"Apply": ENGINE},
+            ),
+            ("Record that the outcome is unknown", (*APPLYING, *UNKNOWN), "RunnerStopped", {}, {"Apply": STOPPED}),
+            (
+                "Record that the review expired",
+                (*REVIEWED[:-1], "Record that the review expired", "Review expired"),
+                "States.Timeout",
+                {},
+                {"Record the plan": _REVIEW, "Wait for the plan review": TIMEOUT},
+            ),
+            (
+                "Record that the gate expired",
+                (*BEGUN, *BEFORE_PLAN, *EXPIRED),
+                "States.Timeout",
+                _WAITS,
+                {"Wait for what this depends on": TIMEOUT},
+            ),
+            (
+                "Record that Tidegate failed",
+                (*PLANNED[:3], *FAULTED),
+                REFUSED.error,
+                {},
+                {"Begin the plan": REFUSED},
+            ),
+        )
+    ),
+    *(
+        _deployment(
+            f"its runner for the plan {what}",
+            (*REPLANNED, *_FROM_APPLY),
+            answers={"Plan": [error, PLAN]},
+        )
+        for what, error in (("dies", STOPPED), ("falls silent", SILENT), ("takes too long", TIMEOUT))
+    ),
+    _deployment(
+        "plans three times for a fault of the runner, and never again",
+        (*BEGUN, *PLANNING, *AGAIN, *PLANNING, *AGAIN, *PLANNING, AGAIN[0], *FAULTED),
+        "RunnerFault",
+        answers={"Plan": RUNNER},
+    ),
+    _deployment("its runner for the plan starts late", APPLIED, answers=late("Start a runner for the plan")),
+    _deployment("its runner for the apply starts late", APPLIED, answers=late("Start a runner for the apply")),
+    _deployment(
+        "its runner for the plan never starts",
+        (*PLANNED[:4], *FAULTED),
+        "States.Timeout",
+        answers={"Start a runner for the plan": TIMEOUT},
+    ),
+    _deployment(
+        "its runner for the apply never starts",
+        (*APPLYING[:-1], *FAULTED),
+        "States.Timeout",
+        answers={"Start a runner for the apply": TIMEOUT},
+    ),
+    *(
+        _deployment(f"its apply ends with {error}", (*APPLYING, *_FAILED_APPLY), error, answers={"Apply": Fails(error)})
+        for error in ("PlanAltered", "ApplyNotStarted")
+    ),
+    *(
+        _deployment(
+            f"its outcome is unknown after {error.error}", (*APPLYING, *UNKNOWN), error.error, answers={"Apply": error}
+        )
+        for error in (SILENT, TIMEOUT, Fails("CloudUnavailable"))
+    ),
+    _deployment(
+        "policies refuse it",
+        (*PLANNED, *HELD, "Policies refuse the plan", *_FAILED_PLAN),
+        "PoliciesRefused",
+        answers={"Record the plan": going_on("policies"), "Judge the plan by its policies": going_on("refused")},
+    ),
+    *(
+        _deployment(
+            f"{state} is refused",
+            (*states, *FAULTED),
+            REFUSED.error,
+            given=given,
+            answers={**how, state: REFUSED},
+        )
+        for state, states, given, how in (
+            ("Wait for what this depends on", (*BEGUN, *BEFORE_PLAN), _WAITS, {}),
+            ("Record the plan", PLANNED[:-1], {}, {}),
+            (
+                "Hold the plan against the policies",
+                (*PLANNED, HELD[0]),
+                {},
+                {"Record the plan": going_on("policies")},
+            ),
+            ("Judge the plan by its policies", (*PLANNED, *HELD[:2]), {}, {"Record the plan": going_on("policies")}),
+            ("Wait for the stacks before this one", (*PLANNED, *BEFORE_APPLY), {}, {"Record the plan": _GATE}),
+            ("Wait for the plan review", REVIEWED[:-1], {}, {"Record the plan": _REVIEW}),
+            ("Begin the apply", APPLYING[:-2], {}, {}),
+        )
+    ),
+    *(
+        _deployment(
+            f"{record} is refused",
+            (*states, record, "Tidegate failed"),
+            error,
+            given=given,
+            answers={**how, record: REFUSED},
+        )
+        for states, record, error, given, how in (
+            (APPLYING, "Record that it was applied", None, {}, {}),
+            (APPLYING, "Record that the apply failed", "TerraformClientError", {}, {"Apply": ENGINE}),
+            (APPLYING, "Record that the outcome is unknown", "RunnerStopped", {}, {"Apply": STOPPED}),
+            (PLANNED[:-2], "Record that the plan failed", "TerraformClientError", {}, {"Plan": ENGINE}),
+            (
+                REVIEWED[:-1],
+                "Record that the review expired",
+                "States.Timeout",
+                {},
+                {"Record the plan": _REVIEW, "Wait for the plan review": TIMEOUT},
+            ),
+            (
+                (*BEGUN, *BEFORE_PLAN),
+                "Record that the gate expired",
+                "States.Timeout",
+                _WAITS,
+                {"Wait for what this depends on": TIMEOUT},
+            ),
+            (PLANNED[:3], FAULTED[0], REFUSED.error, {}, {"Begin the plan": REFUSED}),
+        )
+    ),
+    _deployment("is planned after what it depends on", (*PLANNED_AFTER_OTHERS, *_FROM_APPLY), given=_WAITS),
+    _deployment(
+        "waits at its gate for too long",
+        (*PLANNED, *BEFORE_APPLY, *EXPIRED),
+        "States.Timeout",
+        answers={"Record the plan": _GATE, "Wait for the stacks before this one": TIMEOUT},
+    ),
+    *(
+        _deployment(
+            f"goes from its gate to {after[0]}",
+            (*GATED, *after),
+            answers={"Record the plan": _GATE, "Wait for the stacks before this one": {"next": to}},
+        )
+        for to, after in (
+            ("apply", _FROM_APPLY),
+            ("review", (*_REVIEWING, *_FROM_APPLY)),
+            ("rejected", ("Rejected",)),
+            ("superseded", ("Superseded",)),
+        )
+    ),
+    _deployment(
+        "is planned again at its gate",
+        (*GATED, *PLANNED_AGAIN, *_FROM_APPLY),
+        answers={
+            "Record the plan": _GATE,
+            "Wait for the stacks before this one": [
+                *TWICE,
+                {"next": "plan again"},
+                {"next": "apply"},
+            ],
+        },
+    ),
+    _deployment(
+        "goes back to a gate that has shut",
+        (*GATED, *_BACK_AT_THE_GATE, *_FROM_APPLY),
+        answers={"Record the plan": _GATE, "Begin the apply": [Fails("GateShut"), JOB]},
+    ),
+    *(
+        _deployment(
+            f"is cancelled at {state}",
+            (*states, "Cancelled"),
+            given=given,
+            answers={**how, state: Fails("DeploymentCancelled")},
+        )
+        for state, states, given, how in (
+            ("Wait for what this depends on", (*BEGUN, *BEFORE_PLAN), _WAITS, {}),
+            ("Begin the plan", PLANNED[:3], {}, {}),
+            ("Plan", PLANNED[:5], {}, {}),
+            ("Record the plan", PLANNED[:-1], {}, {}),
+            ("Judge the plan by its policies", (*PLANNED, *HELD[:2]), {}, {"Record the plan": going_on("policies")}),
+            ("Wait for the stacks before this one", (*PLANNED, *BEFORE_APPLY), {}, {"Record the plan": _GATE}),
+            ("Wait for the plan review", REVIEWED[:-1], {}, {"Record the plan": _REVIEW}),
+            ("Begin the apply", APPLYING[:-2], {}, {}),
+            ("Wait for its requirements", (*PLANNED, *LACKING), {}, {"Begin the apply": _LACKS}),
+            ("Apply", APPLYING, {}, {}),
+        )
+    ),
+    *(
+        _deployment(
+            f"ends as {state} after its apply was interrupted",
+            (*APPLYING, *UNKNOWN[:-1], end),
+            "RunnerStopped",
+            answers={"Apply": STOPPED, "Record that the outcome is unknown": {"state": "any", "end": state}},
+        )
+        for state, end in (("apply failed", "Apply failed"), ("cancelled", "Cancelled"))
+    ),
+    _deployment(
+        "is cancelled while its third attempt to plan fails",
+        (*BEGUN, *PLANNING, *AGAIN, *PLANNING, *AGAIN, *PLANNING, AGAIN[0], *FAULTED[:-1], "Cancelled"),
+        "RunnerFault",
+        answers={"Plan": RUNNER, "Record that Tidegate failed": {"state": "cancelled", "end": "cancelled"}},
+    ),
+    _deployment(
+        "is not applied once its commit left its branch",
+        (*PLANNED, "Begin the apply", "Rejected"),
+        answers={"Begin the apply": Fails("CommitLeftBranch")},
+    ),
+    _deployment(
+        "is applied once its requirements are met",
+        (*PLANNED, *LACKING, *OPENED, *_FROM_APPLY),
+        answers={"Begin the apply": [_LACKS, JOB], **stumbling("terraform", "Wait for its requirements")},
+    ),
+    _deployment(
+        "is rejected while it waits for its requirements",
+        (*PLANNED, *LACKING, *OPENED, "Rejected"),
+        answers={"Begin the apply": _LACKS, "Wait for its requirements": {"next": "rejected"}},
+    ),
+    _deployment(
+        "waits for its requirements for too long",
+        (*PLANNED, *LACKING, *EXPIRED),
+        "States.Timeout",
+        answers={"Begin the apply": _LACKS, "Wait for its requirements": TIMEOUT},
+    ),
+    _deployment(
+        "cannot wait for its requirements",
+        (*PLANNED, *LACKING, *FAULTED),
+        REFUSED.error,
+        answers={"Begin the apply": _LACKS, "Wait for its requirements": REFUSED},
+    ),
+]

@@ -1,0 +1,134 @@
+"""A way through a state machine: what its tasks answer, and the states that it goes through then.
+
+A way says only what differs from the plain one, of which ``PLAIN`` has the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.stepfunctions.interpreter import Answer, Fails
+
+ARTIFACT = {"key": "plans/plan", "sha256": "0" * 64}
+COUNTS = dict.fromkeys(("add", "change", "destroy", "replace", "outputs", "moved"), 0)
+PLAN = {
+    "job": "plan-1",
+    "changes": COUNTS,
+    "engine_version": "1.2.3",
+    "lock_file": None,
+    **dict.fromkeys(("file", "json", "text"), ARTIFACT),
+}
+JOB = {"job": "job-1", "digest": "0" * 64}
+STARTED: Answer = {}
+
+
+def going_on(what: str) -> Answer:
+    return {"next": what, "reason": ""}
+
+
+def claimed(step: str) -> Answer:
+    return {"step": step, "reason": "", "version": 1, "deployment": "deployment-1" if step == "deploy" else None}
+
+
+LAYERS = {"next": "plan", "layers": ["layer-1"]}
+SPECULATED = {"state": "planned", "policies": False}
+_LAYER: dict[str, Answer] = {
+    "Begin the plan": JOB,
+    "Wait for a free place": {},
+    "Start a runner for the plan": STARTED,
+    "Plan": PLAN,
+    "Record the plan": SPECULATED,
+}
+#: By machine: what the execution is given, and what each task answers where a way says nothing else.
+GIVEN: dict[str, Mapping[str, Any]] = {
+    "terraform": {"deployment": "deployment-1", "waits": False},
+    "deploy": {"queue": "acme/infra||app"},
+    "pull_request": {"pull_request": "acme/infra#1", "revision": "head+base"},
+    "drift": {"repository": "acme/infra", "schedule": "nightly"},
+}
+PLAIN: dict[str, dict[str, Answer]] = {
+    "terraform": {
+        "Wait for what this depends on": {"next": "plan"},
+        "Begin the plan": JOB,
+        "Start a runner for the plan": STARTED,
+        "Plan": PLAN,
+        "Record the plan": going_on("apply"),
+        "Hold the plan against the policies": {"failed": []},
+        "Judge the plan by its policies": going_on("apply"),
+        "Wait for the stacks before this one": {"next": "apply"},
+        "Wait for its requirements": {"next": "apply"},
+        "Wait for the plan review": {"approved": True, "by": "reviewer", "at": "2026-01-01"},
+        "Begin the apply": JOB,
+        "Start a runner for the apply": STARTED,
+        "Apply": {"job": "apply-1", "last_lines": "Apply complete!"},
+        "Record that it was applied": {"state": "applied", "end": "recorded"},
+        "Record that the plan failed": {"state": "plan_failed", "end": "recorded"},
+        "Record that the apply failed": {"state": "apply_failed", "end": "recorded"},
+        "Record that the review expired": {"state": "review_expired", "end": "recorded"},
+        "Record that the gate expired": {"state": "gate_expired", "end": "recorded"},
+        "Record that the outcome is unknown": {"state": "outcome_unknown", "end": "unknown"},
+        "Record that Tidegate failed": {"state": "engine_fault", "end": "recorded"},
+    },
+    "deploy": {
+        "Compare with the revision deployed last": {"allowed": True, "reason": "", "waits": False},
+        "Plan, review and apply": {},
+        "Record the outcome": {"state": "applied"},
+        "Wait for a revision or an unlock": Fails("States.Timeout"),
+        "Close the queue if nothing came": {"closed": True},
+        "Hand over to a new execution": {},
+    },
+    "pull_request": {
+        "Find what the pull request changes": LAYERS,
+        **_LAYER,
+        "Hold the plan against the policies": {"failed": []},
+        "Record that the plan failed": {"state": "failed", "policies": False},
+        "Record that Tidegate failed": {"state": "failed", "policies": False},
+        "Show what the merge would do": {"outcome": "shown"},
+        "Show that Tidegate failed": {"outcome": "shown"},
+    },
+    "drift": {
+        "Find what is looked at": LAYERS,
+        **_LAYER,
+        "Record that there is no plan": {"state": "failed", "policies": False},
+        "Keep and show what was found": {"summary": "1 drifted"},
+        "Record that Tidegate failed": {"summary": "no roots"},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way. ``records`` is the error that is recorded or shown in its end, if one is."""
+
+    machine: str
+    name: str
+    states: tuple[str, ...]
+    answers: Mapping[str, Answer | list[Answer]] = field(default_factory=dict)
+    records: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.machine}: {self.name}"
+
+    def script(self) -> dict[str, list[Answer]]:
+        every = {**PLAIN[self.machine], **self.answers}
+        return {state: answer if isinstance(answer, list) else [answer] for state, answer in every.items()}
+
+
+REFUSED = Fails("Lambda.AccessDeniedException")
+TIMEOUT, SILENT, STOPPED = Fails("States.Timeout"), Fails("States.HeartbeatTimeout"), Fails("RunnerStopped")
+ENGINE, RUNNER = Fails("TerraformClientError"), Fails("RunnerFault")
+NO_PLACE = Fails("NoFreePlace")
+TWICE = [Fails("Lambda.TooManyRequestsException"), Fails("CloudUnavailable")]
+
+
+def stumbling(machine: str, *states: str) -> dict[str, list[Answer]]:
+    """Each of these functions is throttled once, and once more cannot reach its table."""
+    return {state: [*TWICE, PLAIN[machine][state]] for state in states}
+
+
+def late(state: str) -> dict[str, Answer | list[Answer]]:
+    """RunTask is throttled, then a runner does not start in time, then one dies before it has the job."""
+    return {state: [Fails("ECS.ThrottlingException"), TIMEOUT, STOPPED, STARTED]}
