@@ -42,9 +42,9 @@ class Git:
     def fetch(self, *commits: str, options: Sequence[str] = ("--depth=1",)) -> None:
         """Fetch commits. Raise CommitRefused for one with objects that git refuses, and RunnerFault."""
         fetch = (*_FETCH, *options, "--end-of-options", self.clone_url, *commits)
-        if not self._run(fetch, None):
+        if not (self._run(fetch, None) and self._run(fetch, None)):
             return
-        # Without the check of objects it works: then they were refused, and not the forge or the network failed.
+        # It failed twice. Without the check of objects it works: then they were refused, and the forge answers.
         if self._run(("-c", "fetch.fsckObjects=false", *fetch), None):
             raise RunnerFault("git fetch failed: see the log.")
         raise CommitRefused(

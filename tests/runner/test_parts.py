@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 
 from runner.credentials import answering
 from runner.engine import link_providers, provider_links
-from runner.faults import RunnerFault
+from runner.faults import CommitRefused, RunnerFault
 from runner.plan_json import entries, read_plan
 from runner.settings import SettingsError, read_settings
-from runner.workspace import git_environment
+from runner.workspace import Git, git_environment
 from tests.builders import any_job
 from tests.runner.conftest import REPOSITORY_TOP
 from tests.runner.environment import SETTINGS
@@ -276,3 +277,16 @@ def test_the_program_imports_nothing_that_its_start_would_pay_for() -> None:
     assert "runner.run" in loaded
     assert not loaded & {"boto3", "botocore", "pydantic", "urllib.request", "zipfile", "logging", "asyncio", "tempfile"}
     assert "tidegate.domain.pull_requests.untrusted_code" not in loaded
+
+
+@pytest.mark.parametrize(
+    ("codes", "fault"), [((0,), None), ((128, 0), None), ((1, 1, 0), CommitRefused), ((1, 1, 1), RunnerFault)]
+)
+def test_a_fetch_that_fails_once_is_tried_again_before_the_commit_is_refused(
+    tmp_path: Path, codes: tuple[int, ...], fault: type[Exception] | None
+) -> None:
+    left = list(codes)
+    git = Git(lambda *_: left.pop(0), {}, tmp_path, "https://forge.example/acme/infra.git")
+    with pytest.raises(fault) if fault else nullcontext():
+        git.fetch("0" * 40)
+    assert left == []
