@@ -19,8 +19,8 @@ from runner.plan_job import PROVIDERS_FILE
 from runner.plan_json import read_plan
 from runner.steps import StepRunner
 from tidegate.adapters.aws.client import AwsError
-from tidegate.domain.deploys.deployment import Artifact
 from tidegate.domain.deploys.job import Job, TakenJob
+from tidegate.domain.deploys.plan import Artifact
 from tidegate.domain.deploys.workflow import STEP_FAILED, RunSettings, StepKind, WorkflowStep
 from tidegate.domain.deploys.workflow_rules import apply_problem
 

@@ -19,8 +19,8 @@ from runner.plan_json import PlanFacts, read_plan
 from runner.progress import PlanProgress, failed_before_values, tells_secrets_of_failed_plans
 from runner.steps import STEPS, StepRunner
 from tidegate.adapters.aws.client import AwsError
-from tidegate.domain.deploys.deployment import Artifact, Plan
 from tidegate.domain.deploys.job import TakenJob, plan_prefix
+from tidegate.domain.deploys.plan import Artifact, Plan
 from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
 from tidegate.domain.deploys.workflow_rules import plan_problem
 

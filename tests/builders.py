@@ -7,9 +7,9 @@ from hashlib import sha256
 from typing import Any
 
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Artifact, Deployment, Gate, Plan, Review, State, Trigger
+from tidegate.domain.deploys.deployment import Deployment, Gate, Review, State, Trigger
 from tidegate.domain.deploys.job import Job, JobKind, job_id
-from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.plan import Artifact, Plan, PlannedChanges
 from tidegate.domain.deploys.queue import Deployed, Lock
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.drift.drift import DriftEntry, DriftFinding, DriftRecord, DriftState

@@ -11,7 +11,7 @@ from tests.builders import any_pull_request
 from tests.contract.forges import KINDS, Tried
 from tidegate.adapters.git.trees import GitSource
 from tidegate.adapters.memory import MemoryForge
-from tidegate.domain.deploys.deployment import Pushed
+from tidegate.domain.deploys.origin import Pushed
 from tidegate.domain.errors import ForgeRefused
 from tidegate.domain.pull_requests.apply_rules import MergeMethod
 from tidegate.domain.pull_requests.record import SeenPullRequest

@@ -24,8 +24,8 @@ from tests.http_server import server
 from tidegate.adapters.aws.client import Aws
 from tidegate.adapters.dynamodb.jobs import DynamoJobLogs, DynamoJobs
 from tidegate.adapters.job_items import RECORD, job_key
-from tidegate.domain.deploys.deployment import Artifact
 from tidegate.domain.deploys.job import Job, JobKind, TakenJob, job_digest
+from tidegate.domain.deploys.plan import Artifact
 from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunOn, RunSettings, StepKind, WorkflowStep
 from tidegate.domain.errors import ApplyAlreadyStarted
 from tidegate.domain.root import Engine, EngineName, Root

@@ -16,9 +16,8 @@ from tests.runner.conftest import Bench
 from tests.runner.engines import WAITING, fake_engine
 from tests.runner.fake_aws import START_TOKEN
 from tests.runner.git_forge import CLONE_TOKEN
-from tidegate.domain.deploys.deployment import Artifact
 from tidegate.domain.deploys.job import JobKind, log_key
-from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.plan import Artifact, PlannedChanges
 from tidegate.domain.deploys.workflow import CloneSettings, RunSettings
 from tidegate.messages import RecordPlan
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_plan, any_queue, deployment_in, sha
 from tidegate.domain.deploys.audit import RUNNING, audit_message
-from tidegate.domain.deploys.deployment import Destruction, State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.queue import Orphaned, QueueHead, head_after, lock_at_end, lock_when_let_in
 from tidegate.domain.deploys.rerun import run_again

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_revision
-from tidegate.domain.deploys.deployment import Destruction, State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.queue import Orphaned
 from tidegate.domain.revision import Comparison, Relations, judge_revision, rerun_refusal
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.builders import NOW, deployment_in, sha
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.deployment import Pushed, State
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.origin import Pushed
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.messages import BeginJob, WaitForRequirements
 from tidegate.usecases.deploys.begin_job import JobBeginner

@@ -9,7 +9,8 @@ import pytest
 from tests.builders import NOW, any_deployment, any_pull_request, any_review, seen, sha
 from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
 from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import Approval, Destruction, Override, Pushed, State, Trigger
+from tidegate.domain.deploys.deployment import Approval, Override, State, Trigger
+from tidegate.domain.deploys.origin import Destruction, Pushed
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.domain.permission import Permission

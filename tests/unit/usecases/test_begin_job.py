@@ -7,17 +7,9 @@ import pytest
 from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, deployment_in, seen, sha
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.deployment import (
-    AfterGate,
-    Approval,
-    Destruction,
-    Gate,
-    Override,
-    State,
-    Step,
-    Trigger,
-)
+from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger
 from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import (
     ApplyAlreadyStarted,

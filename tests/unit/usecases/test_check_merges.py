@@ -11,7 +11,7 @@ from tests.builders import REPOSITORY, seen, sha
 from tests.unit.usecases.trees import Trees, merged
 from tidegate.adapters.memory import MemoryForge
 from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import Pushed
+from tidegate.domain.deploys.origin import Pushed
 from tidegate.domain.errors import NotFound
 from tidegate.ports import Change
 from tidegate.usecases.discovery.check_merges import MergeCheck

@@ -9,7 +9,8 @@ import pytest
 from tests.builders import any_plan, any_root, deployment_in
 from tests.unit.usecases.events_world import BASE, FILES, INSTALLATION, MAIN, EventsWorld
 from tidegate.domain.access import Access
-from tidegate.domain.deploys.deployment import Destruction, State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.queue import head_after
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule

@@ -8,7 +8,8 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_revision, sha
 from tidegate.adapters.memory import MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.deploys.deployment import Destruction, Pushed, State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.origin import Destruction, Pushed
 from tidegate.domain.deploys.queue import Deployed, Standing
 from tidegate.domain.deploys.rerun import run_again
 from tidegate.usecases.deploys.find_pushed import find_pushed

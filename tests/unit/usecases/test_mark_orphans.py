@@ -10,7 +10,8 @@ from tests.builders import any_plan, any_root, deployment_in
 from tests.unit.usecases.push_world import AFTER, World
 from tests.unit.usecases.trees import BASE
 from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.deploys.deployment import Destruction, State
+from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.queue import head_after
 from tidegate.domain.root import queue_id

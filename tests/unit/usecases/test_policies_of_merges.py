@@ -9,7 +9,8 @@ import pytest
 from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, seen, sha
 from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
 from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import Approval, Override, Pushed, Trigger
+from tidegate.domain.deploys.deployment import Approval, Override, Trigger
+from tidegate.domain.deploys.origin import Pushed
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.errors import ForgeUnavailable

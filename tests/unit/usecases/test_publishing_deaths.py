@@ -12,7 +12,7 @@ from tests.builders import any_plan, sha
 from tests.contract.queue_actors import Died
 from tests.unit.usecases.publishing_world import REFUSING, World, in_state, planned
 from tidegate.adapters.memory import MemoryForge
-from tidegate.domain.deploys.deployment import Artifact
+from tidegate.domain.deploys.plan import Artifact
 from tidegate.domain.errors import ForgeUnavailable
 from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests.record import PullRequestState

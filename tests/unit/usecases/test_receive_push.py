@@ -11,7 +11,8 @@ from tests.unit.usecases.push_world import AFTER, CHANGED, World
 from tests.unit.usecases.trees import BASE
 from tidegate.adapters.memory import MemoryPullRequests
 from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import Pushed, State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.origin import Pushed
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules

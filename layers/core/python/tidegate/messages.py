@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tidegate.domain.deploys.deployment import Plan
+from tidegate.domain.deploys.plan import Plan
 
 #: What a runner must have counted in a plan.
 _COUNTS = frozenset({"add", "change", "destroy", "replace", "outputs", "moved"})

@@ -10,7 +10,8 @@ from tests.builders import NOW, any_deployed, any_deployment, any_root, deployme
 from tests.unit.usecases.deploy_queue.world import LATER, QUEUE
 from tidegate.adapters.memory import MemoryRunners
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Destruction, Pushed, State, Trigger
+from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.origin import Destruction, Pushed
 from tidegate.domain.deploys.oversized import reduced
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import ReviewRule

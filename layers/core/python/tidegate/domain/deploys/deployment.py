@@ -34,7 +34,8 @@ from enum import StrEnum
 from tidegate.domain.access import Access
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.origin import Destruction, Pushed
+from tidegate.domain.deploys.plan import Plan
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.deploys.workflow import RunSettings
@@ -92,14 +93,7 @@ _AFTER_A_GATE = frozenset(
 
 _FOLLOWERS: dict[State, frozenset[State]] = {
     State.QUEUED: frozenset(
-        {
-            State.PLANNING,
-            State.NO_CHANGES,
-            State.REFUSED,
-            State.SUPERSEDED,
-            State.CANCELLED,
-            State.ENGINE_FAULT,
-        }
+        {State.PLANNING, State.NO_CHANGES, State.REFUSED, State.SUPERSEDED, State.CANCELLED, State.ENGINE_FAULT}
     ),
     State.PLANNING: frozenset(
         {
@@ -117,14 +111,7 @@ _FOLLOWERS: dict[State, frozenset[State]] = {
     State.GATED: _AFTER_A_GATE | {State.BLOCKED},
     State.BLOCKED: _AFTER_A_GATE | {State.GATED},
     State.AWAITING_REVIEW: frozenset(
-        {
-            State.APPROVED,
-            State.REJECTED,
-            State.REVIEW_EXPIRED,
-            State.PLANNING,
-            State.CANCELLED,
-            State.ENGINE_FAULT,
-        }
+        {State.APPROVED, State.REJECTED, State.REVIEW_EXPIRED, State.PLANNING, State.CANCELLED, State.ENGINE_FAULT}
     ),
     # The review's time may run out while its answer is on the way: then the answer came too late. Where what went
     # before is run again meanwhile, the gate shuts again.
@@ -184,27 +171,6 @@ def ends_without_result(state: State, *, apply_was_taken: bool) -> State:
     ``apply_was_taken`` tells whether a runner has taken its apply job (design rule 5).
     """
     return State.OUTCOME_UNKNOWN if state is State.APPLYING and apply_was_taken else State.ENGINE_FAULT
-
-
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    """A stored object: its key in the artifact bucket and the SHA-256 of its bytes in hexadecimal."""
-
-    key: str
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a plan job left: the reviewed plan is exactly what is applied (design rule 6)."""
-
-    job: str
-    changes: PlannedChanges
-    engine_version: str
-    file: Artifact
-    lock_file: Artifact | None
-    json: Artifact
-    text: Artifact
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,33 +239,6 @@ class Cancellation:
 
     by: str
     at: str
-
-
-@dataclass(frozen=True, slots=True)
-class Pushed:
-    """Commits that came to a branch: all that ``after`` has and ``before`` has not. ``before`` is empty if unknown.
-
-    ``altered`` are those by which pull requests were merged, and that hold more than git makes of branch and head.
-    """
-
-    before: str
-    after: str
-    branch: str
-    altered: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Destruction:
-    """That a deployment destroys what its root made. Its plan is always reviewed.
-
-    ``deployment`` is the one deployed last, whose files are planned again with the engine of ``engine_version`` and the
-    ``lock_file`` that its plan had, as far as these are known. It is empty where the root's configuration says
-    ``destroy: true``: then the revision's own files are planned.
-    """
-
-    deployment: str = ""
-    engine_version: str | None = None
-    lock_file: Artifact | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 from tidegate.domain.changes.stack import DEFAULT_STACK
-from tidegate.domain.deploys.deployment import Artifact
+from tidegate.domain.deploys.plan import Artifact
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import Root

@@ -44,6 +44,27 @@ class PlannedChanges:
         return bool(resources or self.outputs or self.moved or self.actions or self.deferred)
 
 
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A stored object: its key in the artifact bucket and the SHA-256 of its bytes in hexadecimal."""
+
+    key: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a plan job left: the reviewed plan is exactly what is applied (design rule 6)."""
+
+    job: str
+    changes: PlannedChanges
+    engine_version: str
+    file: Artifact
+    lock_file: Artifact | None
+    json: Artifact
+    text: Artifact
+
+
 def planned_changes(plan: Mapping[str, Any]) -> PlannedChanges:
     """Count what the plan ``terraform show -json`` printed would change.
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from tidegate.domain.deploys.deployment import Approval, Deployment, Ending, Plan, Review, State, Trigger, where_it_is
+from tidegate.domain.deploys.deployment import Approval, Deployment, Ending, Review, State, Trigger, where_it_is
+from tidegate.domain.deploys.plan import Plan
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.sentences import listed
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, fields
 
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Deployment, Plan, Review, State, Trigger
+from tidegate.domain.deploys.deployment import Deployment, Review, State, Trigger
+from tidegate.domain.deploys.plan import Plan
 from tidegate.domain.root import Revision, Root
 
 

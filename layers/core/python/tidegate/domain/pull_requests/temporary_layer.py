@@ -11,7 +11,7 @@ from enum import StrEnum
 from tidegate.domain.access import Access
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Plan
+from tidegate.domain.deploys.plan import Plan
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyVerdict

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidegate.domain.deploys.deployment import Deployment, Pushed, Trigger
+from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.deploys.origin import Pushed
 from tidegate.domain.deploys.queue import Standing
 from tidegate.domain.deploys.requirements_gate import is_of_head
 from tidegate.domain.errors import NotFound

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deploys.cancelling import not_cancelled
-from tidegate.domain.deploys.deployment import Deployment, Plan, State
+from tidegate.domain.deploys.deployment import Deployment, State
+from tidegate.domain.deploys.plan import Plan
 from tidegate.domain.deploys.review import Need, PlanVerdict, judge_plan
 from tidegate.domain.errors import WrongState
 from tidegate.messages import PlanRecorded, RecordPlan

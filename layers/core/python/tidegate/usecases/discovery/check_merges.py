@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegate.domain.deploys.deployment import Pushed
+from tidegate.domain.deploys.origin import Pushed
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_requests.record import SeenPullRequest
 from tidegate.ports import Forge, PushedTrees, SourceHistory

@@ -11,7 +11,8 @@ from tidegate.config.trust import required
 from tidegate.domain.access import Access
 from tidegate.domain.changes.change_set import Key, stack_layers
 from tidegate.domain.deploys.authors import UNKNOWN, Authors
-from tidegate.domain.deploys.deployment import Deployment, Destruction, Pushed, Trigger
+from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.deploys.origin import Destruction, Pushed
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.moment import later
 from tidegate.domain.policies.policy import HeldPolicySet

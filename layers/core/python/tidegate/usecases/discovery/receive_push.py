@@ -23,8 +23,9 @@ from tidegate.domain.check_runs.configuration_check import (
     render_valid,
 )
 from tidegate.domain.deploys.authors import UNKNOWN, Authors
-from tidegate.domain.deploys.deployment import Deployment, Pushed, Trigger
+from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.freeze import Freeze
+from tidegate.domain.deploys.origin import Pushed
 from tidegate.domain.deploys.requirements_gate import demanded
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import CyclicChange, ForgeRefused, InvalidConfiguration, NotFound

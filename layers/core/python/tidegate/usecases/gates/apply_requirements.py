@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import Deployment, Pushed, State
+from tidegate.domain.deploys.deployment import Deployment, State
+from tidegate.domain.deploys.origin import Pushed
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.requirements_gate import demanded, is_of_head
 from tidegate.domain.errors import ForgeRefused, NotFound

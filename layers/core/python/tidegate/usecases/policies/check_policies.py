@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
-from tidegate.domain.deploys.deployment import Plan
+from tidegate.domain.deploys.plan import Plan
 from tidegate.domain.errors import NotFound
 from tidegate.domain.policies.files import unpacked
 from tidegate.domain.policies.plan_digest import plan_digest

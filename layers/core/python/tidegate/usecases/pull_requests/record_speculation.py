@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from tidegate.domain.deploys.deployment import Plan
+from tidegate.domain.deploys.plan import Plan
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.messages import RecordSpeculation, SpeculationRecorded

@@ -12,7 +12,8 @@ from tidegate.config.resolution import configure
 from tidegate.config.trust import required
 from tidegate.domain.access import Access, Action
 from tidegate.domain.changes.change_set import Member
-from tidegate.domain.deploys.deployment import Deployment, Destruction, Trigger
+from tidegate.domain.deploys.deployment import Deployment, Trigger
+from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.queue import Deployed, QueueHead
 from tidegate.domain.deploys.review_rule import PlanReview
 from tidegate.domain.errors import quoted

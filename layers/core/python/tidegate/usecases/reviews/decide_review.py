@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from tidegate.domain.check_runs.advice import advice_on
 from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import Deployment, Plan
+from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.plan import Plan
 from tidegate.domain.deploys.review import Answer, Followup, answer_given, decided, judge_press
 from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
 from tidegate.ports import Announcements, Artifacts, Deployments, Workflows

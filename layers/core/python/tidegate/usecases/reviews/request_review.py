@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deploys.cancelling import not_cancelled
-from tidegate.domain.deploys.deployment import AfterGate, Deployment, Plan, Review, State
+from tidegate.domain.deploys.deployment import AfterGate, Deployment, Review, State
+from tidegate.domain.deploys.plan import Plan
 from tidegate.domain.deploys.review import review_id
 from tidegate.domain.errors import WrongState
 from tidegate.messages import RequestReview
