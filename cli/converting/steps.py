@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -147,7 +146,3 @@ def add_job(draft: Draft, at: Path, section: dict[str, Any], job: str, steps: Se
         draft.origins[(*at, job, number)] = each.path
         for option, place in enumerate(each.options):
             draft.origins[(*at, job, number, "extra_args", option)] = place
-
-
-#: A word that may be a variable's name, as workflows set them.
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

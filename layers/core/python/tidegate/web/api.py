@@ -12,7 +12,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
 from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.deploys.deployment import Deployment, Unlocking
-from tidegate.domain.deploys.locking import Locking, lock_end
+from tidegate.domain.deploys.locking import asked_lock
 from tidegate.domain.deploys.query import parse_deployment_query
 from tidegate.domain.deploys.review import Answer
 from tidegate.domain.deploys.root_query import parse_root_query
@@ -26,7 +26,7 @@ from tidegate.web.authorization import Access, Authorization
 from tidegate.web.change_models import ChangeModel
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
-from tidegate.web.refusals import Hidden, NotPossible
+from tidegate.web.refusals import Hidden, ensure_done
 from tidegate.web.request_models import LAST_PART, MAXIMUM_OWNER, OWNER, REPOSITORY, RootName
 from tidegate.web.shapes import Shapes
 
@@ -145,11 +145,9 @@ class Api:
         def lock(asked: Annotated[request_models.LockRequest, Body()]) -> models.Locked:
             access = _access(app)
             name = queue_id(access.repository, asked.root)
-            at = parts.clock.now()
-            locking = Locking(access.login, at, asked.reason, lock_end(asked.duration, at))
+            locking = asked_lock(access.login, parts.clock.now(), asked.reason, asked.duration)
             decision = parts.lock(name, locking)
-            if not decision.done:
-                raise NotPossible(decision.reason)
+            ensure_done(decision)
             return models.Locked(message=decision.reason)
 
         @app.post(
@@ -212,8 +210,7 @@ class Api:
         def review(id: _Id, answer: Annotated[request_models.ReviewAnswer, Body()]) -> models.Decided:
             by, at = _access(app).login, parts.clock.now()
             decision = parts.decide(id, Answer(answer.decision), by, at, answer.plan_digest)
-            if not decision.done:
-                raise NotPossible(decision.reason)
+            ensure_done(decision)
             return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
 
         @app.post(
@@ -224,8 +221,7 @@ class Api:
         )
         def cancel(id: _Id, asked: Annotated[request_models.CancelRequest, Body()]) -> models.Decided:
             decision = parts.cancel(id, _access(app).login, parts.clock.now(), is_apply=asked.apply)
-            if not decision.done:
-                raise NotPossible(decision.reason)
+            ensure_done(decision)
             return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
 
     def _everywhere(self, login: str, query: str | None, limit: int, after: str | None) -> models.DeploymentsPage:
@@ -291,8 +287,7 @@ class Api:
         def gate(id: _Id, answer: Annotated[request_models.GateAnswer, Body()]) -> models.Decided:
             by, at = _access(app).login, parts.clock.now()
             decision = parts.decide_gate(id, GateAnswer(answer.decision), by, at, answer.reason)
-            if not decision.done:
-                raise NotPossible(decision.reason)
+            ensure_done(decision)
             return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
 
     def _jobs(self, app: APIGatewayHttpResolver) -> None:

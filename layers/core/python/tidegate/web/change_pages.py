@@ -11,7 +11,7 @@ from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.changes.overview import awaited, is_done, needed, overview
 from tidegate.web.parts import Parts
 from tidegate.web.picture import picture
-from tidegate.web.refusals import Hidden, InvalidRequest, NotPossible
+from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
 from tidegate.web.rendering import STATES, Rendering, address, see_other
 from tidegate.web.shapes import Shapes
 
@@ -66,7 +66,6 @@ class ChangePages:
         identifier = access.deployment.id
         at, reason = self._parts.clock.now(), app.context["fields"].get("reason", "")
         answer = self._parts.decide_gate(identifier, GateAnswer(decision), access.login, at, reason)
-        if not answer.done:
-            raise NotPossible(answer.reason)
+        ensure_done(answer)
         target = address(f"/deployments/{quote(identifier)}", done=_DONE[GateAnswer(decision)])
         return see_other(target)

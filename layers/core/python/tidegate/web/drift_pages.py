@@ -21,7 +21,7 @@ from tidegate.web.authorization import Authorization
 from tidegate.web.drift_models import DriftList, Looking, drift_schedule
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
-from tidegate.web.refusals import NotPossible, UnknownSchedule
+from tidegate.web.refusals import UnknownSchedule, ensure_done
 from tidegate.web.rendering import Rendering, address, see_other
 from tidegate.web.request_models import RepositoryName, ScheduleName
 from tidegate.web.shapes import Shapes
@@ -65,8 +65,7 @@ class DriftPages:
         )
         def look(asked: Annotated[ScheduleName, Body()]) -> Looking:
             decision = self._started(app, asked.schedule)
-            if not decision.done:
-                raise NotPossible(decision.reason)
+            ensure_done(decision)
             return Looking(message=decision.reason)
 
     def _look(self, app: APIGatewayHttpResolver) -> Response[str]:

@@ -9,14 +9,14 @@ from aws_lambda_powertools.event_handler.openapi.params import Body
 
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Unlocking
-from tidegate.domain.deploys.locking import Locking, lock_end
+from tidegate.domain.deploys.locking import asked_lock
 from tidegate.domain.deploys.repository_locks import WHOLE
 from tidegate.domain.root import queue_id, root_name
 from tidegate.web import models, request_models
 from tidegate.web.api import described
 from tidegate.web.authorization import Access
 from tidegate.web.parts import Parts
-from tidegate.web.refusals import NotGranted, NotPossible
+from tidegate.web.refusals import NotGranted, ensure_done
 from tidegate.web.rendering import address, see_other
 
 
@@ -43,8 +43,7 @@ class LockPages:
         )
         def lock(asked: Annotated[request_models.ScopedLockRequest, Body()]) -> models.Locked:
             decision = self._lock(app.context["access"], asked.stack, asked.reason, asked.duration)
-            if not decision.done:
-                raise NotPossible(decision.reason)
+            ensure_done(decision)
             return models.Locked(message=decision.reason)
 
         @app.post(
@@ -58,8 +57,8 @@ class LockPages:
             return models.Unlocked(unlocked=decision.done, message=decision.reason)
 
     def _lock(self, access: Access, stack: str, reason: str, duration: str) -> Decision:
-        scope, at = self._allowed(access, stack), self._parts.clock.now()
-        locking = Locking(access.login, at, reason, lock_end(duration, at))
+        scope = self._allowed(access, stack)
+        locking = asked_lock(access.login, self._parts.clock.now(), reason, duration)
         return self._parts.locker.lock(access.repository, scope, locking)
 
     def _unlock(self, access: Access, stack: str) -> Decision:
@@ -75,20 +74,19 @@ class LockPages:
         return scope
 
     def _lock_queue(self, app: APIGatewayHttpResolver) -> Response[str]:
-        access, fields, at = app.context["access"], app.context["fields"], self._parts.clock.now()
+        access, fields = app.context["access"], app.context["fields"]
         root = root_name(fields.get("root", ""))
-        locking = Locking(access.login, at, fields.get("reason", ""), lock_end(fields.get("duration", "").strip(), at))
+        reason, duration = fields.get("reason", ""), fields.get("duration", "").strip()
+        locking = asked_lock(access.login, self._parts.clock.now(), reason, duration)
         decision = self._parts.lock(queue_id(access.repository, root), locking)
-        if not decision.done:
-            raise NotPossible(decision.reason)
+        ensure_done(decision)
         return see_other(address("/queue", repository=access.repository, root=root, done="locked"))
 
     def _lock_form(self, app: APIGatewayHttpResolver) -> Response[str]:
         access, fields = app.context["access"], app.context["fields"]
         stack, reason, duration = (fields.get(name, "").strip() for name in ("stack", "reason", "duration"))
         decision = self._lock(access, stack, reason, duration)
-        if not decision.done:
-            raise NotPossible(decision.reason)
+        ensure_done(decision)
         return see_other(address(f"/repositories/{access.repository}", done="locked"))
 
     def _unlock_form(self, app: APIGatewayHttpResolver) -> Response[str]:

@@ -32,7 +32,7 @@ from tidegate.web.grouping import is_resting
 from tidegate.web.offers import offers, unlocking
 from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
-from tidegate.web.refusals import Hidden, InvalidRequest, NotPossible
+from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
 from tidegate.web.rendering import Rendering, address, is_over, see_other
 from tidegate.web.shapes import Shapes
 from tidegate.web.static_files import static_file
@@ -229,16 +229,14 @@ class Pages:
         deployment = _of(access)
         seen = app.context["fields"].get("plan_digest", "")
         answer = self._parts.decide(deployment.id, Answer(decision), access.login, self._parts.clock.now(), seen)
-        if not answer.done:
-            raise NotPossible(answer.reason)
+        ensure_done(answer)
         return see_other(address(f"/deployments/{quote(deployment.id)}", done=decision))
 
     def _cancel(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = _access(app)
         identifier, is_apply = _of(access).id, app.context["fields"].get("apply") == "yes"
         decision = self._parts.cancel(identifier, access.login, self._parts.clock.now(), is_apply=is_apply)
-        if not decision.done:
-            raise NotPossible(decision.reason)
+        ensure_done(decision)
         return see_other(address(f"/deployments/{quote(identifier)}", done="cancelled"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidegate.domain.decision import Decision
 from tidegate.domain.errors import TidegateError, quoted
 from tidegate.domain.nearest import nearest
 
@@ -139,3 +140,9 @@ class TooLarge(TidegateError):
 
     def __init__(self) -> None:
         super().__init__("This is too large to be shown at once. Ask for less of it, or look at its parts.")
+
+
+def ensure_done(decision: Decision) -> None:
+    """Raise NotPossible, with the reason, where something that was asked for was not done."""
+    if not decision.done:
+        raise NotPossible(decision.reason)

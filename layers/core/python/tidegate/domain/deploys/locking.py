@@ -29,6 +29,11 @@ class Locking:
     expires_at: str = ""
 
 
+def asked_lock(by: str, at: str, reason: str, duration: str) -> Locking:
+    """Return what somebody asks for at ``at``; ``duration`` is as for ``lock_end``. Raise InvalidName."""
+    return Locking(by, at, reason, lock_end(duration, at))
+
+
 def lock_by_hand(locking: Locking) -> Lock:
     """Return the lock: of no revision and no deployment, so that only an unlocking takes it away."""
     reason = " ".join(locking.reason.split())[:LONGEST_REASON] or _NO_REASON

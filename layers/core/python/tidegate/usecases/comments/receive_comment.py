@@ -14,7 +14,7 @@ from tidegate.domain.comments.help import help_text
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment, Trigger, Unlocking
-from tidegate.domain.deploys.locking import Locking, lock_end
+from tidegate.domain.deploys.locking import Locking, asked_lock
 from tidegate.domain.markdown import escaped
 from tidegate.domain.permission import Permission
 from tidegate.domain.policies.policy import HeldPolicySet
@@ -292,8 +292,7 @@ class CommentReceiver:
 
 
 def _locking(comment: Comment, command: Command) -> Locking:
-    at = comment.received_at
-    return Locking(comment.sender, at, command.reason, lock_end(command.duration, at))
+    return asked_lock(comment.sender, comment.received_at, command.reason, command.duration)
 
 
 def _too_late(comment: Comment, pull_request: PullRequest, bound: str) -> str:
