@@ -34,11 +34,11 @@ ROUNDS = 3
 
 _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
     "deploy": {
-        "Plan, review and apply": {"TimeoutSeconds": _short("deployment", "never-ends", 45, 3715200)},
+        "Plan, review and apply": {"TimeoutSeconds": _short("deployment", "never-ends", 45, 7948800)},
         "Wait for a revision or an unlock": {"TimeoutSeconds": _short("queue", "idle", 1, 3600)},
     },
     "terraform": {
-        "Wait for what this depends on": {"TimeoutSeconds": _short("deployment", "gate-expires", 5, 1209600)},
+        "Wait for what this depends on": {"TimeoutSeconds": _short("deployment", "gate-expires", 5, 2419200)},
         "Start a runner for the plan": {"TimeoutSeconds": _patience("plan")},
         "Plan": {
             "TimeoutSeconds": _short("job", "hangs-in-plan", 4, 3600, "$tries = 1"),
@@ -48,9 +48,9 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
             ),
         },
         "Wait before planning again": {"Seconds": _PAUSE},
-        "Wait for the stacks before this one": {"TimeoutSeconds": _short("deployment", "gate-expires", 5, 1209600)},
+        "Wait for the stacks before this one": {"TimeoutSeconds": _short("deployment", "gate-expires", 5, 2419200)},
         "Wait for the plan review": {"TimeoutSeconds": _short("deployment", "review-expires", 1, 604800)},
-        "Wait for its requirements": {"TimeoutSeconds": _short("deployment", "requirements-expire", 1, 604800)},
+        "Wait for its requirements": {"TimeoutSeconds": _short("deployment", "requirements-expire", 1, 2419200)},
         "Start a runner for the apply": {"TimeoutSeconds": _patience("apply")},
         "Apply": {
             # A runner has to take the apply and to beat before: else it is not about an apply that began.
