@@ -16,6 +16,7 @@ Addition = tuple[int, int, bytes]
 
 #: Values that are always there.
 _CONSTANTS = frozenset({"String", "RawString", "Number", "Bool", "True", "False", "Null"})
+_QUOTES = frozenset({b'"', b"`"})
 _COMPREHENSIONS = frozenset({"ArrayCompr", "SetCompr", "ObjectCompr"})
 
 
@@ -41,7 +42,7 @@ def with_arguments_first(module: Mapping[str, Any], own: Collection[str], more: 
             added += _additions(source, statement, len(added))
         for body in rule.get("Spec", {}).get("bodies", ()):
             if next(_negated(body), None) and not _has_braces(source, body):
-                start, end = body["query"]["stmts"][0]["span"]["start"], body["query"]["span"]["end"]
+                start, end = whole(source, body["query"]["stmts"][0])[0], whole(source, body["query"])[1]
                 added += [(start, -1, b"{ "), (end, 1 << 30, b" }")]
     for position, _, text in sorted([*added, *more], reverse=True):
         source = source[:position] + text + source[position:]
@@ -64,8 +65,14 @@ def _additions(source: bytes, statement: Node, number: int) -> Iterator[Addition
 
 
 def _text(source: bytes, node: Node) -> bytes:
-    span = node["span"]
-    return source[span["start"] : span["end"]]
+    start, end = whole(source, node)
+    return source[start:end]
+
+
+def whole(source: bytes, node: Node) -> tuple[int, int]:
+    """Return where a node begins and ends. The engine leaves out the quotes of a text at its beginning or end."""
+    start, end = node["span"]["start"], node["span"]["end"]
+    return start - (source[start - 1 : start] in _QUOTES), end + (source[end : end + 1] in _QUOTES)
 
 
 def _arguments(negated: Node) -> Iterator[Node]:

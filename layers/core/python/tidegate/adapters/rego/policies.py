@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tidegate.adapters.rego.builtins import BUILTINS, DEPRECATED, PATTERNS, TRANSLATING
-from tidegate.adapters.rego.negation import Addition
+from tidegate.adapters.rego.negation import Addition, whole
 
 _PLACE = re.compile(r"--> m(\d+)\.rego:(\d+):(\d+)")
 _FILE = re.compile(r"\bm(\d+)\.rego\b")
@@ -169,15 +169,15 @@ def refuse_hidden(rules: Iterable[Rule], data: Mapping[str, Any]) -> None:
 
 def translated_patterns(policies: Policies, module: Mapping[str, Any]) -> Iterator[Addition]:
     """Yield what is to be added to a module's source, so that regular expressions mean what they mean to OPA."""
-    own = own_names(policies, module)
+    own, source = own_names(policies, module), module["source"]["contents"].encode()
     for call in _below(module["ast"]["rules"], "Call"):
         called = _path_of(call["fcn"])
         at = PATTERNS.get(".".join(called), len(call["params"]))
         if called[0] not in own and at < len(call["params"]):
-            ((kind, pattern),) = call["params"][at].items()
-            quote = 1 if kind in {"String", "RawString"} else 0  # Their spans are without.
-            yield pattern["span"]["start"] - quote, 0, f"{TRANSLATING}(".encode()
-            yield pattern["span"]["end"] + quote, 0, b")"
+            ((_, pattern),) = call["params"][at].items()
+            start, end = whole(source, pattern)
+            yield start, 0, f"{TRANSLATING}(".encode()
+            yield end, 0, b")"
 
 
 def _head(rule: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
