@@ -7,6 +7,7 @@ known, the history between them is fetched before, the commits without their fil
 from __future__ import annotations
 
 import os
+import posixpath
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,8 +54,17 @@ def file_of(git: Git, commit: str, path: str) -> str:
 
 
 def changed_files(git: Git, commit: str) -> frozenset[str]:
-    """Return the paths of the files in place that are not as they are in a commit that was fetched."""
-    output = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit, "HEAD")[1]
+    """Return the paths of the files in place that are not as they are in a commit that was fetched.
+
+    Another ``.gitattributes`` has git write all files at and below it in another form: ends of lines, or encodings.
+    """
+    changed = _paths(git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit, "HEAD")[1])
+    places = [posixpath.dirname(path) for path in changed if posixpath.basename(path) == ".gitattributes"]
+    every = _paths(git.ask("ls-tree", "-r", "-z", "--name-only", "HEAD")[1]) if places else ()
+    return changed.union(path for path in every if any(not place or path.startswith(f"{place}/") for place in places))
+
+
+def _paths(output: bytes) -> frozenset[str]:
     return frozenset(os.fsdecode(path) for path in output.split(b"\0") if path)
 
 

@@ -55,6 +55,19 @@ def test_a_link_of_the_pull_request_leads_to_no_program(bench: Bench, links: dic
     assert not (bench.directory / "ran").exists()
 
 
+@pytest.mark.parametrize("at", ["", "tools/"])
+def test_a_program_that_git_would_write_in_another_form_does_not_run(bench: Bench, at: str) -> None:
+    # Carriage returns here; in UTF-7, what stands behind a + means something else.
+    head, base = bench.forge.pull_request(
+        common={"network/main.tf": bench.backend() + resource("network"), "tools/judge.py": "raise SystemExit(1+1)\n"},
+        head={f"{at}.gitattributes": "judge.py text eol=crlf\n"},
+        base={},
+    )
+    step = WorkflowStep(StepKind.RUN, command=("python3", "-I", "../tools/judge.py"))
+    message = refused(bench, head, base_sha=base, run=RunSettings(plan=(step, *DEFAULT_PLAN)))
+    assert "'../tools/judge.py', which is not as the base branch has it" in message
+
+
 def test_a_word_may_be_longer_than_any_name_of_a_file(bench: Bench, commit: Commit) -> None:
     step = WorkflowStep(StepKind.RUN, command=("sh", "-c", f"echo {'x' * 300}"))
     planned(bench, commit(resource("network")), run=RunSettings(plan=(step, *DEFAULT_PLAN)))
