@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, seen, sha
+from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, any_revision, seen, sha
 from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Approval, Override, Trigger
@@ -18,6 +18,7 @@ from tidegate.domain.permission import Permission
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.judged_plan import JudgedPlan
 from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.domain.pull_requests.pushers import HeadPush
 from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.ports import Change
 from tidegate.usecases.gates.apply_requirements import ApplyRequirements
@@ -86,7 +87,18 @@ def test_a_plan_that_policies_let_pass_or_that_is_held_against_none_costs_no_cal
     assert world.missing(sets=()) == ()
     assert world.missing(plan=any_plan(changes=PlannedChanges()), verdicts=()) == ()
     assert world.missing(override=Override("operator", NOW, "urgent")) == ()
-    assert world.missing(pull_request=5, trigger=Trigger.MANUAL) == ()
+    assert world.missing(pull_request=5, trigger=Trigger.RERUN) == ()
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_an_owner_who_takes_the_approval_of_a_head_back_before_its_apply_does_not_let_it_pass(world, forced):
+    head = {"revision": any_revision(3, branch="feature"), "pull_request": 5, "trigger": Trigger.MANUAL, "pushed": ()}
+    world.forge.seen[5] = seen(any_pull_request(5, base_sha=BEFORE))
+    world.shown(pushes=(HeadPush("", HEAD, "author"),))
+    world.approve("ann")
+    assert world.missing(forced=forced, plan_digest="another", **head) == ()
+    world.forge.reviewed[5].append(PullRequestReview("ann", ReviewVerdict.DISMISSED, HEAD, NOW))
+    assert "0 of 1 approvals" in world.missing(forced=forced, **head)[0]
 
 
 def test_a_plan_that_a_set_refuses_waits_for_its_owners_and_says_by_which_rule(world):

@@ -9,7 +9,7 @@ from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.held_plan import by_what
 from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.requirements_gate import demanded
+from tidegate.domain.deploys.requirements_gate import demanded, is_of_head
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyVerdict
 from tidegate.domain.pull_requests.approvals import MORE_AS_UNKNOWN
@@ -21,9 +21,9 @@ Refusal = tuple[HeldPolicySet, PolicyVerdict | None]
 
 
 def refusals(deployment: Deployment) -> tuple[Refusal, ...]:
-    """Return what does not let a deployment's plan pass. A pull request's was judged before its review."""
-    plan = deployment.plan
-    if deployment.pull_request is not None or plan is None or not plan.changes.any:
+    """Return what does not let a deployment's plan pass by itself. That of a head was approved before its review."""
+    plan, is_of_other = deployment.plan, deployment.pull_request is not None and not is_of_head(deployment)
+    if is_of_other or plan is None or not plan.changes.any:
         return ()
     verdicts = {each.policy_set: each for each in deployment.verdicts}
     found = ((held, verdicts.get(held.name)) for held in deployment.policy_sets)

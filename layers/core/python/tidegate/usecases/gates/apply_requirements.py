@@ -53,10 +53,8 @@ class ApplyRequirements:
         return (*self.frozen(deployment), *self._required(deployment))
 
     def _required(self, deployment: Deployment) -> tuple[str, ...]:
-        if deployment.forced:
-            return ()
-        told = (UNMATCHED,) if deployment.unmatched else ()
-        wanted, refused = () if told else demanded(deployment), refusals(deployment)
+        told = (UNMATCHED,) if deployment.unmatched and not deployment.forced else ()
+        wanted, refused = () if told or deployment.forced else demanded(deployment), refusals(deployment)
         asking = (*wanted, *approvable(refused))
         if not asking and not refused:
             return told
@@ -84,7 +82,12 @@ class ApplyRequirements:
         return Origin(tuple(merged), without, search.complete, here, makers, altered)
 
     def _same(self, deployment: Deployment, origin: Origin) -> Collection[int]:
-        """Return the pull requests that showed the very plan of a deployment, at the heads that were merged."""
+        """Return the pull requests that showed the very plan of a deployment, at the heads that were merged.
+
+        A head that is deployed by itself is what its owners approve, whatever its plan comes to.
+        """
+        if is_of_head(deployment):
+            return (deployment.pull_request or 0,)
         heads = {each.pull_request.number: each.pull_request.head_sha for each in origin.merged}
         known = self.records.many([(deployment.repository, number) for number in heads])
         numbers = ((each.spec.number, each.plans) for each in known)
