@@ -42,6 +42,12 @@ def test_it_holds_what_came_to_a_bad_end_before_it_as_well_and_finds_the_same_ag
     assert find_pushed(queues, standing, replace(merge, pushed=found)) == found
 
 
+def test_a_root_that_comes_back_holds_all_since_the_revision_deployed_last(queues):
+    back = any_deployment(5, pushed=(OWN,), returns=True)
+    assert find_pushed(queues, Standing("default", any_deployed(2)), back) == (Pushed(sha(2), sha(5), "main"), OWN)
+    assert find_pushed(queues, Standing("default"), back) == (OWN,)
+
+
 def test_what_was_let_pass_once_is_not_judged_again(queues):
     assert find_pushed(queues, undone(queues, apply_job="job"), any_deployment(5, pushed=(OWN,))) == (OWN,)
 

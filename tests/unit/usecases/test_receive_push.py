@@ -371,6 +371,23 @@ def test_deployments_know_which_merges_hold_more_than_their_pull_request(world, 
     assert {each.pushed for each in world.enqueued} == {(Pushed(sha(1), AFTER, "main", altered),)}
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "back"),
+    [
+        ("[", "version: 1\n", {"live/app", "live/db", "modules/network"}),
+        ("dirs: {'**': {}, live/db: {root: false}}\n", "version: 1\n", {"live/db"}),
+        ("version: 1\n", "plan_review: never\n", set()),
+        ("version: 1\n", "version: 1\n", set()),
+    ],
+    ids=["the file could not be used", "the root was none", "another rule", "the same"],
+)
+def test_deployments_know_that_what_came_before_may_have_deployed_nothing_of_their_root(world, before, after, back):
+    world.old = {**BASE, "tidegate.yaml": before}
+    world.new = {**CHANGED, "tidegate.yaml": after}
+    world.receive()
+    assert {each.root.name for each in world.enqueued if each.returns} == back
+
+
 def test_deployments_know_the_push_that_brought_them_and_what_their_roots_require(world):
     checks = "{checks: [{tag_query: 'dir:live/db', approved: {any_of_count: 2}}]}"
     world.new = {**CHANGED, "tidegate.yaml": f"version: 1\napply_requirements: {checks}\n"}

@@ -310,9 +310,10 @@ class Deployment:
     say of ``plan``, and ``plan_digest`` is what plans have in common that say what it does. ``withdrawn`` is why it is
     not to be applied any more, as its pull request was closed: it ends where it waits next.
     ``requires`` is what its root requires of every apply, ``unmatched`` that no check says what that is; ``pushed`` are
-    the pushes whose changes it applies, ``missing`` what of the requirements was missing last, in Markdown,
-    ``approved_here`` who approved it in their place, and ``override`` who passed over them. ``cancelled`` is who
-    cancelled it; while it applies, and after that, who interrupted its apply.
+    the pushes whose changes it applies, ``returns`` tells that those before them may have deployed nothing of its root.
+    ``missing`` is what of the requirements was missing last, in Markdown, ``approved_here`` who approved it in their
+    place, and ``override`` who passed over them. ``cancelled`` is who cancelled it; while it applies, and after that,
+    who interrupted its apply.
     ``destroy`` tells that it destroys what the root made, in place of deploying it.
     ``first_requested_at`` is when the first of those was asked for that this one runs again, if any;
     ``touched_at`` is when a deployment that this one runs again last may have changed infrastructure.
@@ -376,6 +377,7 @@ class Deployment:
     requires: tuple[Requirements, ...] = ()
     unmatched: bool = False
     pushed: tuple[Pushed, ...] = ()
+    returns: bool = False
     missing: tuple[str, ...] = ()
     approved_here: tuple[Approval, ...] = ()
     override: Override | None = None

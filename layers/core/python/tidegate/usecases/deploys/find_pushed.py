@@ -20,12 +20,15 @@ def find_pushed(queues: DeployQueues, standing: Standing, deployment: Deployment
 
     Those of what it carries as well, which left the line before anybody judged it.
 
-    What no push asks for, such as by the API, holds all that came since the revision deployed last. The head of a pull
-    request holds what waits in line, as far as its branch does. ``standing`` is the root's in the deployment's stack.
+    What no push asks for, such as by the API, holds all that came since the revision deployed last, and so does what
+    brings a root back that was deployed. The head of a pull request holds what waits in line, as far as its branch
+    does. ``standing`` is the root's in the deployment's stack.
     """
     if deployment.destroys_deployed:
         return ()  # No push asks for it: what brought the files says nothing of their end.
-    own = deployment.pushed or tuple(_since_deployed(standing, deployment))
+    is_back = deployment.returns and standing.deployed is not None
+    since = tuple(_since_deployed(standing, deployment)) if is_back or not deployment.pushed else ()
+    own = (*since, *deployment.pushed)
     before = (*_carried(queues, deployment), *_undone(queues, standing, deployment), *_in_line(queues, deployment))
     found = tuple(dict.fromkeys((*before, *own)))
     if len(found) > _MOST:

@@ -54,7 +54,8 @@ class Discovery:
     ``kept`` are the names of roots that it touches, and the file keeps for people. ``configures`` tells whether the
     commit brings this file, ``configuration`` is what it says. ``rule_changes`` are what the commit changes of what
     runs or grants something, in words. ``gone`` are the directories that may have held a root before, and hold none
-    now. ``index`` serves the discovery of the next commit.
+    now. ``returning`` are the roots in stacks that the file before does not have, or cannot be used to tell: what came
+    before this commit may have deployed nothing of them. ``index`` serves the discovery of the next commit.
     """
 
     index: RootIndex = field(compare=False)
@@ -67,6 +68,7 @@ class Discovery:
     kept: tuple[str, ...] = ()
     rule_changes: tuple[str, ...] = ()
     gone: frozenset[str] = frozenset()
+    returning: frozenset[Key] = frozenset()
 
     @property
     def all_roots(self) -> AllRoots:
@@ -134,6 +136,7 @@ def discover_roots(
         tuple(search.kept),
         search.rule_changes(),
         frozenset(search.gone),
+        search.returning(),
     )
 
 
@@ -216,6 +219,13 @@ class _Search:
         earlier = self._earlier
         before = (earlier.configuration, earlier.configured) if earlier else None
         return rule_changes(before, (index.configuration, index.configured), paths)
+
+    def returning(self) -> frozenset[Key]:
+        """Return the roots in stacks that were none before, as the file has them."""
+        if self._own is None:
+            return frozenset()
+        before = {each.key for each in self._earlier.configured.roots} if self._earlier else set()
+        return frozenset(each.key for each in self._index.configured.roots if each.key not in before)
 
     def _explained(self, each: Deployable) -> Deployable:
         """Return a member with what reached it, if no file of its own did."""

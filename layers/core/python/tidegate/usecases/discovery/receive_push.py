@@ -299,7 +299,9 @@ class PushReceiver:
         if any(map(demanded, held)):
             where = push.installation, push.repository
             pushed = tuple(MergeCheck(self.forge, self.history).checked(where, each) for each in pushed)
-        return self._reviewed(push, [replace(each, rule_changes=changes, pushed=pushed) for each in held])
+        back = [(each.root.name, each.stack) in discovery.returning for each in held]
+        known = [replace(each, pushed=pushed, returns=it) for each, it in zip(held, back, strict=True)]
+        return self._reviewed(push, [replace(each, rule_changes=changes) for each in known])
 
     def _reviewed(self, push: Push, deployments: list[Deployment]) -> list[Deployment]:
         """Let plans wait for people where who merged may not deploy: each rule is judged once."""
