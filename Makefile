@@ -6,7 +6,7 @@ PORT ?=
 PREFIX ?=
 CONTEXT := $(if $(PREFIX),-c prefix=$(PREFIX))
 
-.PHONY: help setup demo up lint test test-nightly mutants soak soak-mutants bench sbom base-images synth layers docs pictures doctor deploy
+.PHONY: help setup demo up lint test test-nightly mutants soak soak-mutants bench sbom base-images synth checkov layers docs pictures doctor deploy
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -76,6 +76,9 @@ base-images: ## The digests that the images' tags have today, to compare with th
 
 synth: setup sbom ## Write the CloudFormation template to cdk.out (PREFIX= for another installation)
 	$(if $(PREFIX),CDK_CONTEXT_JSON='{"prefix": "$(PREFIX)"}') $(PYTHON) cdk/app.py
+
+checkov: synth ## What checkov finds in the template besides what cdk/checkov.yaml says (not in CI: it brings its own boto3)
+	$(UV) tool run checkov@3.3.30 --config-file cdk/checkov.yaml --file cdk.out/*.template.json
 
 layers: setup ## Export the locked requirements of the layer, of root discovery and of policies
 	$(UV) export --frozen --quiet --only-group layer --no-emit-project --no-header --no-annotate \

@@ -24,7 +24,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "ecs": ("cluster/{name}", "*/{name}/*", "task-definition/{name}-*"),
     "events": ("event-bus/{name}", "rule/{name}*"),
     "lambda": ("function:{name}-*",),
-    "logs": ("log-group:{name}-*", "log-group:/aws/vendedlogs/states/{name}-*"),
+    "logs": ("log-group:{name}-*", "log-group:/aws/vendedlogs/*/{name}*"),
     "scheduler": ("schedule/{name}-*", "schedule-group/{name}-*"),
     "sns": ("{name}-*",),
     "sqs": ("{name}-*",),

@@ -39,7 +39,12 @@ class PublicApi(Construct):
         self._webhook_path = f"/webhooks/{forge}"
         self.api = apigateway.HttpApi(self, "Api", api_name=name, create_default_stage=False)
         log_group = logs.LogGroup(
-            self, "AccessLog", retention=logs.RetentionDays.THREE_MONTHS, removal_policy=RemovalPolicy.DESTROY
+            self,
+            "AccessLog",
+            # What AWS delivers to log groups of other names takes room in one policy of the account, which may be full.
+            log_group_name=f"/aws/vendedlogs/http-api/{name}",
+            retention=logs.RetentionDays.THREE_MONTHS,
+            removal_policy=RemovalPolicy.DESTROY,
         )
         apigateway.HttpStage(
             self,

@@ -160,6 +160,17 @@ def test_every_log_is_forgotten_some_day(resources):
     assert all(group["RetentionInDays"] for group in resources("AWS::Logs::LogGroup").values())
 
 
+def test_logs_that_aws_delivers_take_no_room_in_the_accounts_policy(resources):
+    """One policy of 5,120 characters names the log groups that AWS delivers to, but for /aws/vendedlogs/."""
+    groups = resources("AWS::Logs::LogGroup")
+    delivered = [machine["LoggingConfiguration"] for machine in resources("AWS::StepFunctions::StateMachine").values()]
+    arns = [each["Destinations"][0]["CloudWatchLogsLogGroup"]["LogGroupArn"] for each in delivered]
+    arns += [stage["AccessLogSettings"]["DestinationArn"] for stage in resources("AWS::ApiGatewayV2::Stage").values()]
+    assert len(arns) == 5
+    for arn in arns:
+        assert groups[arn["Fn::GetAtt"][0]]["LogGroupName"].startswith("/aws/vendedlogs/")
+
+
 def test_state_machines_log_their_events_without_data_which_holds_tokens(resources):
     for machine in resources("AWS::StepFunctions::StateMachine").values():
         assert machine["LoggingConfiguration"]["Level"] == "ALL"
