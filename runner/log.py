@@ -19,6 +19,9 @@ from runner.progress import outline
 
 #: Longer lines are continued on the next one, so that no reader has to hold them.
 LONGEST_LINE = 16_384
+#: Bytes of a log that go to the console and to the log store, which cost by the byte. S3 gets all, of which pages show
+#: no more than this.
+LONGEST_SHOWN = 64_000_000
 #: How engines begin an error, with and without a frame around it.
 _ERROR = re.compile(r"^(?:╷\n)?(?:│ )?Error: ", re.MULTILINE)
 
@@ -33,6 +36,7 @@ class JobLog:
         self.path = path
         self.masker = masker
         self._console = console or sys.stdout
+        self._is_long = False
         self._file = path.open("wb")
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
@@ -177,15 +181,24 @@ class JobLog:
             return
         text = "\n".join(self.masker.mask(line) for line in lines) + "\n"
         content = text.encode("utf-8", "replace")
-        with suppress(OSError, ValueError):  # Nobody reads the console any more; the engine goes on.
-            self._console.write(text)
-            self._console.flush()
+        self._show(text)
         self._file.write(content)
         self._file.flush()
         with self.grown:
             self.lines += len(lines)
             self.size += len(content)
             self.grown.notify_all()
+
+    def _show(self, text: str) -> None:
+        """Write to the console, up to a length."""
+        if self._is_long:
+            return
+        self._is_long = self.size > LONGEST_SHOWN
+        if self._is_long:
+            text += f"tidegate: {LONGEST_SHOWN:,} bytes are shown here, and the log in S3 has all\n"
+        with suppress(OSError, ValueError):  # Nobody reads the console any more; the engine goes on.
+            self._console.write(text)
+            self._console.flush()
 
 
 def _nothing(_line: str) -> str:

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import IO
 
-from runner.log import JobLog
+from runner.log import LONGEST_SHOWN, JobLog
 from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.adapters.job_items import LOG_SECONDS, job_key, log_sort_key
 
@@ -76,8 +76,10 @@ class LogSender:
         return lines
 
     def _send(self, file: IO[bytes]) -> None:
-        position, lines = self._sent_lines, self._batch(file)
+        position, size, lines = self._sent_lines, self._sent_size, self._batch(file)
         self._sent_lines += len(lines)
+        if size > LONGEST_SHOWN:
+            return
         item = {
             "pk": {"S": job_key(self._job)},
             "sk": {"S": log_sort_key(position)},

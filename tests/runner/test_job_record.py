@@ -20,6 +20,7 @@ from runner.job_record import JobNotForUs, JobRecord, runner_name
 from runner.log import JobLog
 from runner.log_store import LogSender
 from runner.masking import Masker
+from tests.e2e.patience import eventually
 from tests.http_server import server
 from tidegate.adapters.aws.client import Aws
 from tidegate.adapters.dynamodb.jobs import DynamoJobLogs, DynamoJobs
@@ -180,6 +181,22 @@ def test_the_log_is_read_back_line_by_line(aws: Aws, table: tuple[Any, str], tmp
     assert [line for chunk in chunks for line in chunk.lines] == log.path.read_text().splitlines()
     assert chunks[0].position == 0
     assert logs.read(JOB.id, chunks[-1].position) == [chunks[-1]]
+
+
+def test_of_a_log_without_an_end_the_log_store_gets_what_pages_show(
+    aws: Aws, table: tuple[Any, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runner.log_store.LONGEST_SHOWN", 1_000)
+    log = JobLog(tmp_path / "log", Masker(), io.StringIO())
+    sender = LogSender(aws, table[1], JOB.id, log)
+    sender.start()
+    logs, lines = DynamoJobLogs(*table), b"again and again\n" * 100
+    log.write(lines)
+    eventually(lambda: logs.read(JOB.id, 0), what="the first lines")
+    log.write(lines * 10)
+    sender.finish()
+    log.close()
+    assert sum(len(chunk.lines) for chunk in logs.read(JOB.id, 0)) <= 100
 
 
 def test_a_task_is_named_by_its_arn() -> None:

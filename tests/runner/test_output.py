@@ -130,6 +130,19 @@ def test_lines_appear_on_the_console_as_soon_as_they_end(tmp_path: Path) -> None
     log.close()
 
 
+def test_of_a_log_without_an_end_the_console_gets_what_pages_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runner.log.LONGEST_SHOWN", 1_000)
+    console = io.StringIO()
+    log = JobLog(tmp_path / "job.log", Masker(), console)
+    for number in range(1_000):
+        log.write(b"line %d\n" % number)
+    assert len(console.getvalue()) < 1_200
+    assert "the log in S3 has all" in console.getvalue()
+    assert emitted(log).endswith("line 999\n")
+
+
 def test_bytes_that_are_no_utf8_are_replaced_and_letters_may_be_split(log: JobLog) -> None:
     log.write(b"\xc3")
     log.write(b"\xbc \xff\n")
