@@ -62,13 +62,16 @@ class _FreezeSection(Section):
     tag_query: Annotated[Query, AfterValidator(_query), Field(description="The roots; without it, all.")] = (
         parse_tag_query("")
     )
-    until: Annotated[Moment | None, Field(description="When it ends.")] = None
+    until: Annotated[Moment | None, Field(description=f"When it ends: at most {LONGEST_FREEZE_DAYS} days after.")] = (
+        None
+    )
     cron: Annotated[
         Annotated[str, AfterValidator(_cron)] | None,
         Field(max_length=100, description="When a recurring window begins: five fields, such as `0 16 * * FRI`."),
     ] = None
     duration: Annotated[
-        Annotated[str, AfterValidator(_duration)] | None, Field(description="How long it takes then, such as `64h`.")
+        Annotated[str, AfterValidator(_duration)] | None,
+        Field(description=f"How long it takes then, such as `64h`; at most `{LONGEST_FREEZE_DAYS}d`."),
     ] = None
     timezone: Annotated[str, Field(max_length=50, description="The time zone of `cron`.")] = "UTC"
     reason: Annotated[str, Field(max_length=LONGEST_REASON, description="Why: shown where a deployment waits.")] = ""
