@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from tidegate.domain.actor import TIDEGATE
 from tidegate.domain.deploys.deployment import DONE, Deployment, State, Trigger, Unlocking, moves_baseline
 from tidegate.domain.root import QUEUE_SEPARATOR, Revision, worker_name
 
@@ -190,8 +191,6 @@ class NextStep:
 #: would go backwards. What undoes drift goes last: a merge undoes it as well.
 _RANKS = {Trigger.MANUAL: 0, Trigger.RERUN: 2, Trigger.MERGE: 3, Trigger.DRIFT: 4}
 _RERUN_OF_MANUAL = 1
-#: Who locks a queue whose last outcome is unknown.
-_TIDEGATE = "tidegate"
 
 
 def order(waiting: Waiting) -> tuple[int, str, str]:
@@ -207,7 +206,7 @@ def is_held_back(waiting: Waiting | Deployment, lock: Lock | None) -> bool:
     """
     if lock is None or waiting.trigger is Trigger.MANUAL:
         return False
-    return not waiting.reruns_manual or lock.by == _TIDEGATE
+    return not waiting.reruns_manual or lock.by == TIDEGATE
 
 
 def may_take(first: Waiting | None, lock: Lock | None) -> bool:
@@ -412,7 +411,7 @@ def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | No
     """
     if deployment.state is State.OUTCOME_UNKNOWN:
         reason = "It is not known what the last apply changed. Inspect the state, then unlock the queue."
-        return Lock(_TIDEGATE, at, deployment.revision.sha, reason, deployment.id)
+        return Lock(TIDEGATE, at, deployment.revision.sha, reason, deployment.id)
     is_its_own = lock is not None and lock.deployment == deployment.id
     destroyed = deployment.destroy is not None and deployment.state in DONE
     if lock is not None and is_its_own and (destroyed or not moves_baseline(deployment.state)):

@@ -6,8 +6,6 @@ from tidegate.domain.changes.gate import WAITING
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, State
 from tidegate.domain.deploys.requirements_gate import waits
 
-#: Who rejects what was withdrawn.
-WITHDRAWER = "tidegate"
 #: Where a deployment can be withdrawn: nobody has decided to apply it yet.
 _BEFORE = frozenset({State.QUEUED, State.PLANNING, State.AWAITING_REVIEW, *WAITING})
 

@@ -14,6 +14,7 @@ from tidegate.config.organization import Organization
 from tidegate.config.resolution import configure
 from tidegate.config.rule_changes import UNKNOWN_BEFORE
 from tidegate.domain.access import EVERYBODY
+from tidegate.domain.actor import TIDEGATE
 from tidegate.domain.check_runs.check_run import CheckRun
 from tidegate.domain.check_runs.configuration_check import (
     external_id,
@@ -60,8 +61,6 @@ from tidegate.usecases.pull_requests.find_makers import pushed_by
 from tidegate.usecases.webhooks.conclude import conclude
 from tidegate.usecases.webhooks.missed_push import HEAD, missed_push
 
-#: Who asks for the deployment of a head that no webhook told of.
-_RECONCILER = "tidegate"
 #: How the newer commit of a push that was not forced compares with the older one.
 _FOLLOWS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
 #: How long a push that nobody told of counts as before the one that showed it: its roots' stacks stand in between.
@@ -84,7 +83,7 @@ class Push:
     branch: str
     installation: int
     received_at: str
-    sender: str = _RECONCILER
+    sender: str = TIDEGATE
     forced: bool | None = False
     authors: tuple[str, ...] | None = None
     told: bool = True
@@ -99,7 +98,7 @@ class Push:
 
     def by(self, sender: str | None) -> Push:
         """Return the push as made by somebody, None for nobody knows whom."""
-        return replace(self, sender=sender or _RECONCILER, sender_known=sender is not None)
+        return replace(self, sender=sender or TIDEGATE, sender_known=sender is not None)
 
 
 def _tell_nobody(*_told: object, **_named: object) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 
 from tidegate.config.resolution import configure
 from tidegate.domain.access import EVERYBODY
+from tidegate.domain.actor import TIDEGATE
 from tidegate.domain.deploys.authors import UNKNOWN
 from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.review_rule import PlanReview
@@ -20,9 +21,6 @@ from tidegate.usecases.discovery.repository_source import RepositorySource
 from tidegate.usecases.discovery.root_index import Selection
 from tidegate.usecases.drift.conclude_drift import drift_request
 from tidegate.usecases.webhooks.conclude import conclude
-
-#: Who asks for it.
-_SCHEDULE = "tidegate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class DriftReceiver:
             Revision(given["sha"], given["branch"]),
             Trigger.DRIFT,
             drift_request(delivery.id.removeprefix("drift-")),
-            _SCHEDULE,
+            TIDEGATE,
             delivery.received_at,
             UNKNOWN,  # They are found when it is its turn: what is deployed then is what it changes.
         )

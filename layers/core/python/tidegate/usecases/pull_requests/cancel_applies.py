@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from tidegate.domain.actor import TIDEGATE
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.queue import QueueHead, Waiting
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_requests.record import PullRequestRecord
-from tidegate.domain.pull_requests.withdrawal import WITHDRAWER, is_waiting_for_people, may_be_withdrawn, withdrawal
+from tidegate.domain.pull_requests.withdrawal import is_waiting_for_people, may_be_withdrawn, withdrawal
 from tidegate.ports import Clock, Deployments, DeployQueues
 from tidegate.usecases.decide_again import deciding_again
 
@@ -46,7 +47,7 @@ class ApplyCanceller:
             return False
         reviewed = deployment.state is State.AWAITING_REVIEW
         reject = self.reject_review if reviewed else self.reject_gate
-        reject(deployment.id, WITHDRAWER, self.clock.now())
+        reject(deployment.id, TIDEGATE, self.clock.now())
         return True
 
     def _known(self, identifier: str) -> Deployment | None:

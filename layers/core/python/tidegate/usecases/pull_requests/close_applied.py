@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from tidegate.domain.actor import TIDEGATE
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Deployment, Unlocking, is_final, moves_baseline
 from tidegate.domain.deploys.queue import standing_of
@@ -15,9 +16,6 @@ from tidegate.domain.pull_requests.apply_replies import closed_unmerged
 from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.domain.root import queue_id
 from tidegate.ports import Clock, Deployments, DeployQueues, Forge
-
-#: Who unlocks queues because of a merge.
-_MERGE = "tidegate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class AppliedCloser:
         for queue in dict.fromkeys(queue_id(record.spec.repository, each.root) for each in record.applies):
             lock = self.queues.read(queue)[0].lock
             if lock is not None and lock.pull_request == record.spec.number:
-                self.unlock(queue, Unlocking(_MERGE, self.clock.now()))
+                self.unlock(queue, Unlocking(TIDEGATE, self.clock.now()))
 
     def _tell(self, record: PullRequestRecord) -> None:
         """Say once what stays, and what does not come any more.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from tidegate.domain.actor import TIDEGATE
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Unlocking
 from tidegate.domain.deploys.queue import Lock
@@ -13,8 +14,6 @@ from tidegate.ports import DeployQueues
 from tidegate.usecases.repairs.turn import Turn
 
 _AT_MOST = 1000
-#: Who takes them away.
-_TIDEGATE = "tidegate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class ReleaseLocks:
     unlock_scope: Callable[[str, str, Unlocking], Decision]
 
     def repair(self, turn: Turn) -> int:
-        unlocking = Unlocking(_TIDEGATE, turn.ago(0))
+        unlocking = Unlocking(TIDEGATE, turn.ago(0))
 
         def queue(name: str) -> bool:
             lock = self.queues.read(name)[0].lock
