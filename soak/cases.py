@@ -138,6 +138,6 @@ _TROUBLES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("2", "an execution was stopped from outside", ("execution is stopped",)),
     ("2", "the clock jumped", ("clock jumps",)),
     ("2", "a runner had no job, or was the second one", ("runner comes twice", "runner is orphaned")),
-    ("5", "a runner was killed while it applied", ("apply is cut", CUTS)),
+    ("5", "a runner was killed while it applied", (CUTS,)),
     ("7", "an apply was to begin while the audit topic was out", (OUTAGES,)),
 )

@@ -140,7 +140,7 @@ SOAKED = (
                 "if False:\n        reason",
             ),
         ),
-        ("apply is cut", "apply dies at its state", "push quickly", "confirm all"),
+        ("apply is cut", "push quickly", "confirm all"),
     ),
     Mutant(
         6,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import jwt
 from botocore.exceptions import ClientError
@@ -13,11 +11,9 @@ from botocore.exceptions import ClientError
 from local.forge.client import ForgeClient
 from soak.table import let_time_pass
 from soak.work import Event
-from soak.world import World, root_of
+from soak.world import World
 
 _THROTTLED = ("dynamodb", "sqs", "states", "s3", "events", "lambda", "ecs")
-#: Seconds to wait for an apply that is at work, and between two looks for one.
-_LONGEST_WAIT, _LOOK = 3.0, 0.05
 #: How often one publish is tried before it is given up (``tidegate.adapters.boto``).
 PUBLISH_ATTEMPTS = 5
 #: A second runner is started for one of so many that were started last.
@@ -104,12 +100,14 @@ def audit_fails(world: World) -> str:
     return f"{times} times, {when}"
 
 
-def audit_is_out(world: World) -> str:
-    """Let the message that an apply begins not be published, however often it is tried: no case before one begins."""
-    applies, when = world.chance.choice((1, 1, 2)), world.chance.choice(("before", "before", "after"))
+def audit_is_out(world: World) -> str | None:
+    """Let the message that an apply begins not be published, however often it is tried, until one was to begin."""
+    if _is_to_come(world, world.outages, PUBLISH_ATTEMPTS):
+        return None
+    when = world.chance.choice(("before", "before", "after"))
     fault = {"service": "sns", "action": "Publish", "parameters": "*:RUNNING*", "error": "InternalError", "status": 500}
-    world.outages.append(world.cloud.add_fault(**fault, when=when, times=applies * PUBLISH_ATTEMPTS))
-    return f"for {applies} applies, {when}"
+    world.outages.append(world.cloud.add_fault(**fault, when=when, times=PUBLISH_ATTEMPTS))
+    return when
 
 
 def runner_is_killed(world: World) -> str | None:
@@ -121,40 +119,18 @@ def runner_is_killed(world: World) -> str | None:
 
 
 def apply_is_cut(world: World) -> str | None:
-    """Kill the runner of an apply while its engine works: what came of it, nobody knows. It waits a little for one."""
-    until = time.monotonic() + _LONGEST_WAIT
-    while time.monotonic() < until:
-        at_work, tasks = _at_work(world.site.journal), _applying(world)
-        for root in at_work & tasks.keys():
-            world.cloud.kill_task(tasks[root])
-            return f"{root}: {tasks[root]}"
-        time.sleep(_LOOK)
-    return None
-
-
-def apply_dies_at_its_state(world: World) -> str:
     """Let the runner of the next apply die when its engine stores a state, before or after that is stored."""
+    if _is_to_come(world, world.cuts, 1):
+        return None
     when = world.chance.choice(("before", "after"))
     fault = {"service": "s3", "action": "PutObject", "parameters": '*.tfstate"*', "kill": True}
     world.cuts.append(world.cloud.add_fault(**fault, when=when))
     return when
 
 
-def _at_work(journal: Path) -> set[str]:
-    """Return the roots whose engine began to put them to a mark and has not come to the end of it."""
-    last = {}
-    for line in journal.read_text(encoding="utf-8").splitlines() if journal.exists() else ():
-        root, _, what, _ = line.split()
-        last[root] = what
-    return {root for root, what in last.items() if what == "begin"}
-
-
-def _applying(world: World) -> dict[str, str]:
-    """Return the tasks that have an apply job, by the root that they apply."""
-    running = [task for task in world.cloud.read("tasks") if task["lastStatus"] == "RUNNING"]
-    jobs = {task["taskArn"]: json.dumps(task["overrides"]) for task in running}
-    shown = {f"{run['external_id']}-apply-": root_of(run) for run in world.board.values()}
-    return {root: task for task, job in jobs.items() for start, root in shown.items() if start in job}
+def _is_to_come(world: World, faults: list[str], times: int) -> bool:
+    """Tell whether the last of these faults has not struck so often yet: where they pile up, nothing is applied."""
+    return bool(faults) and world.cloud.read("faults").get(faults[-1], 0) < times
 
 
 def runner_is_interrupted(world: World) -> str | None:
@@ -254,10 +230,9 @@ TROUBLE: tuple[tuple[Event, int], ...] = (
     (function_dies_at_a_call, 6),
     (calls_are_throttled, 6),
     (audit_fails, 2),
-    (audit_is_out, 5),
+    (audit_is_out, 8),
     (runner_is_killed, 2),
-    (apply_is_cut, 4),
-    (apply_dies_at_its_state, 5),
+    (apply_is_cut, 10),
     (runner_is_interrupted, 1),
     (runner_comes_twice, 2),
     (runner_is_orphaned, 2),

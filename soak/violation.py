@@ -10,7 +10,7 @@ RUNNING = "RUNNING"
 #: Under this name a history counts the applies that were to begin while the audit topic was out.
 OUTAGES = "audit was out"
 #: And under this one the runners that died when their engine stored a state.
-CUTS = "apply died at its state"
+CUTS = "apply was cut"
 #: How a check run is titled whose root was what the revision says before.
 NOTHING_TO_DO = "Nothing to change"
 
