@@ -19,6 +19,7 @@ from soak.violation import (
     is_answered,
     is_on_branch,
     may_leave,
+    never_begun,
     story,
 )
 
@@ -49,8 +50,8 @@ def broken_now(history: History) -> list[Violation]:
 
 def one_apply_in_flight(history: History) -> Iterator[Violation]:
     """Rule 1: between an apply's beginning and its end, no other apply of the root begins."""
-    rule = "1 one apply in flight"
-    for audits in _by_root(_applies(history)).values():
+    rule, never = "1 one apply in flight", never_begun(history)
+    for audits in _by_root(each for each in _applies(history) if each.deployment not in never).values():
         open_one: Audit | None = None
         for audit in audits:
             if audit.state == RUNNING:
@@ -248,13 +249,13 @@ def audited_exactly_once(history: History) -> Iterator[Violation]:
         if count > 1:
             audit = next(audit for audit in history.audits if audit.event == event)
             yield story(history, rule, audit, f"{event} was published {count} times")
-    by_deployment = defaultdict(list)
+    never, by_deployment = never_begun(history), defaultdict(list)
     for audit in _applies(history):
         by_deployment[audit.deployment].append(audit)
     for audits in by_deployment.values():
         states = [audit.state for audit in audits]
-        if states == ["FAILURE"] and audits[0].started is None:
-            continue  # The topic may have taken that it was to begin, and did not answer: so it never began.
+        if audits[0].deployment in never and states in (["FAILURE"], [RUNNING]):
+            continue
         if states[0] != RUNNING or len(states) != 2 or states[1] not in ENDS:  # noqa: PLR2004  # begun and ended
             yield story(history, rule, audits[0], f"the audit topic heard of its apply: {', '.join(states)}")
     yield from _contradictions(history, rule)

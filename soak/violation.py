@@ -11,6 +11,8 @@ RUNNING = "RUNNING"
 OUTAGES = "audit was out"
 #: And under this one the runners that died when their engine stored a state.
 CUTS = "apply was cut"
+#: How the check run of an apply is titled that Tidegate did not let begin.
+_NOT_BEGUN = "Tidegate failed"
 #: How a check run is titled whose root was what the revision says before.
 NOTHING_TO_DO = "Nothing to change"
 
@@ -44,8 +46,21 @@ def has_ended(run: Check) -> bool:
 
 
 def begun(history: History) -> list[Audit]:
-    """Return the audit messages that an apply begins."""
-    return [audit for audit in history.audits if audit.state == RUNNING]
+    """Return the audit messages that an apply begins, of those that did begin.
+
+    The topic may have taken a message and not answered: that apply did not begin. Its end, if the topic took it, has no
+    start.
+    """
+    never = never_begun(history)
+    return [audit for audit in history.audits if audit.state == RUNNING and audit.deployment not in never]
+
+
+def never_begun(history: History) -> set[str]:
+    """Return the deployments of which the topic may have heard that they apply, though none began to."""
+    ends = {audit.deployment: audit for audit in history.audits if audit.ended}
+    newest = {run.deployment: run for run in sorted(history.checks, key=lambda run: run.id)}
+    told = {deployment for deployment, audit in ends.items() if audit.state == "FAILURE" and audit.started is None}
+    return told | {name for name, run in newest.items() if name not in ends and run.title == _NOT_BEGUN}
 
 
 def story(history: History, rule: str, audit: Audit, what: str) -> Violation:

@@ -68,6 +68,20 @@ def test_an_apply_that_could_not_be_audited_and_never_began_may_be_audited_as_fa
     assert check(told) == []
 
 
+def test_an_apply_that_the_topic_heard_of_without_an_answer_and_that_never_began_may_have_no_end():
+    checks = (replace(shown(1, "failure"), title="Tidegate failed"), shown(2))
+    told = history(audits=(FIRST[0][0], *SECOND[0]), checks=checks, effects=SECOND[1], states=SECOND[2])
+    assert check(told) == []
+
+
+def test_what_never_began_to_be_applied_is_no_revision_to_diverge_from():
+    failed = replace(FIRST[0][1], state="FAILURE", event="d1-apply-1:FAILURE", started=None)
+    beside = replace(SECOND[0][0], approved_by=None)
+    told = history(commits=BESIDE, audits=(FIRST[0][0], failed, beside, SECOND[0][1]))
+    assert list(never_backwards(replace(told, audits=(FIRST[0][0], beside))))
+    assert not list(never_backwards(told))
+
+
 def test_an_apply_whose_runner_was_silent_before_it_took_it_is_a_failure_that_timed_out():
     failed = replace(FIRST[0][1], state="FAILURE", event="d1-apply-1:FAILURE")
     checks = (replace(shown(1), conclusion="timed_out"), shown(2))

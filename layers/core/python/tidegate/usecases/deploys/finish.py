@@ -52,6 +52,6 @@ class Finisher:
             self.audit.publish(message)
         except AuditUnavailable as failure:
             if ended.apply_job is None and ended.state is State.ENGINE_FAULT:
-                return ended  # The topic took no message before either: that is why no apply began.
+                return ended  # No apply began, as the topic did not answer before either: what waits may go on.
             raise CloudUnavailable("SNS", str(failure)) from failure
         return with_audited(ended, message)
