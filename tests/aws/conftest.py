@@ -1,5 +1,17 @@
-"""The template, synthesized once and kept until an input changes."""
+"""The templates, synthesized once and kept until an input changes."""
 
-from tests.cdk.conftest import template, template_file
+from __future__ import annotations
 
-__all__ = ["template", "template_file"]
+from typing import Any
+
+import pytest
+
+from tests.cdk.conftest import other, other_file, template, template_file
+
+__all__ = ["installation", "other", "other_file", "template", "template_file"]
+
+
+@pytest.fixture(scope="session", params=["template", "other"], ids=["defaults", "all that makes more"])
+def installation(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Return the template of each installation: with defaults, and with what makes more resources or rights."""
+    return request.getfixturevalue(request.param)

@@ -82,15 +82,15 @@ def _keys(name: str) -> set[str]:
     return {key.lower() for key in known}
 
 
-def test_every_action_of_a_policy_exists(template: dict[str, Any]):
-    for role, statement in _statements(Template(template)):
+def test_every_action_of_a_policy_exists(installation: dict[str, Any]):
+    for role, statement in _statements(Template(installation)):
         for name in listed(statement["Action"]):
             everything = name.endswith("*") and statement["Effect"] == "Deny"
             assert everything or _action(name), f"{role}: {name}"
 
 
-def test_every_action_is_allowed_on_resources_of_its_type(template: dict[str, Any]):
-    document = Template(template)
+def test_every_action_is_allowed_on_resources_of_its_type(installation: dict[str, Any]):
+    document = Template(installation)
     for role, statement in _statements(document):
         for name in listed(statement["Action"]) if statement["Effect"] == "Allow" else ():
             for arn in [_arn(document, each) for each in listed(statement.get("Resource", []))]:
@@ -101,8 +101,8 @@ def test_every_action_is_allowed_on_resources_of_its_type(template: dict[str, An
                     assert any(form.fullmatch(arn) for form in forms), f"{role}: {name} is not on {arn}"
 
 
-def test_every_condition_is_on_a_key_that_its_actions_know(template: dict[str, Any]):
-    for role, statement in _statements(Template(template)):
+def test_every_condition_is_on_a_key_that_its_actions_know(installation: dict[str, Any]):
+    for role, statement in _statements(Template(installation)):
         for key in [key for keys in statement.get("Condition", {}).values() for key in keys]:
             named = [name for name in listed(statement["Action"]) if not name.endswith("*")]
             for name in named if not key.startswith("aws:") else ():

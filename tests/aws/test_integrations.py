@@ -13,12 +13,12 @@ import pytest
 from tests.aws import contract, references
 
 
-def test_aws_would_allow_all_that_the_template_has_it_do(template: dict[str, Any]):
-    assert contract.findings(template) == []
+def test_aws_would_allow_all_that_the_template_has_it_do(installation: dict[str, Any]):
+    assert contract.findings(installation) == []
 
 
-def test_each_reference_gives_what_its_place_takes(template: dict[str, Any]):
-    assert references.findings(template) == []
+def test_each_reference_gives_what_its_place_takes(installation: dict[str, Any]):
+    assert references.findings(installation) == []
 
 
 def test_each_row_names_its_document():

@@ -160,8 +160,8 @@ COUNTED: Mapping[str, Callable[[Template], Iterable[int]]] = {
 
 
 @pytest.mark.parametrize("name", sorted(QUOTAS))
-def test_the_template_stays_within_the_quota(template: dict[str, Any], name: str):
-    used = max(COUNTED[name](Template(template)))
+def test_the_template_stays_within_the_quota(installation: dict[str, Any], name: str):
+    used = max(COUNTED[name](Template(installation)))
     assert 0 < used <= QUOTAS[name]["limit"], f"{name}: {used} of {QUOTAS[name]['limit']}"
 
 

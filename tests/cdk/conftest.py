@@ -10,6 +10,16 @@ import pytest
 
 from local.stack.synth import synthesize
 
+OTHER = {
+    "prefix": "acme-prod",
+    "architecture": "x86_64",
+    "state_bucket": "acme-states",
+    "apply_policies": ["PowerUserAccess"],
+    "apply_target_roles": ["arn:aws:iam::210987654321:role/deploy"],
+    "runner_secrets": {"TF_VAR_token": "acme/token"},
+    "alarm_email": "operators@example.com",
+}
+
 
 @pytest.fixture(scope="session")
 def template_file() -> Path:
@@ -26,10 +36,10 @@ def template(template_file: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def other_file() -> Path:
-    """Return the path of the template of another installation: with another prefix, for other machines."""
+    """Return the path of the template of another installation, which sets what makes more resources or rights."""
     from cdk.layers import ROOT
 
-    (file,) = synthesize(ROOT, {"prefix": "acme-prod", "architecture": "x86_64"}).glob("*.template.json")
+    (file,) = synthesize(ROOT, OTHER).glob("*.template.json")
     return file
 
 
